@@ -239,18 +239,17 @@ class SuccessorSlot:
     arity: Arity = Arity.ONE
 
 
-CustomParse = Callable[[OpParser, int], Op]
 CustomPrint = Callable[[OpPrinter, Op], str]
 
 
 class CustomForm(NamedTuple):
     """A hand-written custom form.
 
-    ``parser`` takes the declaration and returns a function that reads the op behind its name; this takes the parser and
-    the token of the name. ``print`` returns the text behind the name.
+    ``parse`` reads the op behind its name; it takes the parser, the token of the name and the declaration. ``print``
+    returns the text behind the name.
     """
 
-    parser: Callable[[OpDefinition], CustomParse]
+    parse: Callable[[OpParser, int, OpDefinition], Op]
     print: CustomPrint
 
 

@@ -17,7 +17,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     AttributeConstraint,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -166,31 +165,27 @@ def _truth(wanted: bool) -> OnValues:
 # --- the forms of the ops with tolerances -----------------------------------------------------------------------------
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``(lhs, rhs or value, atol number, rtol number) {…} : type``."""
+def _parse(p: OpParser, at_token: int, definition: OpDefinition) -> Operation:
+    """Read ``(lhs, rhs or value, atol number, rtol number) {…} : type``."""
     constant = any(prop.name == "value" for prop in definition.properties)
-
-    def parse(p: OpParser, at_token: int) -> Operation:
-        p.expect("(")
-        names = [p.operand_token()]
-        p.expect(",")
-        properties: dict[str, Attribute] = dict(_TOLERANCES)
-        if constant:
-            properties["value"] = p.attribute()
-        else:
-            names.append(p.operand_token())
-        for name in _TOLERANCES:
-            if p.take(","):
-                p.expect(name)
-                properties[name] = p.attribute(_F32)
-        p.expect(")")
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        type_ = p.type()
-        operands = [p.use(name, type_) for name in names]
-        return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at_token)
-
-    return parse
+    p.expect("(")
+    names = [p.operand_token()]
+    p.expect(",")
+    properties: dict[str, Attribute] = dict(_TOLERANCES)
+    if constant:
+        properties["value"] = p.attribute()
+    else:
+        names.append(p.operand_token())
+    for name in _TOLERANCES:
+        if p.take(","):
+            p.expect(name)
+            properties[name] = p.attribute(_F32)
+    p.expect(")")
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type_ = p.type()
+    operands = [p.use(name, type_) for name in names]
+    return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at_token)
 
 
 def _print(printer: OpPrinter, operation: Operation) -> str:
@@ -205,7 +200,7 @@ def _print(printer: OpPrinter, operation: Operation) -> str:
     return f"({', '.join(parts)}){extra} : {printer.type(operation.operands[0].type)}"
 
 
-_TOLERANT = CustomForm(_parser, _print)
+_TOLERANT = CustomForm(_parse, _print)
 _TOLERANCE_PROPERTIES = tuple(
     Property(name, AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
     for name in _TOLERANCES

@@ -14,7 +14,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -41,17 +40,13 @@ flow = Dialect("flow", partial=True)
 Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``value : type -> type``, with a dictionary before it."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        attributes = p.optional_dictionary()
-        value = p.attribute()
-        p.expect("->")
-        properties = {"value": value}
-        return p.placed(Operation(definition.name, definition, [], (p.type(),), properties, attributes), at)
-
-    return parse
+def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``value : type -> type``, with a dictionary before it."""
+    attributes = p.optional_dictionary()
+    value = p.attribute()
+    p.expect("->")
+    properties = {"value": value}
+    return p.placed(Operation(definition.name, definition, [], (p.type(),), properties, attributes), at)
 
 
 def _print(printer: OpPrinter, operation: Operation) -> str:
@@ -87,7 +82,7 @@ flow.op(
 )
 flow.op(
     "tensor.dynamic_constant",
-    custom=CustomForm(_parser, _print),
+    custom=CustomForm(_parse, _print),
     results={"result": declarations.RANKED_TENSOR},
     properties=(Property("value", declarations.TYPED_ATTR),),
     evaluate=OnValues(_constant, of_module=True),

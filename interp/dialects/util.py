@@ -11,7 +11,6 @@ from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Settings
 
 util = Dialect("util", partial=True)
 

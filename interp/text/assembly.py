@@ -35,7 +35,8 @@ def _parts_of(definition: OpDefinition) -> tuple[Slots, tuple[ElementForm, ...]]
 def compile_parser(definition: OpDefinition) -> ParseOp | None:
     """Return the parser of an op's custom form; None for an op that has only the generic one."""
     if definition.custom is not None:
-        return definition.custom.parser(definition)
+        parse = definition.custom.parse
+        return lambda p, at: parse(p, at, definition)
     if definition.assembly is None:
         return None
     slots, parts = _parts_of(definition)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.formats import Codes, signed_integers
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
 from halfulp.interp.dialects.affine import symbols
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
@@ -51,25 +51,22 @@ from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar
 # --- if ---------------------------------------------------------------------------------------------------------------
 
 
-def _if_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        at_set = p.pos
-        condition = p.attribute()
-        if not isinstance(condition, IntegerSetAttr):
-            p.error(f"custom op '{definition.name}' invalid kind of attribute specified: expected integer set", at_set)
-        tokens, dimensions = read_lists(p)
-        if (dimensions, len(tokens) - dimensions) != (condition.dimensions, condition.symbols):
-            p.error(f"custom op '{definition.name}' symbol operand count and integer set symbol count must match", at)
-        operands = used(p, tokens)
-        results = p.function_results() if p.take("->") else ()
-        regions = [p.terminated(p.region(definition.name), "affine.yield", at), Region()]
-        if p.take("else"):
-            regions[1] = p.terminated(p.region(definition.name), "affine.yield", at)
-        attributes = p.optional_dictionary()
-        properties: dict[str, Attribute] = {"condition": condition}
-        return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
-
-    return parse
+def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    at_set = p.pos
+    condition = p.attribute()
+    if not isinstance(condition, IntegerSetAttr):
+        p.error(f"custom op '{definition.name}' invalid kind of attribute specified: expected integer set", at_set)
+    tokens, dimensions = read_lists(p)
+    if (dimensions, len(tokens) - dimensions) != (condition.dimensions, condition.symbols):
+        p.error(f"custom op '{definition.name}' symbol operand count and integer set symbol count must match", at)
+    operands = used(p, tokens)
+    results = p.function_results() if p.take("->") else ()
+    regions = [p.terminated(p.region(definition.name), "affine.yield", at), Region()]
+    if p.take("else"):
+        regions[1] = p.terminated(p.region(definition.name), "affine.yield", at)
+    attributes = p.optional_dictionary()
+    properties: dict[str, Attribute] = {"condition": condition}
+    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
 
 
 def _print_if(printer: OpPrinter, op: Operation) -> str:
@@ -88,7 +85,7 @@ def _print_if(printer: OpPrinter, op: Operation) -> str:
     return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
 
 
-IF_FORM = CustomForm(_if_parser, _print_if)
+IF_FORM = CustomForm(_parse_if, _print_if)
 
 
 def verify_if(op: Operation) -> str | None:
@@ -206,27 +203,24 @@ def _dictionary(printer: OpPrinter, op: Operation) -> str:
     return f" {printer.dictionary(op.attributes)}" if op.attributes else ""
 
 
-def _linearize_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        disjoint: Attribute = UnitAttr() if p.take("disjoint") else BoolAttr(False)
-        p.expect("[")
-        digits = p.operand_tokens()
-        p.expect("]")
-        p.keyword(definition, "by")
-        base, dynamic = _read_base(p)
-        entries = dict(p.optional_dictionary())
-        p.expect(":")
-        result = p.type()
-        values = [p.use(token, INDEX) for token in (*digits, *dynamic)]
-        properties: dict[str, Attribute] = {
-            "disjoint": disjoint,
-            SEGMENTS: DenseArrayAttr(I32, (len(digits), len(dynamic))),
-            "static_basis": base,
-        }
-        move_inherent(definition, properties, entries)
-        return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
-
-    return parse
+def _parse_linearize(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    disjoint: Attribute = UnitAttr() if p.take("disjoint") else BoolAttr(False)
+    p.expect("[")
+    digits = p.operand_tokens()
+    p.expect("]")
+    p.keyword(definition, "by")
+    base, dynamic = _read_base(p)
+    entries = dict(p.optional_dictionary())
+    p.expect(":")
+    result = p.type()
+    values = [p.use(token, INDEX) for token in (*digits, *dynamic)]
+    properties: dict[str, Attribute] = {
+        "disjoint": disjoint,
+        SEGMENTS: DenseArrayAttr(I32, (len(digits), len(dynamic))),
+        "static_basis": base,
+    }
+    move_inherent(definition, properties, entries)
+    return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
 
 
 def _print_linearize(printer: OpPrinter, op: Operation) -> str:
@@ -237,20 +231,17 @@ def _print_linearize(printer: OpPrinter, op: Operation) -> str:
     return f"{text} : {printer.type(op.results[0].type)}"
 
 
-def _delinearize_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        number = p.operand_token()
-        p.keyword(definition, "into")
-        base, dynamic = _read_base(p)
-        entries = dict(p.optional_dictionary())
-        p.expect(":")
-        results = p.type_list()
-        values = [p.use(token, INDEX) for token in (number, *dynamic)]
-        properties: dict[str, Attribute] = {"static_basis": base}
-        move_inherent(definition, properties, entries)
-        return p.placed(Operation(definition.name, definition, values, results, properties, entries), at)
-
-    return parse
+def _parse_delinearize(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    number = p.operand_token()
+    p.keyword(definition, "into")
+    base, dynamic = _read_base(p)
+    entries = dict(p.optional_dictionary())
+    p.expect(":")
+    results = p.type_list()
+    values = [p.use(token, INDEX) for token in (number, *dynamic)]
+    properties: dict[str, Attribute] = {"static_basis": base}
+    move_inherent(definition, properties, entries)
+    return p.placed(Operation(definition.name, definition, values, results, properties, entries), at)
 
 
 def _print_delinearize(printer: OpPrinter, op: Operation) -> str:
@@ -258,8 +249,8 @@ def _print_delinearize(printer: OpPrinter, op: Operation) -> str:
     return f"{text}{_dictionary(printer, op)} : {', '.join(printer.type(result.type) for result in op.results)}"
 
 
-LINEARIZE = CustomForm(_linearize_parser, _print_linearize)
-DELINEARIZE = CustomForm(_delinearize_parser, _print_delinearize)
+LINEARIZE = CustomForm(_parse_linearize, _print_linearize)
+DELINEARIZE = CustomForm(_parse_delinearize, _print_delinearize)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -377,34 +368,30 @@ def memref_type(p: OpParser) -> MemRefType:
     return type_
 
 
-def _vector_access_parser(definition: OpDefinition) -> CustomParse:
+def _parse_vector_access(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     stores = not definition.results
-
-    def parse(p: OpParser, at: int) -> Operation:
-        value = p.operand_token() if stores else None
-        if stores:
-            p.expect(",")
-        base = p.operand_token()
-        map_, tokens = read_place(p)
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        type_ = memref_type(p)
+    value = p.operand_token() if stores else None
+    if stores:
         p.expect(",")
-        at_vector = p.pos
-        vector: Type = p.type()
-        if not isinstance(vector, VectorType):
-            p.error(
-                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.vector, but found "
-                f"'{vector}'",
-                at_vector,
-            )
-        operands = [p.use(base, type_), *used(p, tokens)]
-        if value is not None:
-            operands.insert(0, p.use(value, vector))
-        results = () if stores else (vector,)
-        return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
-
-    return parse
+    base = p.operand_token()
+    map_, tokens = read_place(p)
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type_ = memref_type(p)
+    p.expect(",")
+    at_vector = p.pos
+    vector: Type = p.type()
+    if not isinstance(vector, VectorType):
+        p.error(
+            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.vector, but found "
+            f"'{vector}'",
+            at_vector,
+        )
+    operands = [p.use(base, type_), *used(p, tokens)]
+    if value is not None:
+        operands.insert(0, p.use(value, vector))
+    results = () if stores else (vector,)
+    return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
 
 
 def _element(printer: OpPrinter, op: Operation, which: int) -> str:
@@ -422,40 +409,36 @@ def _print_vector_access(printer: OpPrinter, op: Operation) -> str:
     return f"{text} : {printer.type(op.operands[which].type)}, {printer.type(vector)}"
 
 
-def _prefetch_parser(definition: OpDefinition) -> CustomParse:
+def _parse_prefetch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     prefix = f"custom op '{definition.name}'"
-
-    def parse(p: OpParser, at: int) -> Operation:
-        base = p.operand_token()
-        map_, tokens = read_place(p)
-        p.expect(",")
-        access_word = p.tokens[p.pos]
-        p.pos += 1
-        p.expect(",")
-        p.keyword(definition, "locality")
-        p.expect("<")
-        locality = p.attribute(I32)
-        p.expect(">")
-        p.expect(",")
-        cache = p.tokens[p.pos]
-        p.pos += 1
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        type_ = memref_type(p)
-        if access_word not in ("read", "write"):
-            p.error(f"{prefix} rw specifier has to be 'read' or 'write'", at)
-        if cache not in ("data", "instr"):
-            p.error(f"{prefix} cache type has to be 'data' or 'instr'", at)
-        properties: dict[str, Attribute] = {
-            "isDataCache": BoolAttr(cache == "data"),
-            "isWrite": BoolAttr(access_word == "write"),
-            "localityHint": locality,
-            "map": map_,
-        }
-        operands = [p.use(base, type_), *used(p, tokens)]
-        return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at)
-
-    return parse
+    base = p.operand_token()
+    map_, tokens = read_place(p)
+    p.expect(",")
+    access_word = p.tokens[p.pos]
+    p.pos += 1
+    p.expect(",")
+    p.keyword(definition, "locality")
+    p.expect("<")
+    locality = p.attribute(I32)
+    p.expect(">")
+    p.expect(",")
+    cache = p.tokens[p.pos]
+    p.pos += 1
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type_ = memref_type(p)
+    if access_word not in ("read", "write"):
+        p.error(f"{prefix} rw specifier has to be 'read' or 'write'", at)
+    if cache not in ("data", "instr"):
+        p.error(f"{prefix} cache type has to be 'data' or 'instr'", at)
+    properties: dict[str, Attribute] = {
+        "isDataCache": BoolAttr(cache == "data"),
+        "isWrite": BoolAttr(access_word == "write"),
+        "localityHint": locality,
+        "map": map_,
+    }
+    operands = [p.use(base, type_), *used(p, tokens)]
+    return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at)
 
 
 def _print_prefetch(printer: OpPrinter, op: Operation) -> str:
@@ -467,8 +450,8 @@ def _print_prefetch(printer: OpPrinter, op: Operation) -> str:
     return f"{text} : {printer.type(op.operands[0].type)}"
 
 
-VECTOR_FORM = CustomForm(_vector_access_parser, _print_vector_access)
-PREFETCH = CustomForm(_prefetch_parser, _print_prefetch)
+VECTOR_FORM = CustomForm(_parse_vector_access, _print_vector_access)
+PREFETCH = CustomForm(_parse_prefetch, _print_prefetch)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 

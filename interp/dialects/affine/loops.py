@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import misused, print_lists, read_lists, used
@@ -51,59 +51,56 @@ def _read_bound(p: OpParser, definition: OpDefinition, word: str) -> tuple[Affin
     return bound, tokens
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        variable = p.operand_token()
-        if "#" in p.tokens[variable]:
-            p.error("result number not allowed in argument list", variable)
-        place = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
-        p.expect("=")
-        lower, lower_tokens = _read_bound(p, definition, "max")
-        if not p.take("to"):
-            p.error(f"custom op '{definition.name}' expected 'to' between bounds")
-        upper, upper_tokens = _read_bound(p, definition, "min")
-        step = 1
-        if p.take("step"):
-            at_step = p.pos
-            if p.tokens[at_step][:1] == "%":
-                p.wrong_token("expected attribute value")
-            step = p.integer("expected attribute value")
-            if step <= 0:
-                p.error(
-                    f"custom op '{definition.name}' expected step to be representable as a positive signed integer",
-                    at_step,
-                )
-        names: list[int] = []
-        initial: list[int] = []
-        results: Sequence[Type] = ()
-        if p.take("iter_args"):
-            p.expect("(")
-            while p.tokens[p.pos] != ")":
-                names.append(p.operand_token())
-                p.expect("=")
-                initial.append(p.operand_token())
-                if not p.take(","):
-                    break
-            p.expect(")")
-            p.expect("->")
-            results = p.function_results()
-        if len(names) != len(results):
-            p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
-        arguments = [Argument(variable, INDEX, place)]
-        arguments += [Argument(token, kind, None) for token, kind in zip(names, results, strict=True)]
-        region = p.terminated(p.region(definition.name, arguments), "affine.yield", at)
-        operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
-        operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
-        properties: dict[str, Attribute] = {
-            "lowerBoundMap": lower,
-            SEGMENTS: DenseArrayAttr(I32, (len(lower_tokens), len(upper_tokens), len(initial))),
-            "step": IntegerAttr(step, INDEX),
-            "upperBoundMap": upper,
-        }
-        attributes = p.optional_dictionary()
-        return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, [region]), at)
-
-    return parse
+def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    variable = p.operand_token()
+    if "#" in p.tokens[variable]:
+        p.error("result number not allowed in argument list", variable)
+    place = p.deferrable_location() if p.tokens[p.pos] == "loc" else None
+    p.expect("=")
+    lower, lower_tokens = _read_bound(p, definition, "max")
+    if not p.take("to"):
+        p.error(f"custom op '{definition.name}' expected 'to' between bounds")
+    upper, upper_tokens = _read_bound(p, definition, "min")
+    step = 1
+    if p.take("step"):
+        at_step = p.pos
+        if p.tokens[at_step][:1] == "%":
+            p.wrong_token("expected attribute value")
+        step = p.integer("expected attribute value")
+        if step <= 0:
+            p.error(
+                f"custom op '{definition.name}' expected step to be representable as a positive signed integer",
+                at_step,
+            )
+    names: list[int] = []
+    initial: list[int] = []
+    results: Sequence[Type] = ()
+    if p.take("iter_args"):
+        p.expect("(")
+        while p.tokens[p.pos] != ")":
+            names.append(p.operand_token())
+            p.expect("=")
+            initial.append(p.operand_token())
+            if not p.take(","):
+                break
+        p.expect(")")
+        p.expect("->")
+        results = p.function_results()
+    if len(names) != len(results):
+        p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
+    arguments = [Argument(variable, INDEX, place)]
+    arguments += [Argument(token, kind, None) for token, kind in zip(names, results, strict=True)]
+    region = p.terminated(p.region(definition.name, arguments), "affine.yield", at)
+    operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
+    operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
+    properties: dict[str, Attribute] = {
+        "lowerBoundMap": lower,
+        SEGMENTS: DenseArrayAttr(I32, (len(lower_tokens), len(upper_tokens), len(initial))),
+        "step": IntegerAttr(step, INDEX),
+        "upperBoundMap": upper,
+    }
+    attributes = p.optional_dictionary()
+    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, [region]), at)
 
 
 def _bound_text(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSAValue], word: str) -> str:
@@ -138,7 +135,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
 
 
-FORM = CustomForm(_parser, _print)
+FORM = CustomForm(_parse, _print)
 
 
 def operands_of(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:

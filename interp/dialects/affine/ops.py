@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
@@ -11,7 +11,6 @@ from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -72,33 +71,29 @@ def _read_place(p: OpParser) -> _Place:
     return base, *read_place(p)
 
 
-def _dma_parser(definition: OpDefinition) -> CustomParse:
+def _parse_dma(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     starts = definition.name == "affine.dma_start"
     prefix = f"custom op '{definition.name}'"
-
-    def parse(p: OpParser, at: int) -> Operation:
-        places = [_read_place(p)]
-        for _ in range(2 if starts else 0):
-            p.expect(",")
-            places.append(_read_place(p))
+    places = [_read_place(p)]
+    for _ in range(2 if starts else 0):
         p.expect(",")
-        count = p.operand_token()
-        strides = p.operand_tokens() if p.take(",") else []
-        if strides and (len(strides) != 2 or not starts):
-            p.error(f"{prefix} expected two stride related operands", at)
-        attributes: dict[str, Attribute] = dict(p.optional_dictionary())
-        p.expect(":")
-        types = p.type_list()
-        if len(types) != len(places):
-            p.error(f"{prefix} expected {'three types' if starts else 'one type'}", at)
-        operands: list[SSAValue] = []
-        for name, (base, map_, tokens), type_ in zip(_MAPS if starts else _MAPS[2:], places, types, strict=True):
-            operands += [p.use(base, type_), *used(p, tokens)]
-            attributes[name] = map_
-        operands += used(p, [count, *strides])
-        return p.placed(Operation(definition.name, definition, operands, (), {}, attributes), at)
-
-    return parse
+        places.append(_read_place(p))
+    p.expect(",")
+    count = p.operand_token()
+    strides = p.operand_tokens() if p.take(",") else []
+    if strides and (len(strides) != 2 or not starts):
+        p.error(f"{prefix} expected two stride related operands", at)
+    attributes: dict[str, Attribute] = dict(p.optional_dictionary())
+    p.expect(":")
+    types = p.type_list()
+    if len(types) != len(places):
+        p.error(f"{prefix} expected {'three types' if starts else 'one type'}", at)
+    operands: list[SSAValue] = []
+    for name, (base, map_, tokens), type_ in zip(_MAPS if starts else _MAPS[2:], places, types, strict=True):
+        operands += [p.use(base, type_), *used(p, tokens)]
+        attributes[name] = map_
+    operands += used(p, [count, *strides])
+    return p.placed(Operation(definition.name, definition, operands, (), {}, attributes), at)
 
 
 def _places(op: Operation) -> list[tuple[AffineMapAttr, list[SSAValue]]] | None:
@@ -124,8 +119,8 @@ def _print_dma(printer: OpPrinter, op: Operation) -> str:
     return f" {', '.join(texts)} : {types}"
 
 
-START = CustomForm(_dma_parser, _print_dma)
-WAIT = CustomForm(_dma_parser, _print_dma)
+START = CustomForm(_parse_dma, _print_dma)
+WAIT = CustomForm(_parse_dma, _print_dma)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -164,28 +159,20 @@ def verify_wait(op: Operation) -> str | None:
 # The custom forms of affine.apply, affine.min and affine.max, which MLIR writes by hand.
 
 
-def _map_parser(by_map: bool) -> Callable[[OpDefinition], CustomParse]:
-    """Return the parser of ``#map(%dimensions)[%symbols]``. ``by_map``: the op has as many results as the map."""
-
-    def parser(definition: OpDefinition) -> CustomParse:
-        def parse(p: OpParser, at: int) -> Operation:
-            at_map = p.pos
-            map_ = p.attribute()
-            if not isinstance(map_, AffineMapAttr):
-                p.error("invalid kind of attribute specified", at_map)
-            tokens, dimensions = read_lists(p)
-            if by_map and (dimensions, len(tokens) - dimensions) != (map_.dimensions, map_.symbols):
-                p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
-            results = (INDEX,) * (len(map_.results) if by_map else 1)
-            operands = used(p, tokens)
-            properties: dict[str, Attribute] = {"map": map_}
-            return p.placed(
-                Operation(definition.name, definition, operands, results, properties, p.optional_dictionary()), at
-            )
-
-        return parse
-
-    return parser
+def _parse_map(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``#map(%dimensions)[%symbols]``. Only affine.apply has as many results as the map."""
+    by_map = definition.name == "affine.apply"
+    at_map = p.pos
+    map_ = p.attribute()
+    if not isinstance(map_, AffineMapAttr):
+        p.error("invalid kind of attribute specified", at_map)
+    tokens, dimensions = read_lists(p)
+    if by_map and (dimensions, len(tokens) - dimensions) != (map_.dimensions, map_.symbols):
+        p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
+    results = (INDEX,) * (len(map_.results) if by_map else 1)
+    operands = used(p, tokens)
+    properties: dict[str, Attribute] = {"map": map_}
+    return p.placed(Operation(definition.name, definition, operands, results, properties, p.optional_dictionary()), at)
 
 
 def _print_map(printer: OpPrinter, operation: Operation) -> str:
@@ -195,8 +182,7 @@ def _print_map(printer: OpPrinter, operation: Operation) -> str:
     return text + (f" {printer.dictionary(operation.attributes)}" if operation.attributes else "")
 
 
-APPLY = CustomForm(_map_parser(by_map=True), _print_map)
-EXTREME = CustomForm(_map_parser(by_map=False), _print_map)
+APPLY = EXTREME = CustomForm(_parse_map, _print_map)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import inline_group, misused, read_groups, used
@@ -85,34 +85,31 @@ def _read_reductions(p: OpParser, definition: OpDefinition) -> list[int]:
     return kinds
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        p.expect("(")
-        variables = p.operand_tokens()
-        p.expect(")")
-        p.expect("=")
-        lower_map, lower_tokens, lower_sizes = read_groups(p, "max")
-        p.keyword(definition, "to")
-        upper_map, upper_tokens, upper_sizes = read_groups(p, "min")
-        steps = _read_steps(p, definition, at, len(variables))
-        kinds = _read_reductions(p, definition)
-        results = p.function_results() if p.take("->") else ()
-        region = p.region(definition.name, [Argument(token, ty.INDEX, None) for token in variables])
-        p.terminated(region, "affine.yield", at)
-        entries = dict(p.optional_dictionary())
-        operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
-        properties: dict[str, Attribute] = {
-            "lowerBoundsGroups": _groups_attribute(lower_sizes),
-            "lowerBoundsMap": lower_map,
-            "reductions": ArrayAttr(tuple(IntegerAttr(kind, ty.I64) for kind in kinds)),
-            "steps": ArrayAttr(tuple(IntegerAttr(step, ty.I64) for step in steps)),
-            "upperBoundsGroups": _groups_attribute(upper_sizes),
-            "upperBoundsMap": upper_map,
-        }
-        move_inherent(definition, properties, entries)
-        return p.placed(Operation(definition.name, definition, operands, results, properties, entries, [region]), at)
-
-    return parse
+def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    p.expect("(")
+    variables = p.operand_tokens()
+    p.expect(")")
+    p.expect("=")
+    lower_map, lower_tokens, lower_sizes = read_groups(p, "max")
+    p.keyword(definition, "to")
+    upper_map, upper_tokens, upper_sizes = read_groups(p, "min")
+    steps = _read_steps(p, definition, at, len(variables))
+    kinds = _read_reductions(p, definition)
+    results = p.function_results() if p.take("->") else ()
+    region = p.region(definition.name, [Argument(token, ty.INDEX, None) for token in variables])
+    p.terminated(region, "affine.yield", at)
+    entries = dict(p.optional_dictionary())
+    operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
+    properties: dict[str, Attribute] = {
+        "lowerBoundsGroups": _groups_attribute(lower_sizes),
+        "lowerBoundsMap": lower_map,
+        "reductions": ArrayAttr(tuple(IntegerAttr(kind, ty.I64) for kind in kinds)),
+        "steps": ArrayAttr(tuple(IntegerAttr(step, ty.I64) for step in steps)),
+        "upperBoundsGroups": _groups_attribute(upper_sizes),
+        "upperBoundsMap": upper_map,
+    }
+    move_inherent(definition, properties, entries)
+    return p.placed(Operation(definition.name, definition, operands, results, properties, entries, [region]), at)
 
 
 def _bounds(printer: OpPrinter, op: Operation, which: str, word: str) -> str:
@@ -141,7 +138,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
 
 
-FORM = CustomForm(_parser, _print)
+FORM = CustomForm(_parse, _print)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, Trait
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition, Trait
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.memref import evaluate
@@ -33,11 +33,11 @@ class _OverValues(AffineParser):
 
     def __init__(self, parser: OpParser) -> None:
         super().__init__(parser)
-        self._parser = parser
+        self._parse = parser
         self.found: dict[type[AffineExpr], dict[str, int]] = {Dimension: {}, Symbol: {}}
 
     def _operand(self, left: AffineExpr | None) -> AffineExpr:
-        parser = self._parser
+        parser = self._parse
         token = parser.tokens[parser.pos]
         if token[:1] == "%":
             return self._value(Dimension)
@@ -49,9 +49,9 @@ class _OverValues(AffineParser):
         return super()._operand(left)
 
     def _value(self, kind: type[Dimension] | type[Symbol]) -> AffineExpr:
-        at = self._parser.operand_token()
+        at = self._parse.operand_token()
         named = self.found[kind]
-        name = self._parser.tokens[at]
+        name = self._parse.tokens[at]
         numbers = list(named)
         if name not in named:
             named[name] = at
@@ -288,28 +288,24 @@ def usable(value: SSAValue) -> bool:
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
+def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     stores = not definition.results
-
-    def parse(p: OpParser, at: int) -> Operation:
-        value = p.operand_token() if stores else None
-        if stores:
-            p.expect(",")
-        base = p.operand_token()
-        map_, tokens = read_place(p)
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        at_type = p.pos
-        type_ = p.type()
-        if not isinstance(type_, MemRefType) or type_.shape is None:
-            p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_type)
-        operands = [p.use(base, type_), *used(p, tokens)]
-        if value is not None:
-            operands.insert(0, p.use(value, type_.element))
-        results = () if stores else (type_.element,)
-        return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
-
-    return parse
+    value = p.operand_token() if stores else None
+    if stores:
+        p.expect(",")
+    base = p.operand_token()
+    map_, tokens = read_place(p)
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    at_type = p.pos
+    type_ = p.type()
+    if not isinstance(type_, MemRefType) or type_.shape is None:
+        p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_type)
+    operands = [p.use(base, type_), *used(p, tokens)]
+    if value is not None:
+        operands.insert(0, p.use(value, type_.element))
+    results = () if stores else (type_.element,)
+    return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
 
 
 def _print(printer: OpPrinter, op: Operation) -> str:
@@ -323,7 +319,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
     return f"{text} : {printer.type(base.type)}"
 
 
-FORM = CustomForm(_parser, _print)
+FORM = CustomForm(_parse, _print)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,6 @@ from halfulp.fp_formats.policy import MLIR_ROUNDINGS
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -61,24 +60,20 @@ from halfulp.semantics.kernel import Kernel, Open
 # The custom form of `arith.select`, which MLIR writes by hand.
 
 
-def _select_parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``%c, %a, %b : type``, with the type of the condition before it unless that is i1."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        names = [p.operand_token()]
-        for _ in range(2):
-            p.expect(",")
-            names.append(p.operand_token())
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        condition: Type = I1
-        result = p.type()
-        if p.take(","):
-            condition, result = result, p.type()
-        operands = [p.use(name, type) for name, type in zip(names, (condition, result, result), strict=True)]
-        return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
-
-    return parse
+def _parse_select(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``%c, %a, %b : type``, with the type of the condition before it unless that is i1."""
+    names = [p.operand_token()]
+    for _ in range(2):
+        p.expect(",")
+        names.append(p.operand_token())
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    condition: Type = I1
+    result = p.type()
+    if p.take(","):
+        condition, result = result, p.type()
+    operands = [p.use(name, type) for name, type in zip(names, (condition, result, result), strict=True)]
+    return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
 
 
 def _print_select(printer: OpPrinter, operation: Operation) -> str:
@@ -91,7 +86,7 @@ def _print_select(printer: OpPrinter, operation: Operation) -> str:
     return f" {names}{extra} : {condition}{printer.type(result)}"
 
 
-SELECT = CustomForm(_select_parser, _print_select)
+SELECT = CustomForm(_parse_select, _print_select)
 
 
 # --- memrefs ----------------------------------------------------------------------------------------------------------

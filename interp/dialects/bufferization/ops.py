@@ -10,7 +10,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -173,34 +172,31 @@ def dealloc(op: Operation, settings: Settings) -> Function:
 # The custom form of `bufferization.alloc_tensor`, which MLIR writes by hand.
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
+def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    p.expect("(")
+    sizes = p.operand_tokens()
+    p.expect(")")
+    copied: list[int] = []
+    if p.take("copy"):
         p.expect("(")
-        sizes = p.operand_tokens()
+        copied.append(p.operand_token())
         p.expect(")")
-        copied: list[int] = []
-        if p.take("copy"):
-            p.expect("(")
-            copied.append(p.operand_token())
-            p.expect(")")
-        hint: list[int] = []
-        if p.take("size_hint"):
-            p.expect("=")
-            hint.append(p.operand_token())
-        attributes: dict[str, Attribute] = p.optional_dictionary()
-        p.expect(":")
-        at_type = p.pos
-        type_ = p.type()
-        if not isinstance(type_, TensorType):
-            p.error(f"custom op '{definition.name}' invalid kind of type specified", at_type)
-        operands = [p.use(token, INDEX) for token in sizes]
-        operands += [p.use(token, type_) for token in copied]
-        operands += [p.use(token, INDEX) for token in hint]
-        properties: dict[str, Attribute] = {SEGMENTS: DenseArrayAttr(I32, (len(sizes), len(copied), len(hint)))}
-        move_inherent(definition, properties, attributes)
-        return p.placed(Operation(definition.name, definition, operands, (type_,), properties, attributes), at)
-
-    return parse
+    hint: list[int] = []
+    if p.take("size_hint"):
+        p.expect("=")
+        hint.append(p.operand_token())
+    attributes: dict[str, Attribute] = p.optional_dictionary()
+    p.expect(":")
+    at_type = p.pos
+    type_ = p.type()
+    if not isinstance(type_, TensorType):
+        p.error(f"custom op '{definition.name}' invalid kind of type specified", at_type)
+    operands = [p.use(token, INDEX) for token in sizes]
+    operands += [p.use(token, type_) for token in copied]
+    operands += [p.use(token, INDEX) for token in hint]
+    properties: dict[str, Attribute] = {SEGMENTS: DenseArrayAttr(I32, (len(sizes), len(copied), len(hint)))}
+    move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, operands, (type_,), properties, attributes), at)
 
 
 def _print(printer: OpPrinter, operation: Operation) -> str:
@@ -218,7 +214,7 @@ def _print(printer: OpPrinter, operation: Operation) -> str:
     return f"{text}{dictionary} : {printer.type(operation.results[0].type)}"
 
 
-ALLOC_TENSOR = CustomForm(_parser, _print)
+ALLOC_TENSOR = CustomForm(_parse, _print)
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------

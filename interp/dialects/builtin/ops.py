@@ -11,7 +11,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -32,23 +31,20 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 # The custom form of `builtin.module`, which MLIR writes by hand.
 
 
-def _module_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        properties: dict[str, Attribute] = {}
-        if p.tokens[p.pos][:1] == "@":
-            properties["sym_name"] = StringAttr(p.symbol())
-        attributes: dict[str, Attribute] = {}
-        if p.take("attributes"):
-            p.dictionary(attributes)
-        for name in ("sym_name", "sym_visibility"):
-            if name in attributes:
-                properties[name] = attributes.pop(name)
-        region = p.region(definition.name)
-        if not region.blocks:
-            region.append(Block())
-        return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
-
-    return parse
+def _parse_module(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    properties: dict[str, Attribute] = {}
+    if p.tokens[p.pos][:1] == "@":
+        properties["sym_name"] = StringAttr(p.symbol())
+    attributes: dict[str, Attribute] = {}
+    if p.take("attributes"):
+        p.dictionary(attributes)
+    for name in ("sym_name", "sym_visibility"):
+        if name in attributes:
+            properties[name] = attributes.pop(name)
+    region = p.region(definition.name)
+    if not region.blocks:
+        region.append(Block())
+    return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
 
 
 def _print_module(printer: OpPrinter, operation: Operation) -> str:
@@ -64,7 +60,7 @@ def _print_module(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {printer.region(operation.regions[0], operation)}"
 
 
-MODULE = CustomForm(_module_parser, _print_module)
+MODULE = CustomForm(_parse_module, _print_module)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------

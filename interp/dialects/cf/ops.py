@@ -13,7 +13,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -71,40 +70,36 @@ def read_successor(p: OpParser) -> Successor:
     return block, values
 
 
-def _switch_parser(definition: OpDefinition) -> CustomParse:
+def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        name = p.operand_token()
+    name = p.operand_token()
+    p.expect(":")
+    at_type = p.pos
+    type = p.type()
+    if not isinstance(type, IntegerType):
+        p.error(
+            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.integer, but found "
+            f"'{type}'",
+            at_type,
+        )
+    p.expect(",")
+    p.expect("[")
+    p.keyword(definition, "default")
+    p.expect(":")
+    successors = [read_successor(p)]
+    codes: list[int] = []
+    while p.take(","):
+        at_value = p.pos
+        value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
+        codes.append(case_code(p, at_value, value, type))
         p.expect(":")
-        at_type = p.pos
-        type = p.type()
-        if not isinstance(type, IntegerType):
-            p.error(
-                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.integer, but found "
-                f"'{type}'",
-                at_type,
-            )
-        p.expect(",")
-        p.expect("[")
-        p.keyword(definition, "default")
-        p.expect(":")
-        successors = [read_successor(p)]
-        codes: list[int] = []
-        while p.take(","):
-            at_value = p.pos
-            value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
-            codes.append(case_code(p, at_value, value, type))
-            p.expect(":")
-            successors.append(read_successor(p))
-        p.expect("]")
-        properties = case_properties(successors, codes, type)
-        attributes = p.optional_dictionary()
-        flag = p.use(name, type)
-        made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
-        return p.placed(made, at)
-
-    return parse
+        successors.append(read_successor(p))
+    p.expect("]")
+    properties = case_properties(successors, codes, type)
+    attributes = p.optional_dictionary()
+    flag = p.use(name, type)
+    made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
+    return p.placed(made, at)
 
 
 def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
@@ -164,7 +159,7 @@ def _print_switch(printer: OpPrinter, operation: Operation) -> str:
     return f" {printer.name(flag)} : {printer.type(flag.type)}, [{','.join(cases)}{end}{extra}"
 
 
-SWITCH = CustomForm(_switch_parser, _print_switch)
+SWITCH = CustomForm(_parse_switch, _print_switch)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -46,43 +45,39 @@ if TYPE_CHECKING:
 # The custom form of `func.func`, which MLIR writes by hand.
 
 
-def _function_parser(definition: OpDefinition) -> CustomParse:
+def _parse_function(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     inherent = {prop.name for prop in definition.properties}
     inferred = ("function_type", "sym_name", "sym_visibility")
-
-    def parse(p: OpParser, at: int) -> Operation:
-        properties: dict[str, Attribute] = {}
-        if p.tokens[p.pos] in VISIBILITIES:
-            properties["sym_visibility"] = StringAttr(p.tokens[p.pos])
-            p.pos += 1
-        if p.tokens[p.pos][:1] != "@":
-            p.error(f"custom op '{definition.name}' expected valid '@'-identifier for symbol name")
-        properties["sym_name"] = StringAttr(p.symbol())
-        signature = Signature(p, definition.name)
-        properties["function_type"] = TypeAttr(FunctionType(tuple(signature.inputs), tuple(signature.results)))
-        properties |= signature.attributes()
-        attributes: dict[str, Attribute] = {}
-        at_attributes = p.pos
-        if p.take("attributes"):
-            p.dictionary(attributes)
-            for name in inferred:
-                if name in attributes:
-                    p.error_at_offset(
-                        f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be "
-                        "specified in the explicit attribute dictionary",
-                        p.offset(at_attributes),
-                    )
-            for name in inherent & attributes.keys():
-                properties[name] = attributes.pop(name)
-        at_body = p.pos
-        region = Region()
-        if p.tokens[p.pos] == "{":
-            region = p.region(definition.name, signature.arguments)
-            if not any(block.operations for block in region.blocks) and len(region.blocks) < 2:
-                p.error(f"custom op '{definition.name}' expected non-empty function body", at_body)
-        return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
-
-    return parse
+    properties: dict[str, Attribute] = {}
+    if p.tokens[p.pos] in VISIBILITIES:
+        properties["sym_visibility"] = StringAttr(p.tokens[p.pos])
+        p.pos += 1
+    if p.tokens[p.pos][:1] != "@":
+        p.error(f"custom op '{definition.name}' expected valid '@'-identifier for symbol name")
+    properties["sym_name"] = StringAttr(p.symbol())
+    signature = Signature(p, definition.name)
+    properties["function_type"] = TypeAttr(FunctionType(tuple(signature.inputs), tuple(signature.results)))
+    properties |= signature.attributes()
+    attributes: dict[str, Attribute] = {}
+    at_attributes = p.pos
+    if p.take("attributes"):
+        p.dictionary(attributes)
+        for name in inferred:
+            if name in attributes:
+                p.error_at_offset(
+                    f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be "
+                    "specified in the explicit attribute dictionary",
+                    p.offset(at_attributes),
+                )
+        for name in inherent & attributes.keys():
+            properties[name] = attributes.pop(name)
+    at_body = p.pos
+    region = Region()
+    if p.tokens[p.pos] == "{":
+        region = p.region(definition.name, signature.arguments)
+        if not any(block.operations for block in region.blocks) and len(region.blocks) < 2:
+            p.error(f"custom op '{definition.name}' expected non-empty function body", at_body)
+    return p.placed(Operation(definition.name, definition, None, (), properties, attributes, [region]), at)
 
 
 def _print_function(printer: OpPrinter, operation: Operation) -> str:
@@ -108,7 +103,7 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
     return text
 
 
-FUNCTION = CustomForm(_function_parser, _print_function)
+FUNCTION = CustomForm(_parse_function, _print_function)
 
 
 # --- libm -------------------------------------------------------------------------------------------------------------

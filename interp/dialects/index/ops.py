@@ -12,7 +12,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     AttributeConstraint,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -44,21 +43,18 @@ def comparison(predicate: AttributeDefinition, predicates: EnumDefinition) -> Cu
     """Return the form of `index.cmp` for the attribute of its predicate, and the enum that this holds."""
     kind = keyword(predicates)
 
-    def parser(definition: OpDefinition) -> CustomParse:
-        def parse(p: OpParser, at: int) -> Operation:
-            case = kind.read(p)
-            p.expect("(")
-            names = [p.operand_token()]
-            p.expect(",")
-            names.append(p.operand_token())
-            p.expect(")")
-            attributes: dict[str, Attribute] = p.optional_dictionary()
-            properties: dict[str, Attribute] = {"pred": DialectAttr(predicate, (case,))}
-            move_inherent(definition, properties, attributes)
-            operands = [p.use(name, INDEX) for name in names]
-            return p.placed(Operation(definition.name, definition, operands, (I1,), properties, attributes), at)
-
-        return parse
+    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+        case = kind.read(p)
+        p.expect("(")
+        names = [p.operand_token()]
+        p.expect(",")
+        names.append(p.operand_token())
+        p.expect(")")
+        attributes: dict[str, Attribute] = p.optional_dictionary()
+        properties: dict[str, Attribute] = {"pred": DialectAttr(predicate, (case,))}
+        move_inherent(definition, properties, attributes)
+        operands = [p.use(name, INDEX) for name in names]
+        return p.placed(Operation(definition.name, definition, operands, (I1,), properties, attributes), at)
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         chosen = operation.properties["pred"]
@@ -67,7 +63,7 @@ def comparison(predicate: AttributeDefinition, predicates: EnumDefinition) -> Cu
         extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
         return f" {chosen['value']}({names}){extra}"
 
-    return CustomForm(parser, print_)
+    return CustomForm(parse, print_)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------

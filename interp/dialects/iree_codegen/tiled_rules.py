@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, TypeRule
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeRule
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.declare.parameters import read_parameters
 from halfulp.interp.dialects import iree_gpu
@@ -223,40 +223,36 @@ def _discardable(printer: OpPrinter, operation: Operation) -> str:
 # --- iree_codegen.inner_tiled -----------------------------------------------------------------------------------------
 
 
-def _inner_tiled_parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``ins(%a, %b) outs(%c) <properties> {attributes} : types into types``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        groups = [_operands_of(p, definition, word) for word in ("ins", "outs")]
-        properties: dict[str, Attribute] = {}
-        if p.take("<"):
-            _properties(p, definition, properties)
-        attributes = p.optional_dictionary()
-        move_inherent(definition, properties, attributes)
-        for prop in definition.properties:
-            if not prop.optional and prop.name not in properties:
-                p.error(f"properties dictionary is missing required attribute: {prop.name}", at)
-        p.expect(":")
-        types = [p.type_list()]
-        p.keyword(definition, "into")
-        types.append(p.type_list())
-        values: list[SSAValue] = []
-        for tokens, known in zip(groups, types, strict=True):
-            if len(tokens) != len(known):
-                p.error(
-                    f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} "
-                    f"operands and {len(known)} types",
-                    tokens[0] if tokens else None,
-                )
-            values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
-        # IREE takes them from the dictionary if they are a dense array, and removes them there in any case.
-        segments = properties.get(SEGMENTS)
-        if not isinstance(segments, DenseArrayAttr) or len(segments.values) != len(groups):
-            properties[SEGMENTS] = DenseArrayAttr(I32, tuple(map(len, groups)))
-        results = results_of(types[1])
-        return p.placed(Operation(definition.name, definition, values, results, properties, attributes), at)
-
-    return parse
+def _parse_inner_tiled(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``ins(%a, %b) outs(%c) <properties> {attributes} : types into types``."""
+    groups = [_operands_of(p, definition, word) for word in ("ins", "outs")]
+    properties: dict[str, Attribute] = {}
+    if p.take("<"):
+        _properties(p, definition, properties)
+    attributes = p.optional_dictionary()
+    move_inherent(definition, properties, attributes)
+    for prop in definition.properties:
+        if not prop.optional and prop.name not in properties:
+            p.error(f"properties dictionary is missing required attribute: {prop.name}", at)
+    p.expect(":")
+    types = [p.type_list()]
+    p.keyword(definition, "into")
+    types.append(p.type_list())
+    values: list[SSAValue] = []
+    for tokens, known in zip(groups, types, strict=True):
+        if len(tokens) != len(known):
+            p.error(
+                f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} "
+                f"operands and {len(known)} types",
+                tokens[0] if tokens else None,
+            )
+        values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
+    # IREE takes them from the dictionary if they are a dense array, and removes them there in any case.
+    segments = properties.get(SEGMENTS)
+    if not isinstance(segments, DenseArrayAttr) or len(segments.values) != len(groups):
+        properties[SEGMENTS] = DenseArrayAttr(I32, tuple(map(len, groups)))
+    results = results_of(types[1])
+    return p.placed(Operation(definition.name, definition, values, results, properties, attributes), at)
 
 
 def _operands_of(p: OpParser, definition: OpDefinition, word: str) -> list[int]:
@@ -283,7 +279,7 @@ def _properties(p: OpParser, definition: OpDefinition, properties: dict[str, Att
 
 
 def _print_inner_tiled(printer: OpPrinter, operation: Operation) -> str:
-    """Print what `_inner_tiled_parser` reads."""
+    """Print what `_parse_inner_tiled` reads."""
     properties = operation.properties
     segments = properties[SEGMENTS]
     assert isinstance(segments, DenseArrayAttr)
@@ -301,34 +297,30 @@ def _print_inner_tiled(printer: OpPrinter, operation: Operation) -> str:
     return f" ins({ins}) outs({outs}) <{written}>{extra} : {inputs} into {outputs}"
 
 
-INNER_TILED = CustomForm(_inner_tiled_parser, _print_inner_tiled)
+INNER_TILED = CustomForm(_parse_inner_tiled, _print_inner_tiled)
 
 # --- iree_codegen.workgroup_count_hint --------------------------------------------------------------------------------
 
 
-def _count_hint_parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``(%a, 4)``; the document's examples have the word ``sizes`` before it."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        p.take("sizes")
-        names, sizes = read_mixed(p, "()", f"custom op '{definition.name}' expected integer value")
-        values = [p.use(name, INDEX) for name in names]
-        properties: dict[str, Attribute] = {"static_sizes": sizes}
-        attributes = p.optional_dictionary()
-        move_inherent(definition, properties, attributes)
-        return p.placed(Operation(definition.name, definition, values, (), properties, attributes), at)
-
-    return parse
+def _parse_count_hint(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``(%a, 4)``; the document's examples have the word ``sizes`` before it."""
+    p.take("sizes")
+    names, sizes = read_mixed(p, "()", f"custom op '{definition.name}' expected integer value")
+    values = [p.use(name, INDEX) for name in names]
+    properties: dict[str, Attribute] = {"static_sizes": sizes}
+    attributes = p.optional_dictionary()
+    move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, values, (), properties, attributes), at)
 
 
 def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
-    """Print what `_count_hint_parser` reads, without ``sizes``."""
+    """Print what `_parse_count_hint` reads, without ``sizes``."""
     sizes = operation.properties["static_sizes"]
     assert isinstance(sizes, DenseArrayAttr)
     return f"{print_mixed(printer, sizes, operation.operands, '()')}{_discardable(printer, operation)}"
 
 
-COUNT_HINT = CustomForm(_count_hint_parser, _print_count_hint)
+COUNT_HINT = CustomForm(_parse_count_hint, _print_count_hint)
 
 # --- iree_codegen.smt.constraints -------------------------------------------------------------------------------------
 
@@ -336,37 +328,34 @@ COUNT_HINT = CustomForm(_count_hint_parser, _print_count_hint)
 def constraints_form(target: AttributeDefinition, pipeline: ParameterKind) -> CustomForm:
     """Return the form ``target = <set = 0>, pipeline = #p, knobs = {…} dims(%m) attributes {…} { body }``."""
 
-    def parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         def assigned(p: OpParser, word: str) -> None:
             p.keyword(definition, word)
             p.expect("=")
 
-        def parse(p: OpParser, at: int) -> Operation:
-            properties: dict[str, Attribute] = {}
-            assigned(p, "target")
-            at_target = p.pos
-            properties["target"] = p.attribute() if p.tokens[p.pos][:1] == "#" else read_parameters(p, target)
-            if getattr(properties["target"], "definition", None) is not target:
-                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_target)
-            p.expect(",")
-            assigned(p, "pipeline")
-            properties["pipeline"] = pipeline.read(p)
-            p.expect(",")
-            assigned(p, "knobs")
-            at_knobs = p.pos
-            properties["knobs"] = p.attribute()
-            if not isinstance(properties["knobs"], DictionaryAttr):
-                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_knobs)
-            dims = [p.use(token, INDEX) for token in _operands_of(p, definition, "dims")]
-            attributes: dict[str, Attribute] = {}
-            if p.take("attributes"):
-                p.dictionary(attributes)
-            region = p.region(definition.name)
-            if not region.blocks:
-                region.append(Block())
-            return p.placed(Operation(definition.name, definition, dims, (), properties, attributes, [region]), at)
-
-        return parse
+        properties: dict[str, Attribute] = {}
+        assigned(p, "target")
+        at_target = p.pos
+        properties["target"] = p.attribute() if p.tokens[p.pos][:1] == "#" else read_parameters(p, target)
+        if getattr(properties["target"], "definition", None) is not target:
+            p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_target)
+        p.expect(",")
+        assigned(p, "pipeline")
+        properties["pipeline"] = pipeline.read(p)
+        p.expect(",")
+        assigned(p, "knobs")
+        at_knobs = p.pos
+        properties["knobs"] = p.attribute()
+        if not isinstance(properties["knobs"], DictionaryAttr):
+            p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_knobs)
+        dims = [p.use(token, INDEX) for token in _operands_of(p, definition, "dims")]
+        attributes: dict[str, Attribute] = {}
+        if p.take("attributes"):
+            p.dictionary(attributes)
+        region = p.region(definition.name)
+        if not region.blocks:
+            region.append(Block())
+        return p.placed(Operation(definition.name, definition, dims, (), properties, attributes, [region]), at)
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         properties = operation.properties
@@ -382,4 +371,4 @@ def constraints_form(target: AttributeDefinition, pipeline: ParameterKind) -> Cu
             f"{printer.region(operation.regions[0], operation)}"
         )
 
-    return CustomForm(parser, print_)
+    return CustomForm(parse, print_)

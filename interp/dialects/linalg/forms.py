@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from halfulp.interp.declare.declarations import AttributeConstraint, CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import AttributeConstraint, CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.dialects.linalg.bodies import Unbuildable
 from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_body
@@ -123,33 +123,30 @@ def argument_names(operation: Operation) -> Sequence[str]:
 def generic_form(iterator_type: EnumDefinition) -> CustomForm:
     """Return the form of linalg.generic, which writes iterator types as strings."""
 
-    def parser(definition: OpDefinition) -> CustomParse:
-        def parse(p: OpParser, at: int) -> Operation:
-            first = p.pos
-            core = p.attribute()
-            if not isinstance(core, DictionaryAttr):
-                p.error(
-                    f"custom op '{definition.name}' invalid kind of attribute specified: expected builtin.dictionary, "
-                    f"but found '{core}'",
-                    first,
-                )
-            attributes = dict(core.entries)
-            attributes["iterator_types"] = _iterators(p, definition, attributes.get("iterator_types"), first)
-            parts = read_parts(p, definition)
-            attributes |= parts.attributes
-            if p.take("attrs"):
-                p.expect("=")
-                attributes |= p.optional_dictionary()
-            region = p.region(definition.name)
-            results = read_results(p)
-            properties = parts.properties
-            move_inherent(definition, properties, attributes)
-            properties[SEGMENTS] = parts.segments
-            return p.placed(
-                Operation(definition.name, definition, parts.operands, results, properties, attributes, [region]), at
+    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+        first = p.pos
+        core = p.attribute()
+        if not isinstance(core, DictionaryAttr):
+            p.error(
+                f"custom op '{definition.name}' invalid kind of attribute specified: expected builtin.dictionary, "
+                f"but found '{core}'",
+                first,
             )
-
-        return parse
+        attributes = dict(core.entries)
+        attributes["iterator_types"] = _iterators(p, definition, attributes.get("iterator_types"), first)
+        parts = read_parts(p, definition)
+        attributes |= parts.attributes
+        if p.take("attrs"):
+            p.expect("=")
+            attributes |= p.optional_dictionary()
+        region = p.region(definition.name)
+        results = read_results(p)
+        properties = parts.properties
+        move_inherent(definition, properties, attributes)
+        properties[SEGMENTS] = parts.segments
+        return p.placed(
+            Operation(definition.name, definition, parts.operands, results, properties, attributes, [region]), at
+        )
 
     def _iterators(p: OpParser, definition: OpDefinition, written: Attribute | None, at: int) -> Attribute:
         if not isinstance(written, ArrayAttr):
@@ -174,7 +171,7 @@ def generic_form(iterator_type: EnumDefinition) -> CustomForm:
         text += f" attrs = {others}" if others else ""
         return text + f" {printer.region(operation.regions[0], operation)}" + print_results(printer, operation)
 
-    return CustomForm(parser, print_)
+    return CustomForm(parse, print_)
 
 
 def _as_string(iterator: Attribute) -> Attribute:
@@ -232,53 +229,50 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
             p.error(f"custom op '{definition.name}' expected '{_MAPS}' attribute")
         return properties
 
-    def parser(definition: OpDefinition) -> CustomParse:
-        def parse(p: OpParser, at: int) -> Operation:
-            written = read_leading(p, definition)
-            begin = p.pos
-            parts = read_parts(p, definition)
-            if p.tokens[p.pos] == "{":
-                p.dictionary(parts.attributes)
-            _check_inherent(p, definition, parts.attributes, begin)
-            results = read_results(p)
-            operands = (*parts.inputs, *parts.inits)
-            wanted = arguments if isinstance(arguments, int) else arguments(written)
-            if len(operands) != wanted:
-                p.error(
-                    f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
-                    f"{wanted} args, got {len(operands)}",
-                    p.pos,
-                )
-            if leading.maps is not None and _MAPS in parts.attributes:
-                twice = f"attribute '{_MAPS}' occurs more than once in the attribute list"
-                p.error(f"custom op '{definition.name}' {twice}", at)
-            parts.properties |= written
-            move_inherent(definition, parts.properties, parts.attributes)
-            parts.properties[SEGMENTS] = parts.segments
-            block = Block()
-            operation = Operation(
-                definition.name,
-                definition,
-                parts.operands,
-                results,
-                parts.properties,
-                parts.attributes,
-                [Region([block])],
+    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+        written = read_leading(p, definition)
+        begin = p.pos
+        parts = read_parts(p, definition)
+        if p.tokens[p.pos] == "{":
+            p.dictionary(parts.attributes)
+        _check_inherent(p, definition, parts.attributes, begin)
+        results = read_results(p)
+        operands = (*parts.inputs, *parts.inits)
+        wanted = arguments if isinstance(arguments, int) else arguments(written)
+        if len(operands) != wanted:
+            p.error(
+                f"custom op '{definition.name}' [parseNamedStructuredOpRegion] ods-gen generated region expects "
+                f"{wanted} args, got {len(operands)}",
+                p.pos,
             )
-            default = None if leading.maps is None else leading.maps(operation)
-            if default is not None:
-                operation.properties.setdefault(_MAPS, default)
-            # As in MLIR, what the body holds has no location.
-            for type in operands:
-                block.add_argument(type_in_body(type))
-            p.placed(operation, at)
-            try:
-                body(p, operation, block)
-            except Unbuildable as error:
-                p.error(f"custom op '{definition.name}' {error}", begin)
-            return operation
-
-        return parse
+        if leading.maps is not None and _MAPS in parts.attributes:
+            twice = f"attribute '{_MAPS}' occurs more than once in the attribute list"
+            p.error(f"custom op '{definition.name}' {twice}", at)
+        parts.properties |= written
+        move_inherent(definition, parts.properties, parts.attributes)
+        parts.properties[SEGMENTS] = parts.segments
+        block = Block()
+        operation = Operation(
+            definition.name,
+            definition,
+            parts.operands,
+            results,
+            parts.properties,
+            parts.attributes,
+            [Region([block])],
+        )
+        default = None if leading.maps is None else leading.maps(operation)
+        if default is not None:
+            operation.properties.setdefault(_MAPS, default)
+        # As in MLIR, what the body holds has no location.
+        for type in operands:
+            block.add_argument(type_in_body(type))
+        p.placed(operation, at)
+        try:
+            body(p, operation, block)
+        except Unbuildable as error:
+            p.error(f"custom op '{definition.name}' {error}", begin)
+        return operation
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
         entries = {**operation.attributes, **operation.properties}
@@ -288,7 +282,7 @@ def named_form(body: Body, arguments: int | Count, leading: Leading = NOTHING) -
         text += print_attributes(printer, entries, (MEMOIZED, "kind", _MAPS))
         return text + print_operands(printer, operation) + print_results(printer, operation)
 
-    return CustomForm(parser, print_)
+    return CustomForm(parse, print_)
 
 
 def _check_inherent(p: OpParser, definition: OpDefinition, written: Mapping[str, Attribute], at: int) -> None:

@@ -13,7 +13,6 @@ from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
     CustomForm,
-    CustomParse,
     OpDefinition,
     Property,
     RegionSlot,
@@ -159,26 +158,23 @@ def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape
 def moving_form(shape: Shape) -> CustomForm:
     """Return the form of one of these ops."""
 
-    def parser(definition: OpDefinition) -> CustomParse:
-        def parse(p: OpParser, at: int) -> Operation:
-            payload = _read_payload(p) if shape.body else None
-            parts = read_parts(p, definition)
-            if shape.numbers:
-                parts.properties[shape.numbers] = _read_numbers(p, definition, shape.numbers)
-            parts.attributes |= p.optional_dictionary()
-            written = shape.body and payload is None
-            region = _read_body(p, definition) if written else _made_body(p, parts, payload, shape)
-            results = tuple(type_ for type_ in parts.inits if isinstance(type_, TensorType) and type_.shape is not None)
-            move_inherent(definition, parts.properties, parts.attributes)
-            operation = Operation(
-                definition.name, definition, parts.operands, results, parts.properties, parts.attributes, [region]
-            )
-            if not written:
-                for each in region.blocks[0].operations:
-                    p.placed(each, at)
-            return p.placed(operation, at)
-
-        return parse
+    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+        payload = _read_payload(p) if shape.body else None
+        parts = read_parts(p, definition)
+        if shape.numbers:
+            parts.properties[shape.numbers] = _read_numbers(p, definition, shape.numbers)
+        parts.attributes |= p.optional_dictionary()
+        written = shape.body and payload is None
+        region = _read_body(p, definition) if written else _made_body(p, parts, payload, shape)
+        results = tuple(type_ for type_ in parts.inits if isinstance(type_, TensorType) and type_.shape is not None)
+        move_inherent(definition, parts.properties, parts.attributes)
+        operation = Operation(
+            definition.name, definition, parts.operands, results, parts.properties, parts.attributes, [region]
+        )
+        if not written:
+            for each in region.blocks[0].operations:
+                p.placed(each, at)
+        return p.placed(operation, at)
 
     def print_(printer: OpPrinter, op: Operation) -> str:
         payload = _payload_of(op, shape) if shape.body else None
@@ -191,7 +187,7 @@ def moving_form(shape: Shape) -> CustomForm:
         text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
         return text + (_body_text(printer, op) if shape.body and payload is None else "")
 
-    return CustomForm(parser, print_)
+    return CustomForm(parse, print_)
 
 
 def _payload_of(op: Operation, shape: Shape) -> Operation | None:

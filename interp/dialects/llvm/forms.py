@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, add_defaults, is_inherent
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.dialects.cf.ops import case_code, case_codes, case_properties, print_successor, read_successor
@@ -146,30 +146,27 @@ def completed(p: OpParser, op: Operation, at: int) -> Operation:
 def comparison(predicates: EnumDefinition) -> CustomForm:
     """Return the form ``"slt" %a, %b : type`` of a comparison."""
 
-    def parser(definition: OpDefinition) -> CustomParse:
-        def parse(p: OpParser, at: int) -> Operation:
-            at_predicate = p.pos
-            word = p.string(f"custom op '{definition.name}' expected string")
-            if word not in predicates.cases:
-                p.error(
-                    f"custom op '{definition.name}' '{word}' is an incorrect value of the 'predicate' attribute",
-                    at_predicate,
-                )
-            properties = {"predicate": predicates.attribute(predicates.cases[word])}
-            lhs = p.operand_token()
-            p.expect(",")
-            rhs = p.operand_token()
-            attributes = read_dictionary(p, definition, properties)
-            p.expect(":")
-            at_type = p.pos
-            type = p.type()
-            if not llvm.is_compatible(type):
-                p.error(f"custom op '{definition.name}' expected LLVM dialect-compatible type", at_type)
-            operands = [p.use(lhs, type), p.use(rhs, type)]
-            made = Operation(definition.name, definition, operands, (bool_like(type),), properties, attributes)
-            return completed(p, made, at)
-
-        return parse
+    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+        at_predicate = p.pos
+        word = p.string(f"custom op '{definition.name}' expected string")
+        if word not in predicates.cases:
+            p.error(
+                f"custom op '{definition.name}' '{word}' is an incorrect value of the 'predicate' attribute",
+                at_predicate,
+            )
+        properties = {"predicate": predicates.attribute(predicates.cases[word])}
+        lhs = p.operand_token()
+        p.expect(",")
+        rhs = p.operand_token()
+        attributes = read_dictionary(p, definition, properties)
+        p.expect(":")
+        at_type = p.pos
+        type = p.type()
+        if not llvm.is_compatible(type):
+            p.error(f"custom op '{definition.name}' expected LLVM dialect-compatible type", at_type)
+        operands = [p.use(lhs, type), p.use(rhs, type)]
+        made = Operation(definition.name, definition, operands, (bool_like(type),), properties, attributes)
+        return completed(p, made, at)
 
     def print_(printer: OpPrinter, op: Operation) -> str:
         predicate = op.properties["predicate"]
@@ -179,39 +176,35 @@ def comparison(predicates: EnumDefinition) -> CustomForm:
         word = predicates.names[predicate.value]
         return f' "{word}" {printer.name(lhs)}, {printer.name(rhs)}{extra} : {printer.type(lhs.type)}'
 
-    return CustomForm(parser, print_)
+    return CustomForm(parse, print_)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _alloca_parser(definition: OpDefinition) -> CustomParse:
+def _parse_alloca(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``%n x type {…} : (i64) -> !llvm.ptr``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        properties: dict[str, Attribute] = {}
-        if p.take("inalloca"):
-            properties["inalloca"] = UnitAttr()
-        count = p.operand_token()
-        p.keyword(definition, "x")
-        properties["elem_type"] = TypeAttr(p.type())
-        attributes = read_dictionary(p, definition, properties)
-        p.expect(":")
-        at_type = p.pos
-        type = p.type()
-        if not isinstance(type, FunctionType) or len(type.inputs) != 1 or len(type.results) != 1:
-            p.error(
-                f"custom op '{definition.name}' expected trailing function type with one argument and one result",
-                at_type,
-            )
-        alignment = properties.get("alignment")
-        if isinstance(alignment, IntegerAttr) and alignment.value == 0:
-            del properties["alignment"]
-        operands = [p.use(count, type.inputs[0])]
-        made = Operation(definition.name, definition, operands, type.results, properties, attributes)
-        return completed(p, made, at)
-
-    return parse
+    properties: dict[str, Attribute] = {}
+    if p.take("inalloca"):
+        properties["inalloca"] = UnitAttr()
+    count = p.operand_token()
+    p.keyword(definition, "x")
+    properties["elem_type"] = TypeAttr(p.type())
+    attributes = read_dictionary(p, definition, properties)
+    p.expect(":")
+    at_type = p.pos
+    type = p.type()
+    if not isinstance(type, FunctionType) or len(type.inputs) != 1 or len(type.results) != 1:
+        p.error(
+            f"custom op '{definition.name}' expected trailing function type with one argument and one result",
+            at_type,
+        )
+    alignment = properties.get("alignment")
+    if isinstance(alignment, IntegerAttr) and alignment.value == 0:
+        del properties["alignment"]
+    operands = [p.use(count, type.inputs[0])]
+    made = Operation(definition.name, definition, operands, type.results, properties, attributes)
+    return completed(p, made, at)
 
 
 def _print_alloca(printer: OpPrinter, op: Operation) -> str:
@@ -228,50 +221,46 @@ def _print_alloca(printer: OpPrinter, op: Operation) -> str:
     )
 
 
-ALLOCA = CustomForm(_alloca_parser, _print_alloca)
+ALLOCA = CustomForm(_parse_alloca, _print_alloca)
 
 
-def _address_parser(definition: OpDefinition) -> CustomParse:
+def _parse_address(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``inbounds|nuw %p[%i, 1] : (!llvm.ptr, i64) -> !llvm.ptr, type``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        properties: dict[str, Attribute] = {}
-        flags = 0
-        if p.tokens[p.pos] in NO_WRAP.cases:
-            flags = p.enum_keyword(NO_WRAP)
-            while p.take("|"):
-                flags |= p.enum_keyword(NO_WRAP)
-        properties["noWrapFlags"] = NO_WRAP.attribute(flags)
-        tokens = [p.operand_token()]
-        p.expect("[")
-        constants: list[int] = []
-        while True:
-            if p.tokens[p.pos][:1] == "%":
-                tokens.append(p.operand_token())
-                constants.append(DYNAMIC)
-            else:
-                constants.append(p.integer())
-            if not p.take(","):
-                break
-        p.expect("]")
-        properties["rawConstantIndices"] = DenseArrayAttr(I32, tuple(index & _CODE for index in constants))
-        attributes = read_dictionary(p, definition, properties)
-        p.expect(":")
-        at_type = p.pos
-        type = p.function_type()
-        if len(type.inputs) != len(tokens):
-            p.error(
-                f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
-                f"and {len(type.inputs)} types",
-                at_type,
-            )
-        p.expect(",")
-        properties["elem_type"] = TypeAttr(p.type())
-        operands = [p.use(token, input) for token, input in zip(tokens, type.inputs, strict=True)]
-        made = Operation(definition.name, definition, operands, type.results, properties, attributes)
-        return completed(p, made, at)
-
-    return parse
+    properties: dict[str, Attribute] = {}
+    flags = 0
+    if p.tokens[p.pos] in NO_WRAP.cases:
+        flags = p.enum_keyword(NO_WRAP)
+        while p.take("|"):
+            flags |= p.enum_keyword(NO_WRAP)
+    properties["noWrapFlags"] = NO_WRAP.attribute(flags)
+    tokens = [p.operand_token()]
+    p.expect("[")
+    constants: list[int] = []
+    while True:
+        if p.tokens[p.pos][:1] == "%":
+            tokens.append(p.operand_token())
+            constants.append(DYNAMIC)
+        else:
+            constants.append(p.integer())
+        if not p.take(","):
+            break
+    p.expect("]")
+    properties["rawConstantIndices"] = DenseArrayAttr(I32, tuple(index & _CODE for index in constants))
+    attributes = read_dictionary(p, definition, properties)
+    p.expect(":")
+    at_type = p.pos
+    type = p.function_type()
+    if len(type.inputs) != len(tokens):
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
+            f"and {len(type.inputs)} types",
+            at_type,
+        )
+    p.expect(",")
+    properties["elem_type"] = TypeAttr(p.type())
+    operands = [p.use(token, input) for token, input in zip(tokens, type.inputs, strict=True)]
+    made = Operation(definition.name, definition, operands, type.results, properties, attributes)
+    return completed(p, made, at)
 
 
 def _print_address(printer: OpPrinter, op: Operation) -> str:
@@ -297,7 +286,7 @@ def spell_no_wrap(flags: int) -> str:
 
 
 _SINGLE: Mapping[str, int] = {"inbounds_flag": 1, "nusw": 2}
-ADDRESS = CustomForm(_address_parser, _print_address)
+ADDRESS = CustomForm(_parse_address, _print_address)
 
 
 # --- globals ----------------------------------------------------------------------------------------------------------
@@ -307,47 +296,43 @@ _GLOBAL_WRITTEN = (
 )  # fmt: skip
 
 
-def _global_parser(definition: OpDefinition) -> CustomParse:
+def _parse_global(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``internal constant @name(value) {…} : type { region }``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        properties: dict[str, Attribute] = {
-            "linkage": optional_keyword(p, LINKAGE, 0),
-            "visibility_": optional_keyword(p, VISIBILITY, 0),
-        }
-        if p.take("thread_local"):
-            properties["thread_local_"] = UnitAttr()
-        properties["unnamed_addr"] = optional_keyword(p, UNNAMED_ADDRESS, 0)
-        if p.take("constant"):
-            properties["constant"] = UnitAttr()
-        properties["sym_name"] = StringAttr(p.symbol())
-        p.expect("(")
-        value = None
-        if not p.take(")"):
-            value = properties["value"] = p.attribute()
-            p.expect(")")
-        read_comdat(p, properties)
-        attributes = read_dictionary(p, definition, properties)
-        types = p.type_list() if p.take(":") else []
-        if len(types) > 1:
-            p.error(f"custom op '{definition.name}' expected zero or one type", at)
-        region = Region()
-        if types:
-            type = types[0]
-            if p.tokens[p.pos] == "{":
-                region = p.region(definition.name)
-                p.terminated(region, "llvm.return", at)
-        elif isinstance(value, StringAttr):
-            size = len(value.value.encode("utf-8", "surrogateescape"))
-            type = llvm.ArrayType(size=size, element=IntegerType(8))
-        else:
-            p.error(f"custom op '{definition.name}' type can only be omitted for string globals", at)
-        properties["global_type"] = TypeAttr(type)
-        properties.setdefault("addr_space", IntegerAttr(0, I32))
-        made = Operation(definition.name, definition, None, (), properties, attributes, [region])
-        return completed(p, made, at)
-
-    return parse
+    properties: dict[str, Attribute] = {
+        "linkage": optional_keyword(p, LINKAGE, 0),
+        "visibility_": optional_keyword(p, VISIBILITY, 0),
+    }
+    if p.take("thread_local"):
+        properties["thread_local_"] = UnitAttr()
+    properties["unnamed_addr"] = optional_keyword(p, UNNAMED_ADDRESS, 0)
+    if p.take("constant"):
+        properties["constant"] = UnitAttr()
+    properties["sym_name"] = StringAttr(p.symbol())
+    p.expect("(")
+    value = None
+    if not p.take(")"):
+        value = properties["value"] = p.attribute()
+        p.expect(")")
+    read_comdat(p, properties)
+    attributes = read_dictionary(p, definition, properties)
+    types = p.type_list() if p.take(":") else []
+    if len(types) > 1:
+        p.error(f"custom op '{definition.name}' expected zero or one type", at)
+    region = Region()
+    if types:
+        type = types[0]
+        if p.tokens[p.pos] == "{":
+            region = p.region(definition.name)
+            p.terminated(region, "llvm.return", at)
+    elif isinstance(value, StringAttr):
+        size = len(value.value.encode("utf-8", "surrogateescape"))
+        type = llvm.ArrayType(size=size, element=IntegerType(8))
+    else:
+        p.error(f"custom op '{definition.name}' type can only be omitted for string globals", at)
+    properties["global_type"] = TypeAttr(type)
+    properties.setdefault("addr_space", IntegerAttr(0, I32))
+    made = Operation(definition.name, definition, None, (), properties, attributes, [region])
+    return completed(p, made, at)
 
 
 def read_comdat(p: OpParser, properties: dict[str, Attribute]) -> None:
@@ -393,42 +378,38 @@ def spell_comdat(op: Operation) -> str:
     return "" if comdat is None else f" comdat({comdat})"
 
 
-GLOBAL = CustomForm(_global_parser, _print_global)
+GLOBAL = CustomForm(_parse_global, _print_global)
 
 
 # --- switch -----------------------------------------------------------------------------------------------------------
 
 
-def _switch_parser(definition: OpDefinition) -> CustomParse:
+def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``%flag : type, ^default [ 1: ^a(%x : i32), 2: ^b ]``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        name = p.operand_token()
+    name = p.operand_token()
+    p.expect(":")
+    at_type = p.pos
+    type = p.type()
+    if not isinstance(type, IntegerType):
+        p.error(f"custom op '{definition.name}' expected an integer type, but found '{type}'", at_type)
+    p.expect(",")
+    successors = [read_successor(p)]
+    codes: list[int] = []
+    p.expect("[")
+    while p.tokens[p.pos] != "]":
+        at_value = p.pos
+        value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
+        codes.append(case_code(p, at_value, value, type))
         p.expect(":")
-        at_type = p.pos
-        type = p.type()
-        if not isinstance(type, IntegerType):
-            p.error(f"custom op '{definition.name}' expected an integer type, but found '{type}'", at_type)
-        p.expect(",")
-        successors = [read_successor(p)]
-        codes: list[int] = []
-        p.expect("[")
-        while p.tokens[p.pos] != "]":
-            at_value = p.pos
-            value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
-            codes.append(case_code(p, at_value, value, type))
-            p.expect(":")
-            successors.append(read_successor(p))
-            if not p.take(","):
-                break
-        p.expect("]")
-        properties = case_properties(successors, codes, type)
-        attributes = read_dictionary(p, definition, properties)
-        operands = [p.use(name, type)]
-        made = Operation(definition.name, definition, operands, (), properties, attributes, successors=successors)
-        return completed(p, made, at)
-
-    return parse
+        successors.append(read_successor(p))
+        if not p.take(","):
+            break
+    p.expect("]")
+    properties = case_properties(successors, codes, type)
+    attributes = read_dictionary(p, definition, properties)
+    operands = [p.use(name, type)]
+    made = Operation(definition.name, definition, operands, (), properties, attributes, successors=successors)
+    return completed(p, made, at)
 
 
 def _print_switch(printer: OpPrinter, op: Operation) -> str:
@@ -444,4 +425,4 @@ def _print_switch(printer: OpPrinter, op: Operation) -> str:
     return f"{head}{','.join(lines)}{indent}]{extra}"
 
 
-SWITCH = CustomForm(_switch_parser, _print_switch)
+SWITCH = CustomForm(_parse_switch, _print_switch)

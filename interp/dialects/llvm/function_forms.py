@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, is_inherent
 from halfulp.interp.dialects.cf.ops import typed_operands
 from halfulp.interp.dialects.llvm import forms
@@ -86,23 +86,19 @@ def print_bundles(printer: OpPrinter, op: Operation, values: list[SSAValue]) -> 
 # --- assumptions ------------------------------------------------------------------------------------------------------
 
 
-def _assume_parser(definition: OpDefinition) -> CustomParse:
+def _parse_assume(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``%condition ["tag"(%a : type)] : i1 {…}``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        condition = p.operand_token()
-        bundles, tags = read_bundles(p)
-        properties: dict[str, Attribute] = {}
-        if tags:
-            properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
-        properties["op_bundle_sizes"] = DenseArrayAttr(I32, tuple(len(bundle) for bundle in bundles))
-        p.expect(":")
-        type_ = p.type()
-        attributes = read_dictionary(p, definition, properties)
-        operands = [p.use(condition, type_), *(value for bundle in bundles for value in bundle)]
-        return completed(p, Operation(definition.name, definition, operands, (), properties, attributes), at)
-
-    return parse
+    condition = p.operand_token()
+    bundles, tags = read_bundles(p)
+    properties: dict[str, Attribute] = {}
+    if tags:
+        properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
+    properties["op_bundle_sizes"] = DenseArrayAttr(I32, tuple(len(bundle) for bundle in bundles))
+    p.expect(":")
+    type_ = p.type()
+    attributes = read_dictionary(p, definition, properties)
+    operands = [p.use(condition, type_), *(value for bundle in bundles for value in bundle)]
+    return completed(p, Operation(definition.name, definition, operands, (), properties, attributes), at)
 
 
 def _print_assume(printer: OpPrinter, op: Operation) -> str:
@@ -114,7 +110,7 @@ def _print_assume(printer: OpPrinter, op: Operation) -> str:
     return f" {printer.name(condition)}{bundles} : {printer.type(condition.type)}{extra}"
 
 
-ASSUME = CustomForm(_assume_parser, _print_assume)
+ASSUME = CustomForm(_parse_assume, _print_assume)
 
 
 # --- assumptions ------------------------------------------------------------------------------------------------------
@@ -234,27 +230,24 @@ _FUNCTION_WRITTEN = (
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
-def _function_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        properties = {name: optional_keyword(p, enum, 0) for name, enum in _WORDS}
-        properties["sym_name"] = StringAttr(p.symbol())
-        at_signature = p.pos
-        signature = Signature(p, definition.name, variadic=True)
-        properties["function_type"] = TypeAttr(_function_type(p, definition, signature, at_signature))
-        if p.take("vscale_range"):
-            p.error("halfulp does not read vscale_range")
-        read_comdat(p, properties)
-        attributes: dict[str, Attribute] = {}
-        if p.take("attributes"):
-            p.dictionary(attributes)
-            for name in [name for name in attributes if is_inherent(definition, name)]:
-                properties[name] = attributes.pop(name)
-        properties |= signature.attributes()
-        region = p.region(definition.name, signature.arguments) if p.tokens[p.pos] == "{" else Region()
-        made = Operation(definition.name, definition, None, (), properties, attributes, [region])
-        return completed(p, made, at)
-
-    return parse
+def _parse_function(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    properties = {name: optional_keyword(p, enum, 0) for name, enum in _WORDS}
+    properties["sym_name"] = StringAttr(p.symbol())
+    at_signature = p.pos
+    signature = Signature(p, definition.name, variadic=True)
+    properties["function_type"] = TypeAttr(_function_type(p, definition, signature, at_signature))
+    if p.take("vscale_range"):
+        p.error("halfulp does not read vscale_range")
+    read_comdat(p, properties)
+    attributes: dict[str, Attribute] = {}
+    if p.take("attributes"):
+        p.dictionary(attributes)
+        for name in [name for name in attributes if is_inherent(definition, name)]:
+            properties[name] = attributes.pop(name)
+    properties |= signature.attributes()
+    region = p.region(definition.name, signature.arguments) if p.tokens[p.pos] == "{" else Region()
+    made = Operation(definition.name, definition, None, (), properties, attributes, [region])
+    return completed(p, made, at)
 
 
 def _function_type(p: OpParser, definition: OpDefinition, signature: Signature, at: int) -> llvm.FunctionType:
@@ -292,7 +285,7 @@ def _print_function(printer: OpPrinter, op: Operation) -> str:
     return f"{text} {printer.region(region, op, entry_arguments=False)}" if region.blocks else text
 
 
-FUNCTION = CustomForm(_function_parser, _print_function)
+FUNCTION = CustomForm(_parse_function, _print_function)
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------
@@ -303,62 +296,58 @@ _CALL_WRITTEN = (
 )  # fmt: skip
 
 
-def _call_parser(definition: OpDefinition) -> CustomParse:
+def _parse_call(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``@callee(%a) vararg(type) ["tag"(%b : type)] {…} : (type) -> type``, or a call of a pointer."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        properties = {
-            "CConv": optional_keyword(p, forms.CALLING, 0),
-            "TailCallKind": optional_keyword(p, forms.TAIL_CALL, 0),
-        }
-        tokens = [p.operand_token()] if p.tokens[p.pos][:1] == "%" else []
-        direct = not tokens
-        if direct:
-            properties["callee"] = p.symbol_reference()
+    properties = {
+        "CConv": optional_keyword(p, forms.CALLING, 0),
+        "TailCallKind": optional_keyword(p, forms.TAIL_CALL, 0),
+    }
+    tokens = [p.operand_token()] if p.tokens[p.pos][:1] == "%" else []
+    direct = not tokens
+    if direct:
+        properties["callee"] = p.symbol_reference()
+    p.expect("(")
+    tokens += p.operand_tokens()
+    p.expect(")")
+    if p.take("vararg"):
         p.expect("(")
-        tokens += p.operand_tokens()
+        properties["var_callee_type"] = TypeAttr(p.type())
         p.expect(")")
-        if p.take("vararg"):
-            p.expect("(")
-            properties["var_callee_type"] = TypeAttr(p.type())
-            p.expect(")")
-        bundles, tags = read_bundles(p)
-        if tags:
-            properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
-        attributes = read_dictionary(p, definition, properties)
-        p.expect(":")
-        at_types = p.pos
-        types: list[Type] = []
-        if not direct:
-            types.append(p.type())
-            if not p.take(","):
-                p.error(f"custom op '{definition.name}' expected indirect call to have 2 trailing types", at_types)
-        if p.tokens[p.pos] != "(":
-            wanted = "expected direct call to have 1 trailing types" if direct else "expected trailing function type"
-            p.error(f"custom op '{definition.name}' {wanted}", at_types)
-        signature = Signature(p, definition.name)
-        if len(signature.results) > 1:
-            p.error(f"custom op '{definition.name}' expected function with 0 or 1 result", at_types)
-        if signature.results == [llvm.VOID]:
-            p.error(f"custom op '{definition.name}' expected a non-void result type", at_types)
-        types += signature.inputs
-        if len(types) != len(tokens):
-            p.error(
-                f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
-                f"and {len(types)} types",
-                at,
-            )
-        properties |= signature.attributes()
-        operands = [p.use(token, type) for token, type in zip(tokens, types, strict=True)]
-        passed = [value for bundle in bundles for value in bundle]
-        properties["op_bundle_sizes"] = DenseArrayAttr(I32, tuple(len(bundle) for bundle in bundles))
-        properties[SEGMENTS] = DenseArrayAttr(I32, (len(operands), len(passed)))
-        made = Operation(
-            definition.name, definition, [*operands, *passed], tuple(signature.results), properties, attributes
+    bundles, tags = read_bundles(p)
+    if tags:
+        properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
+    attributes = read_dictionary(p, definition, properties)
+    p.expect(":")
+    at_types = p.pos
+    types: list[Type] = []
+    if not direct:
+        types.append(p.type())
+        if not p.take(","):
+            p.error(f"custom op '{definition.name}' expected indirect call to have 2 trailing types", at_types)
+    if p.tokens[p.pos] != "(":
+        wanted = "expected direct call to have 1 trailing types" if direct else "expected trailing function type"
+        p.error(f"custom op '{definition.name}' {wanted}", at_types)
+    signature = Signature(p, definition.name)
+    if len(signature.results) > 1:
+        p.error(f"custom op '{definition.name}' expected function with 0 or 1 result", at_types)
+    if signature.results == [llvm.VOID]:
+        p.error(f"custom op '{definition.name}' expected a non-void result type", at_types)
+    types += signature.inputs
+    if len(types) != len(tokens):
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands "
+            f"and {len(types)} types",
+            at,
         )
-        return completed(p, made, at)
-
-    return parse
+    properties |= signature.attributes()
+    operands = [p.use(token, type) for token, type in zip(tokens, types, strict=True)]
+    passed = [value for bundle in bundles for value in bundle]
+    properties["op_bundle_sizes"] = DenseArrayAttr(I32, tuple(len(bundle) for bundle in bundles))
+    properties[SEGMENTS] = DenseArrayAttr(I32, (len(operands), len(passed)))
+    made = Operation(
+        definition.name, definition, [*operands, *passed], tuple(signature.results), properties, attributes
+    )
+    return completed(p, made, at)
 
 
 def callee_operands(op: Operation) -> list[SSAValue]:
@@ -390,4 +379,4 @@ def _print_call(printer: OpPrinter, op: Operation) -> str:
     return text + (print_results(printer, results, properties.get("res_attrs")) or " -> ()")
 
 
-CALL = CustomForm(_call_parser, _print_call)
+CALL = CustomForm(_parse_call, _print_call)

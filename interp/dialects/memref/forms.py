@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -67,13 +67,10 @@ def _dictionary(printer: OpPrinter, operation: Operation) -> str:
 # --- regions ----------------------------------------------------------------------------------------------------------
 
 
-def _scope_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at_: int) -> Operation:
-        results = p.function_results() if p.take("->") else ()
-        region = p.terminated(p.region(definition.name), "memref.alloca_scope.return", at_)
-        return _made(p, at_, definition, (), results, [region], attributes=p.optional_dictionary())
-
-    return parse
+def _parse_scope(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
+    results = p.function_results() if p.take("->") else ()
+    region = p.terminated(p.region(definition.name), "memref.alloca_scope.return", at_)
+    return _made(p, at_, definition, (), results, [region], attributes=p.optional_dictionary())
 
 
 def _print_scope(printer: OpPrinter, operation: Operation) -> str:
@@ -83,17 +80,14 @@ def _print_scope(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {region}{_dictionary(printer, operation)}"
 
 
-def _generic_atomic_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at_: int) -> Operation:
-        memref = p.operand_token()
-        indices = _bracketed(p)
-        p.expect(":")
-        type_ = _memref_type(p, definition)
-        operands = [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
-        region = p.region(definition.name)
-        return _made(p, at_, definition, operands, (type_.element,), [region], attributes=p.optional_dictionary())
-
-    return parse
+def _parse_generic_atomic(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
+    memref = p.operand_token()
+    indices = _bracketed(p)
+    p.expect(":")
+    type_ = _memref_type(p, definition)
+    operands = [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
+    region = p.region(definition.name)
+    return _made(p, at_, definition, operands, (type_.element,), [region], attributes=p.optional_dictionary())
 
 
 def _print_generic_atomic(printer: OpPrinter, operation: Operation) -> str:
@@ -106,29 +100,25 @@ def _print_generic_atomic(printer: OpPrinter, operation: Operation) -> str:
 # --- globals ----------------------------------------------------------------------------------------------------------
 
 
-def _global_parser(definition: OpDefinition) -> CustomParse:
+def _parse_global(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
     prefix = f"custom op '{definition.name}' "
-
-    def parse(p: OpParser, at_: int) -> Operation:
-        properties: dict[str, Attribute] = {}
-        if p.tokens[p.pos][:1] == '"':
-            properties["sym_visibility"] = at.StringAttr(p.string())
-        if p.take("constant"):
-            properties["constant"] = _UNIT
-        if p.tokens[p.pos][:1] != "@":
-            p.error(f"{prefix}expected valid '@'-identifier for symbol name")
-        properties["sym_name"] = at.StringAttr(p.symbol_reference().root)
-        p.expect(":")
-        type_ = p.type()
-        if not isinstance(type_, ty.MemRefType) or type_.shape is None or None in type_.shape:
-            p.error(f"{prefix}type should be static shaped memref, but got '{type_}'", at_)
-        properties["type"] = at.TypeAttr(type_)
-        if p.take("="):
-            properties["initial_value"] = _UNIT if p.take("uninitialized") else _initial(p, type_, prefix, at_)
-        attributes = p.optional_dictionary()
-        return _made(p, at_, definition, (), (), (), properties, attributes)
-
-    return parse
+    properties: dict[str, Attribute] = {}
+    if p.tokens[p.pos][:1] == '"':
+        properties["sym_visibility"] = at.StringAttr(p.string())
+    if p.take("constant"):
+        properties["constant"] = _UNIT
+    if p.tokens[p.pos][:1] != "@":
+        p.error(f"{prefix}expected valid '@'-identifier for symbol name")
+    properties["sym_name"] = at.StringAttr(p.symbol_reference().root)
+    p.expect(":")
+    type_ = p.type()
+    if not isinstance(type_, ty.MemRefType) or type_.shape is None or None in type_.shape:
+        p.error(f"{prefix}type should be static shaped memref, but got '{type_}'", at_)
+    properties["type"] = at.TypeAttr(type_)
+    if p.take("="):
+        properties["initial_value"] = _UNIT if p.take("uninitialized") else _initial(p, type_, prefix, at_)
+    attributes = p.optional_dictionary()
+    return _made(p, at_, definition, (), (), (), properties, attributes)
 
 
 def _initial(p: OpParser, type_: ty.MemRefType, prefix: str, at_: int) -> Attribute:
@@ -161,22 +151,19 @@ def _print_global(printer: OpPrinter, operation: Operation) -> str:
 # --- transpose --------------------------------------------------------------------------------------------------------
 
 
-def _transpose_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at_: int) -> Operation:
-        source = p.operand_token()
-        read = AffineParser(p)
-        read.read()
-        permutation = at.AffineMapAttr(read.dimensions, read.symbols, tuple(read.results))
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        source_type = _memref_type(p, definition)
-        p.keyword(definition, "to")
-        type_ = _memref_type(p, definition)
-        properties: dict[str, Attribute] = {"permutation": permutation}
-        operands = [p.use(source, source_type)]
-        return _made(p, at_, definition, operands, (type_,), (), properties, attributes)
-
-    return parse
+def _parse_transpose(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
+    source = p.operand_token()
+    read = AffineParser(p)
+    read.read()
+    permutation = at.AffineMapAttr(read.dimensions, read.symbols, tuple(read.results))
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    source_type = _memref_type(p, definition)
+    p.keyword(definition, "to")
+    type_ = _memref_type(p, definition)
+    properties: dict[str, Attribute] = {"permutation": permutation}
+    operands = [p.use(source, source_type)]
+    return _made(p, at_, definition, operands, (type_,), (), properties, attributes)
 
 
 def _print_transpose(printer: OpPrinter, operation: Operation) -> str:
@@ -199,29 +186,22 @@ def _word(p: OpParser, definition: OpDefinition, names: tuple[str, str], problem
     return at.IntegerAttr(int(token == names[0]), ty.I1)
 
 
-def _prefetch_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at_: int) -> Operation:
-        memref = p.operand_token()
-        indices = _bracketed(p)
-        p.expect(",")
-        properties = {
-            "isWrite": _word(p, definition, ("write", "read"), "rw specifier has to be 'read' or 'write'", at_)
-        }
-        p.expect(",")
-        p.keyword(definition, "locality")
-        p.expect("<")
-        properties["localityHint"] = p.attribute(ty.I32)
-        p.expect(">")
-        p.expect(",")
-        properties["isDataCache"] = _word(
-            p, definition, ("data", "instr"), "cache type has to be 'data' or 'instr'", at_
-        )
-        p.expect(":")
-        type_ = _memref_type(p, definition)
-        operands = [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
-        return _made(p, at_, definition, operands, (), (), properties)
-
-    return parse
+def _parse_prefetch(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
+    memref = p.operand_token()
+    indices = _bracketed(p)
+    p.expect(",")
+    properties = {"isWrite": _word(p, definition, ("write", "read"), "rw specifier has to be 'read' or 'write'", at_)}
+    p.expect(",")
+    p.keyword(definition, "locality")
+    p.expect("<")
+    properties["localityHint"] = p.attribute(ty.I32)
+    p.expect(">")
+    p.expect(",")
+    properties["isDataCache"] = _word(p, definition, ("data", "instr"), "cache type has to be 'data' or 'instr'", at_)
+    p.expect(":")
+    type_ = _memref_type(p, definition)
+    operands = [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
+    return _made(p, at_, definition, operands, (), (), properties)
 
 
 def _print_prefetch(printer: OpPrinter, operation: Operation) -> str:
@@ -232,36 +212,33 @@ def _print_prefetch(printer: OpPrinter, operation: Operation) -> str:
     return f" {_element(printer, operation.operands)}, {hint}{_dictionary(printer, operation)} : {type_}"
 
 
-def _dma_start_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at_: int) -> Operation:
-        places: list[tuple[int, list[int]]] = []
-        count = 0
-        for number in range(3):
-            if number == 2:
-                count = p.operand_token()
-                p.expect(",")
-            memref = p.operand_token()
-            places.append((memref, _bracketed(p)))
-            if number < 2:
-                p.expect(",")
-        strides = p.operand_tokens() if p.take(",") else []
-        if strides and len(strides) != 2:
-            p.error(f"custom op '{definition.name}' expected two stride related operands", at_)
-        p.expect(":")
-        types = [p.type()]
-        while p.take(","):
-            types.append(p.type())
-        if len(types) != 3:
-            p.error(f"custom op '{definition.name}' fewer/more types expected", at_)
-        operands: list[SSAValue] = []
-        for number, ((memref, indices), type_) in enumerate(zip(places, types, strict=True)):
-            if number == 2:
-                operands.append(p.use(count, ty.INDEX))
-            operands += [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
-        operands += [p.use(token, ty.INDEX) for token in strides]
-        return _made(p, at_, definition, operands, ())
-
-    return parse
+def _parse_dma_start(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
+    places: list[tuple[int, list[int]]] = []
+    count = 0
+    for number in range(3):
+        if number == 2:
+            count = p.operand_token()
+            p.expect(",")
+        memref = p.operand_token()
+        places.append((memref, _bracketed(p)))
+        if number < 2:
+            p.expect(",")
+    strides = p.operand_tokens() if p.take(",") else []
+    if strides and len(strides) != 2:
+        p.error(f"custom op '{definition.name}' expected two stride related operands", at_)
+    p.expect(":")
+    types = [p.type()]
+    while p.take(","):
+        types.append(p.type())
+    if len(types) != 3:
+        p.error(f"custom op '{definition.name}' fewer/more types expected", at_)
+    operands: list[SSAValue] = []
+    for number, ((memref, indices), type_) in enumerate(zip(places, types, strict=True)):
+        if number == 2:
+            operands.append(p.use(count, ty.INDEX))
+        operands += [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
+    operands += [p.use(token, ty.INDEX) for token in strides]
+    return _made(p, at_, definition, operands, ())
 
 
 def _print_dma_start(printer: OpPrinter, operation: Operation) -> str:
@@ -281,9 +258,9 @@ def _print_dma_start(printer: OpPrinter, operation: Operation) -> str:
     return f" {', '.join(texts)}{_dictionary(printer, operation)} : {', '.join(types)}"
 
 
-ALLOCA_SCOPE = CustomForm(_scope_parser, _print_scope)
-GENERIC_ATOMIC_RMW = CustomForm(_generic_atomic_parser, _print_generic_atomic)
-GLOBAL = CustomForm(_global_parser, _print_global)
-TRANSPOSE = CustomForm(_transpose_parser, _print_transpose)
-PREFETCH = CustomForm(_prefetch_parser, _print_prefetch)
-DMA_START = CustomForm(_dma_start_parser, _print_dma_start)
+ALLOCA_SCOPE = CustomForm(_parse_scope, _print_scope)
+GENERIC_ATOMIC_RMW = CustomForm(_parse_generic_atomic, _print_generic_atomic)
+GLOBAL = CustomForm(_parse_global, _print_global)
+TRANSPOSE = CustomForm(_parse_transpose, _print_transpose)
+PREFETCH = CustomForm(_parse_prefetch, _print_prefetch)
+DMA_START = CustomForm(_parse_dma_start, _print_dma_start)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.ir.attributes import DenseArrayAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute, Type
@@ -92,16 +92,13 @@ def trailing_dictionary(printer: OpPrinter, operation: Operation, keyword: str =
 # --- if -------------------------------------------------------------------------------------------------------------
 
 
-def _if_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        condition = p.use(p.operand_token(), I1)
-        results = arrow_types(p)
-        regions = [p.terminated(p.region(definition.name), "scf.yield", at), Region()]
-        if p.take("else"):
-            regions[1] = p.terminated(p.region(definition.name), "scf.yield", at)
-        return made(p, at, definition, [condition], results, regions)
-
-    return parse
+def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    condition = p.use(p.operand_token(), I1)
+    results = arrow_types(p)
+    regions = [p.terminated(p.region(definition.name), "scf.yield", at), Region()]
+    if p.take("else"):
+        regions[1] = p.terminated(p.region(definition.name), "scf.yield", at)
+    return made(p, at, definition, [condition], results, regions)
 
 
 def _print_if(printer: OpPrinter, operation: Operation) -> str:
@@ -122,37 +119,32 @@ def _print_if(printer: OpPrinter, operation: Operation) -> str:
 # --- for ------------------------------------------------------------------------------------------------------------
 
 
-def _for_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        properties: dict[str, Attribute] = {"unsignedCmp": _UNIT} if p.take("unsigned") else {}
-        variable = p.operand_token()
-        bounds = []
-        for keyword in ("=", "to", "step"):
-            if keyword == "=":
-                p.expect(keyword)
-            else:
-                p.keyword(definition, keyword)
-            bounds.append(p.operand_token())
-        names: list[int] = []
-        initial: list[int] = []
-        results: tuple[Type, ...] = ()
-        if p.take("iter_args"):
-            names, initial = _assignments(p)
-            p.expect("->")
-            results = p.function_results()
-        if len(names) != len(results):
-            p.error(f"custom op '{definition.name}' mismatch in number of loop-carried values and defined values", at)
-        type = p.type() if p.take(":") else INDEX
-        arguments = [
-            Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)
-        ]
-        region = p.terminated(p.region(definition.name, arguments), "scf.yield", at)
-        # After the region, so that no value of the body is taken for one that is defined later.
-        operands = [p.use(token, type) for token in bounds]
-        operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
-        return made(p, at, definition, operands, results, [region], properties)
-
-    return parse
+def _parse_for(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    properties: dict[str, Attribute] = {"unsignedCmp": _UNIT} if p.take("unsigned") else {}
+    variable = p.operand_token()
+    bounds = []
+    for keyword in ("=", "to", "step"):
+        if keyword == "=":
+            p.expect(keyword)
+        else:
+            p.keyword(definition, keyword)
+        bounds.append(p.operand_token())
+    names: list[int] = []
+    initial: list[int] = []
+    results: tuple[Type, ...] = ()
+    if p.take("iter_args"):
+        names, initial = _assignments(p)
+        p.expect("->")
+        results = p.function_results()
+    if len(names) != len(results):
+        p.error(f"custom op '{definition.name}' mismatch in number of loop-carried values and defined values", at)
+    type = p.type() if p.take(":") else INDEX
+    arguments = [Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)]
+    region = p.terminated(p.region(definition.name, arguments), "scf.yield", at)
+    # After the region, so that no value of the body is taken for one that is defined later.
+    operands = [p.use(token, type) for token in bounds]
+    operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
+    return made(p, at, definition, operands, results, [region], properties)
 
 
 def _print_for(printer: OpPrinter, operation: Operation) -> str:
@@ -175,32 +167,29 @@ def _print_for(printer: OpPrinter, operation: Operation) -> str:
 # --- while ----------------------------------------------------------------------------------------------------------
 
 
-def _while_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        names, initial = _assignments(p) if p.tokens[p.pos] == "(" else ([], [])
-        at_type = p.pos
-        p.expect(":")
-        type = p.type()
-        if not isinstance(type, FunctionType):
-            p.error(
-                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.function, but found "
-                f"'{type}'",
-                at_type,
-            )
-        if len(type.inputs) != len(initial):
-            p.error(
-                f"custom op '{definition.name}' expected as many input types as operands (expected {len(initial)} "
-                f"got {len(type.inputs)})",
-                at_type,
-            )
-        operands = [p.use(token, kind) for token, kind in zip(initial, type.inputs, strict=True)]
-        arguments = [Argument(token, kind, None) for token, kind in zip(names, type.inputs, strict=True)]
-        before = p.region(definition.name, arguments)
-        p.keyword(definition, "do")
-        regions = [before, p.region(definition.name)]
-        return made(p, at, definition, operands, type.results, regions, keyword=True)
-
-    return parse
+def _parse_while(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    names, initial = _assignments(p) if p.tokens[p.pos] == "(" else ([], [])
+    at_type = p.pos
+    p.expect(":")
+    type = p.type()
+    if not isinstance(type, FunctionType):
+        p.error(
+            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.function, but found "
+            f"'{type}'",
+            at_type,
+        )
+    if len(type.inputs) != len(initial):
+        p.error(
+            f"custom op '{definition.name}' expected as many input types as operands (expected {len(initial)} "
+            f"got {len(type.inputs)})",
+            at_type,
+        )
+    operands = [p.use(token, kind) for token, kind in zip(initial, type.inputs, strict=True)]
+    arguments = [Argument(token, kind, None) for token, kind in zip(names, type.inputs, strict=True)]
+    before = p.region(definition.name, arguments)
+    p.keyword(definition, "do")
+    regions = [before, p.region(definition.name)]
+    return made(p, at, definition, operands, type.results, regions, keyword=True)
 
 
 def _print_while(printer: OpPrinter, operation: Operation) -> str:
@@ -217,13 +206,10 @@ def _print_while(printer: OpPrinter, operation: Operation) -> str:
 # --- execute_region -------------------------------------------------------------------------------------------------
 
 
-def _execute_region_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        results = arrow_types(p)
-        properties: dict[str, Attribute] = {"no_inline": _UNIT} if p.take("no_inline") else {}
-        return made(p, at, definition, [], results, [p.region(definition.name)], properties)
-
-    return parse
+def _parse_execute_region(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    results = arrow_types(p)
+    properties: dict[str, Attribute] = {"no_inline": _UNIT} if p.take("no_inline") else {}
+    return made(p, at, definition, [], results, [p.region(definition.name)], properties)
 
 
 def _print_execute_region(printer: OpPrinter, operation: Operation) -> str:
@@ -234,10 +220,10 @@ def _print_execute_region(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {printer.region(operation.regions[0], operation)}{trailing_dictionary(printer, operation)}"
 
 
-IF = CustomForm(_if_parser, _print_if)
-FOR = CustomForm(_for_parser, _print_for)
-WHILE = CustomForm(_while_parser, _print_while)
-EXECUTE_REGION = CustomForm(_execute_region_parser, _print_execute_region)
+IF = CustomForm(_parse_if, _print_if)
+FOR = CustomForm(_parse_for, _print_for)
+WHILE = CustomForm(_parse_while, _print_while)
+EXECUTE_REGION = CustomForm(_parse_execute_region, _print_execute_region)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -316,35 +302,32 @@ def _parenthesised(p: OpParser) -> list[int]:
     return names
 
 
-def _parallel_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        variables = _parenthesised(p)
-        lists = []
-        for word in ("=", "to", "step"):
-            if word == "=":
-                p.expect(word)
-            else:
-                p.keyword(definition, word)
-            lists.append((p.pos, _parenthesised(p)))
-        for place, names in lists:
-            if len(names) != len(variables):
-                p.error(f"custom op '{definition.name}' expected {len(variables)} operands", place)
-        initial = _parenthesised(p) if p.take("init") else []
-        results = arrow_types(p)
-        region = p.region(definition.name, [Argument(token, INDEX, None) for token in variables])
-        p.terminated(region, "scf.reduce", at)
-        operands = [p.use(token, INDEX) for _, names in lists for token in names]
-        if len(initial) != len(results):
-            p.error(
-                f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
-                f"and {len(results)} types",
-                at,
-            )
-        operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]
-        sizes = (*(len(names) for _, names in lists), len(initial))
-        return made(p, at, definition, operands, results, [region], {SEGMENTS: DenseArrayAttr(I32, sizes)})
-
-    return parse
+def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    variables = _parenthesised(p)
+    lists = []
+    for word in ("=", "to", "step"):
+        if word == "=":
+            p.expect(word)
+        else:
+            p.keyword(definition, word)
+        lists.append((p.pos, _parenthesised(p)))
+    for place, names in lists:
+        if len(names) != len(variables):
+            p.error(f"custom op '{definition.name}' expected {len(variables)} operands", place)
+    initial = _parenthesised(p) if p.take("init") else []
+    results = arrow_types(p)
+    region = p.region(definition.name, [Argument(token, INDEX, None) for token in variables])
+    p.terminated(region, "scf.reduce", at)
+    operands = [p.use(token, INDEX) for _, names in lists for token in names]
+    if len(initial) != len(results):
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
+            f"and {len(results)} types",
+            at,
+        )
+    operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]
+    sizes = (*(len(names) for _, names in lists), len(initial))
+    return made(p, at, definition, operands, results, [region], {SEGMENTS: DenseArrayAttr(I32, sizes)})
 
 
 def _print_parallel(printer: OpPrinter, operation: Operation) -> str:
@@ -367,25 +350,22 @@ def _print_parallel(printer: OpPrinter, operation: Operation) -> str:
     return text + trailing_dictionary(printer, operation)
 
 
-def _reduce_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        names: list[int] = []
-        types: Sequence[Type] = ()
-        if p.take("("):
-            if p.tokens[p.pos] != ")":
-                names = p.operand_tokens()
-                p.expect(":")
-                types = p.type_list()
-            p.expect(")")
-        regions: list[Region] = []
-        while len(regions) < len(names):
-            regions.append(p.region(definition.name))
-            if not p.take(","):
-                break
-        operands = [p.use(token, type) for token, type in zip(names, types, strict=False)]
-        return made(p, at, definition, operands, (), regions)
-
-    return parse
+def _parse_reduce(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    names: list[int] = []
+    types: Sequence[Type] = ()
+    if p.take("("):
+        if p.tokens[p.pos] != ")":
+            names = p.operand_tokens()
+            p.expect(":")
+            types = p.type_list()
+        p.expect(")")
+    regions: list[Region] = []
+    while len(regions) < len(names):
+        regions.append(p.region(definition.name))
+        if not p.take(","):
+            break
+    operands = [p.use(token, type) for token, type in zip(names, types, strict=False)]
+    return made(p, at, definition, operands, (), regions)
 
 
 def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
@@ -397,5 +377,5 @@ def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {regions}" + trailing_dictionary(printer, operation)
 
 
-PARALLEL = CustomForm(_parallel_parser, _print_parallel)
-REDUCE = CustomForm(_reduce_parser, _print_reduce)
+PARALLEL = CustomForm(_parse_parallel, _print_parallel)
+REDUCE = CustomForm(_parse_reduce, _print_reduce)

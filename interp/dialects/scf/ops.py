@@ -8,7 +8,6 @@ from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -48,59 +47,56 @@ def _constants(number: int, count: int) -> DenseArrayAttr:
     return DenseArrayAttr(I64, (number,) * count)
 
 
-def _forall_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
+def _parse_forall(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    p.expect("(")
+    variables = p.operand_tokens()
+    p.expect(")")
+    names: list[list[int]] = [[], [], []]
+    numbers = [_constants(0, len(variables)), _constants(0, 0), _constants(1, len(variables))]
+    if p.take("in"):
+        names[1], numbers[1] = read_mixed(p, "()")
+    else:
+        for which, word in enumerate(("=", "to", "step")):
+            if word == "=":
+                p.expect(word)
+            else:
+                p.keyword(definition, word)
+            names[which], numbers[which] = read_mixed(p, "()")
+    carried: list[int] = []
+    initial: list[int] = []
+    results: Sequence[Type] = ()
+    at_outs = p.pos
+    if p.take("shared_outs"):
         p.expect("(")
-        variables = p.operand_tokens()
+        while p.tokens[p.pos] != ")":
+            carried.append(p.operand_token())
+            p.expect("=")
+            initial.append(p.operand_token())
+            if not p.take(","):
+                break
         p.expect(")")
-        names: list[list[int]] = [[], [], []]
-        numbers = [_constants(0, len(variables)), _constants(0, 0), _constants(1, len(variables))]
-        if p.take("in"):
-            names[1], numbers[1] = read_mixed(p, "()")
-        else:
-            for which, word in enumerate(("=", "to", "step")):
-                if word == "=":
-                    p.expect(word)
-                else:
-                    p.keyword(definition, word)
-                names[which], numbers[which] = read_mixed(p, "()")
-        carried: list[int] = []
-        initial: list[int] = []
-        results: Sequence[Type] = ()
-        at_outs = p.pos
-        if p.take("shared_outs"):
-            p.expect("(")
-            while p.tokens[p.pos] != ")":
-                carried.append(p.operand_token())
-                p.expect("=")
-                initial.append(p.operand_token())
-                if not p.take(","):
-                    break
-            p.expect(")")
-            results = arrow_types(p)
-        if len(results) != len(initial):
-            p.error(
-                f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
-                f"and {len(results)} types",
-                at_outs,
-            )
-        arguments = [Argument(token, INDEX, None) for token in variables]
-        arguments += [Argument(token, type_, None) for token, type_ in zip(carried, results, strict=True)]
-        region = p.region(definition.name, arguments)
-        p.terminated(region, "scf.forall.in_parallel", at)
-        last = region.blocks[-1].operations[-1]
-        if last.name == "scf.forall.in_parallel" and not any(inner.blocks for inner in last.regions):
-            last.regions = [Region([Block()])]
-            last.regions[0].parent = last
-        operands = [p.use(token, INDEX) for each in names for token in each]
-        operands += [p.use(token, type_) for token, type_ in zip(initial, results, strict=True)]
-        properties: dict[str, Attribute] = {
-            SEGMENTS: DenseArrayAttr(I32, (*(len(each) for each in names), len(initial))),
-            **dict(zip(BOUNDS, numbers, strict=True)),
-        }
-        return made(p, at, definition, operands, results, [region], properties)
-
-    return parse
+        results = arrow_types(p)
+    if len(results) != len(initial):
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
+            f"and {len(results)} types",
+            at_outs,
+        )
+    arguments = [Argument(token, INDEX, None) for token in variables]
+    arguments += [Argument(token, type_, None) for token, type_ in zip(carried, results, strict=True)]
+    region = p.region(definition.name, arguments)
+    p.terminated(region, "scf.forall.in_parallel", at)
+    last = region.blocks[-1].operations[-1]
+    if last.name == "scf.forall.in_parallel" and not any(inner.blocks for inner in last.regions):
+        last.regions = [Region([Block()])]
+        last.regions[0].parent = last
+    operands = [p.use(token, INDEX) for each in names for token in each]
+    operands += [p.use(token, type_) for token, type_ in zip(initial, results, strict=True)]
+    properties: dict[str, Attribute] = {
+        SEGMENTS: DenseArrayAttr(I32, (*(len(each) for each in names), len(initial))),
+        **dict(zip(BOUNDS, numbers, strict=True)),
+    }
+    return made(p, at, definition, operands, results, [region], properties)
 
 
 def _are(number: int, written: DenseArrayAttr, values: Sequence[SSAValue]) -> bool:
@@ -139,29 +135,26 @@ def _print_forall(printer: OpPrinter, op: Operation) -> str:
     return text + (f" {printer.dictionary(shown)}" if shown else "")
 
 
-FORALL = CustomForm(_forall_parser, _print_forall)
+FORALL = CustomForm(_parse_forall, _print_forall)
 
 # --- index_switch -----------------------------------------------------------------------------------------------------
 
 
-def _switch_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        value = p.use(p.operand_token(), INDEX)
-        attributes = p.optional_dictionary()
-        results = p.type_list() if p.take("->") else []
-        cases: list[int] = []
-        regions: list[Region] = []
-        while p.take("case"):
-            cases.append(p.integer() & ((1 << 64) - 1))
-            regions.append(p.region(definition.name))
-        p.keyword(definition, "default")
-        default = p.terminated(p.region(definition.name), "scf.yield", at)
-        properties: dict[str, Attribute] = {"cases": DenseArrayAttr(I64, tuple(cases))}
-        return p.placed(
-            Operation(definition.name, definition, [value], results, properties, attributes, [default, *regions]), at
-        )
-
-    return parse
+def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    value = p.use(p.operand_token(), INDEX)
+    attributes = p.optional_dictionary()
+    results = p.type_list() if p.take("->") else []
+    cases: list[int] = []
+    regions: list[Region] = []
+    while p.take("case"):
+        cases.append(p.integer() & ((1 << 64) - 1))
+        regions.append(p.region(definition.name))
+    p.keyword(definition, "default")
+    default = p.terminated(p.region(definition.name), "scf.yield", at)
+    properties: dict[str, Attribute] = {"cases": DenseArrayAttr(I64, tuple(cases))}
+    return p.placed(
+        Operation(definition.name, definition, [value], results, properties, attributes, [default, *regions]), at
+    )
 
 
 def _print_switch(printer: OpPrinter, op: Operation) -> str:
@@ -176,7 +169,7 @@ def _print_switch(printer: OpPrinter, op: Operation) -> str:
     return text + f"\n{printer.indent}default {printer.region(default, op, terminators=bool(types))}"
 
 
-SWITCH = CustomForm(_switch_parser, _print_switch)
+SWITCH = CustomForm(_parse_switch, _print_switch)
 
 
 # --- parallel ---------------------------------------------------------------------------------------------------------

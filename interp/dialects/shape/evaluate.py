@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, TypeConstraint
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeConstraint
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.elements import Function, Operands, reshaped
 from halfulp.interp.dialects.slices import undefined
@@ -96,23 +96,20 @@ NUMBERS_OR_VALUE_SHAPE = TypeConstraint(
 # --- const_shape ------------------------------------------------------------------------------------------------------
 
 
-def _constant_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        attributes: dict[str, Attribute] = p.optional_dictionary()
-        p.expect("[")
-        numbers: list[int] = []
-        while p.tokens[p.pos] != "]":
-            numbers.append(p.integer("expected integer value"))
-            if not p.take(","):
-                break
-        p.expect("]")
-        p.expect(":")
-        type_ = p.type()
-        properties: dict[str, Attribute] = {"shape": extents_attribute(numbers)}
-        move_inherent(definition, properties, attributes)
-        return p.placed(Operation(definition.name, definition, [], (type_,), properties, attributes), at)
-
-    return parse
+def _parse_constant(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    attributes: dict[str, Attribute] = p.optional_dictionary()
+    p.expect("[")
+    numbers: list[int] = []
+    while p.tokens[p.pos] != "]":
+        numbers.append(p.integer("expected integer value"))
+        if not p.take(","):
+            break
+    p.expect("]")
+    p.expect(":")
+    type_ = p.type()
+    properties: dict[str, Attribute] = {"shape": extents_attribute(numbers)}
+    move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, [], (type_,), properties, attributes), at)
 
 
 def extents_attribute(numbers: list[int]) -> DenseElementsAttr:
@@ -151,12 +148,9 @@ def _dictionary(printer: OpPrinter, operation: Operation) -> str:
     return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
-def _assuming_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        witness = p.use(p.operand_token(), WITNESS)
-        return _made(p, at, definition, [witness], _arrow_types(p), "shape.assuming_yield")
-
-    return parse
+def _parse_assuming(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    witness = p.use(p.operand_token(), WITNESS)
+    return _made(p, at, definition, [witness], _arrow_types(p), "shape.assuming_yield")
 
 
 def _print_assuming(printer: OpPrinter, operation: Operation) -> str:
@@ -167,20 +161,17 @@ def _print_assuming(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {region}{_dictionary(printer, operation)}"
 
 
-def _reduce_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        p.expect("(")
-        names = p.operand_tokens()
-        p.expect(")")
-        p.expect(":")
-        shape = p.type()
-        results = _arrow_types(p)
-        if len(names) != 1 + len(results):
-            p.error(f"{len(names)} operands present, but expected {1 + len(results)}", names[0] if names else at)
-        operands = [p.use(name, type_) for name, type_ in zip(names, (shape, *results), strict=True)]
-        return _made(p, at, definition, operands, results, "shape.yield")
-
-    return parse
+def _parse_reduce(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    p.expect("(")
+    names = p.operand_tokens()
+    p.expect(")")
+    p.expect(":")
+    shape = p.type()
+    results = _arrow_types(p)
+    if len(names) != 1 + len(results):
+        p.error(f"{len(names)} operands present, but expected {1 + len(results)}", names[0] if names else at)
+    operands = [p.use(name, type_) for name, type_ in zip(names, (shape, *results), strict=True)]
+    return _made(p, at, definition, operands, results, "shape.yield")
 
 
 def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
@@ -192,9 +183,9 @@ def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {printer.region(operation.regions[0], operation)}{_dictionary(printer, operation)}"
 
 
-CONSTANT = CustomForm(_constant_parser, _print_constant)
-ASSUMING = CustomForm(_assuming_parser, _print_assuming)
-REDUCE = CustomForm(_reduce_parser, _print_reduce)
+CONSTANT = CustomForm(_parse_constant, _print_constant)
+ASSUMING = CustomForm(_parse_assuming, _print_assuming)
+REDUCE = CustomForm(_parse_reduce, _print_reduce)
 
 
 # --- held -------------------------------------------------------------------------------------------------------------

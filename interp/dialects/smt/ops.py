@@ -12,7 +12,6 @@ from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
     CustomForm,
-    CustomParse,
     Dialect,
     OpDefinition,
     Property,
@@ -40,26 +39,22 @@ def _discardable(printer: OpPrinter, operation: Operation) -> str:
     return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
-def _int_constant_parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``5``. The attribute is unsigned, and has as many bits as the number, at least 64."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        negative = p.take("-")
-        token = p.tokens[p.pos]
-        if not is_integer(token):
-            p.error("expected integer value")
-        p.pos += 1
-        value = integer_value(token)
-        width = max(64, value.bit_length() + 1)
-        code = (-value if negative else value) & ((1 << width) - 1)
-        attribute = IntegerAttr(code, IntegerType(width, "unsigned"))
-        result = definition.results[0].constraint.builds
-        assert result is not None
-        return p.placed(
-            Operation(definition.name, definition, [], (result,), {"value": attribute}, p.optional_dictionary()), at
-        )
-
-    return parse
+def _parse_int_constant(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``5``. The attribute is unsigned, and has as many bits as the number, at least 64."""
+    negative = p.take("-")
+    token = p.tokens[p.pos]
+    if not is_integer(token):
+        p.error("expected integer value")
+    p.pos += 1
+    value = integer_value(token)
+    width = max(64, value.bit_length() + 1)
+    code = (-value if negative else value) & ((1 << width) - 1)
+    attribute = IntegerAttr(code, IntegerType(width, "unsigned"))
+    result = definition.results[0].constraint.builds
+    assert result is not None
+    return p.placed(
+        Operation(definition.name, definition, [], (result,), {"value": attribute}, p.optional_dictionary()), at
+    )
 
 
 def smt_integer(attribute: Attribute) -> int:
@@ -74,30 +69,26 @@ def _print_int_constant(printer: OpPrinter, operation: Operation) -> str:
     return f" {smt_integer(operation.properties['value'])}{_discardable(printer, operation)}"
 
 
-def _same_type_parser(definition: OpDefinition) -> CustomParse:
-    """Return the parser of ``%a, %b, %c : type``."""
-
-    def parse(p: OpParser, at: int) -> Operation:
-        tokens = p.operand_tokens()
-        attributes = p.optional_dictionary()
-        p.expect(":")
-        type = p.type()
-        result = definition.results[0].constraint.builds
-        assert result is not None
-        operands = [p.use(token, type) for token in tokens]
-        return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
-
-    return parse
+def _parse_same_type(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    """Read ``%a, %b, %c : type``."""
+    tokens = p.operand_tokens()
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type = p.type()
+    result = definition.results[0].constraint.builds
+    assert result is not None
+    operands = [p.use(token, type) for token in tokens]
+    return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
 
 
 def _print_same_type(printer: OpPrinter, operation: Operation) -> str:
-    """Print what `_same_type_parser` reads."""
+    """Print what `_parse_same_type` reads."""
     names = ", ".join(printer.name(value) for value in operation.operands)
     return f" {names}{_discardable(printer, operation)} : {printer.type(operation.operands[0].type)}"
 
 
-INT_CONSTANT = CustomForm(_int_constant_parser, _print_int_constant)
-SAME_TYPE = CustomForm(_same_type_parser, _print_same_type)
+INT_CONSTANT = CustomForm(_parse_int_constant, _print_int_constant)
+SAME_TYPE = CustomForm(_parse_same_type, _print_same_type)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------

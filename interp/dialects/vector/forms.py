@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition, Trait
+from halfulp.interp.declare.declarations import CustomForm, OpDefinition, Trait
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
 from halfulp.interp.dialects.vector.moves import ITERATOR_TYPE, scalable_dimensions, vector_of
 from halfulp.interp.ir import types as ty
@@ -40,38 +40,34 @@ def _names(printer: OpPrinter, values: Sequence[SSAValue]) -> str:
 # --- contract ---------------------------------------------------------------------------------------------------------
 
 
-def _contract_parser(definition: OpDefinition) -> CustomParse:
+def _parse_contract(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     prefix = f"custom op '{definition.name}' "
-
-    def parse(p: OpParser, at: int) -> Operation:
-        start = p.pos
-        trait = p.attribute()
-        if not isinstance(trait, DictionaryAttr):
-            p.error(f"{prefix}invalid kind of attribute specified", start)
-        entries = dict(trait.entries)
-        entries["iterator_types"] = _iterators(p, prefix, start, entries.get("iterator_types"))
-        operands = [p.operand_token()]
-        for _ in range(2):
-            p.expect(",")
-            operands.append(p.operand_token())
-        masks = []
-        while p.take(","):
-            masks.append(p.operand_token())
-        if p.tokens[p.pos] == "{":
-            p.dictionary(entries)
-        p.expect(":")
-        types = p.type_list()
-        result = into(p, definition, "into")
-        if len(types) < 2:
-            p.error(f"{prefix}expected two types", at)
-        values = [p.use(token, kind) for token, kind in zip(operands, (*types[:2], result), strict=True)]
-        if masks:
-            p.error(f"{prefix}expected zero or exactly 2 vector mask operands", at)
-        properties: dict[str, Attribute] = {}
-        move_inherent(definition, properties, entries)
-        return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
-
-    return parse
+    start = p.pos
+    trait = p.attribute()
+    if not isinstance(trait, DictionaryAttr):
+        p.error(f"{prefix}invalid kind of attribute specified", start)
+    entries = dict(trait.entries)
+    entries["iterator_types"] = _iterators(p, prefix, start, entries.get("iterator_types"))
+    operands = [p.operand_token()]
+    for _ in range(2):
+        p.expect(",")
+        operands.append(p.operand_token())
+    masks = []
+    while p.take(","):
+        masks.append(p.operand_token())
+    if p.tokens[p.pos] == "{":
+        p.dictionary(entries)
+    p.expect(":")
+    types = p.type_list()
+    result = into(p, definition, "into")
+    if len(types) < 2:
+        p.error(f"{prefix}expected two types", at)
+    values = [p.use(token, kind) for token, kind in zip(operands, (*types[:2], result), strict=True)]
+    if masks:
+        p.error(f"{prefix}expected zero or exactly 2 vector mask operands", at)
+    properties: dict[str, Attribute] = {}
+    move_inherent(definition, properties, entries)
+    return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
 
 
 def _iterators(p: OpParser, prefix: str, start: int, written: Attribute | None) -> ArrayAttr:
@@ -112,27 +108,23 @@ def _outer_type(left: VectorType, right: Type) -> VectorType:
     return vector_of(shape, left.element, tuple((*scalable_dimensions(side), False)[0] for side in sides))
 
 
-def _outer_parser(definition: OpDefinition) -> CustomParse:
+def _parse_outer(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     prefix = f"custom op '{definition.name}' "
-
-    def parse(p: OpParser, at: int) -> Operation:
-        operands = p.operand_tokens()
-        entries: dict[str, Attribute] = dict(p.optional_dictionary())
-        p.expect(":")
-        left = p.type()
-        p.expect(",")
-        right = p.type()
-        if len(operands) < 2:
-            p.error(f"{prefix}expected at least 2 operands", at)
-        if not isinstance(left, VectorType):
-            p.error(f"{prefix}expected vector type for operand #1", at)
-        result = _outer_type(left, right)
-        values = [p.use(token, kind) for token, kind in zip(operands, (left, right, result), strict=False)]
-        properties: dict[str, Attribute] = {}
-        move_inherent(definition, properties, entries)
-        return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
-
-    return parse
+    operands = p.operand_tokens()
+    entries: dict[str, Attribute] = dict(p.optional_dictionary())
+    p.expect(":")
+    left = p.type()
+    p.expect(",")
+    right = p.type()
+    if len(operands) < 2:
+        p.error(f"{prefix}expected at least 2 operands", at)
+    if not isinstance(left, VectorType):
+        p.error(f"{prefix}expected vector type for operand #1", at)
+    result = _outer_type(left, right)
+    values = [p.use(token, kind) for token, kind in zip(operands, (left, right, result), strict=False)]
+    properties: dict[str, Attribute] = {}
+    move_inherent(definition, properties, entries)
+    return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
 
 
 def _print_outer(printer: OpPrinter, operation: Operation) -> str:
@@ -165,22 +157,19 @@ def _terminated(p: OpParser, region: Region, at: int) -> Region:
     return region
 
 
-def _mask_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        operands = [p.operand_token()]
-        if p.take(","):
-            operands.append(p.operand_token())
-        region = _terminated(p, p.region(definition.name), at)
-        entries: dict[str, Attribute] = dict(p.optional_dictionary())
-        p.expect(":")
-        mask = p.type()
-        results = p.function_results() if p.take("->") else ()
-        if len(operands) > 1 and not results:
-            p.error(f"custom op '{definition.name}' expects a result if passthru operand is provided", at)
-        values = [p.use(token, kind) for token, kind in zip(operands, (mask, *results[:1]), strict=False)]
-        return p.placed(Operation(definition.name, definition, values, results, {}, entries, [region]), at)
-
-    return parse
+def _parse_mask(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    operands = [p.operand_token()]
+    if p.take(","):
+        operands.append(p.operand_token())
+    region = _terminated(p, p.region(definition.name), at)
+    entries: dict[str, Attribute] = dict(p.optional_dictionary())
+    p.expect(":")
+    mask = p.type()
+    results = p.function_results() if p.take("->") else ()
+    if len(operands) > 1 and not results:
+        p.error(f"custom op '{definition.name}' expects a result if passthru operand is provided", at)
+    values = [p.use(token, kind) for token, kind in zip(operands, (mask, *results[:1]), strict=False)]
+    return p.placed(Operation(definition.name, definition, values, results, {}, entries, [region]), at)
 
 
 def _print_mask(printer: OpPrinter, operation: Operation) -> str:
@@ -195,9 +184,9 @@ def _print_mask(printer: OpPrinter, operation: Operation) -> str:
     return text
 
 
-CONTRACT = CustomForm(_contract_parser, _print_contract)
-OUTER_PRODUCT = CustomForm(_outer_parser, _print_outer)
-MASK = CustomForm(_mask_parser, _print_mask)
+CONTRACT = CustomForm(_parse_contract, _print_contract)
+OUTER_PRODUCT = CustomForm(_parse_outer, _print_outer)
+MASK = CustomForm(_parse_mask, _print_mask)
 
 
 # --- transfer forms ---------------------------------------------------------------------------------------------------
@@ -318,20 +307,17 @@ class _Reading:
         return values
 
 
-def _parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: OpParser, at: int) -> Operation:
-        read = _Reading(p, definition)
-        values = read.operands(read.map())
-        counts = (1, len(read.indices), 1) if read.reads else (1, 1, len(read.indices))
-        segments = DenseArrayAttr(ty.I32, (*counts, int(read.mask is not None)))
-        results: list[Type] = []
-        if read.reads or isinstance(read.shaped, ty.TensorType):
-            results.append(read.vector if read.reads else read.shaped)
-        properties: dict[str, Attribute] = {SEGMENTS: segments}
-        move_inherent(definition, properties, read.attributes)
-        return p.placed(Operation(definition.name, definition, values, results, properties, read.attributes), at)
-
-    return parse
+def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    read = _Reading(p, definition)
+    values = read.operands(read.map())
+    counts = (1, len(read.indices), 1) if read.reads else (1, 1, len(read.indices))
+    segments = DenseArrayAttr(ty.I32, (*counts, int(read.mask is not None)))
+    results: list[Type] = []
+    if read.reads or isinstance(read.shaped, ty.TensorType):
+        results.append(read.vector if read.reads else read.shaped)
+    properties: dict[str, Attribute] = {SEGMENTS: segments}
+    move_inherent(definition, properties, read.attributes)
+    return p.placed(Operation(definition.name, definition, values, results, properties, read.attributes), at)
 
 
 # --- printing ---------------------------------------------------------------------------------------------------------
@@ -361,7 +347,7 @@ def _print(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} : {printer.type(operation.operands[0].type)}, {printer.type(result)}"
 
 
-TRANSFER = CustomForm(_parser, _print)
+TRANSFER = CustomForm(_parse, _print)
 
 
 # --- transfer rules ---------------------------------------------------------------------------------------------------
