@@ -75,7 +75,7 @@ def execute(arguments: DiffArguments, sources: Sources) -> int:
 
 
 def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
-    programs = programs_of(arguments, sources, arguments.n or 100)
+    programs = programs_of(arguments.file, arguments, sources, arguments.n or 100)
     profile = refuse_stochastic(profile_named(arguments.profile), "diff")
     oracles, codes = oracles_named(spelling)
     for oracle in oracles:
@@ -139,7 +139,7 @@ def _diff_versions(arguments: DiffArguments, sources: Sources, checked: list[Che
     if arguments.after is not None:
         return _diff_with(arguments, sources, before, readable(arguments.after, arguments, sources), None, checked)
     pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
-    modules, unstable = after_passes(pipeline, before, arguments, sources)
+    modules, unstable = after_passes(pipeline, before, arguments.repeat, arguments.keep, sources)
     if not arguments.json:
         write(f"{pipeline.version}: {pipeline.pipeline}\n{unstable}")
     codes = [_diff_with(arguments, sources, before, after, pipeline, checked) for after in modules]

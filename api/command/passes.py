@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 
 from halfulp.command.console import say
-from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import PassOptions
 from halfulp.command.sources import Sources, read
 from halfulp.conformance.oracles.closed_programs import text_of
@@ -50,25 +49,25 @@ def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
 
 
 def after_passes(
-    pipeline: PassPipeline, before: Module, arguments: DiffArguments, sources: Sources
+    pipeline: PassPipeline, before: Module, repeat: int, keep: str | None, sources: Sources
 ) -> tuple[list[Module], str]:
     """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
     they differ, "" if all are the same. Raise HalfulpError.
     """
     given = sources.get(before.filename) or text_of(before)
-    texts = Counter(pipeline.apply(given, before.filename) for _ in range(arguments.repeat)).most_common()
-    names = list(_names(before.filename, len(texts), arguments.keep))
+    texts = Counter(pipeline.apply(given, before.filename) for _ in range(repeat)).most_common()
+    names = list(_names(before.filename, len(texts), keep))
     modules = []
     for (text, _), name in zip(texts, names, strict=True):
         module = pipeline.read(text, name)
         sources[name] = module.text or ""
-        if arguments.keep is not None:
+        if keep is not None:
             write_file(name, sources[name].encode("utf-8", "surrogateescape"))
         modules.append(module)
     if len(texts) == 1:
         return modules, ""
     counts = " and ".join(str(count) for _, count in texts)
-    lines = [f"error: the passes printed {len(texts)} different modules in {plural(arguments.repeat, 'run')}: {counts}"]
+    lines = [f"error: the passes printed {len(texts)} different modules in {plural(repeat, 'run')}: {counts}"]
     first, second = (sources[name].splitlines() for name in names[:2])
     changes = unified_diff(first, second, names[0], names[1], lineterm="", n=1)
     return modules, "\n".join([*lines, *(f"  {line}" for line in islice(changes, DIFFERENT_LINES))]) + "\n"

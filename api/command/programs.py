@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halfulp.command.console import fail
-from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import KnownOption, ProgramOptions
-from halfulp.command.options.reduce import ReduceArguments
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
@@ -77,9 +75,9 @@ def given_arguments(
     return given(values, types)
 
 
-def programs_of(arguments: DiffArguments | ReduceArguments, sources: Sources, count: int) -> list[ClosedProgram]:
+def programs_of(file: str, arguments: ProgramOptions, sources: Sources, count: int) -> list[ClosedProgram]:
     """Return the program of the file with the given arguments, or with ``count`` tuples of generated ones."""
-    module = parse(arguments.file, sources)
+    module = parse(file, sources)
     function = find_entry(module, arguments.function)
     inputs = given_arguments(arguments, function, sources)
     if inputs is None:

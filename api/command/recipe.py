@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from halfulp.codegen.tile_names import names_tile
-from halfulp.command.options.verify import VerifyArguments
 from halfulp.command.semantics import profile_named, properties_of, source_of_bits
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import naming
@@ -36,23 +36,22 @@ def types_in(text: str) -> list[str]:
     return [spelling.strip() for spelling in types]
 
 
-def _types(arguments: ComputationOptions | VerifyArguments, sources: Sources) -> tuple[Any, Any]:
+def _types(type: str | None, source: str | None, sources: Sources) -> tuple[Any, Any]:
     """Return the values of ``--type`` and ``--from`` as types. Raise HalfulpError, which points into the text."""
 
     def read_type(spelling: str) -> Type:
         with naming("<type>", spelling, sources):
             return as_type(spelling)
 
-    if arguments.source is None:
-        return None if arguments.type is None else [read_type(one) for one in types_in(arguments.type)], None
-    source = [read_type(one) for one in types_in(arguments.source)]
-    return None if arguments.type is None else read_type(arguments.type), source
+    if source is None:
+        return None if type is None else [read_type(one) for one in types_in(type)], None
+    return None if type is None else read_type(type), [read_type(one) for one in types_in(source)]
 
 
-def case_named(op: str, arguments: VerifyArguments, sources: Sources) -> OpCase:
-    """Return the case of an op with the types and properties of the options. Raise HalfulpError."""
-    type, source = _types(arguments, sources)
-    return case_of_types(op, type, source, properties_of(op, arguments.attr, sources))
+def case_named(op: str, type: str | None, source: str | None, attr: Sequence[str], sources: Sources) -> OpCase:
+    """Return the case of an op with the values of ``--type``, ``--from`` and ``--attr``. Raise HalfulpError."""
+    types, sources_of_cast = _types(type, source, sources)
+    return case_of_types(op, types, sources_of_cast, properties_of(op, attr, sources))
 
 
 def _profile(arguments: ComputationOptions) -> Profile:
@@ -73,7 +72,7 @@ def computation_of(named: str, arguments: ComputationOptions, sources: Sources) 
     if names_tile(named):
         types = None if arguments.type is None else types_in(arguments.type)
         return recipes.computation_of(named, replace(options, type=types))
-    type, source = _types(arguments, sources)
+    type, source = _types(arguments.type, arguments.source, sources)
     try:
         rounding = None if arguments.rounding is None else as_rounding(arguments.rounding).spelling
     except ValueError as error:

@@ -56,7 +56,7 @@ def execute(arguments: ReduceArguments, sources: Sources) -> int:
 
 
 def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sources) -> int:
-    programs = programs_of(arguments, sources, arguments.n)
+    programs = programs_of(arguments.file, arguments, sources, arguments.n)
     profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     oracles, missing = oracles_named(spelling)
     if missing:

@@ -10,7 +10,6 @@ from typing import Any
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
 from halfulp.command.options.calls import CallOptions, FunctionOptions, FunctionResultOptions, ResultOptions
-from halfulp.command.options.workgroups import WorkgroupsArguments
 from halfulp.command.semantics import model_of, profile_named, source_of_bits
 from halfulp.command.sources import Sources
 from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
@@ -53,7 +52,7 @@ def arguments_of(module: Module, arguments: FunctionOptions, sources: Sources) -
     function = find_entry(module, arguments.function)
     types = argument_types(function)
     _check_count(function, types, arguments)
-    return inputs(arguments, types, sources)
+    return read_inputs(arguments.input, types, arguments.max_bytes, arguments.vscale, sources)
 
 
 def _check_count(function: Operation, types: Sequence[Type], arguments: FunctionOptions) -> None:
@@ -88,7 +87,7 @@ def given(
         expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
     else:
         expecting = results_expected
-    values = inputs(arguments, types, sources)
+    values = read_inputs(arguments.input, types, arguments.max_bytes, arguments.vscale, sources)
     if arguments.batch:
         values = tuple(map(_shared_by_lanes, values, argument_types(function)))
     expected = [
@@ -98,16 +97,16 @@ def given(
     return RunInputs(values, tuple(expected))
 
 
-def inputs(
-    arguments: FunctionOptions | WorkgroupsArguments, types: Sequence[Type], sources: Sources
+def read_inputs(
+    texts: Sequence[str], types: Sequence[Type], max_bytes: int | None, vscale: int | None, sources: Sources
 ) -> tuple[Value | Buffer, ...]:
     """Read the values of ``--input``, one for each type. Raise HalfulpError."""
     values: list[Value | Buffer] = []
-    max_bytes = arguments.max_bytes or Settings.max_bytes
-    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
+    max_bytes = max_bytes or Settings.max_bytes
+    for index, (text, type_) in enumerate(zip(texts, types, strict=True)):
         what = f"<input {index}>"
         memory = isinstance(type_, MemRefType)
-        value = read_value(text, _tensor_type(type_), what, sources, arguments.vscale)
+        value = read_value(text, _tensor_type(type_), what, sources, vscale)
         check_size(value, what, max_bytes)
         values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
     return tuple(values)

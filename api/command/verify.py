@@ -40,7 +40,7 @@ def _asked(spelling: str | None) -> list[str]:
 
 
 def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
-    case = case_named(op, arguments, sources)
+    case = case_named(op, arguments.type, arguments.source, arguments.attr, sources)
     profile = profile_named(arguments.profile or "spec")
     rows = () if arguments.no_known else known_differences()
     codes = []

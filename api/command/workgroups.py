@@ -36,5 +36,5 @@ def _found(module: Module, arguments: WorkgroupsArguments, sources: Sources) -> 
             location=dispatch.location,
             hint="give each with --input",
         )
-    values = running.inputs(arguments, types, sources)
+    values = running.read_inputs(arguments.input, types, arguments.max_bytes, arguments.vscale, sources)
     return workgroups(module, *values, entry=arguments.function, **run_keywords(arguments))
