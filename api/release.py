@@ -1,8 +1,15 @@
-"""The version of the installed package."""
+"""The version of the installed package, and that of its semantics."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
 
+from halfulp.semantics.profile import SEMANTICS_VERSION
+
 VERSION = version("halfulp")
 """The version, as in ``pip show halfulp``."""
+
+
+def version_text() -> str:
+    """Return the versions as reports and ``halfulp --version`` have them."""
+    return f"halfulp {VERSION} (semantics {SEMANTICS_VERSION})"

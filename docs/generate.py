@@ -362,12 +362,9 @@ def ops() -> str:
 
 def commands() -> str:
     """Return every command with its arguments, read from the argument parser."""
-    parser = cli.build_parser()
-    (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    summaries = {action.dest: action.help or "" for action in subparsers._choices_actions}
     parts, epilogs = [], dict[str, str]()
-    for name, command in subparsers.choices.items():
-        summary = summaries[name]
+    for name, place in cli.COMMANDS.items():
+        command, summary = cli.command_parser(name), place.summary
         parts.append(f"## {name}\n\n{markdown(summary[0].upper() + summary[1:])}.\n")
         if command.description and command.description.rstrip(".") != summary:
             parts.append(f"```text\n{command.description.strip()}\n```\n")
@@ -377,7 +374,7 @@ def commands() -> str:
         first = epilogs.setdefault(epilog, name)
         if first != name:
             what = "Inputs, outputs and exit codes" if "inputs:" in epilog else "Exit codes"
-            parts.append(f"{what} are the same as for [{first}](#{first}).\n")
+            parts.append(f"{what} are the same as for [{first}](#{first.replace(' ', '-')}).\n")
         elif epilog:
             parts.append(f"```text\n{epilog}\n```\n")
     return "\n".join(parts)

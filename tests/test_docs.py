@@ -133,7 +133,7 @@ SHOWN = [(page.name, line) for page in pages() for line in shown_commands(page)]
 @pytest.mark.parametrize(("page", "line"), SHOWN, ids=[f"{page}-{line[:40]}" for page, line in SHOWN])
 def test_commands_that_are_only_shown_are_commands(page: str, line: str) -> None:
     words = shlex.split(re.sub(r"\$\w+", "0", re.split(r"\s[|>]\s|\s&$", line)[0]), comments=True)
-    cli.build_parser().parse_args(words)
+    cli.parse(words)
 
 
 def test_commands_that_are_only_shown_were_found() -> None:
@@ -159,10 +159,7 @@ def generated(page: str) -> str:
 
 def subcommands() -> dict[str, argparse.ArgumentParser]:
     """Return the parser of each command."""
-    (found,) = (
-        action.choices for action in cli.build_parser()._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return found
+    return {name: cli.command_parser(name) for name in cli.COMMANDS}
 
 
 def test_generated_parts_name_everything() -> None:

@@ -44,13 +44,15 @@ IN_FUNCTIONS = {
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "halfulp.semantics.matrix_units": "slow: 30 ms; only ops on tiles, and a run with another model than the exact one, "
     "need it",
-    "halfulp.traces.error_report": "slow: 30 ms, of python-flint; only a run with shadows or flags needs it",
+    "halfulp.accuracies": "slow: 50 ms; of the command `verify` only errors in ulp need it",
+    "halfulp.explorer": "slow: 10 ms; of the command `formats` only the page needs it",
+    "halfulp.traces": "slow: 30 ms, of python-flint; only a run with steps, shadows or flags needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
     "jax": "optional",
     "llvmlite": "optional",
     "matplotlib": "optional",
     "ml_dtypes": "slow: 15 ms; a run on plain floats and integers does without",
-    "rich": "slow: 40 ms; only a terminal needs it",
+    "rich": "slow: 40 ms; only a terminal and tables need it",
     "torch": "optional",
     "z3": "optional",
 }

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from halfulp.bisection_page import page
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
-from halfulp.command.options.bisect import BisectArguments
-from halfulp.command.passes import pass_pipeline, readable
-from halfulp.command.programs import given_arguments, known_divergences
-from halfulp.command.progress import progress_bar
-from halfulp.command.semantics import profile_named
-from halfulp.command.sources import Sources, rendered
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, progress_bar, ranked, say, write
+from halfulp.command.execution import Sources, rendered
+from halfulp.command.option import Command, duration
+from halfulp.command.programs import (
+    COMPARISON_CODES,
+    PassOptions,
+    ProgramOptions,
+    given_arguments,
+    known_divergences,
+    pass_pipeline,
+    readable,
+)
+from halfulp.command.values import profile_named
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
@@ -44,6 +50,7 @@ from halfulp.conformance.whole_programs.bisection.stages import (
 )
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
+from halfulp.described import option, positive
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation
@@ -51,11 +58,65 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
 
+_BISECT = """\
+Run every stage of a compilation on the same inputs, and name the first pass that changed a result to one that the stage
+before does not allow:
+
+  halfulp bisect model.mlir --pass-pipeline "builtin.module(...)"   mlir-opt runs the passes
+  halfulp bisect --dumps all.txt        what mlir-opt or iree-compile printed with --mlir-print-ir-after-all
+  halfulp bisect --dumps folder         what they wrote with --mlir-print-ir-tree-dir
+  halfulp bisect a.mlir b.mlir c.mlir   the stages as files
+
+Each stage is judged by the last one before it that ran: unchanged (the same text), identical (the same bits), refined
+(where the stage before is poison or leaves bits open), permitted (and why), known divergence, DIFFERENT, or not run
+(and why). Tensors that became memrefs, results that became arguments, and types that carry the same bits are mapped.
+Without --input, the arguments are generated.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BisectArguments(PassOptions, ProgramOptions):
+    """The options of ``halfulp bisect``."""
+
+    files: tuple[str, ...] = option(
+        nargs="*",
+        default=(),
+        metavar="FILE",
+        help="the program, or the stages as files; with --dumps, the program before all passes",
+    )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="run these passes of mlir-opt on the program"
+    )
+    dumps: str | None = option("--dumps", metavar="PATH", help="read the stages from a file or folder of dumps")
+    n: int = option("-n", type=positive, default=8, metavar="N", help="the number of inputs to generate (default: 8)")
+    vscale: int | None = option(
+        "--vscale", type=positive, metavar="N", help="the factor of the size of scalable vectors"
+    )
+    max_steps: int = option(
+        "--max-steps",
+        type=positive,
+        default=100_000_000,
+        metavar="N",
+        help="the largest number of ops of one run (default: 100000000)",
+    )
+    seconds: float = option(
+        "--seconds", type=duration, default=120.0, metavar="S", help="the time for all passes (default: 120)"
+    )
+    keep: str | None = option("--keep", metavar="DIR", help="write each stage into this directory")
+    reduce: str | None = option(
+        "--reduce",
+        metavar="FILE",
+        help="shrink the program while the same pass stays guilty, and write a report for the developers of the pass",
+    )
+    html: str | None = option("--html", metavar="FILE", help="write a page with the stages side by side")
+    json: bool = option("--json", action="store_true", help="print one JSON object for each function")
+
+
 _LONGEST_NAME = 80
 """The most characters of the name of a pass in the name of a file."""
 
 
-def execute(arguments: BisectArguments, sources: Sources) -> int:
+def bisect_passes(arguments: BisectArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     wrong = _wrong_use(arguments)
     if wrong is not None:
@@ -82,6 +143,9 @@ def execute(arguments: BisectArguments, sources: Sources) -> int:
     for function, _ in common_functions(first, first, arguments.function):
         codes.append(_bisected(arguments, sources, compilation, function, pipeline, written))
     return ranked(codes)
+
+
+BISECT = Command(BisectArguments, bisect_passes, _BISECT, COMPARISON_CODES)
 
 
 def _first(compilation: Compilation) -> Module | None:

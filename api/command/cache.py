@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from halfulp.command.console import SUCCESS, write
-from halfulp.command.options.cache import CacheArguments
-from halfulp.command.sources import Sources
+from halfulp.command.execution import Sources
+from halfulp.command.option import Command
+from halfulp.described import option
 from halfulp.fp_formats.paths import disk
 from halfulp.fp_formats.spelling import table_lines
 
 
-def execute(arguments: CacheArguments, sources: Sources) -> int:
+@dataclass(frozen=True, kw_only=True)
+class CacheArguments:
+    """The options of ``halfulp cache``."""
+
+    clear: bool = option("--clear", action="store_true", help="remove the files of the cache")
+
+
+def show_cache(arguments: CacheArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code."""
     folder = disk.place()
     if folder is None:
@@ -26,3 +36,11 @@ def execute(arguments: CacheArguments, sources: Sources) -> int:
     ]
     write("\n".join(table_lines(rows)) + "\n")
     return SUCCESS
+
+
+CACHE = Command(
+    CacheArguments,
+    show_cache,
+    description="Show the folder of the cache on disk, and its size. It keeps tables of elementary functions. The "
+    "environment variable HALFULP_CACHE is another folder, or off; HALFULP_CACHE_SIZE is the limit, such as 500M.",
+)

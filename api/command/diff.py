@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from xml.etree import ElementTree
 
-from halfulp.command.ci_reports import Checked, deliver
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
-from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
-from halfulp.command.passes import after_passes, pass_pipeline, readable, write_report
-from halfulp.command.programs import given_arguments, known_divergences, oracles_named, programs_of
-from halfulp.command.semantics import profile_named
-from halfulp.command.sources import Sources, rendered
+from halfulp.command.calls import SOURCE_FILE
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
+from halfulp.command.execution import Sources, rendered
+from halfulp.command.option import Command, duration
+from halfulp.command.programs import (
+    COMPARISON_CODES,
+    PassOptions,
+    ProgramOptions,
+    after_passes,
+    given_arguments,
+    known_divergences,
+    oracles_named,
+    pass_pipeline,
+    programs_of,
+    readable,
+    write_report,
+)
+from halfulp.command.values import profile_named
 from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.proving.proof import SECONDS, Decision, with_proof
@@ -38,18 +52,110 @@ from halfulp.conformance.whole_programs.validation import (
     compare,
     left_out,
 )
-from halfulp.described import first_given
-from halfulp.interp.ir.base import file_position
-from halfulp.interp.ir.errors import HalfulpError, InputError, plural
+from halfulp.described import first_given, option, positive
+from halfulp.inputs import write_file
+from halfulp.interp.ir.base import FileLineCol, file_position
+from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
+
+_DIFF = """\
+Compare the results of a program, bit for bit. Only results that the language does not allow count as differences:
+
+  halfulp diff program.mlir --against mlir-fold,mlir-native   halfulp and other implementations
+  halfulp diff before.mlir after.mlir                         two versions, both run by halfulp
+  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   mlir-opt makes the second version
+
+Without --input, the arguments are generated. If they have at most 16 bits together, every combination is tested (for
+other implementations: if -n is large enough), else corner cases and random values. For a difference, the command names
+the first op whose result is wrong for its operands. If the first version, or the program in halfulp, has undefined
+behaviour, every result is allowed.
+
+Two versions of a function are compared by their results, by the contents of memrefs after the run, and by what they
+print. The first line for each function says what was shown: proven (every input), proven (solver), tested (n inputs),
+known differences, nothing was compared, or not compared.
+
+With --uninterpreted, ops that no dialect has and functions without a body are unknown functions, the same ones in both
+versions. Both versions must call them in the same order, with operands that agree. Their results are made up.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffArguments(PassOptions, ProgramOptions):
+    """The options of ``halfulp diff``."""
+
+    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    after: str | None = option(nargs="?", metavar="AFTER", help="the second version of the program")
+    against: str | None = option(
+        "--against", metavar="ORACLE[,ORACLE...]", help="the implementations to compare with, as for verify"
+    )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="make the second version with these passes of mlir-opt"
+    )
+    repeat: int = option(
+        "--repeat",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="run the passes N times; if they do not always print the same module, that is a difference",
+    )
+    keep: str | None = option(
+        "--keep", metavar="DIR", help="write the second version into this directory, and name that file in messages"
+    )
+    report: str | None = option(
+        "--report", metavar="FILE", help="write a report of the first difference, for the developers of the passes"
+    )
+    junit: str | None = option("--junit", metavar="FILE", help="write the results as a JUnit file, for CI")
+    github: bool = option(
+        "--github", action="store_true", help="print the results also as annotations of GitHub Actions"
+    )
+    n: int | None = option(
+        "-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)"
+    )
+    assume: tuple[str, ...] = option(
+        "--assume",
+        action="append",
+        metavar="RANGE",
+        help='for two versions: the range of an argument, as in "%%0 in [0, 10]" (repeat it for more arguments)',
+    )
+    vscale: int | None = option(
+        "--vscale", type=positive, metavar="N", help="for two versions: the factor of the size of scalable vectors"
+    )
+    uninterpreted: bool = option(
+        "--uninterpreted",
+        action="store_true",
+        help="for two versions: run ops that no dialect has, and calls of declarations, as unknown functions",
+    )
+    max_steps: int | None = option(
+        "--max-steps",
+        type=positive,
+        metavar="N",
+        help="for two versions: the largest number of ops of one run (default: 200000)",
+    )
+    require_all: bool = option(
+        "--require-all",
+        action="store_true",
+        help="for two versions: exit with 3 if any function was not compared, not only if none was",
+    )
+    prove_seconds: float | None = option(
+        "--prove-seconds",
+        type=duration,
+        metavar="S",
+        help="for two versions: the time for the proof of one function; 0: no proof (default: 5 if z3 is installed)",
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
+
+
+PASS_OPTIONS = ("repeat", "keep", "report")
+"""Options that need --pass-pipeline."""
+
 
 SHOWN = 5
 """The most differences of one oracle that are printed."""
 
 
-def execute(arguments: DiffArguments, sources: Sources) -> int:
+def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     modes = [arguments.against, arguments.after, arguments.pass_pipeline]
     if sum(mode is not None for mode in modes) != 1:
@@ -71,7 +177,10 @@ def execute(arguments: DiffArguments, sources: Sources) -> int:
         checked.append(Checked(arguments.file, place, error.exit_code, str(error)))
         raise
     finally:
-        deliver(checked, arguments)
+        write_ci_reports(checked, arguments)
+
+
+DIFF = Command(DiffArguments, diff_programs, _DIFF, COMPARISON_CODES)
 
 
 def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
@@ -294,3 +403,73 @@ def _version_record(found: ValidationReport) -> dict[str, Any]:
         "loosened": found.loosened,
         "counterexamples": [counterexample_record(example) for example in found.counterexamples],
     }
+
+
+# --- ci reports -------------------------------------------------------------------------------------------------------
+#
+# The results of a comparison for CI: a JUnit file, and annotations of GitHub Actions.
+
+
+_ELEMENTS = {DIFFERENT: "failure", UNSUPPORTED: "skipped"}
+_COUNTED = {"failure": "failures", "skipped": "skipped", "error": "errors"}
+_LEVELS = {DIFFERENT: "error", UNSUPPORTED: "warning"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One comparison: what was compared, its place in the first version, its exit code, and its text for people."""
+
+    name: str
+    place: FileLineCol | None
+    code: int
+    text: str
+
+
+def write_ci_reports(checked: Sequence[Checked], arguments: DiffArguments) -> None:
+    """Write the JUnit file and the annotations that the options ask for."""
+    if arguments.junit is not None:
+        write_file(arguments.junit, junit(arguments.file, checked))
+    if arguments.github:
+        for line in github_lines(checked):
+            say(line)
+
+
+def junit(file: str, checked: Sequence[Checked]) -> bytes:
+    """Return a JUnit file with one test case for each comparison."""
+    kinds = [_ELEMENTS.get(one.code, "error") for one in checked if one.code != SUCCESS]
+    counts = {_COUNTED[kind]: str(count) for kind, count in Counter(kinds).items()}
+    totals = {"tests": str(len(checked)), "failures": "0", "errors": "0", "skipped": "0"} | counts
+    suites = ElementTree.Element("testsuites", totals)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": _plain(file)} | totals)
+    for one in checked:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": _plain(file), "name": _plain(one.name)})
+        if one.code == SUCCESS:
+            ElementTree.SubElement(case, "system-out").text = _plain(one.text)
+        else:
+            message = {"message": _plain(one.text.partition("\n")[0])}
+            ElementTree.SubElement(case, _ELEMENTS.get(one.code, "error"), message).text = _plain(one.text)
+    ElementTree.indent(suites)
+    data: bytes = ElementTree.tostring(suites, "utf-8", xml_declaration=True)
+    return data + b"\n"
+
+
+def github_lines(checked: Sequence[Checked]) -> Iterator[str]:
+    """Yield a workflow command of GitHub Actions for each comparison that is not equal."""
+    for one in checked:
+        if one.code == SUCCESS:
+            continue
+        place = one.place
+        fields = {} if place is None else {"file": place.file, "line": place.line, "col": place.column}
+        spelled = ",".join(f"{name}={_escaped(str(value), ':,')}" for name, value in fields.items())
+        yield f"::{_LEVELS.get(one.code, 'error')}{' ' * bool(spelled)}{spelled}::{_escaped(one.text)}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    for character in ("%", "\r", "\n", *more):
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def _plain(text: str) -> str:
+    """Replace the characters that XML cannot contain."""
+    return text.translate(UNPRINTABLE).translate(dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"))

@@ -1,34 +1,101 @@
-"""``halfulp explain``: explain how one number is rounded, or the result of an op."""
+"""``halfulp explain``: explain the rounding of a number, the result of an op, a sum of products, or an error."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import halfulp as hu
-from halfulp.command.console import SUCCESS, write
-from halfulp.command.options.explain import ROUNDINGS, ExplainArguments
-from halfulp.command.semantics import profile_named, properties_of
-from halfulp.command.sources import Sources
-from halfulp.command.values import naming
-from halfulp.described import first_given
+from halfulp.command import calls
+from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
+from halfulp.command.console import EXIT_CODES, SUCCESS, write
+from halfulp.command.execution import Sources, read
+from halfulp.command.option import Command
+from halfulp.command.values import naming, profile_named, properties_of, read_npy
+from halfulp.described import first_given, option, profile_option
 from halfulp.explanations.applications import keywords_of
+from halfulp.explanations.dot import explain_dot
 from halfulp.explanations.op import explained_ops, signature_of
+from halfulp.inputs import read_file, write_file
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
-from halfulp.number_reader import format_of
+from halfulp.number_reader import MODES, format_of
+from halfulp.run_options import TraceKeywords, run_options
 from halfulp.semantics.profile import Profile
 
 if TYPE_CHECKING:
     from halfulp.explanations.op import OpExplanation
     from halfulp.explanations.rounding import RoundingExplanation
 
+
+_EXPLAIN = """\
+Explain the rounding of one number, the meaning of bits, or the result of an op:
+
+  halfulp explain 0.3 f8E4M3FN                      a number rounded to a type
+  halfulp explain "0x7F : f8E4M3FN"                 bits of a type
+  halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op; its operands are first rounded to the type
+  halfulp explain exp bf16 0.1                      a function, rounded once
+  halfulp explain arith.truncf f8E4M3FN 464 --from f32
+  halfulp explain arith.addi i8 100 100 --attr overflow=nsw
+  halfulp explain 0.3 f8E4M3FN --rounding=stochastic --random=5 --random-bits=8
+  halfulp explain arith.cmpf f16 1 nan --attr predicate=ult
+  halfulp explain quant.qcast "!quant.uniform<i8:f32, 0.5:3>" 1.3
+
+A number is a decimal 0.3, a fraction 1/3, nan, -inf, raw bits 0x7F of the type itself, or has a type: f32=0x3E99999A.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainArguments:
+    """The options of ``halfulp explain``."""
+
+    words: tuple[str, ...] = option(
+        nargs="*", default=(), metavar="WORD", help="a value and a float type; or an op, a type and the operands"
+    )
+    list: bool = option("--list", action="store_true", help="name every op that has an explanation")
+    rounding: str | None = option(
+        "--rounding",
+        metavar="MODE",
+        help=f"the rounding mode to explain: {', '.join(MODES)} (default: to_nearest_even), or another name of it, "
+        "such as RNE; a table shows all modes. Or stochastic",
+    )
+    random: int | None = option(
+        "--random",
+        type=int,
+        metavar="N",
+        help="the random bits of --rounding=stochastic, as an integer; without them both outcomes are explained",
+    )
+    random_bits: int | None = option(
+        "--random-bits", type=int, metavar="N", help="the number of random bits, 1 to 64 (default: infinitely many)"
+    )
+    profile: str = profile_option()
+    source: str | None = option(
+        "--from", metavar="TYPE", help="the type that a cast converts from (default: f64, or i64)"
+    )
+    channel: int | None = option(
+        "--channel", type=int, metavar="N", help="the channel of a quantised type with several scales, counted from 0"
+    )
+    attr: tuple[str, ...] = option(
+        "--attr",
+        action="append",
+        metavar="NAME[=VALUE]",
+        help="a property of the op: fastmath=nnan predicate=olt",
+    )
+    plot: str | None = option(
+        "--plot", metavar="FILE", help="also draw the rounding, to a file .svg or .png (needs matplotlib)"
+    )
+    dark: bool = option("--dark", action="store_true", help="use colours for a dark page")
+
+
 _OP = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 _NAME = re.compile(r"(?!nan$|inf$)[A-Za-z_]\w*", re.IGNORECASE)
 
 
-def execute(arguments: ExplainArguments, sources: Sources) -> int:
+def explain_words(arguments: ExplainArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.list:
         write("".join(f"{op}\n" for op in explained_ops()))
@@ -38,13 +105,18 @@ def execute(arguments: ExplainArguments, sources: Sources) -> int:
         raise InputError("nothing to explain; usage: halfulp explain VALUE TYPE, or OP TYPE OPERAND...")
     profile = profile_named(arguments.profile)
     if _OP.fullmatch(words[0]) or (_NAME.fullmatch(words[0]) and default_registry().lookup(words[0])):
-        explanation: Any = _op(words, arguments, profile, sources)
+        explanation: Any = _explain_op(words, arguments, profile, sources)
     else:
-        explanation = _number(words, arguments, profile, sources)
+        explanation = _explain_number(words, arguments, profile, sources)
     if arguments.plot is not None:
         _draw(explanation, arguments.plot, arguments.dark)
     write(f"{explanation}\n")
     return SUCCESS
+
+
+EXPLAIN = Command(
+    ExplainArguments, explain_words, _EXPLAIN, usage="halfulp explain [options] VALUE TYPE | OP TYPE OPERAND..."
+)
 
 
 def _draw(explanation: RoundingExplanation | OpExplanation, path: str, dark: bool) -> None:
@@ -56,7 +128,7 @@ def _draw(explanation: RoundingExplanation | OpExplanation, path: str, dark: boo
     hu.plot.save(figure, path)
 
 
-def _number(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
+def _explain_number(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
     option = first_given(arguments, ("source", "channel", "attr"))
     if option is not None:
         raise InputError(f"{option} goes with an op, as in: halfulp explain arith.truncf f8E4M3FN 0.3 --from f32")
@@ -69,10 +141,10 @@ def _number(words: list[str], arguments: ExplainArguments, profile: Profile, sou
             fmt = format_of(type_)
     with naming("<value>", value, sources):
         how: dict[str, Any] = {"random": arguments.random, "bits": arguments.random_bits}
-        return hu.explain(value, fmt, arguments.rounding or ROUNDINGS[0], profile, **how)
+        return hu.explain(value, fmt, arguments.rounding or "to_nearest_even", profile, **how)
 
 
-def _op(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
+def _explain_op(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
     op, *rest = words
     if not rest:
         raise InputError(f"which type? halfulp explain {op} f32 OPERAND...")
@@ -89,3 +161,175 @@ def _op(words: list[str], arguments: ExplainArguments, profile: Profile, sources
     drawn = {"random": arguments.random, "bits": arguments.random_bits}
     how = {**types, **drawn, "profile": profile, "channel": arguments.channel}
     return hu.explain_op(op, *rest[1:], **how, **properties)
+
+
+# --- explain dot ------------------------------------------------------------------------------------------------------
+
+
+_DOT = """\
+Explain one element of a tile D = A * B + C on a matrix unit: a row of A times a column of B. The output shows every
+step of the model, the bits that it keeps and drops, and the results of all other models:
+
+  halfulp explain-dot NV_MMA_SYNC_F32_16x8x16_F16 --mma=chip:hopper --a="1024 -1024 0*6 0.125 0*7" \\
+      --b="1024 1024 0*6 0.125 0*7"
+  halfulp explain-dot wgmma.m64n8k32.f32.e4m3.e4m3 --a=@a.npy --b=@b.npy --c=@c.npy --element=3,5
+
+KIND is a kind of #iree_gpu, or an instruction in the spelling of PTX: mma, wgmma, tcgen05 or mfma, its shape, and the
+types of D, A and B. The type of C follows if it is not the type of D. For scales, their type and the number of
+elements per scale follow: mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16.
+
+Values are numbers as for halfulp explain (0.3, nan, bits 0x3C00), separated by spaces or commas; 0*6 means six zeros.
+@FILE.npy is an array of exactly the right type.
+"""
+
+
+def _element(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,6}),(\d{1,6})", text, re.ASCII)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not I,J as in 3,5")
+    return int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainDotArguments:
+    """The options of ``halfulp explain-dot``."""
+
+    kind: str = option(metavar="KIND", help="the operation: MFMA_F32_16x16x16_F16, or mma.m16n8k16.f32.f16.f16.f32")
+    a: str = option(
+        "--a", required=True, metavar="VALUES", help="a row of A, of K elements; with --element, all of A, [M, K]"
+    )
+    b: str = option("--b", required=True, metavar="VALUES", help="a column of B; with --element, all of B, [K, N]")
+    c: str = option(
+        "--c", default="0", metavar="VALUE", help="the element of C (default: 0); with --element, all of C, [M, N]"
+    )
+    mma: str = option(
+        "--mma",
+        default="exact",
+        metavar="MODEL",
+        help="the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+    )
+    element: tuple[int, int] | None = option(
+        "--element",
+        type=_element,
+        metavar="I,J",
+        help="the element of D to explain, if A, B and C are files of whole tiles",
+    )
+    scale_a: str | None = option("--scale-a", metavar="VALUES", help="the scales of the row, one for each block of K")
+    scale_b: str | None = option("--scale-b", metavar="VALUES", help="the scales of the column")
+    a_type: str | None = option("--a-type", metavar="TYPE", help="the element type of A, if the kind does not fix it")
+    b_type: str | None = option("--b-type", metavar="TYPE", help="the element type of B, if the kind does not fix it")
+    html: str | None = option("--html", metavar="FILE", help="write the explanation as an HTML page instead")
+
+
+_REPEATED = re.compile(r"([^*]+)\*(\d{1,18})", re.ASCII)
+_MOST_NUMBERS = 1 << 16
+
+
+def _numbers(text: str | None, name: str) -> Any:
+    """Return the numbers of an option, each as text, or the array of a file."""
+    if text is None:
+        return None
+    if text.startswith("@"):
+        return read_npy(read_file(text[1:]), text[1:])
+    numbers: list[str] = []
+    for word in re.split(r"[\s,]+", text.strip()):
+        repeated = _REPEATED.fullmatch(word)
+        number, times = (repeated[1], int(repeated[2])) if repeated else (word, 1)
+        if len(numbers) + times > _MOST_NUMBERS:
+            raise InputError(f"--{name} has more than {_MOST_NUMBERS} values")
+        numbers += [number] * times
+    return numbers
+
+
+def explain_product(arguments: ExplainDotArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    given = arguments
+    row, column, addend, *scales = [
+        _numbers(getattr(given, name), name.replace("_", "-")) for name in ("a", "b", "c", "scale_a", "scale_b")
+    ]
+    if isinstance(addend, list):
+        if len(addend) != 1:
+            raise InputError(f"--c is one number, not {len(addend)}")
+        (addend,) = addend
+    explanation = explain_dot(
+        given.kind,
+        row,
+        column,
+        addend,
+        given.mma,
+        element=given.element,
+        scale_a=scales[0],
+        scale_b=scales[1],
+        a_type=given.a_type,
+        b_type=given.b_type,
+    )
+    if given.html is not None:
+        write_file(given.html, explanation.html().encode("utf-8"))
+    if given.html is None:
+        write(f"{explanation}\n")
+    return SUCCESS
+
+
+DOT = Command(ExplainDotArguments, explain_product, _DOT)
+
+
+# --- explain error ----------------------------------------------------------------------------------------------------
+
+
+_ERROR = """\
+The program runs beside exact real numbers. From an element of a result the command walks back to where its error came
+from, always to the operand that brings the most of it. All errors are in ulp of the result, computed less exact.
+
+  halfulp explain-error softmax.mlir --input=@x.npy --result=0 --element=3,1
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainErrorArguments(FunctionOptions):
+    """The options of ``halfulp explain-error``."""
+
+    result: str = option(
+        "--result",
+        default="0",
+        metavar="NAME",
+        help="the result: its number, or argument[1] for what memory holds after the run (default: 0)",
+    )
+    element: str | None = option(
+        "--element", metavar="I,J,...", help="the element (default: that with the largest error)"
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object")
+
+
+def explain_result(arguments: ExplainErrorArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    from halfulp.traces.error_report import beside_reals
+    from halfulp.traces.error_text import json_record, story_lines
+
+    module = read(arguments.file, sources).program()
+    values = calls.arguments_of(module, arguments, sources)
+    options = run_options("trace", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})
+    _, report = beside_reals(module, values, options)
+    result = int(arguments.result) if arguments.result.isdecimal() else arguments.result
+    element = None if arguments.element is None else _indices(arguments.element)
+    end = report.error_of(result, element)
+    story = report.explain(result, end.element)
+    if arguments.json:
+        write(json.dumps({"end": json_record(end), "steps": [json_record(step) for step in story]}) + "\n")
+    else:
+        write("".join(f"{line}\n" for line in story_lines(end, story, chosen=element is not None)))
+    return SUCCESS
+
+
+ERROR = Command(
+    ExplainErrorArguments,
+    explain_result,
+    "Walk back from an element of a result to where its error came from.",
+    f"{_ERROR}\n{INPUTS}\n{EXIT_CODES}",
+)
+
+
+def _indices(text: str) -> tuple[int, ...]:
+    try:
+        return tuple([int(part) for part in text.strip("[]").split(",") if part.strip()])
+    except ValueError:
+        raise InputError(f"--element: {text!r} is no list of integers", hint="write --element=3,1") from None

@@ -1,17 +1,31 @@
-"""``halfulp formats``: list the float formats, or describe one."""
+"""``halfulp formats``: list the float formats, describe one, or write a page that shows any rounding."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
+
 from halfulp.command.console import SUCCESS, fail, write
-from halfulp.command.options.formats import FormatsArguments
-from halfulp.command.sources import Sources
+from halfulp.command.execution import Sources
+from halfulp.command.option import Command
+from halfulp.described import option
 from halfulp.fp_formats.aliases import float_format
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import value
 from halfulp.fp_formats.spelling import bit_fields, bits_text, decimal_text, hex_text, table_lines, value_text
+from halfulp.inputs import write_file
 
 
-def execute(arguments: FormatsArguments, sources: Sources) -> int:
+@dataclass(frozen=True, kw_only=True)
+class FormatsArguments:
+    """The options of ``halfulp formats``."""
+
+    name: str | None = option(
+        nargs="?", metavar="NAME", help="the format to describe; with up to 8 bits, all its values are listed"
+    )
+
+
+def show_formats(arguments: FormatsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.name is None:
         facts = [_facts(fmt) for fmt in FORMATS.values()]
@@ -24,6 +38,9 @@ def execute(arguments: FormatsArguments, sources: Sources) -> int:
         lines = _details(fmt)
     write("\n".join(lines) + "\n")
     return SUCCESS
+
+
+LIST = Command(FormatsArguments, show_formats)
 
 
 def _short_value(fmt: FloatFormat, code: int) -> str:
@@ -74,3 +91,36 @@ def _details(fmt: FloatFormat) -> list[str]:
         codes += [(hex_text(fmt, code), bits_text(fmt, code), value_text(fmt, code)) for code in range(1 << fmt.bits)]
         lines += ["", *table_lines(codes)]
     return lines
+
+
+# --- explore ----------------------------------------------------------------------------------------------------------
+
+
+_EXPLORE = """\
+Write one HTML page that shows any rounding to any float type: click bits, type a number, choose the mode. Open the
+file in a browser. It needs no server and no network.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreArguments:
+    """The options of ``halfulp explore``."""
+
+    output: str = option(
+        "-o", "--output", required=True, metavar="FILE", help="the file to write, or - for the standard output"
+    )
+
+
+def write_explorer(arguments: ExploreArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    from halfulp.explorer.notebook import page
+
+    data = page().encode()
+    if arguments.output == "-":
+        sys.stdout.buffer.write(data)
+        return SUCCESS
+    write_file(arguments.output, data)
+    return SUCCESS
+
+
+EXPLORE = Command(ExploreArguments, write_explorer, _EXPLORE)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
-from halfulp.command.options.fuzz import FuzzArguments
-from halfulp.command.passes import pass_pipeline
-from halfulp.command.programs import known_divergences, oracles_named
-from halfulp.command.progress import progress_bar
-from halfulp.command.reduced import reduced_by_passes, reduced_text
-from halfulp.command.sources import Sources
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, progress_bar, ranked, say, write
+from halfulp.command.execution import Sources
+from halfulp.command.option import Command
+from halfulp.command.programs import (
+    COMPARISON_CODES,
+    KnownOption,
+    PassOptions,
+    known_divergences,
+    oracles_named,
+    pass_pipeline,
+    reduced_by_passes,
+    reduced_text,
+)
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit_tensors import TensorRunner
@@ -32,17 +40,92 @@ from halfulp.conformance.whole_programs.fuzz_functions import (
     fuzz_runner,
 )
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
-from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED, ProgramKind
+from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED, STARTS, ProgramKind, programs_from
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, claims_of
 from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
-from halfulp.inputs import make_directory
+from halfulp.described import option, positive
+from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.errors import plural
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import FaultKind
+
+_FUZZ = """\
+Compare random programs with other implementations, or test a pass of mlir-opt with them:
+
+  halfulp fuzz --against mlir-fold,mlir-native -n 20000 --seed 1
+  halfulp fuzz --pass-pipeline "builtin.module(canonicalize)" --seconds 600
+  halfulp fuzz --stages all -n 1000
+
+With --against, the programs have arith, quant and func ops, without undefined behaviour and without poison. Every
+result of every op is compared, for the operands that the op had. Results that an implementation does not give are
+counted separately.
+
+With --pass-pipeline, the programs are functions of arguments with control flow, memory, vectors and tensors. halfulp
+runs each program as it is and as the passes leave it. If the arguments have few bits, it runs on every input, else on
+corner cases and random values. A crash of mlir-opt is a finding too.
+
+With --stages, the programs are functions of tensors with linalg ops, slices, reshapes and loops. mlir-opt lowers each
+program to the stages, and halfulp runs it there. `runner:STAGE` stands for mlir-runner, which runs what is lowered from
+that stage to machine code. All results must have the bits of the program on tensors.
+
+A program with an unexplained difference is reduced, unless it was run by mlir-runner.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuzzArguments(KnownOption, PassOptions):
+    """The options of ``halfulp fuzz``."""
+
+    against: str | None = option(
+        "--against",
+        metavar="ORACLE[,ORACLE...]",
+        help="the implementations to compare with, as for verify",
+    )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="test these passes of mlir-opt with the programs"
+    )
+    stages: str | None = option(
+        "--stages",
+        metavar="STAGE[,STAGE...]",
+        help="lower programs on tensors to these stages: loops, vectorized, runner:loops and others, or all; a wrong "
+        "name lists them",
+    )
+    n: int = option("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
+    seconds: float | None = option(
+        "--seconds", type=float, metavar="S", help="with --pass-pipeline: make no more programs after this time"
+    )
+    seed: int = option("--seed", type=int, default=1, metavar="N", help="the seed of all programs (default: 1)")
+    first: int = option(
+        "--first",
+        type=int,
+        default=0,
+        metavar="I",
+        help="the number of the first program; program i of a seed is always the same",
+    )
+    allow: tuple[str, ...] = option(
+        "--allow", action="append", choices=("poison", "undefined"), help="allow programs with this kind of result"
+    )
+    max_failures: int | None = option(
+        "--max-failures",
+        type=positive,
+        metavar="K",
+        help="stop using an oracle after this number of failures (default: 5), or the passes after this number of "
+        "kinds of findings (default: 20)",
+    )
+    no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
+    emit: str | None = option(
+        "--emit", metavar="DIR", help="with --pass-pipeline: write each program, and what the passes made of it, there"
+    )
+    statistics: bool = option(
+        "--statistics", action="store_true", help="with --pass-pipeline: print a table of the ops of the programs"
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object with all counts")
+
 
 # --- passes of mlir-opt -----------------------------------------------------------------------------------------------
 
@@ -50,7 +133,7 @@ from halfulp.semantics.kernel import FaultKind
 PASS_SECONDS = 6.0
 """Most seconds of mlir-opt for one batch of programs. They take less than one."""
 
-COLUMNS = ("programs", "changed", "ops_changed", "equal", "known", "undefined", "differing")
+OP_COLUMNS = ("programs", "changed", "ops_changed", "equal", "known", "undefined", "differing")
 
 
 def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind = MIXED) -> int:
@@ -131,9 +214,9 @@ def _counted(counts: dict[str, int]) -> str:
 def _op_table(found: PassFuzzReport) -> list[str]:
     """Return a line for each op: the number of programs that have it, by what came of them."""
     width = max((len(name) for name in found.ops), default=2)
-    lines = [f"{'op':{width}}" + "".join(f"{column.replace('_', ' '):>13}" for column in COLUMNS)]
+    lines = [f"{'op':{width}}" + "".join(f"{column.replace('_', ' '):>13}" for column in OP_COLUMNS)]
     for name, counts in sorted(found.ops.items()):
-        lines.append(f"{name:{width}}" + "".join(f"{getattr(counts, column):13,}" for column in COLUMNS))
+        lines.append(f"{name:{width}}" + "".join(f"{getattr(counts, column):13,}" for column in OP_COLUMNS))
     return lines
 
 
@@ -249,7 +332,7 @@ def _runner_record(found: RunnerReport, stage: str) -> dict[str, Any]:
 # --- the command, and implementations ---------------------------------------------------------------------------------
 
 
-def execute(arguments: FuzzArguments, sources: Sources) -> int:
+def fuzz_programs(arguments: FuzzArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if [arguments.against, arguments.pass_pipeline, arguments.stages].count(None) != 2:
         return fail("test what? give one of --against, --pass-pipeline and --stages")
@@ -259,6 +342,9 @@ def execute(arguments: FuzzArguments, sources: Sources) -> int:
         return fuzz_stages(arguments.stages, arguments)
     assert arguments.against is not None
     return _fuzz_oracles(arguments.against, arguments)
+
+
+FUZZ = Command(FuzzArguments, fuzz_programs, _FUZZ, COMPARISON_CODES)
 
 
 def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
@@ -315,3 +401,222 @@ def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> 
     same.watch(difference)
     program = Reducer(same).reduce(difference.program, difference)
     return reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)
+
+
+# --- validate ---------------------------------------------------------------------------------------------------------
+
+
+_VALIDATE = """\
+Test the claim of a pass of mlir-opt: the program after it does only what the program before it allows. Random programs
+run before and after the pass, on the same inputs:
+
+  halfulp validate --pass=canonicalize -n 5000
+  halfulp validate --pass="affine-loop-tile{tile-size=4}" --from=affine
+  halfulp validate --pass=all -o passes.md
+
+A pass is given programs of the kinds that it works on: mixed (scalars with control flow, memory, vectors and tensors),
+structured (tensors with linalg ops, slices and loops), and structured programs lowered to a stage: generalized, fused,
+bufferized, loops, parallel-loops, affine, vectorized, branches. Programs that the pass does not change say nothing, and
+are counted apart; so are those that mlir-opt cannot lower to the stage. A program with an unexplained difference is
+reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, all stands for the passes of IREE.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateArguments(KnownOption, PassOptions):
+    """The options of ``halfulp validate``."""
+
+    passes: tuple[str, ...] = option(
+        "--pass",
+        action="append",
+        metavar="PASS",
+        help="the pass, with its options in braces if it has any (repeat it for more); all for every known pass",
+    )
+    starts: tuple[str, ...] = option(
+        "--from",
+        action="append",
+        metavar="START",
+        help="give the pass only these programs (default: those it works on)",
+    )
+    n: int = option("-n", type=positive, default=1000, metavar="N", help="the programs of each start (default: 1000)")
+    seconds: float | None = option(
+        "--seconds", type=float, metavar="S", help="make no more programs of a start after this time"
+    )
+    seed: int = option("--seed", type=int, default=1, metavar="N", help="the seed of all programs (default: 1)")
+    no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
+    output: str | None = option("-o", "--output", metavar="FILE", help="write the table as Markdown into a file")
+    json: bool = option("--json", action="store_true", help="print one JSON object per pass and start")
+
+
+CUSTOM_FORM = "22"
+"""The version of MLIR whose custom form halfulp writes. Programs of other versions are given the generic form."""
+
+CLAIM_COLUMNS = (
+    "programs",
+    "unchanged",
+    "refined",
+    "known",
+    "different",
+    "undefined",
+    "not compared",
+    "refused",
+    "crashed",
+    "not lowered",
+)
+
+
+class _ClaimRow(NamedTuple):
+    """A pass, the programs that it was given, and what came of them. ``not_lowered``: those that it was not given."""
+
+    claim: Claim
+    start: str
+    found: PassFuzzReport
+    not_lowered: Counter[str]
+
+
+def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    if not arguments.passes:
+        return fail("test which pass? give --pass=NAME, or --pass=all")
+    unknown = next((start for start in arguments.starts if start not in STARTS), None)
+    if unknown is not None:
+        return fail(f"there are no programs {unknown!r}: choose of {', '.join(STARTS)}")
+    every = "all" in arguments.passes
+    claims = claims_of(pass_pipeline("", arguments).tool) if every else list(map(claim_named, arguments.passes))
+    rows: list[_ClaimRow] = []
+    codes = []
+    for claim in claims:
+        for start in arguments.starts or claim.starts:
+            row = _test_claim(claim, start, arguments)
+            found = row.found
+            rows.append(row)
+            write((json.dumps(_claim_record(row)) if arguments.json else _claim_text(row)) + "\n")
+            findings: list[FunctionFinding] = [*found.findings, *found.broken]
+            pipeline = pass_pipeline(claim.pipeline, arguments)
+            for finding in findings:
+                (say if arguments.json else write)(shown(finding, pipeline, as_found=arguments.no_reduce))
+            codes += [DIFFERENT] if found.findings else [WRONG_USE] if found.broken else []
+            codes.append(SUCCESS if found.compared else UNSUPPORTED)
+            if arguments.output is not None:  # with what there is, since all passes take hours
+                write_file(arguments.output, ("\n".join(_claims_page(rows, arguments)) + "\n").encode())
+            if found.stopped == "interrupted":
+                raise KeyboardInterrupt
+    return ranked(codes)
+
+
+VALIDATE = Command(ValidateArguments, fuzz_claims, _VALIDATE, COMPARISON_CODES)
+
+
+def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _ClaimRow:
+    pipeline = replace(pass_pipeline(claim.pipeline, arguments), seconds=PASS_SECONDS)
+    pipeline = replace(pipeline, in_generic_form=not pipeline.tool.version.startswith(CUSTOM_FORM))
+    pipeline.apply("builtin.module {}\n")  # a pass that mlir-opt does not know would refuse every program
+    programs = programs_from(start, pipeline.tool)
+    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(max_steps=programs.kind.max_steps))
+    with progress_bar(f"{claim.name}, {start}") as progress:
+        found = fuzz_pass(
+            pipeline,
+            arguments.n,
+            arguments.seed,
+            kind=programs.kind,
+            seconds=arguments.seconds,
+            most_failures=MAX_FINDINGS,
+            known=known,
+            reduce=None if arguments.no_reduce else lambda one: reduced(pipeline, one.before, NAME, one.arguments),
+            progress=progress,
+        )
+    return _ClaimRow(claim, start, found, programs.not_lowered)
+
+
+def _claim_counts(row: _ClaimRow) -> tuple[int, ...]:
+    """Return the programs by what came of them, as `COLUMNS` name them; then those that were not lowered."""
+    found = row.found
+    return (
+        found.programs,
+        found.unchanged,
+        found.equal,
+        found.known_programs,
+        found.differing,
+        found.undefined,
+        found.skipped.total(),
+        found.refused.total(),
+        found.crashed,
+        row.not_lowered.total(),
+    )
+
+
+def _claim_text(row: _ClaimRow) -> str:
+    """Return the counts of a row for people: a line, and what was known, and why programs were not compared."""
+    found = row.found
+    counts = dict(zip(CLAIM_COLUMNS, _claim_counts(row), strict=True))
+    total = counts.pop("programs")
+    rest = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+    rate = found.programs / (sum(found.seconds.values()) or 1)
+    early = f"; {found.stopped}" * bool(found.stopped)
+    lines = [f"{row.claim.name}, {row.start}: {plural(total, 'program')}: {rest or '0'}; {rate:.0f} programs/s{early}"]
+    reasons = {
+        "known": found.known,
+        "refused": found.refused,
+        "not compared": found.skipped,
+        "not lowered": row.not_lowered,
+    }
+    for word, counter in reasons.items():
+        lines += [f"  {word}: {name} ({plural(count, 'program')})" for name, count in counter.most_common()]
+    return "\n".join(lines)
+
+
+def _claim_record(row: _ClaimRow) -> dict[str, Any]:
+    found = row.found
+    return {
+        "pass": row.claim.name,
+        "from": row.start,
+        "version": found.version,
+        **dict(zip(CLAIM_COLUMNS, _claim_counts(row), strict=True)),
+        "known divergences": dict(found.known),
+        "seconds": round(sum(found.seconds.values()), 3),
+        "stopped": found.stopped,
+    }
+
+
+def _claims_page(rows: Sequence[_ClaimRow], arguments: ValidateArguments) -> Iterator[str]:
+    """Yield the lines of a Markdown page."""
+    total = sum(row.found.programs for row in rows)
+    version = rows[0].found.version if rows else ""
+    passes = len({row.claim.name for row in rows})
+    yield from (
+        f"# Passes of {_program_name(version)}",
+        "",
+        "Each pass claims that the program after it does only what the program before it allows. Random programs ran",
+        "before and after each pass, on the same inputs. The columns count programs:",
+        "",
+        "- *unchanged*: the pass left the text as it was.",
+        "- *refined*: all results of all inputs are allowed.",
+        "- *known*: rows of `divergences.toml` predict every wrong bit.",
+        "- *different*: a wrong result that no row predicts. [Findings](findings.md) has the programs.",
+        "- *undefined*: [undefined behaviour](glossary.md#undefined-behaviour) on every input, before the pass.",
+        "- *not compared*: halfulp does not run an op after the pass, or the signature changed too much.",
+        f"- *refused*, *crashed*: {_program_name(version)} reported an error, or crashed.",
+        "- *not lowered*: mlir-opt does not lower the program to this stage, so the pass was not given it. *programs*",
+        "  does not count it.",
+        "",
+        f"{passes} passes, {plural(total, 'program')}, seed {arguments.seed}, {version}.",
+        "",
+        f"| pass | from | {' | '.join(CLAIM_COLUMNS)} |",
+        f"| --- | --- |{' --: |' * len(CLAIM_COLUMNS)}",
+    )
+    for row in rows:
+        numbers = " | ".join(f"{count:,}" for count in _claim_counts(row))
+        yield f"| `{row.claim.name}` | {row.start} | {numbers} |"
+    names = sorted({name for row in rows for name in row.found.known})
+    if names:
+        yield from (
+            "",
+            "Known [divergences](glossary.md#divergence) that were met:",
+            "",
+            *(f"- {name}" for name in names),
+        )
+
+
+def _program_name(version: str) -> str:
+    """Return the name of the program without its version: mlir-opt of "mlir-opt-22 22.1.8"."""
+    return re.sub(r"-\d+$", "", version.partition(" ")[0]) or "mlir-opt"

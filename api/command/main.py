@@ -4,8 +4,7 @@ Results go to stdout and are deterministic; diagnostics go to stderr as ``file:l
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
 undefined behaviour or forbidden poison, 70 an error of halfulp's own, 130 interrupted.
 
-A command has two modules of its name: in `halfulp.command.options` what its help says, which loads nothing slow, and in
-`halfulp.command` what it does, which is loaded when it runs.
+A command is loaded when it is used: the list of all commands needs neither NumPy nor the rest of halfulp.
 """
 
 from __future__ import annotations
@@ -16,42 +15,56 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from halfulp.command.console import EXIT_CODES, WRONG_USE, fail, say
-from halfulp.command.option import CommandHelp, add_options, taken
+from halfulp.command.option import Command, add_options, taken
 
-COMMANDS: Mapping[str, str] = {
-    "run": "run a function of an MLIR file",
-    "eval": "evaluate one op on typed inputs",
-    "formats": "list the float formats, or describe one",
-    "translate": "read and verify MLIR text or bytecode, and print text or bytecode",
-    "inspect": "show the contents of a bytecode file",
-    "explain": "explain the rounding of one number, or the result of an op",
-    "explain-dot": "explain one element of a matrix product on a real chip",
-    "explain-error": "walk back from a result to where its error came from",
-    "explore": "write a page that shows any rounding: halfulp explore -o page.html",
-    "sensitivity": "rank which op's format, rounding mode or order of sums matters",
-    "trace": "run a function and show every op that runs",
-    "verify": "check ops against other implementations",
-    "accuracy": "measure how wrong an implementation of a function or an op is",
-    "diff": "compare whole programs",
-    "bisect": "name the pass of a compilation that changed the results",
-    "reduce": "make a program with a difference smaller",
-    "fuzz": "compare random programs with other implementations",
-    "validate": "test the claims of passes with random programs",
-    "constraints": "check the asserts of constraints",
-    "workgroups": "compute the number of workgroups of a function",
-    "vectors": "make golden vectors of an op or a program, or compare old ones with this version",
-    "check-vectors": "check the results of a device",
-    "cache": "show the cache on disk, or clear it",
-    "sweep": "compute a large set of vectors in shards, on many cores or machines",
+
+class Place(NamedTuple):
+    """Where a command stands, and the line that the help of halfulp has for it."""
+
+    #: Its module in `halfulp.command`, and the name of its `Command` there.
+    module: str
+    name: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Place] = {
+    "run": Place("run", "RUN", "run a function of an MLIR file"),
+    "eval": Place("run", "EVAL", "evaluate one op on typed inputs"),
+    "formats": Place("formats", "LIST", "list the float formats, or describe one"),
+    "translate": Place("translate", "TRANSLATE", "read and verify MLIR text or bytecode, and print text or bytecode"),
+    "inspect": Place("translate", "INSPECT", "show the contents of a bytecode file"),
+    "explain": Place("explain", "EXPLAIN", "explain the rounding of one number, or the result of an op"),
+    "explain-dot": Place("explain", "DOT", "explain one element of a matrix product on a real chip"),
+    "explain-error": Place("explain", "ERROR", "walk back from a result to where its error came from"),
+    "explore": Place("formats", "EXPLORE", "write a page that shows any rounding: halfulp explore -o page.html"),
+    "sensitivity": Place(
+        "sensitivity", "SENSITIVITY", "rank which op's format, rounding mode or order of sums matters"
+    ),
+    "trace": Place("run", "TRACE", "run a function and show every op that runs"),
+    "verify": Place("verify", "VERIFY", "check ops against other implementations"),
+    "accuracy": Place("verify", "ACCURACY", "measure how wrong an implementation of a function or an op is"),
+    "diff": Place("diff", "DIFF", "compare whole programs"),
+    "bisect": Place("bisect", "BISECT", "name the pass of a compilation that changed the results"),
+    "reduce": Place("reduce", "REDUCE", "make a program with a difference smaller"),
+    "fuzz": Place("fuzz", "FUZZ", "compare random programs with other implementations"),
+    "validate": Place("fuzz", "VALIDATE", "test the claims of passes with random programs"),
+    "constraints": Place("iree", "CONSTRAINTS", "check the asserts of constraints"),
+    "workgroups": Place("iree", "WORKGROUPS", "compute the number of workgroups of a function"),
+    "vectors": Place(
+        "vectors", "MAKE", "make golden vectors of an op or a program, or compare old ones with this version"
+    ),
+    "check-vectors": Place("vectors", "CHECK", "check the results of a device"),
+    "cache": Place("cache", "CACHE", "show the cache on disk, or clear it"),
+    "sweep": Place("sweep", "SWEEP", "compute a large set of vectors in shards, on many cores or machines"),
 }
-"""The commands, and the line that the help of halfulp has for each."""
+"""The commands by their words."""
 
 _EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.command.execution",
-    "halfulp.command.version",
+    "halfulp.release",
     "halfulp.fp_formats.paths.llvm",
     "halfulp.fp_formats.paths.disk",
 )
@@ -68,42 +81,60 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def command_named(name: str) -> CommandHelp:
-    """Load the options of a command."""
-    command = import_module(f"halfulp.command.options.{name.replace('-', '_')}").COMMAND
-    assert isinstance(command, CommandHelp)
+def command_named(name: str) -> Command:
+    """Load a command."""
+    place = COMMANDS[name]
+    command = getattr(import_module(f"halfulp.command.{place.module}"), place.name)
+    assert isinstance(command, Command)
     return command
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Make the parser of the whole command line; with ``only``, no other command gets its options."""
-    style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
-    parser = argparse.ArgumentParser(
-        "halfulp", description="Run MLIR numerics bit for bit.", epilog=EXIT_CODES, **style
-    )
-    parser.add_argument(
-        "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit"
-    )
+_STYLE: Mapping[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+
+
+def list_parser(group: str = "") -> argparse.ArgumentParser:
+    """Make the parser that lists the commands: all of them, or those of ``halfulp GROUP``."""
+    about: Any = {} if group else {"description": "Run MLIR numerics bit for bit.", "epilog": EXIT_CODES}
+    parser = argparse.ArgumentParser(f"halfulp {group}".strip(), **about, **_STYLE)
+    if not group:
+        parser.add_argument(
+            "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit"
+        )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
-    for name, summary in COMMANDS.items():
-        if only not in (None, name):
-            commands.add_parser(name, help=summary)
-            continue
-        command = command_named(name)
-        texts: dict[str, Any] = {"description": command.description, "epilog": command.epilog, "usage": command.usage}
-        add_options(commands.add_parser(name, help=summary, **texts, **style), command)
+    for name, place in COMMANDS.items():
+        if name.startswith(f"{group} " if group else ""):
+            commands.add_parser(name.removeprefix(f"{group} "), help=place.summary)
     return parser
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """Make the parser of a command."""
+    command = command_named(name)
+    texts: Any = {"description": command.description, "epilog": command.epilog, "usage": command.usage}
+    parser = argparse.ArgumentParser(f"halfulp {name}", **texts, **_STYLE)
+    add_options(parser, command)
+    return parser
+
+
+def parse(words: Sequence[str]) -> tuple[str, Any]:
+    """Return the name of the command and its options. Help, and words that are wrong, raise SystemExit."""
+    name = next((name for name in (" ".join(words[:2]), *words[:1]) if name in COMMANDS), None)
+    if name is None:
+        group = words[0] if words and any(name.startswith(f"{words[0]} ") for name in COMMANDS) else ""
+        list_parser(group).parse_args(words[1:] if group else words)
+        raise SystemExit(fail("name the command first, and then its options"))
+    rest = words[len(name.split()) :]
+    given = command_parser(name).parse_args(_negative_values(rest) if name in _OF_NUMBERS else rest)
+    return name, taken(command_named(name).arguments, vars(given))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code. Write to stdout and stderr, never a traceback."""
-    words = _negative_values(sys.argv[1:] if argv is None else list(argv))
     try:
-        given = vars(build_parser(words[0] if words and words[0] in COMMANDS else "").parse_args(words))
+        name, arguments = parse(sys.argv[1:] if argv is None else argv)
         if wrong := _wrong_setting():
             return fail(wrong)
-        name = given.pop("command")
-        code: int = import_module(_EXECUTION).execute(name, taken(command_named(name).arguments, given))
+        code: int = import_module(_EXECUTION).execute(command_named(name), arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
     except SystemExit as stop:
@@ -127,10 +158,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _negative_values(words: list[str]) -> list[str]:
+_OF_NUMBERS = ("explain", "explain-dot")
+"""The commands whose arguments are numbers."""
+
+
+def _negative_values(words: Sequence[str]) -> list[str]:
     """Let ``explain -inf f32`` pass: argparse takes -inf and -1e5 for options, unless there is a space in them."""
-    if words[:1] not in (["explain"], ["explain-dot"]):
-        return words
     return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in words]
 
 

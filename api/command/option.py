@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -11,16 +11,17 @@ from halfulp.command.console import EXIT_CODES
 
 
 @dataclass(frozen=True)
-class CommandHelp:
-    """A command: the dataclass of its options, and the texts of its help.
+class Command:
+    """A command: its options, the function that executes it, and the texts of its help."""
 
-    ``titles``: the dataclasses among the bases of ``arguments`` whose options help shows as a group under a title.
-    """
-
+    #: The dataclass of its options.
     arguments: type[Any]
+    #: It takes the options and the `Sources` that are read, and returns the exit code. It may raise HalfulpError.
+    execute: Callable[[Any, Any], int]
     description: str | None = None
     epilog: str = EXIT_CODES
     usage: str | None = None
+    #: The dataclasses among the bases of ``arguments`` whose options help shows as a group under a title.
     titles: Mapping[type[Any], str] = field(default_factory=dict)
 
 
@@ -35,7 +36,7 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def add_options(parser: argparse.ArgumentParser, command: CommandHelp) -> None:
+def add_options(parser: argparse.ArgumentParser, command: Command) -> None:
     """Add the options of a command to its parser."""
     groups = {
         name: group

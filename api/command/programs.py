@@ -1,23 +1,82 @@
-"""The programs, arguments and implementations that ``diff``, ``reduce`` and ``fuzz`` compare."""
+"""What the commands that compare programs share: options, arguments, oracles and passes of mlir-opt."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
 
-from halfulp.command.console import fail
-from halfulp.command.options.programs import KnownOption, ProgramOptions
-from halfulp.command.sources import Sources, read
+from halfulp.command.console import EXIT_CODES, fail, say
+from halfulp.command.execution import Sources, read
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
 from halfulp.conformance.oracles.programs_by_ops import ByOps
+from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, given
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported, wrong_count
+from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
+from halfulp.conformance.whole_programs.interesting import inputs_of, text_of_program
+from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault, find_runner, pass_report
+from halfulp.described import option, profile_option
+from halfulp.inputs import make_directory, write_file
+from halfulp.interp.ir.errors import (
+    HalfulpError,
+    InputError,
+    ParseError,
+    TypeMismatch,
+    Unsupported,
+    plural,
+    wrong_count,
+)
 from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.ir.types import MemRefType
+from halfulp.interp.loading import parse_module
 from halfulp.interp.values.buffers import to_argument
+from halfulp.release import version_text
 from halfulp.running import find_entry, function_path
+
+COMPARISON_CODES = (
+    EXIT_CODES.replace("0 fine or equal", "0 equal, open or known")
+    .replace("1 values differ", "1 unexplained differences")
+    .replace("3 unsupported", "3 nothing was compared")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownOption:
+    """The option to ignore the table of known divergences."""
+
+    no_known: bool = option("--no-known", action="store_true", help="do not use the table of known divergences")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions(KnownOption):
+    """The function of a program that is compared, its inputs, and the semantics."""
+
+    function: str | None = option(
+        "--function", metavar="NAME", help="the function to run (default: the only public one; for two versions: all)"
+    )
+    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument, as for run")
+    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the generated inputs (default: 0)")
+    profile: str = profile_option("the profile that halfulp uses")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassOptions:
+    """The mlir-opt that runs passes."""
+
+    mlir_opt: str | None = option(
+        "--mlir-opt",
+        metavar="PATH",
+        help="the mlir-opt that runs the passes, of any version (default: $HALFULP_MLIR_OPT, else mlir-opt-22)",
+    )
 
 
 def known_divergences(arguments: KnownOption) -> tuple[Sequence[Divergence], Sequence[Cancellation]]:
@@ -85,3 +144,123 @@ def programs_of(file: str, arguments: ProgramOptions, sources: Sources, count: i
         inputs = generated(argument_types(function), count, arguments.seed, exhaustive_bits=bits)
     name = function_path(function).replace("@", "")
     return [ClosedProgram(module, name, inputs.row(index)) for index in range(inputs.count)]
+
+
+# --- passes -----------------------------------------------------------------------------------------------------------
+#
+# Pass pipelines on the command line: the mlir-opt that runs them, and the module after the passes.
+
+
+DIFFERENT_LINES = 40
+"""The most lines that are shown of the differences between two runs of the passes."""
+
+
+def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
+    """Return the pipeline of the mlir-opt that the options name. Raise InputError if it is not available."""
+    try:
+        return PassPipeline(find_mlir_opt(arguments.mlir_opt), pipeline)
+    except Unavailable as reason:
+        raise InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
+
+
+def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
+    """Read the module of a file. If it has ops whose form is not known, mlir-opt converts it to the generic form: its
+    other functions can run. Ops keep their places in the file. Raise HalfulpError.
+    """
+    source = read(path, sources)
+    try:
+        return source.program()
+    except (ParseError, Unsupported) as unknown:
+        try:
+            pipeline = PassPipeline(find_mlir_opt(arguments.mlir_opt), "")
+            return parse_module(pipeline.generic(source.text or "", source.name, placed=True), source.name)
+        except (HalfulpError, Unavailable):
+            raise unknown from None
+
+
+def after_passes(
+    pipeline: PassPipeline, before: Module, repeat: int, keep: str | None, sources: Sources
+) -> tuple[list[Module], str]:
+    """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
+    they differ, "" if all are the same. Raise HalfulpError.
+    """
+    given = sources.get(before.filename) or text_of(before)
+    texts = Counter(pipeline.apply(given, before.filename) for _ in range(repeat)).most_common()
+    names = list(_names(before.filename, len(texts), keep))
+    modules = []
+    for (text, _), name in zip(texts, names, strict=True):
+        module = pipeline.read(text, name)
+        sources[name] = module.text or ""
+        if keep is not None:
+            write_file(name, sources[name].encode("utf-8", "surrogateescape"))
+        modules.append(module)
+    if len(texts) == 1:
+        return modules, ""
+    counts = " and ".join(str(count) for _, count in texts)
+    lines = [f"error: the passes printed {len(texts)} different modules in {plural(repeat, 'run')}: {counts}"]
+    first, second = (sources[name].splitlines() for name in names[:2])
+    changes = unified_diff(first, second, names[0], names[1], lineterm="", n=1)
+    return modules, "\n".join([*lines, *(f"  {line}" for line in islice(changes, DIFFERENT_LINES))]) + "\n"
+
+
+def _names(before: str, count: int, keep: str | None) -> Iterator[str]:
+    """Yield the names of the modules after the passes: of files in the directory ``keep``, or made-up ones."""
+    stem = Path(before).stem.strip("<>")
+    for number in range(1, count + 1):
+        end = "" if number == 1 else f"-{number}"
+        if keep is None:
+            yield f"<after{end}>"
+        else:
+            make_directory(keep)
+            yield str(Path(keep) / f"{stem}-after{end}.mlir")
+
+
+def write_report(
+    path: str, pipeline: PassPipeline, module: Module, function: Operation, example: Counterexample
+) -> None:
+    """Write a report of a counterexample, and say whether mlir-runner shows it. Raise HalfulpError."""
+    report = pass_report(pipeline, module, function, example, find_runner(pipeline.tool))
+    write_file(path, report.text.encode("utf-8", "surrogateescape"))
+    shown = "mlir-runner prints both results" if report.shown else "mlir-runner does not show the difference"
+    say(f"{path}: a report of @{function.symbol_name}; {shown}")
+
+
+# --- reduced ----------------------------------------------------------------------------------------------------------
+#
+# Reduced programs as text, with the difference and the command that shows it.
+
+
+def reduced_text(
+    program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
+) -> str:
+    """Return the program, with the difference and the command that shows it in comments. ``spelling``: of the oracle
+    there.
+    """
+    known = " --no-known" if difference.known else ""
+    return with_command(
+        header(difference, oracle.name, oracle.version, version_text()), program, output, spelling, known
+    )
+
+
+def reduced_by_passes(found: PassFault, pipeline: PassPipeline, output: str | None) -> str:
+    """Return the program of a difference, with the effect of the passes and the command that shows it in comments."""
+    program = found.program
+    lines = [f"// {pipeline.command}"]
+    if isinstance(found, PassCrash):
+        lines.append(f"// {found.failure.message}")
+        return "\n".join(lines) + "\n" + text_of_program(program, close=False)
+    lines += [f"// {line.strip()}" for line in counterexample_lines(found.function, found.example)[1:]]
+    inputs = "".join(f" {option}" for option in inputs_of(program))
+    command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
+    lines.append(f"// reproduce: {command} --pass-pipeline={shlex.quote(pipeline.pipeline)}")
+    return "\n".join(lines) + "\n" + text_of_program(program, close=False)
+
+
+def with_command(
+    header: Iterable[str], program: ClosedProgram, output: str | None, spelling: str, more: str = ""
+) -> str:
+    """Put a reduced program below its header and the command that shows the difference."""
+    inputs = "".join(f" {option}" for option in inputs_of(program))
+    command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
+    lines = [*header, f"// reproduce: {command} --against {shlex.quote(spelling)}{more}"]
+    return "\n".join(lines) + "\n" + text_of_program(program, close=False)

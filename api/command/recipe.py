@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from halfulp.codegen.tile_names import names_tile
-from halfulp.command.semantics import profile_named, properties_of, source_of_bits
-from halfulp.command.sources import Sources, read
-from halfulp.command.values import naming
+from halfulp.command.execution import Sources, read
+from halfulp.command.values import naming, profile_named, properties_of, source_of_bits
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.recipe import Recipe

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from halfulp.command.calls import SOURCE_FILE
 from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, ranked, say, write
-from halfulp.command.options.reduce import ReduceArguments
-from halfulp.command.passes import pass_pipeline
-from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, programs_of
-from halfulp.command.reduced import reduced_by_passes, reduced_text, with_command
-from halfulp.command.semantics import profile_named
-from halfulp.command.sources import Sources
-from halfulp.command.version import version_text
+from halfulp.command.execution import Sources
+from halfulp.command.option import Command
+from halfulp.command.programs import (
+    PassOptions,
+    ProgramOptions,
+    given_arguments,
+    known_divergences,
+    oracles_named,
+    parse,
+    pass_pipeline,
+    programs_of,
+    reduced_by_passes,
+    reduced_text,
+    with_command,
+)
+from halfulp.command.values import profile_named
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles import closed_programs
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
@@ -29,19 +40,75 @@ from halfulp.conformance.whole_programs.op_search import NoMeaning, Search, run_
 from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, PassCrash, PassFault, SamePassDifference
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
+from halfulp.described import option, positive
 from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import HalfulpError, plural
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
+from halfulp.release import version_text
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
+
+_REDUCE = """\
+Make a program smaller, as long as the same op differs, on the same types, for the same known reason (or for none):
+
+  halfulp reduce program.mlir --against mlir-fold -o small.mlir
+  halfulp reduce program.mlir --pass-pipeline "builtin.module(canonicalize)"
+  halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file is interesting
+
+With --pass-pipeline, the passes must still change a result in the same way, for the same arguments. If mlir-opt
+crashes, it must still crash in the same place.
+
+With --undefined, the command looks for another thing: undefined behaviour for which the implementation has a value.
+
+The command removes functions, results and ops, reduces shapes to the element that differs, and makes values simpler.
+The printed program is complete: its arguments become constants, if the difference remains with them. Comments show the
+difference, and the command that reproduces it.
+"""
+
+_CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing differs\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReduceArguments(ProgramOptions, PassOptions):
+    """The options of ``halfulp reduce``."""
+
+    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    against: str | None = option("--against", metavar="ORACLE", help="the implementation whose difference must remain")
+    undefined: bool = option(
+        "--undefined",
+        action="store_true",
+        help="instead of a difference, keep undefined behaviour for which the implementation has a value",
+    )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="the passes of mlir-opt whose difference must remain"
+    )
+    test: str | None = option(
+        "--test", metavar="PROGRAM", help="a program that gets a file, and exits with 0 if the file is interesting"
+    )
+    n: int = option(
+        "-n",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="the number of inputs to generate, to find one that differs (default: 100)",
+    )
+    max_tests: int = option(
+        "--max-tests",
+        type=positive,
+        default=2000,
+        metavar="N",
+        help="the largest number of programs to try (default: 2000)",
+    )
+    output: str | None = option("-o", metavar="FILE", help="write the program to this file instead of stdout")
+
 
 TRIED = 16
 """The number of generated inputs that are tried, to find one for which a function has results."""
 
 
-def execute(arguments: ReduceArguments, sources: Sources) -> int:
+def reduce_program(arguments: ReduceArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if sum(given is not None for given in (arguments.against, arguments.pass_pipeline, arguments.test)) != 1:
         return fail("what should stay? give --against, --pass-pipeline or --test")
@@ -53,6 +120,9 @@ def execute(arguments: ReduceArguments, sources: Sources) -> int:
         return _reduce_by_passes(arguments.pass_pipeline, arguments, sources)
     assert arguments.test is not None
     return _reduce_by_test(arguments.test, arguments, sources)
+
+
+REDUCE = Command(ReduceArguments, reduce_program, _REDUCE, _CODES)
 
 
 def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sources) -> int:

@@ -1,26 +1,64 @@
-"""``halfulp run``: run a function of an MLIR file."""
+"""``halfulp run`` and ``halfulp eval``: run a function of an MLIR file, show every op that runs, or evaluate one op."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from halfulp.command import running
-from halfulp.command.console import fail, worst, write
-from halfulp.command.options.run import RunArguments
-from halfulp.command.running import run_keywords
-from halfulp.command.sources import Sources, read, report
-from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.command import calls
+from halfulp.command.calls import BATCHES, INPUTS, OUTPUTS, FunctionResultOptions, ResultOptions, run_keywords
+from halfulp.command.console import EXIT_CODES, fail, worst, write
+from halfulp.command.execution import Sources, read, report
+from halfulp.command.option import Command
+from halfulp.command.values import check_size, naming, properties_of, read_value
+from halfulp.described import option, positive
+from halfulp.evaluating import eval as evaluate
+from halfulp.fp_formats.exact.core import FlagArray
+from halfulp.fp_formats.policy import Flags
+from halfulp.inputs import write_file
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import spell_value
+from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords, run_options
 from halfulp.running import run
+from halfulp.texts import flags_text
 
 
-def execute(arguments: RunArguments, sources: Sources) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RunArguments(FunctionResultOptions):
+    """The options of ``halfulp run``."""
+
+    signature: str | None = option(
+        "--signature",
+        metavar="TYPE",
+        help="the type that a function of the llvm dialect had before it was lowered: inputs and results are of it",
+    )
+    shadow: bool = option(
+        "--shadow", action="store_true", help="run beside exact real numbers, and show the errors of results and ops"
+    )
+    shadow_in: str | None = option(
+        "--shadow-in",
+        choices=("f64", "f128"),
+        help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
+    )
+    flags: bool = option(
+        "--flags", action="store_true", help="show the exception flags of the run, and the ops that raised some"
+    )
+    split_input_file: bool = option(
+        "--split-input-file",
+        action="store_true",
+        help="run each part of the file separately; lines '// -----' divide parts",
+    )
+
+
+def run_program(arguments: RunArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     keywords = run_keywords(arguments)
-    running.check_outputs(arguments)
+    calls.check_outputs(arguments)
     program = read(arguments.file, sources)
     parts = program.parts(arguments.split_input_file)
     if len(parts) > 1 and arguments.output:
@@ -30,13 +68,16 @@ def execute(arguments: RunArguments, sources: Sources) -> int:
         try:
             module = program.program(part)
             if module.body or len(parts) == 1:
-                given = running.given(module, arguments, sources, arguments.signature)
+                given = calls.given(module, arguments, sources, arguments.signature)
                 results, lines = _run(module, given.values, arguments, keywords)
-                codes.append(running.deliver(results, given.expected, arguments, given=given.values))
+                codes.append(calls.deliver(results, given.expected, arguments, given=given.values))
                 write("".join(f"{line}\n" for line in lines))
         except HalfulpError as error:
             codes.append(report(error, sources))
     return worst(codes)
+
+
+RUN = Command(RunArguments, run_program, epilog=f"{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}")
 
 
 def _run(
@@ -58,3 +99,152 @@ def _run(
 
     results, errors = error_report.beside_reals(module, values, options, arguments.shadow_in or "")
     return results, errors.lines()
+
+
+# --- trace ------------------------------------------------------------------------------------------------------------
+
+
+_TRACE = """\
+Without --html and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For a value of
+more than 16 elements, the trace shows the first elements, the minimum, the maximum, and the counts of NaNs, infinities
+and poison. If the program stops early, the trace ends there.
+
+  --html page.html   one page without other files: the source, and the steps of each line
+  --npz DIR          DIR/values.npz: the raw codes of every value; DIR/index.json: op, place, type and poison of each
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceArguments(FunctionResultOptions):
+    """The options of ``halfulp trace``."""
+
+    html: str | None = option("--html", metavar="FILE", help="write the trace as an HTML page")
+    npz: str | None = option("--npz", metavar="DIR", help="write all values of the trace to this folder")
+    shadow: bool = option(
+        "--shadow", action="store_true", help="run beside exact real numbers, and show the errors of ops and results"
+    )
+    shadow_in: str | None = option(
+        "--shadow-in",
+        choices=("f64", "f128"),
+        help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
+    )
+    max_rows: int | None = option(
+        "--max-rows", type=positive, metavar="N", help="the number of steps to keep (default: 5000)"
+    )
+
+
+def trace_program(arguments: TraceArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    from halfulp.traces.page import step_lines
+    from halfulp.traces.trace import MOST_ROWS, trace
+    from halfulp.traces.values import summary
+
+    keywords = run_keywords(arguments)
+    calls.check_outputs(arguments)
+    module = read(arguments.file, sources).program()
+    given = calls.given(module, arguments, sources)
+    traced = trace(
+        module,
+        *given.values,
+        entry=arguments.function,
+        limit=arguments.max_rows or MOST_ROWS,
+        npz=arguments.npz,
+        shadow=arguments.shadow_in or arguments.shadow,
+        **keywords,
+    )
+    if arguments.html is not None:
+        write_file(arguments.html, traced.html().encode("utf-8"))
+    if arguments.html is None and arguments.npz is None:
+        write("".join(f"{line}\n" for line in step_lines(traced)))
+    if traced.error is not None:
+        return report(traced.error, sources)
+    code = calls.deliver(traced.results, given.expected, arguments, summary, given.values)
+    if arguments.html is None and arguments.npz is None and traced.errors is not None:
+        write("".join(f"{line}\n" for line in traced.errors.lines()))
+    return code
+
+
+TRACE = Command(
+    TraceArguments,
+    trace_program,
+    ("Run a function of an MLIR file. Show every op that runs: its line, its values, and the poison that it creates."),
+    f"{_TRACE}\n{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}",
+)
+
+
+# --- eval -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalArguments(ResultOptions):
+    """The options of ``halfulp eval``."""
+
+    op: str = option(metavar="OP", help="the full name of the op, such as arith.addf")
+    to: str | None = option("--to", metavar="TYPE", help="for casts: the type, or element type, of the result")
+    attr: tuple[str, ...] = option(
+        "--attr",
+        action="append",
+        metavar="NAME[=VALUE]",
+        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
+    )
+    flags: bool = option(
+        "--flags",
+        action="store_true",
+        help="show the exception flags: by name, for several elements as the sum of 1 inexact, 2 underflow, "
+        "4 overflow, 8 division by zero, 16 invalid",
+    )
+
+
+def evaluate_op(arguments: EvalArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    keywords = run_keywords(arguments)
+    # Values are limited only here: hu.eval has no limits.
+    limit = keywords.pop("max_bytes", Settings.max_bytes)
+    calls.check_outputs(arguments)
+    values: list[Value] = []
+    for index, text in enumerate(arguments.input):
+        # Elements alone take the type of the input before them.
+        value = read_value(text, values[-1].type if values else None, f"<input {index}>", sources)
+        check_size(value, f"<input {index}>", limit)
+        values.append(value)
+    target = None
+    if arguments.to is not None:
+        with naming("--to", arguments.to, sources):
+            target = parse_type_head(arguments.to)
+    outcome = evaluate(
+        arguments.op,
+        *values,
+        to=target,
+        flags=arguments.flags,
+        **keywords,
+        **properties_of(arguments.op, arguments.attr, sources),
+    )
+    raised: FlagArray | None = None
+    if arguments.flags:
+        outcome, raised = outcome
+    results = outcome if isinstance(outcome, tuple) else (outcome,)
+    for name, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+        if len(given) > len(results):
+            raise TypeMismatch(f"{arguments.op} has {len(results)} results, but {len(given)} are named by {name}")
+    expected = [
+        read_value(text, results[index].type, f"<expected output {index}>", sources)
+        for index, text in enumerate(arguments.expected_output)
+    ]
+    code = calls.deliver(results, expected, arguments)
+    if raised is not None:
+        write(f"flags: {_flags_text(raised)}\n")
+    return code
+
+
+EVAL = Command(
+    EvalArguments,
+    evaluate_op,
+    "Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
+    f"{INPUTS}\n{OUTPUTS}\n{EXIT_CODES}",
+)
+
+
+def _flags_text(raised: FlagArray) -> str:
+    if not raised.ndim:
+        return flags_text(Flags(int(raised)))
+    return spell_value(Value.from_bits(raised, "i8"))

@@ -3,26 +3,80 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from typing import Literal
 
-from halfulp.command import running
-from halfulp.command.console import SUCCESS, say, write
-from halfulp.command.options.sensitivity import SensitivityArguments
-from halfulp.command.progress import progress_bar
-from halfulp.command.running import run_keywords
-from halfulp.command.sources import Sources, read
+from halfulp.command import calls
+from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
+from halfulp.command.console import EXIT_CODES, SUCCESS, progress_bar, say, write
+from halfulp.command.execution import Sources, read
+from halfulp.command.option import Command
+from halfulp.described import option
 from halfulp.drawing.figures import ending_of, save
 from halfulp.inputs import write_file
 from halfulp.run_options import TraceKeywords, run_options
 from halfulp.sensitivities.sensitivity import ranked
 from halfulp.sensitivities.trials import MODES
 
+_RANKING = """\
+The program runs with one thing changed at a time, and the errors of its results against exact real numbers are compared
+with those of the program as it is. A format that has all numbers of an op's own is held: what the op computed stays in
+it, also in loops and local memory, until another op rounds. In any other format the op runs on rounded operands, and
+its result is converted back. Errors are in ulp of the exact number.
 
-def execute(arguments: SensitivityArguments, sources: Sources) -> int:
+  halfulp sensitivity sum.mlir --input=1000
+  halfulp sensitivity net.mlir --input=@x.npy --formats=bf16,f64 --by=kind --plot=ranking.svg
+  halfulp sensitivity net.mlir --input=@x.npy --modes --orders=pairwise,exact --best=better.mlir
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SensitivityArguments(FunctionOptions):
+    """The options of ``halfulp sensitivity``."""
+
+    formats: str = option(
+        "--formats", default="f32,f64", metavar="F,F,...", help="the formats to try (default: f32,f64)"
+    )
+    by: Literal["op", "kind", "tensor"] = option(
+        "--by",
+        choices=("op", "kind", "tensor"),
+        default="op",
+        help="what changes at a time: each op (default), all ops of a kind, or each value, arguments too",
+    )
+    modes: str = option(
+        "--modes",
+        nargs="?",
+        const="all",
+        default="",
+        metavar="M,M,...",
+        help="also try rounding modes, by default all of them",
+    )
+    profiles: tuple[str, ...] = option(
+        "--try-profile",
+        action="append",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="also try a profile, as a whole and field by field",
+    )
+    orders: str = option("--orders", default="", metavar="O,O,...", help="also try orders of reductions")
+    models: str = option("--models", default="", metavar="M,M,...", help="also try models of tile operations")
+    result: str | None = option(
+        "--result",
+        metavar="NAME",
+        help="the result that counts: its number, or argument[1] for what memory holds after the run (default: all)",
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object")
+    plot: str | None = option("--plot", metavar="FILE", help="draw the ranking to a file, .svg or .png")
+    best: str | None = option(
+        "--best", metavar="FILE", help="write the program with the change that takes most from the error"
+    )
+
+
+def rank_changes(arguments: SensitivityArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.plot is not None:
         ending_of(arguments.plot)
     module = read(arguments.file, sources).program()
-    values = running.arguments_of(module, arguments, sources)
+    values = calls.arguments_of(module, arguments, sources)
     options = run_options("sensitivity", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})
     modes = MODES if arguments.modes == "all" else _names(arguments.modes)
     changes = [_names(arguments.formats), modes, arguments.profiles, _names(arguments.orders), _names(arguments.models)]
@@ -42,6 +96,14 @@ def execute(arguments: SensitivityArguments, sources: Sources) -> int:
         else:
             write_file(arguments.best, found.best.program.encode("utf-8"))
     return SUCCESS
+
+
+SENSITIVITY = Command(
+    SensitivityArguments,
+    rank_changes,
+    "Rank which op's format, rounding mode or order of sums matters for the errors of the results.",
+    f"{_RANKING}\n{INPUTS}\n{EXIT_CODES}",
+)
 
 
 def _names(text: str) -> list[str]:

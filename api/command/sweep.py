@@ -2,54 +2,155 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halfulp.command.console import SUCCESS, say, write
-from halfulp.command.job_array import part_of_array
-from halfulp.command.options.sweep import SweepArguments
-from halfulp.command.progress import progress_bar
+from halfulp.command.console import SUCCESS, progress_bar, say, write
+from halfulp.command.execution import Sources
+from halfulp.command.option import Command
 from halfulp.command.recipe import recipe_of
-from halfulp.command.sources import Sources
 from halfulp.conformance.ops.jobs import process_pool
 from halfulp.conformance.vectors.metadata import METADATA
-from halfulp.conformance.vectors.packing import packing_named
+from halfulp.conformance.vectors.packing import FORMAT_NAMES, NO_SHARDS, PACKINGS, UNMARKED, Unmarked, packing_named
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
 from halfulp.conformance.vectors.shards.directory import SweepPlan, sized_as_in, tidy
 from halfulp.conformance.vectors.shards.shard import rows_by_time, sweep_shards
-from halfulp.described import first_given
+from halfulp.described import first_given, option, positive
 from halfulp.fp_formats.aliases import how_to_install
 from halfulp.fp_formats.paths.llvm import cores
 from halfulp.golden.recipes import RecipeOptions
 from halfulp.inputs import read_file
 from halfulp.interp.ir.errors import InputError
 
+SHARD_FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
+
+_ABOUT = f"""\
+Compute a large set of vectors in shards that take some seconds. Each shard is a file, named by its content:
+
+  halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
+  halfulp sweep spec.json --out sweep --shard array    # a task of a job array: Slurm, LSF, Grid Engine
+  halfulp sweep spec.json --out sweep --join           # after the last task
+  halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
+
+SPEC is an op or a program, with the options below. Or it is a JSON file: the metadata of a set, or a file written by
+hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
+again. The digest of the sweep does not depend on the shards, on the workers or on their order.
+
+Formats: {", ".join(SHARD_FORMATS)}.
+"""
+
+
+ARRAY = "array"
+"""The part of a task of a job array, which the environment tells."""
+
+
+def _read_part(text: str) -> tuple[int, int] | str:
+    """Read ``i/N`` or ``array``. Raise argparse.ArgumentTypeError for anything else."""
+    if text == ARRAY:
+        return text
+    words = text.split("/")
+    if len(words) != 2 or not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, as in 0/8, or '{ARRAY}'")
+    place, of = map(int, words)
+    if place >= of:
+        raise argparse.ArgumentTypeError(f"{text!r}: parts are counted from 0, so that the last of {of} is {of - 1}")
+    return place, of
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepArguments(RecipeOptions):
+    """The options of ``halfulp sweep``."""
+
+    flags: bool | None = option(
+        "--flags",
+        action=argparse.BooleanOptionalAction,
+        help="a column of exception flags (default: none, since flags take the exact path, many times as long)",
+    )
+    subject: str = option(metavar="SPEC", help="an op such as arith.addf, an MLIR file, or a JSON file")
+    out: str = option(
+        "--out", required=True, metavar="DIR", help="the folder of the shards; workers on all machines must see it"
+    )
+    format: str = option(
+        "--format",
+        choices=SHARD_FORMATS,
+        default="npz",
+        metavar="FORMAT",
+        help="the format of the files (default: npz)",
+    )
+    poison: Unmarked = option(
+        "--poison",
+        choices=UNMARKED,
+        default="refuse",
+        help="the treatment of rows with poison or open bits, if the format has no columns for them",
+    )
+    pack: str = option(
+        "--pack",
+        choices=PACKINGS,
+        default="containers",
+        help="the packing in bin of elements that do not fill whole bytes",
+    )
+    workers: int | None = option(
+        "--workers",
+        exclusive=True,
+        type=positive,
+        metavar="N",
+        help="the number of processes (default: the number of cores)",
+    )
+    shard: tuple[int, int] | str | None = option(
+        "--shard",
+        exclusive=True,
+        type=_read_part,
+        metavar="I/N",
+        help="in one process: make every Nth shard, from shard I on; 'array': I and N are those of this task of a job "
+        "array of Slurm, LSF or Grid Engine",
+    )
+    join: bool = option(
+        "--join",
+        exclusive=True,
+        action="store_true",
+        help="make no shards: check that all of them exist, and write metadata.json",
+    )
+    dask: str | None = option(
+        "--dask",
+        exclusive=True,
+        metavar="ADDRESS",
+        help="use the cluster of this Dask scheduler, such as tcp://HOST:8786",
+    )
+    shard_rows: int | None = option(
+        "--shard-rows",
+        type=positive,
+        metavar="ROWS",
+        help="the least number of rows in a shard (default: as many as take 1 to 10 seconds)",
+    )
+
+
 DASK_SECONDS = 10
 """The longest wait for a scheduler."""
 
 LISTED = 8
 """The most missing shards that are named."""
-_RECIPE = [each.name for each in fields(RecipeOptions)]
+_RECIPE_OPTIONS = [each.name for each in fields(RecipeOptions)]
 
 
-def execute(arguments: SweepArguments, sources: Sources) -> int:
+def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.pack != "containers" and arguments.format != "bin":
         raise InputError("--pack goes with the format 'bin', whose files do not describe the layout of elements")
     plan = SweepPlan(
-        _recipe(arguments, sources),
+        _sweep_recipe(arguments, sources),
         arguments.format,
         arguments.poison,
         packing_named(arguments.pack),
         arguments.shard_rows,
     )
-    out, part = Path(arguments.out), _part(arguments)
+    out, part = Path(arguments.out), _asked_part(arguments)
     try:
         with _workers(arguments, plan, out) as workers, progress_bar("rows") as progress:
             found = sweep_shards(
@@ -83,6 +184,9 @@ def execute(arguments: SweepArguments, sources: Sources) -> int:
     return SUCCESS
 
 
+SWEEP = Command(SweepArguments, sweep_vectors, _ABOUT)
+
+
 def _shards(count: int) -> str:
     return f"{count} shard{'s'[: count != 1]}"
 
@@ -91,7 +195,7 @@ def _listed(indices: Sequence[int]) -> str:
     return ", ".join(map(str, indices[:LISTED])) + (" ..." if len(indices) > LISTED else "")
 
 
-def _part(arguments: SweepArguments) -> tuple[int, int] | None:
+def _asked_part(arguments: SweepArguments) -> tuple[int, int] | None:
     """Return the part of this process; None if it makes no shard. Raise InputError."""
     if arguments.join:
         return None
@@ -100,11 +204,11 @@ def _part(arguments: SweepArguments) -> tuple[int, int] | None:
     return arguments.shard or (0, 1)
 
 
-def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
+def _sweep_recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
     """Return the recipe of SPEC and the options. Raise HalfulpError."""
     if not arguments.subject.endswith(".json"):
         return recipe_of(arguments.subject, replace(arguments, flags=bool(arguments.flags)), sources)
-    option = first_given(arguments, _RECIPE)
+    option = first_given(arguments, _RECIPE_OPTIONS)
     if option is not None:
         raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' describes the vectors itself")
 
@@ -167,3 +271,76 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
                 f"--dask={address}: {' '.join(str(error).split())}",
                 hint="finished shards are kept: the same command continues with the rest",
             ) from None
+
+
+# --- job array --------------------------------------------------------------------------------------------------------
+#
+# The task of a job array: its number and the number of tasks, from the environment variables of batch systems.
+
+
+@dataclass(frozen=True)
+class _System:
+    """The variables of a batch system: the index of the task, the first and the last index of the array, the step
+    between two, and the number of tasks. "" for one that the system lacks.
+    """
+
+    name: str
+    index: str
+    first: str
+    last: str
+    step: str
+    count: str = ""
+
+
+SYSTEMS = (
+    _System(
+        "Slurm",
+        "SLURM_ARRAY_TASK_ID",
+        "SLURM_ARRAY_TASK_MIN",
+        "SLURM_ARRAY_TASK_MAX",
+        "SLURM_ARRAY_TASK_STEP",
+        "SLURM_ARRAY_TASK_COUNT",
+    ),
+    _System("LSF", "LSB_JOBINDEX", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
+    _System("Grid Engine", "SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
+)
+"""LSF does not tell the first index: it is 1."""
+
+_HINT = "give --shard I/N, where I counts from 0"
+
+
+def part_of_array(environment: Mapping[str, str]) -> tuple[int, int]:
+    """Return the part of a task of a job array: its position, from 0, and the number of tasks.
+
+    Raises InputError outside of a job array, and for an array with gaps, whose tasks cannot know their positions.
+    """
+    for system in SYSTEMS:
+        index = _number(environment, system.index)
+        # LSF sets 0, and Grid Engine a word, where the job is not an array.
+        if index is not None and (index or system.name == "Slurm"):
+            return _part_of(environment, system, index)
+    names = ", ".join(f"{system.index} ({system.name})" for system in SYSTEMS)
+    raise InputError(f"--shard array: this is not a task of a job array: none of {names} is set", hint=_HINT)
+
+
+def _part_of(environment: Mapping[str, str], system: _System, index: int) -> tuple[int, int]:
+    last = _number(environment, system.last)
+    if last is None:
+        raise InputError(f"--shard array: {system.name} sets {system.index}, but not {system.last}", hint=_HINT)
+    first = _number(environment, system.first)
+    first, step = 1 if first is None else first, _number(environment, system.step) or 1
+    of, told = (last - first) // step + 1, _number(environment, system.count)
+    place, rest = divmod(index - first, step)
+    if rest or not 0 <= place < of or (told is not None and told != of):
+        raise InputError(
+            f"--shard array: task {index} is not one of {told or of} tasks from {first} to {last} in steps of {step}: "
+            "the array has gaps",
+            hint=_HINT,
+        )
+    return place, of
+
+
+def _number(environment: Mapping[str, str], name: str) -> int | None:
+    """Return the number in a variable; None where there is none."""
+    text = environment.get(name, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -1,32 +1,90 @@
-"""``halfulp translate``: read and verify MLIR, and print it as text or bytecode."""
+"""``halfulp translate``: read and verify MLIR, and print it as text, as bytecode or as a summary."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from halfulp.command.console import fail, worst, write
-from halfulp.command.diagnostics import DiagnosticsChecker
-from halfulp.command.options.translate import TranslateArguments
-from halfulp.command.sources import Sources, read, report
+from halfulp.command.calls import SOURCE_FILE, DiagnosticsOption
+from halfulp.command.console import SUCCESS, fail, worst, write
+from halfulp.command.execution import DiagnosticsChecker, Sources, read, report
+from halfulp.command.option import Command
+from halfulp.described import option
 from halfulp.inputs import write_file
 from halfulp.interp.bytecode.encoding import MAX_VERSION
+from halfulp.interp.bytecode.inspect import Summary, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.base import quoted
+from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslateArguments(DiagnosticsOption):
+    """The options of ``halfulp translate``."""
+
+    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    output: str | None = option("-o", metavar="FILE", help="write to this file instead of stdout")
+    generic: bool = option("--mlir-print-op-generic", "--generic", action="store_true", help="print the generic form")
+    debug_info: bool = option("--mlir-print-debuginfo", "--debug-info", action="store_true", help="print locations")
+    split_input_file: bool = option(
+        "--split-input-file",
+        action="store_true",
+        help="read each part of the file separately; lines '// -----' divide parts",
+    )
+    allow_unregistered_dialect: bool = option(
+        "--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know"
+    )
+    emit_bytecode: bool = option(
+        "--emit-bytecode", action="store_true", help="write bytecode; for MLIR 22, the same bytes as mlir-opt"
+    )
+    emit_bytecode_version: int | None = option(
+        "--emit-bytecode-version",
+        type=int,
+        choices=range(7),
+        metavar="N",
+        help="the version of the format, 0 to 6 (default: 6); every MLIR since 17 can read version 4",
+    )
+    emit_bytecode_producer: str | None = option(
+        "--emit-bytecode-producer",
+        metavar="NAME",
+        help="the name in the file (default: by the schema, as MLIR22-halfulp)",
+    )
+    schema: Literal["mlir22", "llvm24", "newer"] | None = option(
+        "--schema",
+        choices=("mlir22", "llvm24", "newer"),
+        help=(
+            "the MLIR to write for. mlir22: refuse everything that only newer MLIR has. llvm24 or newer: use "
+            "the newer layout of bytecode, and do not pack i1 in blobs of text. Default for bytecode: mlir22; "
+            "for text: MLIR 22's spelling, but nothing is refused"
+        ),
+    )
+    verify_diagnostics: bool = option(
+        "--verify-diagnostics",
+        action="store_true",
+        help=(
+            "compare the errors with the comments // expected-error {{...}} in the file, as mlir-opt does; "
+            "exit with 2 if they differ"
+        ),
+    )
+
 
 SPLIT_MARKER = "// -----\n"
 _SCHEMAS = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24, "llvm24": Schema.LLVM24}
 
 
-def execute(arguments: TranslateArguments, sources: Sources) -> int:
+def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     schema = None if arguments.schema is None else _SCHEMAS[arguments.schema]
     version = arguments.emit_bytecode_version
-    for option, given in (("version", version), ("producer", arguments.emit_bytecode_producer)):
+    for name, given in (("version", version), ("producer", arguments.emit_bytecode_producer)):
         if given is not None and not arguments.emit_bytecode:
-            return fail(f"--emit-bytecode-{option} goes with --emit-bytecode")
+            return fail(f"--emit-bytecode-{name} goes with --emit-bytecode")
     if arguments.emit_bytecode and arguments.output is None and sys.stdout.isatty():
         return fail("bytecode is not written to a terminal: name a file with -o")
     program = read(arguments.file, sources)
@@ -58,6 +116,13 @@ def execute(arguments: TranslateArguments, sources: Sources) -> int:
     return worst(codes)
 
 
+TRANSLATE = Command(
+    TranslateArguments,
+    translate_file,
+    "Read and verify MLIR text or bytecode. Print it as text, or with --emit-bytecode as bytecode.",
+)
+
+
 def _bytecode(module: Module, version: int | None, schema: Schema, producer: str | None) -> bytes:
     return write_bytecode(module, MAX_VERSION if version is None else version, schema, producer)
 
@@ -69,3 +134,107 @@ def _write_translated(output: bytes, arguments: TranslateArguments) -> None:
         sys.stdout.buffer.write(output)
     else:
         write(output.decode("utf-8", "surrogateescape"))
+
+
+# --- inspect ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectArguments:
+    """The options of ``halfulp inspect``."""
+
+    file: str = option(metavar="FILE", help="MLIR bytecode, or - for the standard input")
+    json: bool = option("--json", action="store_true", help="print one JSON object")
+
+
+def summarize_bytecode(arguments: InspectArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    program = read(arguments.file, sources)
+    if program.text is not None:
+        hint = "halfulp translate --emit-bytecode makes it bytecode" if program.text.strip() else None
+        raise BytecodeError(
+            "not MLIR bytecode: it does not begin with 4D 4C EF 52", offset=0, filename=program.name, hint=hint
+        )
+    summary = inspect(program.data, program.name)
+    if arguments.json:
+        write(json.dumps(summary.as_json(), indent=2) + "\n")
+    else:
+        _write_summary(summary)
+    return SUCCESS if summary.problem is None else report(summary.problem, sources)
+
+
+INSPECT = Command(
+    InspectArguments,
+    summarize_bytecode,
+    "Show the sections, dialects, ops, strings and resources of an MLIR bytecode file, with sizes.",
+)
+
+
+_WIDTH = 120  # of a table that does not go to a terminal
+
+
+def _write_summary(summary: Summary) -> None:
+    """Print the contents of a file."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    schema = "unknown" if summary.schema is None else summary.schema.name
+    head = f"MLIR bytecode, version {summary.version}, {summary.size:,} bytes\n"
+    write(f"{head}producer {quoted(summary.producer)}, schema {schema}\n")
+    write(f"{summary.strings:,} strings of {summary.string_bytes:,} bytes\n")
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else _WIDTH, file=sys.stdout)
+    for title, names, rows in _tables(summary):
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
+        for index, name in enumerate(names):
+            table.add_column(name, justify="right" if name in _NUMBERS else "left", no_wrap=index > 0)
+        for row in rows:
+            table.add_row(*(escape(cell) for cell in row))
+        with console.capture() as capture:
+            console.print(table)
+        write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+
+
+_NUMBERS = frozenset(("offset", "bytes", "op names", "attributes", "types", "as text", "count", "alignment"))
+
+
+def _tables(summary: Summary) -> Iterable[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
+    """Yield the tables that have rows: title, columns, cells."""
+    yield (
+        "sections",
+        ("section", "offset", "bytes"),
+        [(name, f"{offset:,}", f"{size:,}") for name, offset, size in summary.sections],
+    )
+    if summary.dialects:
+        yield (
+            "dialects",
+            ("dialect", "op names", "attributes", "types", "as text", "version"),
+            [
+                (_cell(d.name), f"{d.ops:,}", f"{d.attributes:,}", f"{d.types:,}", f"{d.as_text:,}", d.version or "-")
+                for d in summary.dialects
+            ],
+        )
+    if summary.ops:
+        yield "ops", ("op", "count"), [(_cell(name), f"{count:,}") for name, count in summary.ops.most_common()]
+    if summary.resources:
+        yield (
+            "resources",
+            ("key", "of", "kind", "bytes", "alignment"),
+            [
+                (
+                    _cell(entry.key),
+                    f"{_cell(entry.group)}{' (external)' if entry.external else ''}",
+                    entry.kind,
+                    "" if entry.size is None else f"{entry.size:,}",
+                    "" if entry.alignment is None else str(entry.alignment),
+                )
+                for entry in summary.resources
+            ],
+        )
+
+
+def _cell(name: str) -> str:
+    """Return a name as it may be shown: quoted where it holds anything but plain characters."""
+    return name if name.isascii() and name.isprintable() and name else quoted(name)

@@ -1,10 +1,10 @@
-"""Values on the command line: ``--input``, ``--output`` and ``--expected_output``."""
+"""What options name: values of inputs and outputs, profiles, models and properties."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.command.execution import Sources
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.inputs import read_file, write_file
+from halfulp.interp.declare.build import property_of
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.parser import parse_attribute
@@ -25,12 +29,16 @@ from halfulp.interp.values.element_layout import code_layout, runtime_shape, spe
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin
+from halfulp.semantics.profile import Profile, as_profile
+from halfulp.semantics.random_sources import source_of
 
 NPY_MAGIC = b"\x93NUMPY"
 MOST_DIFFERENCES = 100
 """The most differences of one result that are listed one by one."""
 
+
 # --- reading ----------------------------------------------------------------------------------------------------------
+
 
 # A type ends at the first equals sign outside of angle brackets; the > of an arrow does not close a bracket.
 _STRUCTURE = re.compile(r"->|[<>=:]|\"")
@@ -298,3 +306,62 @@ def poison_origins(value: Value) -> list[tuple[Origin, int, tuple[int, ...]]]:
         first = tuple(int(k) for k in np.argwhere(mask)[0])
         found.append((value.origins[int(poison_id)], int(np.count_nonzero(mask)), first))
     return found
+
+
+# --- semantics --------------------------------------------------------------------------------------------------------
+#
+# The profile and the properties that options name.
+
+
+def profile_named(spelling: str) -> Profile:
+    """Return the profile that an option names. Raise InputError for an unknown one."""
+    try:
+        return as_profile(spelling)
+    except ValueError as error:
+        raise InputError(f"--profile: {error}") from None
+
+
+def model_of(spelling: str) -> str:
+    """Return the model of tile operations that ``--mma`` names. Raise InputError for an unknown one."""
+    if spelling == "exact":
+        return spelling
+    from halfulp.semantics.matrix_units.chips import as_model, model_hint
+
+    try:
+        return as_model(spelling)
+    except ValueError as error:
+        raise InputError(f"--mma: {error}", hint=model_hint(spelling)) from None
+
+
+def source_of_bits(spelling: str) -> str:
+    """Return the whole text of the source of random bits of ``--random``. Raise InputError for an unknown one."""
+    try:
+        return source_of(spelling).text
+    except ValueError as error:
+        raise InputError(f"--random={spelling}: {error}") from None
+
+
+def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
+    """Read the keywords of ``--attr``: a name alone is true; a value that is not a keyword of an enum is an MLIR
+    attribute.
+    """
+    definition = default_registry().lookup(op)
+    keywords: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not name:
+            raise InputError(f"--attr={text}: write --attr NAME or --attr NAME=VALUE")
+        if name in keywords:
+            raise InputError(f"--attr {name} is given twice")
+        declared = None if definition is None else property_of(definition, name)
+        if not equals or value == "true":
+            keywords[name] = True
+        elif value == "false":
+            keywords[name] = False
+        elif declared is None or isinstance(declared.kind, EnumDefinition):
+            keywords[name] = value
+        else:
+            with naming(f"<attr {name}>", value, sources):
+                keywords[name] = parse_attribute(value)
+    return keywords

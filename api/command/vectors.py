@@ -1,4 +1,4 @@
-"""``halfulp vectors``: make golden vectors of an op or a program, or compare old ones with this version."""
+"""``halfulp vectors make`` and ``halfulp vectors check``: golden vectors, and the results of devices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from halfulp.command.console import DIFFERENT, SUCCESS, fail, say, write
-from halfulp.command.options.vectors import BLOCK, VectorsArguments
-from halfulp.command.progress import progress_bar
+from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, fail, progress_bar, say, write
+from halfulp.command.execution import Sources, report
+from halfulp.command.option import Command
 from halfulp.command.recipe import computation_of, recipe_of
-from halfulp.command.sources import Sources
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.c_model import (
     Order,
@@ -32,17 +31,98 @@ from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
-from halfulp.conformance.vectors.metadata import to_text
+from halfulp.conformance.vectors.metadata import CheckedAgainst, see, to_text
 from halfulp.conformance.vectors.models.running import LOOKED_AT, RunningCoverage
 from halfulp.conformance.vectors.models.table import coverage_table
 from halfulp.conformance.vectors.op_inputs import filled_models
-from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, packing_named
+from halfulp.conformance.vectors.packing import (
+    CONTAINERS,
+    FORMAT_NAMES,
+    PACKINGS,
+    SCALE_PLACES,
+    UNMARKED,
+    Blocks,
+    ScalePlace,
+    Unmarked,
+    packing_named,
+)
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
-from halfulp.described import first_given
+from halfulp.described import first_given, option, positive
 from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.golden.checking import check_file, described
+from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
 from halfulp.inputs import read_file, write_file
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError
+
+BLOCK = 32
+"""The elements of a block, as in OCP's MX formats."""
+
+_MAKE = f"""\
+Write golden vectors: operands, and the exact bits of the results of an op or a function.
+
+  halfulp vectors arith.addf --type f8E4M3FN
+  halfulp vectors arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
+  halfulp vectors kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
+  halfulp vectors --changed vectors/addf_f8E4M3FN.json
+
+Formats: {", ".join(FORMAT_NAMES)}.
+--format dpi writes no vectors, but a model of the op in plain C99, NAME.c, which has some of them as its self-test,
+and NAME_dpi.sv, which imports it into SystemVerilog. It goes alone.
+Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
+These are the columns that every format can hold. If a format cannot hold flags, no file has them (with --flags this is
+an error). If a format has no columns for poison and open (unspecified) bits, --poison chooses the treatment of rows
+with such bits.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsArguments(RecipeOptions):
+    """The options of ``halfulp vectors``."""
+
+    subject: str | None = option(
+        nargs="?", metavar="OP|PROGRAM", help="an op such as arith.addf, or an MLIR file, or - for stdin"
+    )
+    format: str | None = option(
+        "--format", metavar="FORMAT[,FORMAT...]", help="the formats of the files (default: testfloat)"
+    )
+    out: str | None = option(
+        "--out",
+        metavar="DIR",
+        help="write NAME.* and the metadata NAME.json to this folder; after an error, nothing is written",
+    )
+    metadata: str | None = option(
+        "--metadata", metavar="FILE", help="the file for the metadata, if the vectors go to stdout"
+    )
+    name: str | None = option(
+        "--name",
+        metavar="NAME",
+        help="the name of the files, and in C and SystemVerilog (default: by op, types and properties)",
+    )
+    poison: Unmarked | None = option(
+        "--poison",
+        choices=UNMARKED,
+        help="the treatment of rows with poison or open bits, if a format has no columns for them",
+    )
+    pack: str | None = option(
+        "--pack", choices=PACKINGS, help="the packing in bin of elements of other than 8, 16, 32 or 64 bits"
+    )
+    mx: ScalePlace | None = option(
+        "--mx",
+        choices=SCALE_PLACES,
+        help="write the operands of scaling ops in blocks, in bin; the place of the scales",
+    )
+    block: int | None = option(
+        "--block", type=positive, metavar="N", help=f"with --mx: the number of elements in a block (default: {BLOCK})"
+    )
+    any_nan: bool = option(
+        "--any-nan", action="store_true", help="ask checkers, in the metadata, to accept any NaN if the result is a NaN"
+    )
+    coverage: bool = option("--coverage", action="store_true", help="show the cases that the models cover, on stderr")
+    changed: str | None = option(
+        "--changed", metavar="FILE", help="show the vectors of the set with this metadata that change in this version"
+    )
+
 
 BINARY = ("npz", "npy", "bin")
 _OF_FILES = ("metadata", "poison", "pack", "mx", "block")
@@ -53,7 +133,7 @@ _MAKING = (
 )  # fmt: skip
 
 
-def execute(arguments: VectorsArguments, sources: Sources) -> int:
+def make_vectors(arguments: VectorsArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.changed is not None:
         return _changed(arguments.changed, arguments)
@@ -62,6 +142,11 @@ def execute(arguments: VectorsArguments, sources: Sources) -> int:
     if arguments.models == "list":
         return _list_models(arguments.subject, arguments, sources)
     return _make(arguments.subject, arguments, sources)
+
+
+MAKE = Command(
+    VectorsArguments, make_vectors, _MAKE, EXIT_CODES.replace("1 values differ,", "1 with --changed: vectors change,")
+)
 
 
 def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
@@ -114,11 +199,9 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
             _check_place(Path(arguments.metadata))
     elif arguments.metadata is not None:
         raise InputError("--metadata goes with vectors on stdout; --out has its own, NAME.json")
-    for option in ("pack", "mx"):
-        if getattr(arguments, option) is not None and "bin" not in formats:
-            raise InputError(
-                f"--{option} goes with the format 'bin', whose files do not describe the layout of elements"
-            )
+    for name in ("pack", "mx"):
+        if getattr(arguments, name) is not None and "bin" not in formats:
+            raise InputError(f"--{name} goes with the format 'bin', whose files do not describe the layout of elements")
     if arguments.block is not None and arguments.mx is None:
         raise InputError("--block goes with --mx")
     if Role.FLAGS not in carried:
@@ -276,3 +359,71 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
         raise InputError(f"{path}: the metadata names files outside of its folder")
     there = [(path.with_name(name), format) for name, format in files if name is not None]
     return next(((file, format) for file, format in there if file.is_file()), None)
+
+
+# --- check vectors ----------------------------------------------------------------------------------------------------
+
+
+_CHECK = """\
+Read a file of vectors in any of the formats, compute every row again, and show the first row that differs:
+
+  halfulp check-vectors addf.tv                                    with addf.json beside it
+  ./testbench | halfulp check-vectors - --metadata addf.json --format testfloat
+  testfloat_gen f16_add | halfulp check-vectors - --format testfloat --op arith.addf --type f16
+  halfulp check-vectors out.hex --op program.mlir --function f --columns arg0,arg1,result
+
+The metadata names the computation, or --op with the options below. The columns are those that the file describes, else
+those of the metadata, else the operands, results and flags of the op (--no-flags: without flags).
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckVectorsArguments(CheckOptions, ComputationOptions):
+    """The options of ``halfulp check-vectors``."""
+
+    json: bool = option("--json", action="store_true", help="print one JSON object")
+
+
+_FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "flags"]
+
+
+def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    try:
+        return _check(arguments, sources)
+    except HalfulpError as error:
+        if arguments.json:
+            write(json.dumps({"file": arguments.file, "equal": False, "problem": str(error)}) + "\n")
+        raise
+
+
+CHECK = Command(CheckVectorsArguments, check_vectors, _CHECK, titles={ComputationOptions: "the computation"})
+
+
+def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
+    see(arguments.file)
+    asked = _asked(arguments, sources)
+    with progress_bar("rows") as progress:
+        found = check_file(arguments, asked, progress, arguments.flags)
+    write(json.dumps(found.to_json()) + "\n" if arguments.json else "".join(f"{line}\n" for line in found.lines()))
+    sys.stdout.flush()
+    if found.note:
+        say(f"note: {arguments.file}: {found.note}")
+    if found.problem is not None:
+        code = report(found.problem, sources)
+        return DIFFERENT if found.differing else code
+    return DIFFERENT if found.differing else SUCCESS
+
+
+def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst:
+    """Return what is computed, by the options or the metadata. Raise InputError where neither says it."""
+    if arguments.op is not None:
+        if arguments.metadata is not None:
+            raise InputError("--op and --metadata both say what is computed: give one of them")
+        if arguments.op == arguments.file == "-":
+            raise InputError("the program and the vectors cannot both come from the standard input")
+        return CheckedAgainst(computation_of(arguments.op, arguments, sources))
+    option = first_given(arguments, _FOR_OP)
+    if option is not None:
+        raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")
+    return described(arguments)

@@ -1,38 +1,157 @@
-"""``halfulp verify``: check ops against other implementations, one op on a terminal or all of them in a report."""
+"""``halfulp verify``: check ops against other implementations, bit for bit, or measure their errors in ulp."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
-from halfulp.command.options.verify import VerifyArguments
-from halfulp.command.progress import progress_bar
+from halfulp.command.console import (
+    DIFFERENT,
+    EXIT_CODES,
+    SUCCESS,
+    UNSUPPORTED,
+    WRONG_USE,
+    fail,
+    progress_bar,
+    ranked,
+    say,
+    write,
+)
+from halfulp.command.execution import Sources, read
+from halfulp.command.option import Command, duration
 from halfulp.command.recipe import case_named
-from halfulp.command.semantics import profile_named
-from halfulp.command.sources import Sources
+from halfulp.command.values import profile_named, properties_of, read_value
 from halfulp.conformance.comparing.check import known_differences
 from halfulp.conformance.comparing.coverage import Coverage
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
-from halfulp.described import first_given
+from halfulp.described import first_given, option, positive
+from halfulp.drawing.figures import ending_of, save
 from halfulp.fp_formats.paths.llvm import cores
-from halfulp.interp.ir.errors import InputError
+from halfulp.fp_formats.policy import as_rounding
+from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
+from halfulp.interp.ir.operations import argument_types
+from halfulp.running import find_entry
+
+if TYPE_CHECKING:
+    from halfulp.conformance.accuracy.report import Accuracy
+
+_VERIFY = """\
+Check an op against other implementations, bit for bit:
+
+  halfulp verify arith.truncf --from bf16 --type f8E4M3FN --against apfloat,mlir-fold
+
+If there are at most 2**24 inputs, every input is tested, else corner cases crossed with corner cases, and random ones.
+Without an op, all ops are checked against all installed oracles, and the command writes a report. Without an op but
+with --against npz=FILE, every result in the file is checked.
+
+An oracle is another implementation: apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant,
+mlir-math-llvm, mlir-math-expand, mlir-math-funcs, mlir-math-apfloat, mlir-math-polynomial (mlir-opt and mlir-runner
+22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification, on Python integers).
+"""
+
+MAX_BITS = 32
+"""The most bits of all operands together that `verify` enumerates."""
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage")
+    return number
+
+
+def _few_bits(text: str) -> int:
+    number = positive(text)
+    if number > MAX_BITS:
+        raise argparse.ArgumentTypeError(f"{text}: 2**{text} inputs are too many; at most {MAX_BITS} bits")
+    return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyArguments:
+    """The options of ``halfulp verify``."""
+
+    op: str | None = option(
+        nargs="?", metavar="OP", help="the full name of the op, such as arith.addf; without it, all ops are checked"
+    )
+    type: str | None = option(
+        "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result"
+    )
+    source: str | None = option(
+        "--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands"
+    )
+    attr: tuple[str, ...] = option(
+        "--attr", action="append", metavar="NAME[=VALUE]", help="a property of the op, as for eval"
+    )
+    against: str | None = option(
+        "--against", metavar="ORACLE[,ORACLE...]", help="the oracles to use (default: all that are installed)"
+    )
+    profile: str | None = option(
+        "--profile",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile of the results that the answers are compared with",
+    )
+    n: int | None = option(
+        "-n", type=positive, metavar="N", help="the number of inputs, if not every input is tested (default: 100000)"
+    )
+    bits: int | None = option(
+        "--bits",
+        type=_few_bits,
+        metavar="N",
+        help="test every input if all operands have at most N bits together (default: 24)",
+    )
+    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the random inputs")
+    no_known: bool = option("--no-known", action="store_true", help="do not use the table of known divergences")
+    coverage: bool = option(
+        "--coverage",
+        action="store_true",
+        help="show the classes of operands and the outcomes that were tested",
+    )
+    fail_under: float | None = option(
+        "--fail-under",
+        type=_percent,
+        metavar="PERCENT",
+        help="exit with 1 if fewer combinations of operand classes than this were tested",
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object per op and oracle")
+    level: Literal["sample", "full"] | None = option(
+        "--level", choices=("sample", "full"), help="without an op: the number of tests (default: sample)"
+    )
+    jobs: int | None = option(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="without an op: the number of processes (default: the number of cores)",
+    )
+    output: str | None = option("-o", metavar="FILE", help="without an op: the file for the report (default: stdout)")
+
 
 _FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
 _FOR_ALL = ("level", "jobs", "output")
 
 
-def execute(arguments: VerifyArguments, sources: Sources) -> int:
+def verify_ops(arguments: VerifyArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     option = first_given(arguments, _FOR_ALL if arguments.op else _FOR_ONE)
     if option is not None:
         return fail(f"{option} goes with {'no op' if arguments.op else 'an op'}")
     return _verify_op(arguments.op, arguments, sources) if arguments.op else _verify_everything(arguments)
+
+
+VERIFY = Command(
+    VerifyArguments, verify_ops, _VERIFY, EXIT_CODES.replace("1 values differ,", "1 unexplained differences,")
+)
 
 
 def _asked(spelling: str | None) -> list[str]:
@@ -153,3 +272,190 @@ def _judge(found: ConformanceReport, named: bool) -> int:
     if total.failures or (named and found.missing):
         return WRONG_USE
     return SUCCESS if total.compared else UNSUPPORTED
+
+
+# --- accuracy ---------------------------------------------------------------------------------------------------------
+
+
+_ULP_ABOUT = """\
+Measure how wrong an implementation of a function, an op or a program is:
+
+  halfulp accuracy exp --type f16 --against numpy
+  halfulp accuracy math.tanh --type bf16 --against mlir-native --max-ulp=1.0
+  halfulp accuracy exp --type f32 --against ./lib.so:my_expf --range=-10:10
+  halfulp accuracy arith.truncf --from f32 --type bf16 --against package.module:function
+  halfulp accuracy tanh --type bf16 --against results.npy
+  halfulp accuracy softmax.mlir --against mlir-runner,iree --samples=100
+
+The results are compared with the correctly rounded ones, and their errors are the distances from the exact real
+results, in units in the last place (ulp) there. All arguments of up to 16 bits are measured; of wider types, hard cases
+and samples.
+
+--against names the implementation: numpy, ml_dtypes, torch, jax, llvm-libc, iree, mlir-native (libm), mlir-math-expand
+and the other passes, an oracle of halfulp verify, a symbol of a shared library (./lib.so:expf; ./lib.so:f:codes for a
+function on codes as unsigned integers, ./lib.so:f:array for void f(const T *x, T *result, size_t count)), a Python
+function on arrays (module:function), or a file of results (vectors, or the results of all codes in order as .npy, or
+in hexadecimal, one a line).
+
+Of a program, halfulp's own run is measured too, and --against names other implementations of whole programs, between
+commas. Without --input, inputs are made: floats around 1, small integers.
+"""
+_ULP_CODES = """\
+exit codes: 0 all results correctly rounded, or within --max-ulp (of a program: measured, or within --max-ulp);
+            1 they are not; 2 usage or I-O error; 3 the implementation is missing or fails, or some arguments have no
+            answer
+"""
+
+
+def _ulps(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of ulp")
+    return number
+
+
+def _range(text: str) -> tuple[str, str]:
+    low, colon, high = text.partition(":")
+    if not (colon and low and high):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range: write LOW:HIGH, as in --range=-1:1")
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyArguments:
+    """The options of ``halfulp accuracy``."""
+
+    op: str = option(
+        metavar="OP|PROGRAM",
+        help="a function (exp, math.exp, sigmoid), an op with a float result (arith.addf), or an MLIR file",
+    )
+    type: str | None = option("--type", metavar="TYPE", help="the element type; of a cast, that of the result")
+    source: str | None = option("--from", metavar="TYPE", help="the element type of the operands, if it is another one")
+    against: str | None = option("--against", metavar="X", help="the implementation to measure")
+    function: str | None = option("--function", metavar="NAME", help="the function of a program")
+    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="an argument of a program")
+    attr: tuple[str, ...] = option(
+        "--attr", action="append", metavar="NAME[=VALUE]", help="a property of the op, as for eval"
+    )
+    rounding: str = option(
+        "--rounding", default="to_nearest_even", metavar="MODE", help="the rounding mode that it should have"
+    )
+    profile: str = option(
+        "--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the profile of the correct results"
+    )
+    samples: int | None = option(
+        "--samples",
+        type=positive,
+        exclusive=True,
+        metavar="N",
+        help="the number of random arguments, beside hard cases (default: all arguments of up to 16 bits, else 100000)",
+    )
+    exhaustive: bool = option(
+        "--exhaustive", action="store_true", exclusive=True, help="measure all arguments, of up to 32 bits"
+    )
+    between: tuple[str, str] | None = option(
+        "--range", type=_range, exclusive=True, metavar="LOW:HIGH", help="measure all arguments between two numbers"
+    )
+    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the random arguments")
+    max_ulp: float | None = option(
+        "--max-ulp",
+        type=_ulps,
+        metavar="N",
+        help="accept errors of up to N ulp; wrong special values (NaN, infinities, signs of zeros) still fail",
+    )
+    seconds: float = option(
+        "--time-limit", type=duration, default=60.0, metavar="SECONDS", help="for a library (default: 60)"
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object")
+    plot: str | None = option("--plot", metavar="FILE.svg|FILE.png", help="also draw the errors, by binade and by size")
+    dark: bool = option("--dark", action="store_true", help="draw on a dark background")
+
+
+PROGRAM_FILES = (".mlir", ".mlirbc")
+"""The ends of the names of programs."""
+
+
+def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    from halfulp import accuracies
+
+    if arguments.op.endswith(PROGRAM_FILES) or os.path.isfile(arguments.op):
+        return _measure_program(arguments, sources)
+    given = first_given(arguments, ("function", "input"))
+    if given is not None:
+        return fail(f"{given} goes with a program")
+    if arguments.type is None or arguments.against is None:
+        return fail("--type and --against are needed for a function and an op")
+    try:
+        as_rounding(arguments.rounding)
+    except ValueError as error:
+        raise InputError(f"--rounding: {error}") from None
+    if arguments.plot is not None:
+        ending_of(arguments.plot)
+    found = accuracies.accuracy(
+        arguments.op,
+        arguments.type,
+        arguments.against,
+        source=arguments.source,
+        rounding=arguments.rounding,
+        profile=profile_named(arguments.profile),
+        samples=arguments.samples,
+        seed=arguments.seed,
+        exhaustive=arguments.exhaustive,
+        between=arguments.between,
+        seconds=arguments.seconds,
+        **properties_of(arguments.op, arguments.attr, sources),
+    )
+    if arguments.plot is not None:
+        save(accuracies.draw_accuracy(found, dark=arguments.dark), arguments.plot)
+    if arguments.json:
+        write(json.dumps({**found.to_dict(), "max_ulp_allowed": arguments.max_ulp}) + "\n")
+    else:
+        write("".join(f"{line}\n" for line in found.lines()) + _verdict(found, arguments.max_ulp))
+    accepted = found.correct if arguments.max_ulp is None else found.within(arguments.max_ulp)
+    if accepted and found.tally.unanswered:
+        say(f"{found.tally.unanswered:,} arguments have no answer, so nothing is known of them")
+        return UNSUPPORTED
+    return SUCCESS if accepted else DIFFERENT
+
+
+ACCURACY = Command(AccuracyArguments, measure_errors, _ULP_ABOUT, _ULP_CODES)
+
+
+def _measure_program(arguments: AccuracyArguments, sources: Sources) -> int:
+    from halfulp import accuracies
+
+    given = first_given(arguments, ("type", "source", "attr", "rounding", "exhaustive", "between", "plot"))
+    if given is not None:
+        return fail(f"{given} does not go with a program")
+    module = read(arguments.op, sources).program()
+    function = find_entry(module, arguments.function)
+    types = argument_types(function)
+    values = []
+    if arguments.input:
+        if len(arguments.input) != len(types):
+            raise TypeMismatch(wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)))
+        pairs = enumerate(zip(arguments.input, types, strict=True))
+        values = [read_value(text, type_, f"<input {k}>", sources) for k, (text, type_) in pairs]
+    found = accuracies.program_accuracy(
+        module,
+        *values,
+        against=[] if arguments.against is None else arguments.against.split(","),
+        entry=arguments.function,
+        samples=arguments.samples or 100,
+        seed=arguments.seed,
+        profile=profile_named(arguments.profile),
+    )
+    write(json.dumps(found.to_dict()) + "\n" if arguments.json else "".join(f"{line}\n" for line in found.lines()))
+    if arguments.max_ulp is not None and not found.within(arguments.max_ulp):
+        return DIFFERENT
+    return UNSUPPORTED if any(not run.elements for run in found.runs) else SUCCESS
+
+
+def _verdict(found: Accuracy, most: float | None) -> str:
+    if most is None:
+        return ""
+    return f"{'within' if found.within(most) else 'NOT within'} {most:g} ulp\n"

@@ -10,7 +10,7 @@ import pytest
 from public_names import STUB, stub
 
 import halfulp as hu
-from halfulp.command.version import version_text
+from halfulp.release import version_text
 
 
 def test_every_public_name_is_there() -> None:

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import halfulp as hu
-from halfulp.command.options.calls import FunctionResultOptions
+from halfulp.command.calls import FunctionResultOptions
 from halfulp.run_options import CallKeywords, RunKeywords, RunOptions, TraceKeywords
 
 HIDDEN = {"casts", "recorder", "write"}

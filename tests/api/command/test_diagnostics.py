@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import halfulp as hu
-from halfulp.command.diagnostics import DiagnosticsChecker, as_json, expectations
+from halfulp.command.execution import DiagnosticsChecker, as_json, expectations
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError, ParseError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halfulp.command.job_array import part_of_array
+from halfulp.command.sweep import part_of_array
 from halfulp.interp.ir.errors import InputError
 
 

@@ -21,8 +21,8 @@ from clusters import local_cluster
 from command import PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
 
+from halfulp.command.console import _scaled
 from halfulp.command.main import main
-from halfulp.command.progress import _scaled
 from halfulp.conformance.vectors.packing import Packing, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards import directory as plan_module

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.command.options.explain import ROUNDINGS
 from halfulp.explanations.explaining import explain
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.spelling import bits_text, decimal_text, fraction_text
@@ -308,7 +307,3 @@ def test_numbers_as_text() -> None:
     assert fraction_text(Fraction(1, 3 * 2**100)) == str(Fraction(1, 3 * 2**100))
     assert bits_text(FORMATS["f80"], 0x3FFF8000000000000000) == f"0 011111111111111 1 {'0' * 63}"
     assert bits_text(FORMATS["f8E8M0FNU"], 0x80) == "10000000"
-
-
-def test_modes_are_those_of_the_command_line() -> None:
-    assert tuple(MODES) == ROUNDINGS

@@ -1,4 +1,4 @@
-"""The inputs of commands that run a function, and their results."""
+"""The options of commands that call a function, its inputs, and its results."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
-from halfulp.command.options.calls import CallOptions, FunctionOptions, FunctionResultOptions, ResultOptions
-from halfulp.command.semantics import model_of, profile_named, source_of_bits
-from halfulp.command.sources import Sources
-from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
+from halfulp.command.execution import Sources
+from halfulp.command.values import (
+    check_size,
+    differences,
+    model_of,
+    poison_origins,
+    profile_named,
+    read_value,
+    source_of_bits,
+    write_npy,
+)
+from halfulp.described import option, positive, profile_option
 from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
@@ -23,6 +31,160 @@ from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords
 from halfulp.running import find_entry, lowered_from
 from halfulp.semantics.kernel import Origin
+
+INPUTS = """\
+inputs:
+  --input="4xf32=1 2 3 4"      a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
+  --input="4xf8E4M3FN=0.5"     one value for all elements
+  --input="1 2 3 4"            elements without a type have the type of the argument (eval: of the input before)
+  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
+  --input=@a.npy               an array with the dtype of the argument, or with raw bits: unsigned integers, or for more
+                               than 64 bits uint64 words on a last axis, least significant first
+  --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
+  A memref is given like a tensor.
+Elements are decimal numbers (read like literals in MLIR), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
+"""
+"""The meaning of ``--input``, for the help of commands that have it."""
+
+BATCHES = """\
+  --batch: each input has one more leading axis, for the lanes. For an f32 argument: 4xf32, elements without a type, or
+                               a file. For tensor<8xf32> or vector<8xf32>: 4x8xf32, or a file. An input without this
+                               axis is the same for all lanes.
+"""
+"""The meaning of ``--batch``, for the help of commands that have it."""
+
+OUTPUTS = """\
+outputs:
+  --output=@y.npy              write the first result to a file instead of stdout (repeat it for the next result). Types
+                               that .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths
+                               than 1, 8, 16, 32 and 64) are written as raw bits. --input=@y.npy reads them.
+  --expected_output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
+  The contents of the given memrefs after the run are printed after the results: argument[0]: 4xf32=1 2 3 4
+  After the results, both options continue with these contents, in order.
+"""
+"""The meaning of ``--output``, for the help of commands that have it."""
+
+SOURCE_FILE = "MLIR text or bytecode, or - for the standard input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileOption:
+    """The profile."""
+
+    profile: str = profile_option()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SemanticsOptions(ProfileOption):
+    """The semantics of results, and the limit on the size of a value."""
+
+    index_width: Literal[64, 32] | None = option(
+        "--index-width", type=int, choices=(64, 32), help="the width of index values, in bits (default: 64)"
+    )
+    max_bytes: int | None = option(
+        "--max-bytes", type=positive, metavar="N", help="the largest size of one value, in bytes"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions(SemanticsOptions):
+    """The options of all commands that compute with inputs."""
+
+    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument (see below)")
+    on_ub: Literal["raise", "poison"] | None = option(
+        "--on-ub",
+        choices=("raise", "poison"),
+        help="at undefined behaviour: stop with an error (default), or give poison",
+    )
+    mma: str | None = option(
+        "--mma",
+        metavar="MODEL",
+        help="the model that adds in tile operations: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions(InputOptions):
+    """The options of all commands that show or compare results."""
+
+    output: tuple[str, ...] = option(
+        "--output", action="append", metavar="@FILE", help="write the next result to a .npy file"
+    )
+    expected_output: tuple[str, ...] = option(
+        "--expected_output",
+        "--expected-output",
+        action="append",
+        metavar="VALUE",
+        help="compare the next result with this value",
+    )
+    forbid_poison: bool = option(
+        "--forbid-poison", action="store_true", help="exit with 4 if a result, or a memref after the run, has poison"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiagnosticsOption:
+    """The form in which errors are printed."""
+
+    diagnostics: Literal["text", "json"] = option(
+        "--diagnostics",
+        choices=("text", "json"),
+        default="text",
+        help="print errors as text, or as one JSON object per line",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallOptions(DiagnosticsOption):
+    """The options of all commands that call a function."""
+
+    vscale: int | None = option(
+        "--vscale", type=positive, metavar="N", help="the factor of the size of scalable vectors"
+    )
+    max_steps: int | None = option(
+        "--max-steps", type=positive, metavar="N", help="the largest number of ops to execute"
+    )
+    max_depth: int | None = option("--max-depth", type=positive, metavar="N", help="the largest depth of nested calls")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionOptions(CallOptions, InputOptions):
+    """The file, the function that runs, and how it runs."""
+
+    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    function: str | None = option(
+        "--function",
+        metavar="NAME",
+        help="the function to call (default: the only public one); @a::@b for a nested one",
+    )
+    random: str | None = option(
+        "--random",
+        metavar="SOURCE",
+        help="the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
+        "lfsr:width=16,taps=16+14+13+11,seed=1",
+    )
+    swizzle: Literal["hint", "physical"] | None = option(
+        "--swizzle",
+        choices=("hint", "physical"),
+        help="physical: iree_codegen.swizzle_hint moves elements in memory; hint (default): it does not",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionResultOptions(FunctionOptions, ResultOptions):
+    """The function that runs, once or for each lane of a batch, and what becomes of its results."""
+
+    batch: bool = option(
+        "--batch", action="store_true", help="call the function for each entry of the inputs (see below)"
+    )
+    check_hints: bool = option(
+        "--check-hints",
+        action="store_true",
+        help="with --batch: stop if an iree_codegen.index_hint is wrong",
+    )
+
+
+# --- running ----------------------------------------------------------------------------------------------------------
 
 
 def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
@@ -75,11 +237,11 @@ def given(
         types, results_expected = source.inputs, source.results
     _check_count(function, types, arguments)
     memory = tuple([type_ for type_ in types if isinstance(type_, MemRefType)])
-    for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+    for name, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
         if len(given) > len(results_expected) + len(memory):
             there = f"{len(results_expected)} results{f' and {len(memory)} memrefs' if memory else ''}"
             raise TypeMismatch(
-                f"@{function.symbol_name} has {there}, but {len(given)} are named by {option}",
+                f"@{function.symbol_name} has {there}, but {len(given)} are named by {name}",
                 location=function.location,
             )
     if arguments.batch:
