@@ -44,6 +44,7 @@ IN_FUNCTIONS = {
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
     "halfulp.semantics.matrix_units": "slow: 30 ms; only ops on tiles, and a run with another model than the exact one, "
     "need it",
+    "halfulp.interp.ir.errors": "slow: 100 ms, of NumPy; the list of commands needs it only to print errors",
     "halfulp.accuracies": "slow: 50 ms; of the command `verify` only errors in ulp need it",
     "halfulp.explorer": "slow: 10 ms; of the command `formats` only the page needs it",
     "halfulp.traces": "slow: 30 ms, of python-flint; only a run with steps, shadows or flags needs it",

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from errno import EBADF
 
-from halfulp.interp.ir.errors import UNPRINTABLE
-
 SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
 
 EXIT_CODES = """\
@@ -30,6 +28,8 @@ def write(text: str) -> None:
 
 def say(line: str) -> None:
     """Write a line to stderr. Characters that a terminal must not get are replaced."""
+    from halfulp.interp.ir.errors import UNPRINTABLE
+
     encoding = sys.stderr.encoding or "utf-8"
     sys.stderr.write(line.translate(UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
 
