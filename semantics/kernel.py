@@ -50,14 +50,13 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Quantized:
-    """Stored integers that stand for real numbers: (stored - zero point) * scale.
-
-    ``parameters``: from the shape of an array of codes, the scales and the zero points as f64 arrays that broadcast to
-    it.
-    """
+    """Stored integers that stand for real numbers: (stored - zero point) * scale."""
 
     stored: Integer
+    #: From the shape of an array of codes, the scales and the zero points as f64 arrays that broadcast to it.
     parameters: Callable[[tuple[int, ...]], tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
+    #: There are several scales, so that a code is a number only at its place in an array.
+    by_place: bool = False
 
 
 Numbers = FloatFormat | Integer | Quantized

@@ -100,7 +100,7 @@ class Quantization:
             scales, points = np.array(self.scales, np.float64), np.array(self.zero_points, np.float64)
             return self.spread(scales, shape), self.spread(points, shape)
 
-        return Quantized(Integer(self.storage_width, self.storage_signed), parameters)
+        return Quantized(Integer(self.storage_width, self.storage_signed), parameters, len(self.scales) > 1)
 
     def spread(self, flat: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""

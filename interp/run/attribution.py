@@ -292,9 +292,10 @@ def value_of(numbers: Numbers, code: int) -> arb:
     belongs to a place.
     """
     if isinstance(numbers, Quantized):
+        if numbers.by_place:
+            return arb.nan()
         scales, points = numbers.parameters(())
-        one = scales.size == 1
-        return (value_of(numbers.stored, code) - arb(points.item())) * arb(scales.item()) if one else arb.nan()
+        return (value_of(numbers.stored, code) - arb(points.item())) * arb(scales.item())
     if not isinstance(numbers, FloatFormat):
         half = 1 << numbers.width - 1
         return arb(code - (half << 1) if numbers.signed and code & half else code)

@@ -93,3 +93,9 @@ def test_the_way_back_leads_through_quantised_numbers() -> None:
     assert found.exact == float(np.float32(0.77))
     assert [step.op for step in trace.explain_error(0)] == ["quant.dcast", "quant.qcast"]
     assert trace.worst(1)[0].op == "quant.qcast"
+
+
+def test_the_way_back_leads_through_numbers_whose_scale_belongs_to_a_place() -> None:
+    """There no number is known from its code alone."""
+    trace = hu.trace(there_and_back(AXIS, "2x3"), np.full((2, 3), 0.77, np.float32), shadow=True)
+    assert [step.op for step in trace.explain_error(1, (0, 1))] == ["quant.dcast", "quant.qcast"]
