@@ -43,8 +43,13 @@ BROWSER_MILLISECONDS = 600_000
 """So long a page may take to do what a test waits for: a slow machine with other work must not reach it."""
 
 # No deadline and no complaint about slowness: other processes share the cores. Speed is measured by benchmarks/.
-hypothesis.settings.register_profile("local", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("local"), derandomize=True, print_blob=True)
+hypothesis.settings.register_profile(
+    "ci", derandomize=True, print_blob=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+# Each run draws other examples, so that few are enough. CI draws the same ones again and again, and many.
+hypothesis.settings.register_profile(
+    "local", hypothesis.settings.get_profile("ci"), derandomize=False, print_blob=False, max_examples=25
+)
 hypothesis.settings.load_profile("ci" if REQUIRE_MLIR or os.environ.get("CI") else "local")
 
 

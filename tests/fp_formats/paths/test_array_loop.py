@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from command import halfulp
 from float_samples import SMALL
 
@@ -118,12 +119,13 @@ def test_words_of_f32(dst: FloatFormat, step: int) -> None:
         check_words(F32, dst, RNE, policy, sample)
 
 
-def test_words_of_f32_to_the_other_formats() -> None:
+@pytest.mark.parametrize("parts", amounts(7, long=1))
+def test_words_of_f32_to_the_other_formats(parts: int) -> None:
     sample = np.concatenate(
         [shared.with_low_bits(shared.every(16)[::7], 16, np.uint32, shared.LOW_HALVES), nans_of(F32)]
     )
     for dst in (F32, FORMATS["tf32"]):
-        for policy, mode in product(shared.POLICIES, shared.MODES):
+        for policy, mode in list(product(shared.POLICIES, shared.MODES))[::parts]:
             check_words(F32, dst, mode, policy, sample)
 
 
@@ -150,23 +152,24 @@ def ends(src: FloatFormat, dst: FloatFormat) -> Codes:
     return np.concatenate([codes, codes | src.storage_dtype.type(src.sign_mask or 0)])
 
 
-@pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("share", amounts((41, 7), (1, 1), long=(41, 1)), ids=str)
 @pytest.mark.parametrize("src", [F16, BF16, *SMALL], ids=str)
-def test_words_of_short_codes(src: FloatFormat, step: int) -> None:
+def test_words_of_short_codes(src: FloatFormat, share: tuple[int, int]) -> None:
     """Every code of up to 8 bits, and many longer ones with all that are NaNs, to every format, to nearest even and in
-    some mode.
+    some mode. ``share``: one of so many codes of 16 bits, and one of so many pairs of a format and a policy.
     """
+    step, parts = share
     codes = shared.every(src.bits)
     if src.bits == 16:
         codes = np.concatenate([codes[::step], codes[fast.is_nan(src, codes)][:: min(step, 3)]])
-    for number, dst in enumerate((*SMALL, *shared.OTHERS, BF16, F16, F32, F64)):
-        for policy in shared.POLICIES:
-            for mode in (RNE, shared.MODES[number % 5]):
-                described = word_floats.convert(src, dst, mode, policy)
-                if described is not None and dst in (F32, F64) and (src, dst) != (BF16, F32):
-                    check_but_nans(described, src, dst, mode, policy, codes)
-                else:
-                    check_words(src, dst, mode, policy, codes)
+    destinations = enumerate((*SMALL, *shared.OTHERS, BF16, F16, F32, F64))
+    for (number, dst), policy in list(product(destinations, shared.POLICIES))[src.bias % parts :: parts]:
+        for mode in (RNE, shared.MODES[number % 5]):
+            described = word_floats.convert(src, dst, mode, policy)
+            if described is not None and dst in (F32, F64) and (src, dst) != (BF16, F32):
+                check_but_nans(described, src, dst, mode, policy, codes)
+            else:
+                check_words(src, dst, mode, policy, codes)
 
 
 def check_but_nans(

@@ -160,7 +160,7 @@ def test_an_interrupt_waits_for_the_other_threads() -> None:
 CODE = """
 from threading import Barrier, Thread
 from halfulp.conformance.ops.jobs import process_pool
-from halfulp.fp_formats.paths import cpu, llvm
+from halfulp.fp_formats.paths import llvm
 llvm.use_threads(2)
 
 def together(wait=True):
