@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, product, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfulp.conformance.vectors.intermediate import Dice, Integer, ModelCase, encoded
 from halfulp.conformance.vectors.models.model import (
@@ -151,22 +151,24 @@ def _place(target: FloatFormat, distance: Distance) -> Bucket:
     return SIGNS[distance.sign], near, "above" if distance.beyond else "below", boundary
 
 
-def _f1_buckets(case: ModelCase) -> Iterator[Bucket]:
-    found = (_f1_bucket(case, distance) for _, distance in hard_rows(case))
-    yield from dict.fromkeys(bucket for bucket in found if bucket is not None)
+class _F1(CoverageModel):
+    target = "results just above and just below a value and a midpoint: the hardest cases that a search finds"
+    kinds = FUNCTIONS
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        found = (_f1_bucket(case, distance) for _, distance in hard_rows(case))
+        yield from dict.fromkeys(bucket for bucket in found if bucket is not None)
 
-def _f1_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    distance = _distance(case, row)
-    bucket = None if distance is None else _f1_bucket(case, distance)
-    if bucket is not None:
-        yield bucket
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        distance = _distance(case, row)
+        bucket = None if distance is None else _f1_bucket(case, distance)
+        if bucket is not None:
+            yield bucket
 
-
-def _f1_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    matching = [row for row, distance in hard_rows(case) if _f1_bucket(case, distance) == bucket]
-    yield from matching[:2]
-    yield matching[dice.below(len(matching))]
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        matching = [row for row, distance in hard_rows(case) if _f1_bucket(case, distance) == bucket]
+        yield from matching[:2]
+        yield matching[dice.below(len(matching))]
 
 
 # --- F2, F5: steps of the result --------------------------------------------------------------------------------------
@@ -305,22 +307,35 @@ def _corners(source: FloatFormat | Integer) -> Iterator[int]:
             yield rank
 
 
-def _step_model(name: str, target: str, classify: Classify) -> CoverageModel:
-    def buckets(case: ModelCase) -> Iterator[Bucket]:
-        yield from steps(case, classify)
+class _Steps(CoverageModel):
+    """A model of the places where the class of the result changes. ``classify``: the class of a result."""
 
-    def fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
+    kinds = FUNCTIONS
+    classify: ClassVar[Classify]
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        yield from steps(case, self.classify)
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         around = [_moved(case, row, -1), row, _moved(case, row, 1)]
         there = [place for place in around if place is not None]
-        classes = [classify(float_target(case), code) or "other" for code in _target_codes(case, there)]
+        classes = [self.classify(float_target(case), code) or "other" for code in _target_codes(case, there)]
         yield from ((one, "to", other) for one, other in pairwise(classes) if one != other)
 
-    def aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-        rows = steps(case, classify)[bucket]
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        rows = steps(case, self.classify)[bucket]
         start = 2 * dice.below(len(rows) // 2) if len(rows) > 1 else 0
         yield from rows[start : start + 2]
 
-    return CoverageModel(name, target, FUNCTIONS, buckets, fits, aim)
+
+class _F2(_Steps):
+    target = "the last operand before and after overflow, underflow, the ends of the domain, and results of 1"
+    classify = staticmethod(_class_of)
+
+
+class _F5(_Steps):
+    target = "the last operand before and after each leading bit of subnormal results"
+    classify = staticmethod(_lead_of)
 
 
 # --- F3: multiples of pi / 2 ------------------------------------------------------------------------------------------
@@ -328,12 +343,30 @@ def _step_model(name: str, target: str, classify: Classify) -> CoverageModel:
 _OF_ANGLES = ("sin", "cos", "tan")
 
 
-def _f3_buckets(case: ModelCase) -> Iterator[Bucket]:
-    if case.function in _OF_ANGLES:
-        exponents = range(max(0, case.float_source.emin), case.float_source.emax + 1)
-        for exponent in exponents[:: -(-len(exponents) // _BINADES)]:
-            if _near_multiples(case.float_source, exponent):
-                yield "from", f"2^{exponent}"
+class _F3(CoverageModel):
+    target = "arguments next to multiples of pi / 2, in each binade or in 64 of them"
+    kinds = ("function",)
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        if case.function in _OF_ANGLES:
+            exponents = range(max(0, case.float_source.emin), case.float_source.emax + 1)
+            for exponent in exponents[:: -(-len(exponents) // _BINADES)]:
+                if _near_multiples(case.float_source, exponent):
+                    yield "from", f"2^{exponent}"
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        from halfulp.fp_formats.reals import hard_cases
+
+        fmt = case.float_source
+        part = hard_cases.from_quarter_turns(fmt, row[0])
+        number = scalar.value(fmt, row[0])
+        if part is not None and number and abs(number) >= 1 and part * (1 << fmt.mantissa_bits) <= 2:
+            yield "from", f"2^{floor_exponent(number)}"
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = case.float_source
+        for code in _near_multiples(fmt, int(str(bucket[1])[2:])):
+            yield ((code | (fmt.sign_mask or 0) * dice.bits(1)),)
 
 
 @lru_cache(maxsize=512)
@@ -342,22 +375,6 @@ def _near_multiples(fmt: FloatFormat, exponent: int) -> tuple[int, ...]:
 
     codes = hard_cases.near_quarter_turns(fmt, exponent)
     return tuple(code for code in codes if rank_of(fmt, code) is not None and abs(code) <= fmt.max_code)
-
-
-def _f3_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    from halfulp.fp_formats.reals import hard_cases
-
-    fmt = case.float_source
-    part = hard_cases.from_quarter_turns(fmt, row[0])
-    number = scalar.value(fmt, row[0])
-    if part is not None and number and abs(number) >= 1 and part * (1 << fmt.mantissa_bits) <= 2:
-        yield "from", f"2^{floor_exponent(number)}"
-
-
-def _f3_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = case.float_source
-    for code in _near_multiples(fmt, int(str(bucket[1])[2:])):
-        yield ((code | (fmt.sign_mask or 0) * dice.bits(1)),)
 
 
 # --- F4: exact results ------------------------------------------------------------------------------------------------
@@ -400,7 +417,7 @@ def exact_rows(case: ModelCase) -> Mapping[Bucket, tuple[Operands, ...]]:
             rows = product(dict.fromkeys(few), others)
     found: dict[Bucket, list[Operands]] = {}
     for row in rows:
-        for bucket in _f4_fits(case, row):
+        for bucket in _F4().fits(case, row):
             found.setdefault(bucket, []).append(row)
     return {bucket: tuple(rows) for bucket, rows in found.items()}
 
@@ -421,21 +438,23 @@ def _square_roots(fmt: FloatFormat) -> list[int]:
     return [code for code in codes if code is not None]
 
 
-def _f4_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    from halfulp.fp_formats.reals import hard_cases
+class _F4(CoverageModel):
+    target = "results that are exactly a value or exactly a midpoint"
+    kinds = FUNCTIONS
 
-    placed = hard_cases.magnitude_of(*_asked(case, row))
-    if placed is not None and placed[0].denominator == 1:
-        yield SIGNS[placed[1] < 0], "a midpoint" if placed[0].numerator % 2 else "a value"
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        from halfulp.fp_formats.reals import hard_cases
 
+        placed = hard_cases.magnitude_of(*_asked(case, row))
+        if placed is not None and placed[0].denominator == 1:
+            yield SIGNS[placed[1] < 0], "a midpoint" if placed[0].numerator % 2 else "a value"
 
-def _f4_buckets(case: ModelCase) -> Iterator[Bucket]:
-    yield from exact_rows(case)
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        yield from exact_rows(case)
 
-
-def _f4_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    rows = exact_rows(case)[bucket]
-    yield rows[dice.below(len(rows))]
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        rows = exact_rows(case)[bucket]
+        yield rows[dice.below(len(rows))]
 
 
 # --- F6: special operands with integers -------------------------------------------------------------------------------
@@ -446,54 +465,26 @@ def _integers(source: Integer) -> dict[str, int]:
     return {name: n & (1 << source.width) - 1 for name, n in named.items() if source.lowest <= n <= source.highest}
 
 
-def _f6_buckets(case: ModelCase) -> Iterator[Bucket]:
-    exponent = case.sources[1]
-    assert isinstance(exponent, Integer)
-    yield from product(present_types(case.float_source), _integers(exponent))
+class _F6(CoverageModel):
+    target = "basic types of the float, crossed with small integers and the ends of their range"
+    kinds = ("function of an integer",)
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        exponent = case.sources[1]
+        assert isinstance(exponent, Integer)
+        yield from product(present_types(case.float_source), _integers(exponent))
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        exponent = case.sources[1]
+        assert isinstance(exponent, Integer)
+        names = [name for name, codes in present_types(case.float_source).items() if row[0] in codes]
+        yield from product(names, [name for name, code in _integers(exponent).items() if code == row[1]])
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        exponent = case.sources[1]
+        assert isinstance(exponent, Integer)
+        codes = present_types(case.float_source)[str(bucket[0])]
+        yield codes[dice.below(len(codes))], _integers(exponent)[str(bucket[1])]
 
 
-def _f6_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    exponent = case.sources[1]
-    assert isinstance(exponent, Integer)
-    names = [name for name, codes in present_types(case.float_source).items() if row[0] in codes]
-    yield from product(names, [name for name, code in _integers(exponent).items() if code == row[1]])
-
-
-def _f6_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    exponent = case.sources[1]
-    assert isinstance(exponent, Integer)
-    codes = present_types(case.float_source)[str(bucket[0])]
-    yield codes[dice.below(len(codes))], _integers(exponent)[str(bucket[1])]
-
-
-F1 = CoverageModel(
-    "F1",
-    "results just above and just below a value and a midpoint: the hardest cases that a search finds",
-    FUNCTIONS,
-    _f1_buckets,
-    _f1_fits,
-    _f1_aim,
-)
-F2 = _step_model(
-    "F2", "the last operand before and after overflow, underflow, the ends of the domain, and results of 1", _class_of
-)
-F3 = CoverageModel(
-    "F3",
-    "arguments next to multiples of pi / 2, in each binade or in 64 of them",
-    ("function",),
-    _f3_buckets,
-    _f3_fits,
-    _f3_aim,
-)
-F4 = CoverageModel(
-    "F4", "results that are exactly a value or exactly a midpoint", FUNCTIONS, _f4_buckets, _f4_fits, _f4_aim
-)
-F5 = _step_model("F5", "the last operand before and after each leading bit of subnormal results", _lead_of)
-F6 = CoverageModel(
-    "F6",
-    "basic types of the float, crossed with small integers and the ends of their range",
-    ("function of an integer",),
-    _f6_buckets,
-    _f6_fits,
-    _f6_aim,
-)
+MODELS = (_F1(), _F2(), _F3(), _F4(), _F5(), _F6())

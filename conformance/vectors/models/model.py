@@ -8,12 +8,14 @@ empty. ``p`` in the texts of models is the precision of the format that is round
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
+from typing import ClassVar
 
 from halfulp.conformance.vectors.intermediate import (
     Dice,
@@ -50,21 +52,30 @@ ROUNDED = (*ARITHMETIC, "multiply-add", "convert", "from integer")
 SIGNS = "+-"
 
 
-@dataclass(frozen=True)
-class CoverageModel:
-    """One coverage model.
+class CoverageModel(ABC):
+    """One coverage model; ``_B22`` is the model B22."""
 
-    ``target``: what it covers, for people. ``kinds``: the kinds of cases it applies to. ``buckets(case)``: all buckets,
-    without those that the range of the op excludes. ``fits(case, operands)``: the buckets that operands fall in.
-    ``aim(case, bucket, dice)``: operands that should fall in a bucket; ``fits`` decides whether they do.
-    """
+    #: What it covers, for people.
+    target: ClassVar[str]
+    #: The kinds of cases it applies to.
+    kinds: ClassVar[tuple[str, ...]]
 
-    name: str
-    target: str
-    kinds: tuple[str, ...]
-    buckets: Callable[[ModelCase], Iterable[Bucket]]
-    fits: Callable[[ModelCase, Operands], Iterable[Bucket]]
-    aim: Callable[[ModelCase, Bucket, Dice], Iterator[Operands]]
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return type(self).__name__.removeprefix("_")
+
+    @abstractmethod
+    def buckets(self, case: ModelCase) -> Iterable[Bucket]:
+        """Return all buckets, without those that the range of the op excludes."""
+
+    @abstractmethod
+    def fits(self, case: ModelCase, row: Operands) -> Iterable[Bucket]:
+        """Return the buckets that operands fall in."""
+
+    @abstractmethod
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        """Yield operands that should fall in a bucket; `fits` decides whether they do."""
 
 
 @dataclass(frozen=True)

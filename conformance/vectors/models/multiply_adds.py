@@ -110,14 +110,22 @@ def _named_shift(case: ModelCase, shift: int) -> int | str:
     return "less" if shift < least else "more" if shift > most else shift
 
 
-def _b14_buckets(case: ModelCase) -> Iterator[Bucket]:
-    yield from (("shift", shift) for shift in _shifts(case))
+class _B14(CoverageModel):
+    target = "every shift of the addend against the product, from -(2p + 1) to p + 1, and beyond"
+    kinds = KIND
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        yield from (("shift", shift) for shift in _shifts(case))
 
-def _b14_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    shift = _shift(case, row)
-    if shift is not None:
-        yield "shift", _named_shift(case, shift)
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        shift = _shift(case, row)
+        if shift is not None:
+            yield "shift", _named_shift(case, shift)
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        row = _normals(case, dice, _exponents_for(case, bucket[1], dice), (None, None, None))
+        if row is not None:
+            yield row
 
 
 def _exponents_for(case: ModelCase, shift: int | str, dice: Dice) -> tuple[int, int, int]:
@@ -149,49 +157,45 @@ def _normals(case: ModelCase, dice: Dice, exponents: tuple[int, int, int], fract
     return tuple(row)
 
 
-def _b14_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    row = _normals(case, dice, _exponents_for(case, bucket[1], dice), (None, None, None))
-    if row is not None:
-        yield row
+class _B15(CoverageModel):
+    target = "every shift of the addend with special significands, effectively added and subtracted"
+    kinds = KIND
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        one, _, addend = case.float_sources
+        patterns = [fraction_patterns(fmt.mantissa_bits) for fmt in (one, addend)]
+        yield from product(_shifts(case), *patterns, _effects(case))
 
-def _b15_buckets(case: ModelCase) -> Iterator[Bucket]:
-    one, _, addend = case.float_sources
-    patterns = [fraction_patterns(fmt.mantissa_bits) for fmt in (one, addend)]
-    yield from product(_shifts(case), *patterns, _effects(case))
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        one, other, addend = case.float_sources
+        fractions = [normal_fraction(fmt, code) for fmt, code in zip(case.float_sources, row, strict=True)]
+        first, second, last = fractions
+        if first is None or second is None or last is None or second not in pattern_names(other.mantissa_bits):
+            return
+        shift, terms = _shift(case, row), _terms(case, row)
+        assert shift is not None
+        assert terms is not None
+        names = pattern_names(one.mantissa_bits).get(first, ()), pattern_names(addend.mantissa_bits).get(last, ())
+        yield from product((_named_shift(case, shift),), *names, (_effect(terms),))
 
-
-def _b15_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    one, other, addend = case.float_sources
-    fractions = [normal_fraction(fmt, code) for fmt, code in zip(case.float_sources, row, strict=True)]
-    first, second, last = fractions
-    if first is None or second is None or last is None or second not in pattern_names(other.mantissa_bits):
-        return
-    shift, terms = _shift(case, row), _terms(case, row)
-    assert shift is not None
-    assert terms is not None
-    names = pattern_names(one.mantissa_bits).get(first, ()), pattern_names(addend.mantissa_bits).get(last, ())
-    yield from product((_named_shift(case, shift),), *names, (_effect(terms),))
-
-
-def _b15_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    shift, first, last, effect = bucket
-    one, other, addend = case.float_sources
-    listed = [
-        fraction_patterns(one.mantissa_bits)[str(first)],
-        list(pattern_names(other.mantissa_bits)),
-        fraction_patterns(addend.mantissa_bits)[str(last)],
-    ]
-    signs = _signs(case, str(effect), dice)
-    if signs is None:
-        return
-    of_product, of_addend = signs[0] ^ case.negates[0], signs[1] ^ case.negates[1]
-    first_sign = dice.bits(1) if one.signed and other.signed else of_product if one.signed else 0
-    fractions = tuple(choices[dice.below(len(choices))] for choices in listed)
-    exponents = _exponents_for(case, shift, dice)
-    row = _normals(case, dice, exponents, fractions, (first_sign, first_sign ^ of_product, of_addend))
-    if row is not None:
-        yield row
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        shift, first, last, effect = bucket
+        one, other, addend = case.float_sources
+        listed = [
+            fraction_patterns(one.mantissa_bits)[str(first)],
+            list(pattern_names(other.mantissa_bits)),
+            fraction_patterns(addend.mantissa_bits)[str(last)],
+        ]
+        signs = _signs(case, str(effect), dice)
+        if signs is None:
+            return
+        of_product, of_addend = signs[0] ^ case.negates[0], signs[1] ^ case.negates[1]
+        first_sign = dice.bits(1) if one.signed and other.signed else of_product if one.signed else 0
+        fractions = tuple(choices[dice.below(len(choices))] for choices in listed)
+        exponents = _exponents_for(case, shift, dice)
+        row = _normals(case, dice, exponents, fractions, (first_sign, first_sign ^ of_product, of_addend))
+        if row is not None:
+            yield row
 
 
 # --- B16, B17: cancellation -------------------------------------------------------------------------------------------
@@ -247,18 +251,31 @@ def _leads(case: ModelCase, moved: int) -> tuple[int, ...]:
     return tuple(lead for lead in range(low, high + 1) if _cancels(case, lead, moved))
 
 
-def _b16_buckets(case: ModelCase) -> Iterator[Bucket]:
-    effects = _effects(case)
-    for moved in _moves(case):
-        needed = "difference" if moved < 0 else "sum" if moved > 0 else None
-        if (needed is None or needed in effects) and _leads(case, moved):
-            yield "moved", moved
+class _B16(CoverageModel):
+    target = (
+        "every cancellation: the sum's exponent against that of the larger of product and addend, from -(2p - 1) to 1"
+    )
+    kinds = KIND
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        effects = _effects(case)
+        for moved in _moves(case):
+            needed = "difference" if moved < 0 else "sum" if moved > 0 else None
+            if (needed is None or needed in effects) and _leads(case, moved):
+                yield "moved", moved
 
-def _b16_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    found = _cancellation(case, row)
-    if found is not None:
-        yield "moved", found[0]
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        found = _cancellation(case, row)
+        if found is not None:
+            yield "moved", found[0]
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        moved = int(bucket[1])
+        leads = _leads(case, moved)
+        # Results of ordinary size as often as any.
+        ordinary = [lead for lead in leads if -8 <= lead <= 8] if dice.bits(1) else leads
+        chosen = ordinary or leads
+        yield from _cancelling(case, chosen[dice.below(len(chosen))], moved, dice)
 
 
 def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[Operands]:
@@ -304,34 +321,27 @@ def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[
     )
 
 
-def _b16_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    moved = int(bucket[1])
-    leads = _leads(case, moved)
-    # Results of ordinary size as often as any.
-    ordinary = [lead for lead in leads if -8 <= lead <= 8] if dice.bits(1) else leads
-    chosen = ordinary or leads
-    yield from _cancelling(case, chosen[dice.below(len(chosen))], moved, dice)
+class _B17(CoverageModel):
+    target = "every cancellation with every exponent of a subnormal sum"
+    kinds = KIND
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        target = float_target(case)
+        if not target.zero:
+            return
+        moves = [int(moved) for _, moved in _B16().buckets(case)]
+        for lead, moved in product(range(target.emin - target.mantissa_bits, target.emin), moves):
+            if _cancels(case, lead, moved):
+                yield "subnormal", lead, moved
 
-def _b17_buckets(case: ModelCase) -> Iterator[Bucket]:
-    target = float_target(case)
-    if not target.zero:
-        return
-    moves = [int(moved) for _, moved in _b16_buckets(case)]
-    for lead, moved in product(range(target.emin - target.mantissa_bits, target.emin), moves):
-        if _cancels(case, lead, moved):
-            yield "subnormal", lead, moved
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        found = _cancellation(case, row)
+        if found is not None and found[1] < float_target(case).emin:
+            yield "subnormal", found[1], found[0]
 
-
-def _b17_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    found = _cancellation(case, row)
-    if found is not None and found[1] < float_target(case).emin:
-        yield "subnormal", found[1], found[0]
-
-
-def _b17_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    _, lead, moved = bucket
-    yield from _cancelling(case, int(lead), int(moved), dice)
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        _, lead, moved = bucket
+        yield from _cancelling(case, int(lead), int(moved), dice)
 
 
 # --- B18: what the addend undoes --------------------------------------------------------------------------------------
@@ -339,21 +349,101 @@ def _b17_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 _MORE = 4
 
 
-def _b18_buckets(case: ModelCase) -> Iterator[Bucket]:
-    target = float_target(case)
-    below, most = _below(case), sum(fmt.precision for fmt in case.float_sources[:2])
-    tails = ((guard, sticky) for guard, sticky in ((0, 1), (1, 0), (1, 1)) if below > sticky)
-    yield from (("exact", last, *tail) for last, tail in product((0, 1), tails))
-    for sign in (SIGNS[sign] for sign in case.signs):
-        if _highest_term(case)[0] > target.emax:
-            top = _top(target)
-            # A product of few bits lies just above the largest value only as a number of few bits.
-            yield from (("overflow", sign, ulps) for ulps in range(1, _MORE) if _odd(top + ulps).bit_length() <= most)
-            yield "overflow", sign, _MORE
+class _B18(CoverageModel):
+    target = "an inexact, overflowing or underflowing product that the addend makes exact or brings back into the range"
+    kinds = KIND
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        target = float_target(case)
+        below, most = _below(case), sum(fmt.precision for fmt in case.float_sources[:2])
+        tails = ((guard, sticky) for guard, sticky in ((0, 1), (1, 0), (1, 1)) if below > sticky)
+        yield from (("exact", last, *tail) for last, tail in product((0, 1), tails))
+        for sign in (SIGNS[sign] for sign in case.signs):
+            if _highest_term(case)[0] > target.emax:
+                top = _top(target)
+                # A product of few bits lies just above the largest value only as a number of few bits.
+                yield from (
+                    ("overflow", sign, ulps) for ulps in range(1, _MORE) if _odd(top + ulps).bit_length() <= most
+                )
+                yield "overflow", sign, _MORE
+            low, _ = _lowest_term(case)
+            yield from (
+                ("underflow", sign, target.emin - lead) for lead in range(max(low, _floor(target)), target.emin)
+            )
+            if low < _floor(target):
+                yield "underflow", sign, "below all"
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        target = float_target(case)
+        terms, result = _terms(case, row), exact(case, row)
+        if terms is None or result is None or not result.significand:
+            return
+        found, _ = terms
+        alone, made, top = pieces(target, found), pieces(target, result), _top(target)
+        over, left = (pieces(target, number, quantum(target, target.emax)) for number in (found, result))
+        within = left.kept < top or (left.kept == top and not left.rest)
+        if not made.rest and within and alone.rest:
+            yield "exact", alone.kept & 1, alone.guard, alone.sticky
+        if over.kept > top and within:
+            yield "overflow", SIGNS[found.sign], min(over.kept - top, _MORE)
+        if found.lead < target.emin <= result.lead:
+            below = found.lead < _floor(target)
+            yield "underflow", SIGNS[found.sign], "below all" if below else target.emin - found.lead
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        target = float_target(case)
+        one, other, addend = case.float_sources
+        if bucket[0] == "exact":
+            # The addend has the opposite of the product's tail.
+            x, y = (significand(dice, fmt.precision, bool(dice.bits(1))) for fmt in (one, other))
+            if not bucket[3]:  # a tail of one bit needs short factors
+                bits = target.precision + 1 + dice.below(2)
+                first = min(max(1 + dice.below(bits), bits - other.precision), one.precision)
+                x, y = significand(dice, first), significand(dice, min(max(bits - first, 1), other.precision))
+            length = (x * y).bit_length()
+            ends = target.emin, target.emax
+            lead = dice.between(-4, 4) if dice.bits(1) else ends[dice.bits(1)] + dice.below(3) - 1
+            place = max(lead, target.emin) - length + 1 if dice.bits(1) else lead - length + 1
+            unit = quantum(target, lead)
+            kept = (x * y >> max(unit - place, 0)) if unit >= place else x * y << place - unit
+            for step in (0, 1, -1, dice.below(1 << target.precision) - kept):
+                row = row_with(case, dice, (0 if one.signed or other.signed else case.negates[0], x, y, place),
+                               kept + step, unit)  # fmt: skip
+                if row is not None:
+                    yield row
+            return
+        sign = SIGNS.index(str(bucket[1]))
+        if bucket[0] == "overflow":
+            unit, ulps = quantum(target, target.emax), int(bucket[2])
+            wanted = _top(target) + (ulps if ulps < _MORE else ulps + dice.bits(target.precision))
+            y = significand(dice, other.precision, bool(dice.bits(1)))
+            for moved in (0, one.precision + other.precision - target.precision):
+                x = -(-(wanted << max(moved, 0)) // y)
+                down = max(x.bit_length() - one.precision, 0)
+                x = -(-x >> down)
+                for less in (dice.below(4), dice.bits(addend.precision)):
+                    total = (x * y << down) - (ulps + less << max(moved, 0))
+                    if x and total > 0:
+                        row = row_with(case, dice, (sign, x, y, unit - max(moved, 0) + down),
+                                       (-1) ** sign * (total >> max(moved, 0)), unit)  # fmt: skip
+                        if row is not None:
+                            yield row
+                    pair = factors(case, dice, sign, x, y, unit - max(moved, 0) + down) if x else None
+                    c = encoded(addend, sign ^ 1 ^ case.negates[1],
+                                1 << addend.mantissa_bits | dice.bits(addend.mantissa_bits),
+                                min(target.emax, addend.emax) - addend.mantissa_bits - dice.below(3))  # fmt: skip
+                    if pair is not None and c is not None:
+                        yield *pair, c
+            return
         low, _ = _lowest_term(case)
-        yield from (("underflow", sign, target.emin - lead) for lead in range(max(low, _floor(target)), target.emin))
-        if low < _floor(target):
-            yield "underflow", sign, "below all"
+        lead = dice.between(low, _floor(target) - 1) if bucket[2] == "below all" else target.emin - int(bucket[2])
+        x, y = significand(dice, one.precision, True), significand(dice, other.precision, True)
+        pair = factors(case, dice, sign, x, y, lead - (x * y).bit_length() + 1)
+        exponent = max(addend.emin, target.emin + dice.below(3))
+        full = 1 << addend.mantissa_bits | dice.bits(addend.mantissa_bits)
+        c = encoded(addend, dice.bits(1) if addend.signed else 0, full, exponent - addend.mantissa_bits)
+        if pair is not None and c is not None:
+            yield *pair, c
 
 
 def _odd(number: int) -> int:
@@ -372,85 +462,11 @@ def _floor(target: FloatFormat) -> int:
     return target.emin - (target.mantissa_bits if target.zero else 0)
 
 
-def _b18_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    target = float_target(case)
-    terms, result = _terms(case, row), exact(case, row)
-    if terms is None or result is None or not result.significand:
-        return
-    found, _ = terms
-    alone, made, top = pieces(target, found), pieces(target, result), _top(target)
-    over, left = (pieces(target, number, quantum(target, target.emax)) for number in (found, result))
-    within = left.kept < top or (left.kept == top and not left.rest)
-    if not made.rest and within and alone.rest:
-        yield "exact", alone.kept & 1, alone.guard, alone.sticky
-    if over.kept > top and within:
-        yield "overflow", SIGNS[found.sign], min(over.kept - top, _MORE)
-    if found.lead < target.emin <= result.lead:
-        below = found.lead < _floor(target)
-        yield "underflow", SIGNS[found.sign], "below all" if below else target.emin - found.lead
-
-
 def _top(target: FloatFormat) -> int:
     """Return the largest value as a number of its ulps."""
     number = operand(target, target.max_code)
     assert number is not None
     return pieces(target, number, quantum(target, target.emax)).kept
-
-
-def _b18_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    target = float_target(case)
-    one, other, addend = case.float_sources
-    if bucket[0] == "exact":
-        # The addend has the opposite of the product's tail.
-        x, y = (significand(dice, fmt.precision, bool(dice.bits(1))) for fmt in (one, other))
-        if not bucket[3]:  # a tail of one bit needs short factors
-            bits = target.precision + 1 + dice.below(2)
-            first = min(max(1 + dice.below(bits), bits - other.precision), one.precision)
-            x, y = significand(dice, first), significand(dice, min(max(bits - first, 1), other.precision))
-        length = (x * y).bit_length()
-        ends = target.emin, target.emax
-        lead = dice.between(-4, 4) if dice.bits(1) else ends[dice.bits(1)] + dice.below(3) - 1
-        place = max(lead, target.emin) - length + 1 if dice.bits(1) else lead - length + 1
-        unit = quantum(target, lead)
-        kept = (x * y >> max(unit - place, 0)) if unit >= place else x * y << place - unit
-        for step in (0, 1, -1, dice.below(1 << target.precision) - kept):
-            row = row_with(case, dice, (0 if one.signed or other.signed else case.negates[0], x, y, place),
-                           kept + step, unit)  # fmt: skip
-            if row is not None:
-                yield row
-        return
-    sign = SIGNS.index(str(bucket[1]))
-    if bucket[0] == "overflow":
-        unit, ulps = quantum(target, target.emax), int(bucket[2])
-        wanted = _top(target) + (ulps if ulps < _MORE else ulps + dice.bits(target.precision))
-        y = significand(dice, other.precision, bool(dice.bits(1)))
-        for moved in (0, one.precision + other.precision - target.precision):
-            x = -(-(wanted << max(moved, 0)) // y)
-            down = max(x.bit_length() - one.precision, 0)
-            x = -(-x >> down)
-            for less in (dice.below(4), dice.bits(addend.precision)):
-                total = (x * y << down) - (ulps + less << max(moved, 0))
-                if x and total > 0:
-                    row = row_with(case, dice, (sign, x, y, unit - max(moved, 0) + down),
-                                   (-1) ** sign * (total >> max(moved, 0)), unit)  # fmt: skip
-                    if row is not None:
-                        yield row
-                pair = factors(case, dice, sign, x, y, unit - max(moved, 0) + down) if x else None
-                c = encoded(addend, sign ^ 1 ^ case.negates[1],
-                            1 << addend.mantissa_bits | dice.bits(addend.mantissa_bits),
-                            min(target.emax, addend.emax) - addend.mantissa_bits - dice.below(3))  # fmt: skip
-                if pair is not None and c is not None:
-                    yield *pair, c
-        return
-    low, _ = _lowest_term(case)
-    lead = dice.between(low, _floor(target) - 1) if bucket[2] == "below all" else target.emin - int(bucket[2])
-    x, y = significand(dice, one.precision, True), significand(dice, other.precision, True)
-    pair = factors(case, dice, sign, x, y, lead - (x * y).bit_length() + 1)
-    exponent = max(addend.emin, target.emin + dice.below(3))
-    full = 1 << addend.mantissa_bits | dice.bits(addend.mantissa_bits)
-    c = encoded(addend, dice.bits(1) if addend.signed else 0, full, exponent - addend.mantissa_bits)
-    if pair is not None and c is not None:
-        yield *pair, c
 
 
 # --- M1: the product against the last bit of the addend ---------------------------------------------------------------
@@ -463,137 +479,82 @@ def _near(case: ModelCase) -> int:
     return max(case.extra - 1, 1)
 
 
-def _m1_buckets(case: ModelCase) -> Iterator[Bucket]:
-    target = float_target(case)
-    floor, lowest = _floor(target), _lowest_term(case)[0]
-    precisions = [fmt.precision for fmt in case.float_sources[:2]]
-    longest = sum(precisions) - (min(precisions) == 1)  # a power of two adds no bit
-    for place in _AROUND:
-        if place.startswith("above") and longest < _near(case) + 2:
-            continue
-        # Beside subnormals, the last bit is the smallest value: a product must be as small, and as fine.
-        needed = floor - place.endswith("1/2") - (_near(case) if " " in place else 0)
-        small = target.zero and target.mantissa_bits and lowest <= needed
-        yield from product(_effects(case), (0, 1), (place,), ("normal", "subnormal") if small else ("normal",))
+class _M1(CoverageModel):
+    target = "products of half and of one unit in the last place of the addend, and just beside: ties and near ties"
+    kinds = KIND
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        target = float_target(case)
+        floor, lowest = _floor(target), _lowest_term(case)[0]
+        precisions = [fmt.precision for fmt in case.float_sources[:2]]
+        longest = sum(precisions) - (min(precisions) == 1)  # a power of two adds no bit
+        for place in _AROUND:
+            if place.startswith("above") and longest < _near(case) + 2:
+                continue
+            # Beside subnormals, the last bit is the smallest value: a product must be as small, and as fine.
+            needed = floor - place.endswith("1/2") - (_near(case) if " " in place else 0)
+            small = target.zero and target.mantissa_bits and lowest <= needed
+            yield from product(_effects(case), (0, 1), (place,), ("normal", "subnormal") if small else ("normal",))
 
-def _m1_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    target, terms, result = float_target(case), _terms(case, row), exact(case, row)
-    if terms is None or result is None or not result.significand or target.emax < result.lead:
-        return
-    found, added = terms
-    lowest = quantum(target, added.lead)
-    kept = pieces(target, added, lowest)
-    if kept.rest:
-        return
-    depth = _near(case)
-    # The product in units of 2**-(depth + 1) of the last bit.
-    scaled = pieces(target, found, lowest - depth - 1)
-    half = 1 << depth
-    for name, centre in (("1/2", half), ("1", 2 * half)):
-        if scaled.kept == centre and not scaled.rest:
-            place = name
-        elif centre <= scaled.kept < centre + centre // half:
-            place = f"above {name}"
-        elif centre - centre // half <= scaled.kept < centre:
-            place = f"below {name}"
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        target, terms, result = float_target(case), _terms(case, row), exact(case, row)
+        if terms is None or result is None or not result.significand or target.emax < result.lead:
+            return
+        found, added = terms
+        lowest = quantum(target, added.lead)
+        kept = pieces(target, added, lowest)
+        if kept.rest:
+            return
+        depth = _near(case)
+        # The product in units of 2**-(depth + 1) of the last bit.
+        scaled = pieces(target, found, lowest - depth - 1)
+        half = 1 << depth
+        for name, centre in (("1/2", half), ("1", 2 * half)):
+            if scaled.kept == centre and not scaled.rest:
+                place = name
+            elif centre <= scaled.kept < centre + centre // half:
+                place = f"above {name}"
+            elif centre - centre // half <= scaled.kept < centre:
+                place = f"below {name}"
+            else:
+                continue
+            size = "subnormal" if result.lead < target.emin else "normal"
+            yield _effect(terms), kept.kept & 1, place, size
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        effect, last, place, size = bucket
+        target, (one, other, addend) = float_target(case), case.float_sources
+        signs = _signs(case, str(effect), dice)
+        if signs is None:
+            return
+        if size == "subnormal":
+            lead = dice.between(_floor(target), target.emin)
         else:
-            continue
-        size = "subnormal" if result.lead < target.emin else "normal"
-        yield _effect(terms), kept.kept & 1, place, size
-
-
-def _m1_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    effect, last, place, size = bucket
-    target, (one, other, addend) = float_target(case), case.float_sources
-    signs = _signs(case, str(effect), dice)
-    if signs is None:
-        return
-    if size == "subnormal":
-        lead = dice.between(_floor(target), target.emin)
-    else:
-        low, high = max(target.emin, addend.emin), min(target.emax, addend.emax)
-        lead = dice.between(low, high) if dice.bits(1) else dice.between(max(low, -4), min(high, 4))
-    lowest = quantum(target, lead)
-    length = max(lead - lowest, 0)
-    kept = (1 << length | dice.bits(length)) & ~1 | int(last)
-    kept = kept or 2
-    c = encoded(addend, signs[1] ^ case.negates[1], kept, lowest)
-    if c is None:
-        return
-    unit = lowest - (1 if str(place).endswith("1/2") else 0)
-    if place in ("1/2", "1"):
-        shift = dice.below(one.precision)
-        pair = factors(case, dice, signs[0], 1 << shift, 1, unit - shift)
-        if pair is not None:
-            yield *pair, c
-        return
-    above = str(place).startswith("above")
-    y = significand(dice, other.precision, bool(dice.bits(1)))
-    both = one.precision + other.precision
-    for moved in {y.bit_length() + one.precision - 1, y.bit_length() + one.precision - 2, 1 + dice.below(both)}:
-        x = (1 << moved) // y + 1 if above else ((1 << moved) - 1) // y
-        if x and x.bit_length() <= one.precision:
-            pair = factors(case, dice, signs[0], x, y, unit - moved)
+            low, high = max(target.emin, addend.emin), min(target.emax, addend.emax)
+            lead = dice.between(low, high) if dice.bits(1) else dice.between(max(low, -4), min(high, 4))
+        lowest = quantum(target, lead)
+        length = max(lead - lowest, 0)
+        kept = (1 << length | dice.bits(length)) & ~1 | int(last)
+        kept = kept or 2
+        c = encoded(addend, signs[1] ^ case.negates[1], kept, lowest)
+        if c is None:
+            return
+        unit = lowest - (1 if str(place).endswith("1/2") else 0)
+        if place in ("1/2", "1"):
+            shift = dice.below(one.precision)
+            pair = factors(case, dice, signs[0], 1 << shift, 1, unit - shift)
             if pair is not None:
                 yield *pair, c
+            return
+        above = str(place).startswith("above")
+        y = significand(dice, other.precision, bool(dice.bits(1)))
+        both = one.precision + other.precision
+        for moved in {y.bit_length() + one.precision - 1, y.bit_length() + one.precision - 2, 1 + dice.below(both)}:
+            x = (1 << moved) // y + 1 if above else ((1 << moved) - 1) // y
+            if x and x.bit_length() <= one.precision:
+                pair = factors(case, dice, signs[0], x, y, unit - moved)
+                if pair is not None:
+                    yield *pair, c
 
 
-B14 = CoverageModel(
-    "B14",
-    "every shift of the addend against the product, from -(2p + 1) to p + 1, and beyond",
-    KIND,
-    _b14_buckets,
-    _b14_fits,
-    _b14_aim,
-)
-
-
-B15 = CoverageModel(
-    "B15",
-    "every shift of the addend with special significands, effectively added and subtracted",
-    KIND,
-    _b15_buckets,
-    _b15_fits,
-    _b15_aim,
-)
-
-
-B16 = CoverageModel(
-    "B16",
-    "every cancellation: the sum's exponent against that of the larger of product and addend, from -(2p - 1) to 1",
-    KIND,
-    _b16_buckets,
-    _b16_fits,
-    _b16_aim,
-)
-
-
-B17 = CoverageModel(
-    "B17",
-    "every cancellation with every exponent of a subnormal sum",
-    KIND,
-    _b17_buckets,
-    _b17_fits,
-    _b17_aim,
-)
-
-
-B18 = CoverageModel(
-    "B18",
-    "an inexact, overflowing or underflowing product that the addend makes exact or brings back into the range",
-    KIND,
-    _b18_buckets,
-    _b18_fits,
-    _b18_aim,
-)
-
-
-M1 = CoverageModel(
-    "M1",
-    "products of half and of one unit in the last place of the addend, and just beside: ties and near ties",
-    KIND,
-    _m1_buckets,
-    _m1_fits,
-    _m1_aim,
-)
+MODELS = (_B14(), _B15(), _B16(), _B17(), _B18(), _M1())

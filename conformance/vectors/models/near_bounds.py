@@ -80,33 +80,35 @@ def _converts_to(case: ModelCase, code: int) -> bool:
     return scalar.round_pack(fmt, 0, number.significand, number.exponent, scalar.RNE, SPEC).code == code
 
 
-def _b2_buckets(case: ModelCase) -> Iterator[Bucket]:
-    for code, buckets in _b2_codes(case).items():
-        for sign in case.signs if code else (0,):
-            for bucket in buckets:
-                yield SIGNS[sign], *bucket
+class _B2(CoverageModel):
+    target = "results one flipped fraction bit away from 0, 1 and the ends of the subnormal and normal range"
+    kinds = (*ROUNDED, "remainder")
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        for code, buckets in _b2_codes(case).items():
+            for sign in case.signs if code else (0,):
+                for bucket in buckets:
+                    yield SIGNS[sign], *bucket
 
-def _b2_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result, fmt = exact(case, row), float_target(case)
-    if result is None:
-        return
-    if result.significand:
-        # The magnitude is rounded: a sign may have no code in the target.
-        code = scalar.round_pack(fmt, 0, result.significand, result.exponent, scalar.RNE, SPEC).code
-    elif fmt.zero:
-        code = 0
-    else:
-        return
-    for bucket in _b2_codes(case).get(code, ()):
-        yield SIGNS[result.sign if result.significand else 0], *bucket
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result, fmt = exact(case, row), float_target(case)
+        if result is None:
+            return
+        if result.significand:
+            # The magnitude is rounded: a sign may have no code in the target.
+            code = scalar.round_pack(fmt, 0, result.significand, result.exponent, scalar.RNE, SPEC).code
+        elif fmt.zero:
+            code = 0
+        else:
+            return
+        for bucket in _b2_codes(case).get(code, ()):
+            yield SIGNS[result.sign if result.significand else 0], *bucket
 
-
-def _b2_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    sign, name, bit = bucket
-    code = _bases(float_target(case))[str(name)] ^ (1 << int(bit) if int(bit) >= 0 else 0)
-    _, _, significand, exponent = scalar.unpack(float_target(case), code)
-    yield from operands_for(case, dice, SIGNS.index(str(sign)), significand, exponent)
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        sign, name, bit = bucket
+        code = _bases(float_target(case))[str(name)] ^ (1 << int(bit) if int(bit) >= 0 else 0)
+        _, _, significand, exponent = scalar.unpack(float_target(case), code)
+        yield from operands_for(case, dice, SIGNS.index(str(sign)), significand, exponent)
 
 
 def _top(fmt: FloatFormat) -> tuple[int, int]:
@@ -115,47 +117,49 @@ def _top(fmt: FloatFormat) -> tuple[int, int]:
     return significand, exponent
 
 
-def _b4_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = float_target(case)
-    top, place = _top(fmt)
-    for number in case.signs:
-        sign, high = SIGNS[number], largest_result(case, number)
-        for ulps in range(-3, 4):
-            bound = (top + ulps) * Fraction(2) ** place
-            within = len(case.sources) > 1 or reaches(case, bound, bound + Fraction(2) ** place)
-            if 0 < bound <= high and within:
-                yield "near", sign, ulps
-        for away in range(-3, 4):
-            if exponent_range(case)[0] <= fmt.emax + away <= floor_log2(high):
-                yield "exponent", sign, away
-        if high >= (top + 4) * Fraction(2) ** place:
+class _B4(CoverageModel):
+    target = "within 3 ulp of the largest value, each exponent within 3 of its, and beyond"
+    kinds = ROUNDED
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = float_target(case)
+        top, place = _top(fmt)
+        for number in case.signs:
+            sign, high = SIGNS[number], largest_result(case, number)
+            for ulps in range(-3, 4):
+                bound = (top + ulps) * Fraction(2) ** place
+                within = len(case.sources) > 1 or reaches(case, bound, bound + Fraction(2) ** place)
+                if 0 < bound <= high and within:
+                    yield "near", sign, ulps
+            for away in range(-3, 4):
+                if exponent_range(case)[0] <= fmt.emax + away <= floor_log2(high):
+                    yield "exponent", sign, away
+            if high >= (top + 4) * Fraction(2) ** place:
+                yield "beyond", sign
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        fmt = float_target(case)
+        top, place = _top(fmt)
+        result = nonzero_result(case, row)
+        if result is None or result.lead < fmt.emax - 3:
+            return
+        sign = SIGNS[result.sign]
+        ulps = pieces(fmt, result, place).kept - top
+        yield "near", sign, ulps
+        yield "exponent", sign, result.lead - fmt.emax
+        if ulps > 3:
             yield "beyond", sign
 
-
-def _b4_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    fmt = float_target(case)
-    top, place = _top(fmt)
-    result = nonzero_result(case, row)
-    if result is None or result.lead < fmt.emax - 3:
-        return
-    sign = SIGNS[result.sign]
-    ulps = pieces(fmt, result, place).kept - top
-    yield "near", sign, ulps
-    yield "exponent", sign, result.lead - fmt.emax
-    if ulps > 3:
-        yield "beyond", sign
-
-
-def _b4_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = float_target(case)
-    top, place = _top(fmt)
-    what, sign = str(bucket[0]), SIGNS.index(str(bucket[1]))
-    bits = dice.below(max(case.extra, 1) + 1)
-    if what == "near":
-        yield from operands_for(case, dice, sign, top + int(bucket[2]) << bits | dice.bits(bits), place - bits)
-        return
-    lead = fmt.emax + int(bucket[2]) if what == "exponent" else dice.between(fmt.emax, exponent_range(case)[1])
-    yield from with_lead(case, dice, sign, lead)
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = float_target(case)
+        top, place = _top(fmt)
+        what, sign = str(bucket[0]), SIGNS.index(str(bucket[1]))
+        bits = dice.below(max(case.extra, 1) + 1)
+        if what == "near":
+            yield from operands_for(case, dice, sign, top + int(bucket[2]) << bits | dice.bits(bits), place - bits)
+            return
+        lead = fmt.emax + int(bucket[2]) if what == "exponent" else dice.between(fmt.emax, exponent_range(case)[1])
+        yield from with_lead(case, dice, sign, lead)
 
 
 def _tiny(case: ModelCase) -> tuple[int, int]:
@@ -164,116 +168,83 @@ def _tiny(case: ModelCase) -> tuple[int, int]:
     return (fmt.emin - fmt.mantissa_bits, 1 << fmt.mantissa_bits) if fmt.zero else (fmt.emin, 1)
 
 
-def _b5_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = float_target(case)
-    place, normal = _tiny(case)
-    low, high = case.extent
-    unit = Fraction(2) ** place
-    for sign in (SIGNS[sign] for sign in case.signs):
-        for ulps in sorted({*range(1, 5), *range(max(normal - 3, 1), normal + 4)}):
-            within = len(case.sources) > 1 or reaches(case, ulps * unit, (ulps + 1) * unit)
-            if low < (ulps + 1) * unit and ulps * unit <= high and within:
-                yield "ulps", sign, ulps
-        for away in range(6):
-            if exponent_range(case)[0] <= fmt.emin + away <= min(exponent_range(case)[1], fmt.emax):
-                yield "exponent", sign, away
-        if low < unit:
+class _B5(CoverageModel):
+    target = "within 3 ulp of the smallest subnormal and the smallest normal value, the exponents above, and below all"
+    kinds = ROUNDED
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = float_target(case)
+        place, normal = _tiny(case)
+        low, high = case.extent
+        unit = Fraction(2) ** place
+        for sign in (SIGNS[sign] for sign in case.signs):
+            for ulps in sorted({*range(1, 5), *range(max(normal - 3, 1), normal + 4)}):
+                within = len(case.sources) > 1 or reaches(case, ulps * unit, (ulps + 1) * unit)
+                if low < (ulps + 1) * unit and ulps * unit <= high and within:
+                    yield "ulps", sign, ulps
+            for away in range(6):
+                if exponent_range(case)[0] <= fmt.emin + away <= min(exponent_range(case)[1], fmt.emax):
+                    yield "exponent", sign, away
+            if low < unit:
+                yield "below", sign
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result = nonzero_result(case, row)
+        fmt = float_target(case)
+        if result is None or result.lead > fmt.emin + 6:
+            return
+        sign = SIGNS[result.sign]
+        ulps = pieces(fmt, result, _tiny(case)[0]).kept
+        yield "ulps", sign, ulps
+        yield "exponent", sign, result.lead - fmt.emin
+        if not ulps:
             yield "below", sign
 
-
-def _b5_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result = nonzero_result(case, row)
-    fmt = float_target(case)
-    if result is None or result.lead > fmt.emin + 6:
-        return
-    sign = SIGNS[result.sign]
-    ulps = pieces(fmt, result, _tiny(case)[0]).kept
-    yield "ulps", sign, ulps
-    yield "exponent", sign, result.lead - fmt.emin
-    if not ulps:
-        yield "below", sign
-
-
-def _b5_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    place, _ = _tiny(case)
-    what, sign = str(bucket[0]), SIGNS.index(str(bucket[1]))
-    bits = dice.below(max(case.extra, 1) + 1)
-    if what == "ulps":
-        yield from operands_for(case, dice, sign, int(bucket[2]) << bits | dice.bits(bits), place - bits)
-    elif what == "below":
-        yield from with_lead(case, dice, sign, dice.between(exponent_range(case)[0], place - 1))
-    else:
-        yield from with_lead(case, dice, sign, float_target(case).emin + int(bucket[2]))
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        place, _ = _tiny(case)
+        what, sign = str(bucket[0]), SIGNS.index(str(bucket[1]))
+        bits = dice.below(max(case.extra, 1) + 1)
+        if what == "ulps":
+            yield from operands_for(case, dice, sign, int(bucket[2]) << bits | dice.bits(bits), place - bits)
+        elif what == "below":
+            yield from with_lead(case, dice, sign, dice.between(exponent_range(case)[0], place - 1))
+        else:
+            yield from with_lead(case, dice, sign, float_target(case).emin + int(bucket[2]))
 
 
 _PARTS = ("below 1/4", "1/4", "1/4 to 1/2", "1/2", "1/2 to 3/4", "3/4", "above 3/4")
 
 
-def _b6_buckets(case: ModelCase) -> Iterator[Bucket]:
-    unit = smallest(float_target(case))
-    low, _ = case.extent
-    if low >= unit or case.kind in SUMS:
-        return
-    for sign in (SIGNS[sign] for sign in case.signs):
-        for number, name in enumerate(_PARTS):
-            # Results of conversions are multiples of the source's smallest value; each part must contain one.
-            if case.kind != "convert" or low <= unit / (8 if number % 2 == 0 else 2 if number == 3 else 4):
-                yield sign, name
+class _B6(CoverageModel):
+    target = "between 0 and the smallest value: at its quarters and between them"
+    kinds = ("multiply", "divide", "multiply-add", "convert")
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        unit = smallest(float_target(case))
+        low, _ = case.extent
+        if low >= unit or case.kind in SUMS:
+            return
+        for sign in (SIGNS[sign] for sign in case.signs):
+            for number, name in enumerate(_PARTS):
+                # Results of conversions are multiples of the source's smallest value; each part must contain one.
+                if case.kind != "convert" or low <= unit / (8 if number % 2 == 0 else 2 if number == 3 else 4):
+                    yield sign, name
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result = nonzero_result(case, row)
+        place, _ = _tiny(case)
+        if result is None or result.lead >= place:
+            return
+        parts = pieces(float_target(case), result, place - 2)
+        yield SIGNS[result.sign], _PARTS[2 * parts.kept + (parts.rest != 0) - 1]
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        sign, name = bucket
+        place, _ = _tiny(case)
+        number = _PARTS.index(str(name)) + 1
+        bits = 1 + dice.below(case.float_source.precision) if number % 2 else 0
+        tail = dice.bits(bits) | 1 if bits else 0
+        yield from operands_for(case, dice, SIGNS.index(str(sign)), (number >> 1) << bits | tail, place - 2 - bits)
 
 
-def _b6_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result = nonzero_result(case, row)
-    place, _ = _tiny(case)
-    if result is None or result.lead >= place:
-        return
-    parts = pieces(float_target(case), result, place - 2)
-    yield SIGNS[result.sign], _PARTS[2 * parts.kept + (parts.rest != 0) - 1]
-
-
-def _b6_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    sign, name = bucket
-    place, _ = _tiny(case)
-    number = _PARTS.index(str(name)) + 1
-    bits = 1 + dice.below(case.float_source.precision) if number % 2 else 0
-    tail = dice.bits(bits) | 1 if bits else 0
-    yield from operands_for(case, dice, SIGNS.index(str(sign)), (number >> 1) << bits | tail, place - 2 - bits)
-
-
-B2 = CoverageModel(
-    "B2",
-    "results one flipped fraction bit away from 0, 1 and the ends of the subnormal and normal range",
-    (*ROUNDED, "remainder"),
-    _b2_buckets,
-    _b2_fits,
-    _b2_aim,
-)
-
-
-B4 = CoverageModel(
-    "B4",
-    "within 3 ulp of the largest value, each exponent within 3 of its, and beyond",
-    ROUNDED,
-    _b4_buckets,
-    _b4_fits,
-    _b4_aim,
-)
-
-
-B5 = CoverageModel(
-    "B5",
-    "within 3 ulp of the smallest subnormal and the smallest normal value, the exponents above, and below all",
-    ROUNDED,
-    _b5_buckets,
-    _b5_fits,
-    _b5_aim,
-)
-
-
-B6 = CoverageModel(
-    "B6",
-    "between 0 and the smallest value: at its quarters and between them",
-    ("multiply", "divide", "multiply-add", "convert"),
-    _b6_buckets,
-    _b6_fits,
-    _b6_aim,
-)
+MODELS = (_B2(), _B4(), _B5(), _B6())

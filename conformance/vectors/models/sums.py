@@ -45,19 +45,27 @@ def _shift(case: ModelCase, row: Operands) -> int | None:
     return None if one is None or other is None else one - other
 
 
-def _b10_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = case.float_source
-    for shift in _shifts(case):
-        yield "shift", shift
-    if fmt.emax - fmt.emin > fmt.precision + 4:
-        yield from (("shift", "less"), ("shift", "more"))
+class _B10(CoverageModel):
+    target = "every difference of exponents from -(p + 4) to p + 4, and beyond"
+    kinds = SUMS
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = case.float_source
+        for shift in _shifts(case):
+            yield "shift", shift
+        if fmt.emax - fmt.emin > fmt.precision + 4:
+            yield from (("shift", "less"), ("shift", "more"))
 
-def _b10_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    shift = _shift(case, row)
-    if shift is not None:
-        limit = case.float_source.precision + 4
-        yield "shift", shift if abs(shift) <= limit else "less" if shift < 0 else "more"
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        shift = _shift(case, row)
+        if shift is not None:
+            limit = case.float_source.precision + 4
+            yield "shift", shift if abs(shift) <= limit else "less" if shift < 0 else "more"
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        one, other = (random_normal(case.float_source, dice, lead) for lead in _shifted_leads(case, bucket[1], dice))
+        if one is not None and other is not None:
+            yield one, other
 
 
 def _shifted_leads(case: ModelCase, shift: int | str, dice: Dice) -> tuple[int, int]:
@@ -70,50 +78,46 @@ def _shifted_leads(case: ModelCase, shift: int | str, dice: Dice) -> tuple[int, 
     return first, first - shift
 
 
-def _b10_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    one, other = (random_normal(case.float_source, dice, lead) for lead in _shifted_leads(case, bucket[1], dice))
-    if one is not None and other is not None:
-        yield one, other
-
-
 def _effective(case: ModelCase, row: Operands) -> str:
     fmt = case.float_source
     differ = fmt.signed and bool((row[0] ^ row[1]) >> fmt.bits - 1)
     return "difference" if differ != (case.kind == "subtract") else "sum"
 
 
-def _b11_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = case.float_source
-    patterns = fraction_patterns(fmt.mantissa_bits)
-    effects = ("sum", "difference") if fmt.signed else ("difference" if case.kind == "subtract" else "sum",)
-    yield from product((shift for _, shift in _b10_buckets(case)), patterns, patterns, effects)
+class _B11(CoverageModel):
+    target = "every difference of exponents with special significands, effectively added and subtracted"
+    kinds = SUMS
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = case.float_source
+        patterns = fraction_patterns(fmt.mantissa_bits)
+        effects = ("sum", "difference") if fmt.signed else ("difference" if case.kind == "subtract" else "sum",)
+        yield from product((shift for _, shift in _B10().buckets(case)), patterns, patterns, effects)
 
-def _b11_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    fmt = case.float_source
-    one, other = (normal_fraction(fmt, code) for code in row)
-    if one is None or other is None:
-        return
-    classes = pattern_names(fmt.mantissa_bits)
-    for _, shift in _b10_fits(case, row):
-        yield from product((shift,), classes.get(one, ()), classes.get(other, ()), (_effective(case, row),))
-
-
-def _b11_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = case.float_source
-    shift, *names, effect = bucket
-    row = []
-    sign = dice.bits(1) if fmt.signed else 0
-    flip = int((effect == "difference") != (case.kind == "subtract"))
-    leads = _shifted_leads(case, shift, dice)
-    for name, lead, own in zip(names, leads, (sign, sign ^ flip), strict=True):
-        choices = fraction_patterns(fmt.mantissa_bits)[str(name)]
-        fraction = choices[dice.below(len(choices))]
-        code = encoded(fmt, own, 1 << fmt.mantissa_bits | fraction, lead - fmt.mantissa_bits)
-        if code is None:
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        fmt = case.float_source
+        one, other = (normal_fraction(fmt, code) for code in row)
+        if one is None or other is None:
             return
-        row.append(code)
-    yield tuple(row)
+        classes = pattern_names(fmt.mantissa_bits)
+        for _, shift in _B10().fits(case, row):
+            yield from product((shift,), classes.get(one, ()), classes.get(other, ()), (_effective(case, row),))
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = case.float_source
+        shift, *names, effect = bucket
+        row = []
+        sign = dice.bits(1) if fmt.signed else 0
+        flip = int((effect == "difference") != (case.kind == "subtract"))
+        leads = _shifted_leads(case, shift, dice)
+        for name, lead, own in zip(names, leads, (sign, sign ^ flip), strict=True):
+            choices = fraction_patterns(fmt.mantissa_bits)[str(name)]
+            fraction = choices[dice.below(len(choices))]
+            code = encoded(fmt, own, 1 << fmt.mantissa_bits | fraction, lead - fmt.mantissa_bits)
+            if code is None:
+                return
+            row.append(code)
+        yield tuple(row)
 
 
 def _cancellation(case: ModelCase, row: Operands) -> tuple[int, int] | None:
@@ -126,18 +130,27 @@ def _cancellation(case: ModelCase, row: Operands) -> tuple[int, int] | None:
     return None if result is None else (result.lead - max(leads), result.lead)
 
 
-def _b12_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = case.float_source
-    lowest = -min(fmt.precision, fmt.emax - fmt.emin + (fmt.mantissa_bits if fmt.zero else 0))
-    for moved in range(lowest, 2):
-        if fmt.signed or (moved == 1) == (case.kind == "add") or moved == 0:
-            yield "moved", moved
+class _B12(CoverageModel):
+    target = "every cancellation: the sum's exponent against the larger operand's, from -p to 1"
+    kinds = SUMS
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = case.float_source
+        lowest = -min(fmt.precision, fmt.emax - fmt.emin + (fmt.mantissa_bits if fmt.zero else 0))
+        for moved in range(lowest, 2):
+            if fmt.signed or (moved == 1) == (case.kind == "add") or moved == 0:
+                yield "moved", moved
 
-def _b12_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    found = _cancellation(case, row)
-    if found is not None:
-        yield "moved", found[0]
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        found = _cancellation(case, row)
+        if found is not None:
+            yield "moved", found[0]
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = case.float_source
+        moved = int(bucket[1])
+        lead = dice.between(max(fmt.emin + moved, fmt.emin - (fmt.mantissa_bits if fmt.zero else 0)), fmt.emax + moved)
+        yield from _cancelling(case, min(lead, fmt.emax + (moved == 1)), moved, dice)
 
 
 def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[Operands]:
@@ -167,71 +180,29 @@ def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[
                 yield a, b
 
 
-def _b12_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = case.float_source
-    moved = int(bucket[1])
-    lead = dice.between(max(fmt.emin + moved, fmt.emin - (fmt.mantissa_bits if fmt.zero else 0)), fmt.emax + moved)
-    yield from _cancelling(case, min(lead, fmt.emax + (moved == 1)), moved, dice)
+class _B13(CoverageModel):
+    target = "every cancellation with every exponent of a subnormal sum"
+    kinds = SUMS
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = case.float_source
+        if not fmt.zero:
+            return
+        for lead in range(fmt.emin - fmt.mantissa_bits, fmt.emin):
+            for moved in range(-fmt.precision, 2):
+                # Operands are multiples of the smallest subnormal, and one binade below the larger one ulps are finer.
+                finest = max(lead - moved - 1, fmt.emin) - fmt.mantissa_bits
+                if finest <= lead and lead - moved <= fmt.emax and lead - moved >= fmt.emin - fmt.mantissa_bits:
+                    yield "subnormal", lead, moved
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        found = _cancellation(case, row)
+        if found is not None and found[1] < case.float_source.emin:
+            yield "subnormal", found[1], found[0]
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        _, lead, moved = bucket
+        yield from _cancelling(case, int(lead), int(moved), dice)
 
 
-def _b13_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = case.float_source
-    if not fmt.zero:
-        return
-    for lead in range(fmt.emin - fmt.mantissa_bits, fmt.emin):
-        for moved in range(-fmt.precision, 2):
-            # Operands are multiples of the smallest subnormal, and one binade below the larger one ulps are finer.
-            finest = max(lead - moved - 1, fmt.emin) - fmt.mantissa_bits
-            if finest <= lead and lead - moved <= fmt.emax and lead - moved >= fmt.emin - fmt.mantissa_bits:
-                yield "subnormal", lead, moved
-
-
-def _b13_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    found = _cancellation(case, row)
-    if found is not None and found[1] < case.float_source.emin:
-        yield "subnormal", found[1], found[0]
-
-
-def _b13_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    _, lead, moved = bucket
-    yield from _cancelling(case, int(lead), int(moved), dice)
-
-
-B10 = CoverageModel(
-    "B10",
-    "every difference of exponents from -(p + 4) to p + 4, and beyond",
-    SUMS,
-    _b10_buckets,
-    _b10_fits,
-    _b10_aim,
-)
-
-
-B11 = CoverageModel(
-    "B11",
-    "every difference of exponents with special significands, effectively added and subtracted",
-    SUMS,
-    _b11_buckets,
-    _b11_fits,
-    _b11_aim,
-)
-
-
-B12 = CoverageModel(
-    "B12",
-    "every cancellation: the sum's exponent against the larger operand's, from -p to 1",
-    SUMS,
-    _b12_buckets,
-    _b12_fits,
-    _b12_aim,
-)
-
-
-B13 = CoverageModel(
-    "B13",
-    "every cancellation with every exponent of a subnormal sum",
-    SUMS,
-    _b13_buckets,
-    _b13_fits,
-    _b13_aim,
-)
+MODELS = (_B10(), _B11(), _B12(), _B13())

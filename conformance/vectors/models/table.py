@@ -17,8 +17,7 @@ from halfulp.conformance.vectors.intermediate import (
     pieces,
     smallest,
 )
-from halfulp.conformance.vectors.models.conversions import B22, B23, B24, B25, B26, B27, B28
-from halfulp.conformance.vectors.models.functions import F1, F2, F3, F4, F5, F6
+from halfulp.conformance.vectors.models import conversions, functions, multiply_adds, near_bounds, sums
 from halfulp.conformance.vectors.models.model import (
     ARITHMETIC,
     ROUNDED,
@@ -39,9 +38,6 @@ from halfulp.conformance.vectors.models.model import (
     present_types,
     with_tail,
 )
-from halfulp.conformance.vectors.models.multiply_adds import B14, B15, B16, B17, B18, M1
-from halfulp.conformance.vectors.models.near_bounds import B2, B4, B5, B6
-from halfulp.conformance.vectors.models.sums import B10, B11, B12, B13
 from halfulp.conformance.vectors.testfloat_levels import significands
 from halfulp.fp_formats.formats import FloatFormat
 
@@ -55,30 +51,32 @@ def _quotient(case: ModelCase, row: Operands) -> ExactResult | None:
     return result if result is not None and result.significand else None
 
 
-def _b20_buckets(case: ModelCase) -> Iterator[Bucket]:
-    yield from (("significant bits", bits) for bits in range(1, case.float_source.precision + 1))
+class _B20(CoverageModel):
+    target = "exact quotients of every number of significant bits"
+    kinds = ("divide", "remainder")
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        yield from (("significant bits", bits) for bits in range(1, case.float_source.precision + 1))
 
-def _b20_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result = _quotient(case, row)
-    if result is not None:
-        significand = result.significand
-        yield "significant bits", (significand // (significand & -significand)).bit_length()
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result = _quotient(case, row)
+        if result is not None:
+            significand = result.significand
+            yield "significant bits", (significand // (significand & -significand)).bit_length()
 
-
-def _b20_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = case.float_source
-    bits = int(bucket[1])
-    quotient = 1 << bits - 1 | dice.bits(bits - 1) | 1
-    room = max(fmt.precision - bits, 1)
-    divisor = 1 << room - 1 | dice.bits(room - 1)
-    dividend = quotient * divisor
-    lead = dice.between(max(fmt.emin, -8), min(fmt.emax, 8))
-    sign, other = (dice.bits(1), dice.bits(1)) if fmt.signed else (0, 0)
-    a = encoded(fmt, sign, dividend, lead - dividend.bit_length() + 1)
-    b = encoded(fmt, other, divisor, dice.between(max(fmt.emin, -8), min(fmt.emax, 8)) - room + 1)
-    if a is not None and b is not None:
-        yield a, b
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = case.float_source
+        bits = int(bucket[1])
+        quotient = 1 << bits - 1 | dice.bits(bits - 1) | 1
+        room = max(fmt.precision - bits, 1)
+        divisor = 1 << room - 1 | dice.bits(room - 1)
+        dividend = quotient * divisor
+        lead = dice.between(max(fmt.emin, -8), min(fmt.emax, 8))
+        sign, other = (dice.bits(1), dice.bits(1)) if fmt.signed else (0, 0)
+        a = encoded(fmt, sign, dividend, lead - dividend.bit_length() + 1)
+        b = encoded(fmt, other, divisor, dice.between(max(fmt.emin, -8), min(fmt.emax, 8)) - room + 1)
+        if a is not None and b is not None:
+            yield a, b
 
 
 def _b21_kind(fmt: FloatFormat, code: int) -> str:
@@ -88,40 +86,22 @@ def _b21_kind(fmt: FloatFormat, code: int) -> str:
     return sign + ("zero" if fmt.is_zero(code) else "infinity" if fmt.is_infinite(code) else "number")
 
 
-def _b21_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = case.float_source
-    kinds = dict.fromkeys(_b21_kind(fmt, code) for code in basic_codes(fmt))
-    yield from product(kinds, kinds)
+class _B21(CoverageModel):
+    target = "zero, number, infinity and NaN divided by each of these"
+    kinds = ("divide", "remainder")
 
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = case.float_source
+        kinds = dict.fromkeys(_b21_kind(fmt, code) for code in basic_codes(fmt))
+        yield from product(kinds, kinds)
 
-def _b21_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    yield tuple(_b21_kind(case.float_source, code) for code in row)
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        yield tuple(_b21_kind(case.float_source, code) for code in row)
 
-
-def _b21_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = case.float_source
-    codes = {name: [code for code in basic_codes(fmt) if _b21_kind(fmt, code) == name] for name in map(str, bucket)}
-    yield tuple(codes[str(name)][dice.below(len(codes[str(name)]))] for name in bucket)
-
-
-B20 = CoverageModel(
-    "B20",
-    "exact quotients of every number of significant bits",
-    ("divide", "remainder"),
-    _b20_buckets,
-    _b20_fits,
-    _b20_aim,
-)
-
-
-B21 = CoverageModel(
-    "B21",
-    "zero, number, infinity and NaN divided by each of these",
-    ("divide", "remainder"),
-    _b21_buckets,
-    _b21_fits,
-    _b21_aim,
-)
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = case.float_source
+        codes = {name: [code for code in basic_codes(fmt) if _b21_kind(fmt, code) == name] for name in map(str, bucket)}
+        yield tuple(codes[str(name)][dice.below(len(codes[str(name)]))] for name in bucket)
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -129,60 +109,74 @@ B21 = CoverageModel(
 # B1, B9, B19: models of the operands alone.
 
 
-def _b1_buckets(case: ModelCase) -> Iterator[Bucket]:
-    formats = float_sources(case)
-    if formats:
-        yield from product(*(present_types(fmt) for fmt in formats))
+class _B1(CoverageModel):
+    target = "basic types of the operands with both signs, crossed"
+    kinds = (
+        *ARITHMETIC,
+        "multiply-add",
+        "remainder",
+        "compare",
+        "convert",
+        "to integer",
+        "function",
+        "function of two",
+        "other",
+    )
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        formats = float_sources(case)
+        if formats:
+            yield from product(*(present_types(fmt) for fmt in formats))
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        yield from product(*(basic_types(fmt, code) for fmt, code in zip(float_sources(case), row, strict=True)))
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        lists = [present_types(fmt)[str(name)] for fmt, name in zip(float_sources(case), bucket, strict=True)]
+        yield tuple(codes[dice.below(len(codes))] for codes in lists)
 
 
-def _b1_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    yield from product(*(basic_types(fmt, code) for fmt, code in zip(float_sources(case), row, strict=True)))
+class _B9(CoverageModel):
+    target = "special significands of the operands: runs, walking bits, checkerboards, crossed"
+    kinds = (*ARITHMETIC, "multiply-add", "remainder", "compare", "convert", "to integer", "function")
 
-
-def _b1_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    lists = [present_types(fmt)[str(name)] for fmt, name in zip(float_sources(case), bucket, strict=True)]
-    yield tuple(codes[dice.below(len(codes))] for codes in lists)
-
-
-def _b9_buckets(case: ModelCase) -> Iterator[Bucket]:
-    formats = float_sources(case)
-    if not formats:
-        return
-    yield from product(*(fraction_patterns(fmt.mantissa_bits) for fmt in formats))
-    for place, fmt in enumerate(formats):
-        for pattern in significands(fmt.mantissa_bits, 2):
-            yield "operand", place, pattern
-
-
-def _b9_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    formats = float_sources(case)
-    fractions = [normal_fraction(fmt, code) for fmt, code in zip(formats, row, strict=True)]
-    names = []
-    for place, (fmt, fraction) in enumerate(zip(formats, fractions, strict=True)):
-        if fraction is None:
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        formats = float_sources(case)
+        if not formats:
             return
-        yield "operand", place, fraction
-        names.append(pattern_names(fmt.mantissa_bits).get(fraction, ()))
-    yield from product(*names)
+        yield from product(*(fraction_patterns(fmt.mantissa_bits) for fmt in formats))
+        for place, fmt in enumerate(formats):
+            for pattern in significands(fmt.mantissa_bits, 2):
+                yield "operand", place, pattern
 
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        formats = float_sources(case)
+        fractions = [normal_fraction(fmt, code) for fmt, code in zip(formats, row, strict=True)]
+        names = []
+        for place, (fmt, fraction) in enumerate(zip(formats, fractions, strict=True)):
+            if fraction is None:
+                return
+            yield "operand", place, fraction
+            names.append(pattern_names(fmt.mantissa_bits).get(fraction, ()))
+        yield from product(*names)
 
-def _b9_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    formats = float_sources(case)
-    row = []
-    for place, fmt in enumerate(formats):
-        bits = fmt.mantissa_bits
-        if bucket[0] == "operand":
-            listed = significands(bits, 2)
-            fraction = int(bucket[2]) if bucket[1] == place else listed[dice.below(len(listed))]
-        else:
-            choices = fraction_patterns(bits)[str(bucket[place])]
-            fraction = choices[dice.below(len(choices))]
-        lead = dice.between(max(fmt.emin, -4), min(fmt.emax, 4))
-        code = encoded(fmt, dice.bits(1) if fmt.signed else 0, 1 << bits | fraction, lead - bits)
-        if code is None:
-            return
-        row.append(code)
-    yield tuple(row)
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        formats = float_sources(case)
+        row = []
+        for place, fmt in enumerate(formats):
+            bits = fmt.mantissa_bits
+            if bucket[0] == "operand":
+                listed = significands(bits, 2)
+                fraction = int(bucket[2]) if bucket[1] == place else listed[dice.below(len(listed))]
+            else:
+                choices = fraction_patterns(bits)[str(bucket[place])]
+                fraction = choices[dice.below(len(choices))]
+            lead = dice.between(max(fmt.emin, -4), min(fmt.emax, 4))
+            code = encoded(fmt, dice.bits(1) if fmt.signed else 0, 1 << bits | fraction, lead - bits)
+            if code is None:
+                return
+            row.append(code)
+        yield tuple(row)
 
 
 def _b19_kind(fmt: FloatFormat, code: int) -> tuple[str, int, int] | None:
@@ -202,28 +196,50 @@ def _relation(a: int, b: int) -> str:
     return "<" if a < b else "=" if a == b else ">"
 
 
-def _b19_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    fmt = case.float_source
-    one, other = _b19_kind(fmt, row[0]), _b19_kind(fmt, row[1])
-    if one is None or other is None:
-        return
-    exponents = (fmt.emin - 1 if kind == "zero" else exponent for kind, exponent, _ in (one, other))
-    yield one[0], other[0], _relation(*exponents), _relation(one[2], other[2])
+class _B19(CoverageModel):
+    target = "normal, subnormal and zero operands with every order of exponents and of fractions"
+    kinds = ("compare",)
 
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        fmt = case.float_source
+        one, other = _b19_kind(fmt, row[0]), _b19_kind(fmt, row[1])
+        if one is None or other is None:
+            return
+        exponents = (fmt.emin - 1 if kind == "zero" else exponent for kind, exponent, _ in (one, other))
+        yield one[0], other[0], _relation(*exponents), _relation(one[2], other[2])
 
-def _b19_buckets(case: ModelCase) -> Iterator[Bucket]:
-    fmt = case.float_source
-    signs = SIGNS if fmt.signed else "+"
-    kinds = {"normal": signs, "subnormal": signs if fmt.zero and fmt.mantissa_bits else "", "zero": " " * fmt.zero}
-    names = [name if name == "zero" else sign + name for name, signs in kinds.items() for sign in signs]
-    small = fmt.mantissa_bits
-    for one, other in product(names, names):
-        lower = [name.lstrip(SIGNS) != "normal" for name in (one, other)]
-        order = _relation(*(0 if low else 1 for low in lower))
-        orders = "<=>" if lower == [False, False] and fmt.emax > fmt.emin else order
-        for exponents, fractions in product(orders, "<=>"):
-            if _b19_possible(one.lstrip(SIGNS), other.lstrip(SIGNS), fractions, small):
-                yield one, other, exponents, fractions
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        fmt = case.float_source
+        signs = SIGNS if fmt.signed else "+"
+        kinds = {"normal": signs, "subnormal": signs if fmt.zero and fmt.mantissa_bits else "", "zero": " " * fmt.zero}
+        names = [name if name == "zero" else sign + name for name, signs in kinds.items() for sign in signs]
+        small = fmt.mantissa_bits
+        for one, other in product(names, names):
+            lower = [name.lstrip(SIGNS) != "normal" for name in (one, other)]
+            order = _relation(*(0 if low else 1 for low in lower))
+            orders = "<=>" if lower == [False, False] and fmt.emax > fmt.emin else order
+            for exponents, fractions in product(orders, "<=>"):
+                if _b19_possible(one.lstrip(SIGNS), other.lstrip(SIGNS), fractions, small):
+                    yield one, other, exponents, fractions
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        fmt = case.float_source
+        one, other, exponents, fractions = map(str, bucket)
+        # A fraction of 0 is needed to equal that of zero.
+        fraction = dice.bits(fmt.mantissa_bits) if fractions != "=" or dice.below(2) else 0
+        step = 1 if dice.below(2) else 1 + dice.bits(fmt.mantissa_bits)
+        second = fraction + {"<": step, "=": 0, ">": -step}[fractions] & fmt.fraction_mask
+        field = dice.between(int(fmt.zero), (fmt.max_magnitude >> fmt.mantissa_bits) - 1)
+        ahead = field + {"<": 1, "=": 0, ">": -1}[exponents]
+        row = []
+        for name, place, bits in ((one, field, fraction), (other, ahead, second)):
+            if name == "zero":
+                row.append(0)
+                continue
+            normal = name.endswith("normal") and not name.endswith("subnormal")
+            code = fmt.from_magnitude((max(place, int(fmt.zero)) if normal else 0) << fmt.mantissa_bits | bits)
+            row.append(code | (fmt.sign_mask or 0) * (name[0] == "-"))
+        yield tuple(row)
 
 
 def _b19_possible(one: str, other: str, fractions: str, bits: int) -> bool:
@@ -232,66 +248,6 @@ def _b19_possible(one: str, other: str, fractions: str, bits: int) -> bool:
     ranges = {"zero": (0, 0), "subnormal": (1, every), "normal": (0, every)}
     (low, high), (least, most) = ranges[one], ranges[other]
     return {"<": low < most, ">": high > least, "=": max(low, least) <= min(high, most)}[fractions]
-
-
-def _b19_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    fmt = case.float_source
-    one, other, exponents, fractions = map(str, bucket)
-    # A fraction of 0 is needed to equal that of zero.
-    fraction = dice.bits(fmt.mantissa_bits) if fractions != "=" or dice.below(2) else 0
-    step = 1 if dice.below(2) else 1 + dice.bits(fmt.mantissa_bits)
-    second = fraction + {"<": step, "=": 0, ">": -step}[fractions] & fmt.fraction_mask
-    field = dice.between(int(fmt.zero), (fmt.max_magnitude >> fmt.mantissa_bits) - 1)
-    ahead = field + {"<": 1, "=": 0, ">": -1}[exponents]
-    row = []
-    for name, place, bits in ((one, field, fraction), (other, ahead, second)):
-        if name == "zero":
-            row.append(0)
-            continue
-        normal = name.endswith("normal") and not name.endswith("subnormal")
-        code = fmt.from_magnitude((max(place, int(fmt.zero)) if normal else 0) << fmt.mantissa_bits | bits)
-        row.append(code | (fmt.sign_mask or 0) * (name[0] == "-"))
-    yield tuple(row)
-
-
-B1 = CoverageModel(
-    "B1",
-    "basic types of the operands with both signs, crossed",
-    (
-        *ARITHMETIC,
-        "multiply-add",
-        "remainder",
-        "compare",
-        "convert",
-        "to integer",
-        "function",
-        "function of two",
-        "other",
-    ),
-    _b1_buckets,
-    _b1_fits,
-    _b1_aim,
-)
-
-
-B9 = CoverageModel(
-    "B9",
-    "special significands of the operands: runs, walking bits, checkerboards, crossed",
-    (*ARITHMETIC, "multiply-add", "remainder", "compare", "convert", "to integer", "function"),
-    _b9_buckets,
-    _b9_fits,
-    _b9_aim,
-)
-
-
-B19 = CoverageModel(
-    "B19",
-    "normal, subnormal and zero operands with every order of exponents and of fractions",
-    ("compare",),
-    _b19_buckets,
-    _b19_fits,
-    _b19_aim,
-)
 
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
@@ -307,58 +263,62 @@ def _last_bits(case: ModelCase) -> tuple[int, ...]:
     return (0, 1)
 
 
-def _rounding_buckets(case: ModelCase) -> Iterator[Bucket]:
-    below = 2
-    if case.kind == "from integer" or (case.kind == "convert" and case.extent[0] >= smallest(float_target(case))):
-        below = case.extra
-    if below < 1:
-        return
-    signs = (SIGNS[sign] for sign in case.signs)
-    for bucket in product(signs, _last_bits(case), (0, 1), (0, 1) if below > 1 else (0,)):
-        # A single kept bit is 0 only below the smallest value, where a bit below it must be set.
-        if any(bucket[1:]) or not isinstance(case.target, FloatFormat) or case.target.precision > 1:
-            yield bucket
+class _B3(CoverageModel):
+    target = "every combination of sign, last kept bit, guard bit and sticky bit"
+    kinds = ROUNDED
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        below = 2
+        if case.kind == "from integer" or (case.kind == "convert" and case.extent[0] >= smallest(float_target(case))):
+            below = case.extra
+        if below < 1:
+            return
+        signs = (SIGNS[sign] for sign in case.signs)
+        for bucket in product(signs, _last_bits(case), (0, 1), (0, 1) if below > 1 else (0,)):
+            # A single kept bit is 0 only below the smallest value, where a bit below it must be set.
+            if any(bucket[1:]) or not isinstance(case.target, FloatFormat) or case.target.precision > 1:
+                yield bucket
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result = nonzero_result(case, row)
+        if result is not None:
+            parts = pieces(case.target, result)
+            yield SIGNS[result.sign], parts.kept & 1, parts.guard, parts.sticky
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        sign, last, guard, sticky = bucket
+        bits = 1 + dice.below(max(case.extra, 2))
+        tail = int(guard) << bits - 1
+        if sticky:
+            tail |= dice.bits(bits - 1) or 1 << max(bits - 2, 0)
+        yield from with_tail(case, dice, SIGNS.index(str(sign)), int(last), tail, bits)
 
 
-def _rounding_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result = nonzero_result(case, row)
-    if result is not None:
+class _B7(CoverageModel):
+    target = "positive, guard bit 0, and one bit that makes sticky at each place, or none"
+    kinds = ROUNDED
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        if case.extra > 1:
+            yield from (("sticky", place) for place in range(case.extra))
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result = nonzero_result(case, row)
+        if result is None or result.sign:
+            return
         parts = pieces(case.target, result)
-        yield SIGNS[result.sign], parts.kept & 1, parts.guard, parts.sticky
+        if parts.guard or not parts.kept:
+            return
+        below = parts.below_guard
+        # A quotient with a tail is mostly endless, so only its first bit is examined.
+        if not below:
+            yield "sticky", 0
+        elif case.kind == "divide" or not below & below - 1:
+            yield "sticky", parts.shift - below.bit_length()
 
-
-def _rounding_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    sign, last, guard, sticky = bucket
-    bits = 1 + dice.below(max(case.extra, 2))
-    tail = int(guard) << bits - 1
-    if sticky:
-        tail |= dice.bits(bits - 1) or 1 << max(bits - 2, 0)
-    yield from with_tail(case, dice, SIGNS.index(str(sign)), int(last), tail, bits)
-
-
-def _b7_buckets(case: ModelCase) -> Iterator[Bucket]:
-    if case.extra > 1:
-        yield from (("sticky", place) for place in range(case.extra))
-
-
-def _b7_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result = nonzero_result(case, row)
-    if result is None or result.sign:
-        return
-    parts = pieces(case.target, result)
-    if parts.guard or not parts.kept:
-        return
-    below = parts.below_guard
-    # A quotient with a tail is mostly endless, so only its first bit is examined.
-    if not below:
-        yield "sticky", 0
-    elif case.kind == "divide" or not below & below - 1:
-        yield "sticky", parts.shift - below.bit_length()
-
-
-def _b7_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    place = int(bucket[1])
-    yield from with_tail(case, dice, 0, None, int(place > 0), 1 + place)
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        place = int(bucket[1])
+        yield from with_tail(case, dice, 0, None, int(place > 0), 1 + place)
 
 
 _SIDES = ("above 0", "below 1/2", "above 1/2", "below 1")
@@ -371,74 +331,41 @@ def _b8_depth(case: ModelCase) -> int:
     return max(case.extra - 2, 1)
 
 
-def _b8_buckets(case: ModelCase) -> Iterator[Bucket]:
-    if case.extra > 2:
-        yield from product((SIGNS[sign] for sign in case.signs), _last_bits(case), _SIDES)
+class _B8(CoverageModel):
+    target = "just above and just below a value and a midpoint, with each last kept bit"
+    kinds = ROUNDED
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        if case.extra > 2:
+            yield from product((SIGNS[sign] for sign in case.signs), _last_bits(case), _SIDES)
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        result = nonzero_result(case, row)
+        if result is None:
+            return
+        parts = pieces(case.target, result)
+        depth = _b8_depth(case) + 1  # of the part below the guard bit
+        if parts.shift < 2:
+            return
+        half, sign = 1 << parts.shift - 1, SIGNS[result.sign]
+        below = parts.below_guard
+        if 0 < below << depth <= 2 * half:
+            yield sign, parts.kept & 1, _SIDES[2 * parts.guard]
+        if 0 < (half - below) << depth <= 2 * half and below:
+            yield sign, parts.kept & 1, _SIDES[2 * parts.guard + 1]
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        sign, last, side = bucket
+        # A kept bit of 0 needs another bit before it, which may be taken from the tail.
+        bits = max(case.extra - 1 + int(last), 2)
+        step = 1 + dice.below(3)
+        tail = (step, (1 << bits - 1) - step, (1 << bits - 1) + step, (1 << bits) - step)[_SIDES.index(str(side))]
+        yield from with_tail(case, dice, SIGNS.index(str(sign)), int(last), max(tail, 0), bits)
 
 
-def _b8_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
-    result = nonzero_result(case, row)
-    if result is None:
-        return
-    parts = pieces(case.target, result)
-    depth = _b8_depth(case) + 1  # of the part below the guard bit
-    if parts.shift < 2:
-        return
-    half, sign = 1 << parts.shift - 1, SIGNS[result.sign]
-    below = parts.below_guard
-    if 0 < below << depth <= 2 * half:
-        yield sign, parts.kept & 1, _SIDES[2 * parts.guard]
-    if 0 < (half - below) << depth <= 2 * half and below:
-        yield sign, parts.kept & 1, _SIDES[2 * parts.guard + 1]
-
-
-def _b8_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
-    sign, last, side = bucket
-    # A kept bit of 0 needs another bit before it, which may be taken from the tail.
-    bits = max(case.extra - 1 + int(last), 2)
-    step = 1 + dice.below(3)
-    tail = (step, (1 << bits - 1) - step, (1 << bits - 1) + step, (1 << bits) - step)[_SIDES.index(str(side))]
-    yield from with_tail(case, dice, SIGNS.index(str(sign)), int(last), max(tail, 0), bits)
-
-
-B3 = CoverageModel(
-    "B3",
-    "every combination of sign, last kept bit, guard bit and sticky bit",
-    ROUNDED,
-    _rounding_buckets,
-    _rounding_fits,
-    _rounding_aim,
-)
-
-
-B7 = CoverageModel(
-    "B7",
-    "positive, guard bit 0, and one bit that makes sticky at each place, or none",
-    ROUNDED,
-    _b7_buckets,
-    _b7_fits,
-    _b7_aim,
-)
-
-
-B8 = CoverageModel(
-    "B8",
-    "just above and just below a value and a midpoint, with each last kept bit",
-    ROUNDED,
-    _b8_buckets,
-    _b8_fits,
-    _b8_aim,
-)
-
-
-B29 = CoverageModel(
-    "B29",
-    "every combination of sign, last kept bit, guard bit and sticky bit of a number rounded to an integer",
-    ("to integer",),
-    _rounding_buckets,
-    _rounding_fits,
-    _rounding_aim,
-)
+class _B29(_B3):
+    target = "every combination of sign, last kept bit, guard bit and sticky bit of a number rounded to an integer"
+    kinds = ("to integer",)
 
 
 # --- table ------------------------------------------------------------------------------------------------------------
@@ -454,45 +381,14 @@ def coverage_table(filled: Mapping[str, Filled]) -> str:
     return "\n".join(lines)
 
 
+_PARTS = (functions, conversions, multiply_adds, near_bounds, sums)
+_OWN = (_B1(), _B3(), _B7(), _B8(), _B9(), _B19(), _B20(), _B21(), _B29())
+
 MODELS: Mapping[str, CoverageModel] = {
     model.name: model
-    for model in (
-        B1,
-        B2,
-        B3,
-        B4,
-        B5,
-        B6,
-        B7,
-        B8,
-        B9,
-        B10,
-        B11,
-        B12,
-        B13,
-        B14,
-        B15,
-        B16,
-        B17,
-        B18,
-        B19,
-        B20,
-        B21,
-        B22,
-        B23,
-        B24,
-        B25,
-        B26,
-        B27,
-        B28,
-        B29,
-        F1,
-        F2,
-        F3,
-        F4,
-        F5,
-        F6,
-        M1,
+    for model in sorted(
+        (*_OWN, *(model for part in _PARTS for model in part.MODELS)),
+        key=lambda model: (model.name[0], int(model.name[1:])),
     )
 }
 """The models by name."""

@@ -8,7 +8,7 @@ import gmpy2
 import pytest
 
 from halfulp.conformance.vectors.intermediate import Integer, ModelCase
-from halfulp.conformance.vectors.models.functions import F1, F2, F3, F4, F5, F6, hardest
+from halfulp.conformance.vectors.models.functions import MODELS, hardest
 from halfulp.conformance.vectors.models.model import Filled, coverage, fill
 from halfulp.conformance.vectors.models.table import models_for
 from halfulp.fp_formats import scalar
@@ -17,6 +17,8 @@ from halfulp.fp_formats.neighbours import ulp_at
 from halfulp.fp_formats.reals import elementary
 
 F32, F64, BF16 = FORMATS["f32"], FORMATS["f64"], FORMATS["bf16"]
+
+F1, F2, F3, F4, F5, F6 = MODELS
 
 
 def case(name: str, *types: str) -> ModelCase:
