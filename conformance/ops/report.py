@@ -13,16 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.check import (
-    SHOWN,
-    ErrorBound,
-    KnownRow,
-    Tally,
-    ask,
-    compare,
-    error_bounds,
-    explaining_profiles,
-)
+from halfulp.conformance.comparing import check
 from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage, covered, exact_value
 from halfulp.conformance.comparing.divergences import Example, divergences
 from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
@@ -89,7 +80,7 @@ def _head(report: ConformanceReport) -> list[str]:
 _COUNTS = ("compared", "equal", "open", "known", "unexplained", "unanswered")
 
 
-def _counts(tally: Tally) -> list[int]:
+def _counts(tally: check.Tally) -> list[int]:
     return [tally.compared, tally.equal, tally.open, tally.known.total(), tally.unexplained, tally.unanswered]
 
 
@@ -101,10 +92,10 @@ def _oracles(report: ConformanceReport) -> list[str]:
 
 def _grouped(
     report: ConformanceReport, key: Callable[[str, str, OpCase], tuple[str, ...]]
-) -> dict[tuple[str, ...], Tally]:
-    groups: dict[tuple[str, ...], Tally] = {}
+) -> dict[tuple[str, ...], check.Tally]:
+    groups: dict[tuple[str, ...], check.Tally] = {}
     for (oracle, family, case), tally in report.tallies.items():
-        groups.setdefault(key(oracle, family, case), Tally()).add(tally)
+        groups.setdefault(key(oracle, family, case), check.Tally()).add(tally)
     return groups
 
 
@@ -147,8 +138,8 @@ def _example(example: Example) -> str:
 def _bounds(report: ConformanceReport) -> list[str]:
     """Return the error bounds: one row for each tool and op, its types side by side."""
     found = report.known()
-    groups: dict[tuple[str, str], list[ErrorBound]] = {}
-    for row in error_bounds():
+    groups: dict[tuple[str, str], list[check.ErrorBound]] = {}
+    for row in check.error_bounds():
         if row.tool in report.versions:
             groups.setdefault((row.tool, row.op), []).append(row)
     rows = []
@@ -157,7 +148,7 @@ def _bounds(report: ConformanceReport) -> list[str]:
         cells = [f"{row.type} {row.ulps:,}" for row in bounds]
         near = sum(counted[row.name] for row in bounds)
         rows.append([f"`{tool}`", f"`{op}`", ", ".join(cells), near, sum(counted[row.special_name] for row in bounds)])
-    why = {row.tool: row.why for row in error_bounds() if row.tool in report.versions}
+    why = {row.tool: row.why for row in check.error_bounds() if row.tool in report.versions}
     return [
         "## Measured error bounds",
         "",
@@ -296,7 +287,7 @@ class Verification:
     oracle: str
     version: str
     exhaustive: bool
-    tally: Tally
+    tally: check.Tally
     profiles: list[str] = field(default_factory=list)
     held: bool = False
     coverage: Coverage = field(init=False)
@@ -315,7 +306,7 @@ def verify(
     oracle: Oracle,
     count: int,
     seed: int = 0,
-    rows: Sequence[KnownRow] = (),
+    rows: Sequence[check.KnownRow] = (),
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
@@ -327,27 +318,27 @@ def verify(
     held = isinstance(oracle, HoldingOracle) and oracle.inputs(case) is not None
     exhaustive = is_exhaustive(case, bits) and not held
     _check_size(case, CHUNK if exhaustive or held else count)
-    verification = Verification(case, oracle.name, oracle.version, exhaustive, Tally(), held=held)
+    verification = Verification(case, oracle.name, oracle.version, exhaustive, check.Tally(), held=held)
     applicable = [row for row in rows if row.applies(oracle.name, oracle.version, case)]
     explaining, chunks = set(PROFILES), 0
     tally = verification.tally
     for inputs in _inputs(oracle, case, count, seed, bits):
         chunks += 1
         try:
-            answers = ask(oracle, case, inputs)
+            answers = check.ask(oracle, case, inputs)
         except OracleError as error:
             tally.failures.append(str(error))
             break
-        found = compare(case, inputs, reference(case, inputs, profile), answers, applicable)
+        found = check.compare(case, inputs, reference(case, inputs, profile), answers, applicable)
         tally.add(found)
         verification.coverage |= covered(case, inputs, exhaustive, found.answered)
         if found.unexplained or found.known:
-            explaining &= explaining_profiles(case, inputs, answers, explaining)
+            explaining &= check.explaining_profiles(case, inputs, answers, explaining)
     if tally.failures or not (tally.unexplained or tally.known):
         explaining = set()
     elif chunks > 1:  # a chunk without differences may still disagree with a profile
         for inputs in _inputs(oracle, case, count, seed, bits) if explaining else ():
-            explaining &= explaining_profiles(case, inputs, ask(oracle, case, inputs), explaining)
+            explaining &= check.explaining_profiles(case, inputs, check.ask(oracle, case, inputs), explaining)
     verification.profiles = sorted(explaining)
     tally.mismatches = _first_and_worst(tally.mismatches)
     return verification
@@ -370,7 +361,7 @@ def _check_size(case: OpCase, count: int) -> None:
 
 def _first_and_worst(found: list[tuple[OpCase, Mismatch]]) -> list[tuple[OpCase, Mismatch]]:
     extreme = worst([mismatch for _, mismatch in found])
-    first = found[:SHOWN]
+    first = found[: check.SHOWN]
     shown = extreme is None or any(mismatch is extreme for _, mismatch in first)
     return first if shown else [*first[:-1], *(row for row in found if row[1] is extreme)]
 

@@ -17,21 +17,13 @@ from halfulp.conformance.comparing.refinement import Verdict, judge
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
-from halfulp.conformance.whole_programs import validation
+from halfulp.conformance.whole_programs import pass_differences, validation
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.fuzz import ENOUGH_FOUND, Judge, SearchReport, search
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.structured import MIXED, ProgramKind, inputs_of, ops_of
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import ask, run_here
-from halfulp.conformance.whole_programs.pass_differences import (
-    PassDifference,
-    PassFault,
-    arguments_of,
-    crash_kind,
-    explaining,
-    kind_of,
-)
 from halfulp.conformance.whole_programs.validation import ValidationReport
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -56,7 +48,7 @@ class PassFinding:
     before: str
     after: str
     example: Counterexample
-    reduced: PassFault | None = None
+    reduced: pass_differences.PassFault | None = None
 
     @property
     def arguments(self) -> tuple[Value, ...]:
@@ -72,7 +64,7 @@ class BrokenPass:
     before: str
     failure: PassFailure
     arguments: tuple[Value, ...]
-    reduced: PassFault | None = None
+    reduced: pass_differences.PassFault | None = None
 
 
 @dataclass
@@ -133,7 +125,7 @@ class PassFuzzReport(SearchReport):
 
 
 FunctionFinding = PassFinding | BrokenPass
-Reduce = Callable[[FunctionFinding], PassFault | None]
+Reduce = Callable[[FunctionFinding], pass_differences.PassFault | None]
 Emit = Callable[[RandomFunction, str, str | None], object]
 
 
@@ -203,7 +195,7 @@ class PassJudge:
         if isinstance(found, BrokenPass):
             if self._is_new(small):
                 report.broken.append(found)
-        elif explained := self._explained(small) if isinstance(small, PassDifference) else set():
+        elif explained := self._explained(small) if isinstance(small, pass_differences.PassDifference) else set():
             self._count_known(explained, found.program)
         else:
             if self._is_new(small):
@@ -227,7 +219,9 @@ class PassJudge:
                 report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
                 return None
             report.crashed += 1
-            if after.where and (again := crash_kind(after)) in self._kinds:  # another one broke it in the same place
+            if (
+                after.where and (again := pass_differences.crash_kind(after)) in self._kinds
+            ):  # another one broke it in the same place
                 report.again[again] += 1
                 return None
             return BrokenPass(program, before, after, self._first_input(program))
@@ -281,16 +275,16 @@ class PassJudge:
     def _first_input(self, program: RandomFunction) -> tuple[Value, ...]:
         return inputs_of(program.module, self.report.seed, self._kind).of(program.main).row(0)
 
-    def _explained(self, small: PassDifference) -> set[str]:
+    def _explained(self, small: pass_differences.PassDifference) -> set[str]:
         """Return the names of the known divergences that explain a reduced program; none if they do not."""
         if self._known is None:
             return set()
-        (part,) = arguments_of(small.program).parts
+        (part,) = pass_differences.arguments_of(small.program).parts
         return set(self._known.explained(small.program.module, NAME, part)[0] or ())
 
-    def _is_new(self, small: PassFault | None) -> bool:
+    def _is_new(self, small: pass_differences.PassFault | None) -> bool:
         """Tell whether no finding of this kind was there before, and count it if there was one."""
-        kind = None if small is None else kind_of(small)
+        kind = None if small is None else pass_differences.kind_of(small)
         if kind in self._kinds:
             self.report.again[kind] += 1
             return False
@@ -305,7 +299,7 @@ def compare(
     """Compare ``@f`` of two versions. A pair that cannot be compared has its `ValidationReport.problem`."""
     one, two = before.lookup(NAME), after.lookup(NAME)
     assert one is not None
-    explain = explaining(known, before, NAME)
+    explain = pass_differences.explaining(known, before, NAME)
     return validation.compare(before, after, (one, two), inputs_of(before, seed, kind), explain=explain)
 
 

@@ -18,17 +18,9 @@ from halfulp.conformance.comparing.refinement import answer_of
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply, Unanswered
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
+from halfulp.conformance.whole_programs import rewrite
 from halfulp.conformance.whole_programs.op_search import results_of
 from halfulp.conformance.whole_programs.printed import silent
-from halfulp.conformance.whole_programs.rewrite import (
-    callees,
-    captured,
-    case_of,
-    copied,
-    definition_of,
-    isolated,
-    module_with,
-)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
@@ -116,12 +108,12 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
     """Return the module with calls in place of all ops of some cases; None if the passes make no such function of one,
     or if there is none.
     """
-    copy = module_with(module.body, module)
-    chosen = [(op, twin) for op, twin in zip(module.walk(), copy.walk(), strict=True) if case_of(op) in cases]
+    copy = rewrite.module_with(module.body, module)
+    chosen = [(op, twin) for op, twin in zip(module.walk(), copy.walk(), strict=True) if rewrite.case_of(op) in cases]
     prefix = "after_passes_"
     while any((op.symbol_name or "").startswith(prefix) for op in module.body):
         prefix += "_"
-    modules = [isolated(module, op) for op, _ in chosen]
+    modules = [rewrite.isolated(module, op) for op, _ in chosen]
     texts = list(map(text_of, modules))
     alike = dict(zip(texts, modules, strict=True))  # ops that are alike share a function
     names = {text: f"{prefix}{number}" for number, text in enumerate(alike)}
@@ -130,8 +122,8 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
             return None
     ops, functions = {}, {}
     for (op, call), text in zip(chosen, texts, strict=True):
-        call.operands, call.attributes = captured(call), {}
-        call.name, call.definition = "func.call", definition_of("func.call")
+        call.operands, call.attributes = rewrite.captured(call), {}
+        call.name, call.definition = "func.call", rewrite.definition_of("func.call")
         call.properties = {"callee": SymbolRefAttr(names[text])}
         target = copy.lookup(names[text])
         assert target is not None
@@ -145,13 +137,13 @@ def _add(copy: Module, name: str, before: Operation, made: Module) -> bool:
     if target is None or target.name != "func.func" or _types(before) != _types(target):
         return False
     top = copy.operation.regions[0].blocks[0]
-    renamed = copied(target, {})
+    renamed = rewrite.copied(target, {})
     renamed.properties["sym_name"] = StringAttr(name)
     top.append(renamed)
-    for op in callees(made, target):
+    for op in rewrite.callees(made, target):
         there = copy.lookup(op.symbol_name or "")
         if there is None:
-            top.append(copied(op, {}))
+            top.append(rewrite.copied(op, {}))
         elif there.name != op.name or there.properties != op.properties or op.regions[0].blocks:
             return False
     return True

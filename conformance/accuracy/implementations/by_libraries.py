@@ -15,14 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from halfulp.conformance.accuracy.implementations.by_arrays import (
-    Jax,
-    MlDtypes,
-    NumPy,
-    PythonFunction,
-    Torch,
-    named_function,
-)
+from halfulp.conformance.accuracy.implementations import by_arrays
 from halfulp.conformance.accuracy.questions import Chosen, Question
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.libraries import LlvmLibc
@@ -319,10 +312,10 @@ class ByLlvmLibc:
 # Find the implementation that a text or a Python function names.
 
 _ARRAYS: Mapping[str, Callable[[], Implementation]] = {
-    "numpy": NumPy,
-    "ml_dtypes": MlDtypes,
-    "torch": Torch,
-    "jax": Jax,
+    "numpy": by_arrays.NumPy,
+    "ml_dtypes": by_arrays.MlDtypes,
+    "torch": by_arrays.Torch,
+    "jax": by_arrays.Jax,
     "llvm-libc": ByLlvmLibc,
 }
 _NOT_FLOATS = frozenset({"exact", "mlir-quant", "npz"})
@@ -339,7 +332,7 @@ def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) 
     Unavailable with what to install, and InputError for anything else.
     """
     if not isinstance(against, str):
-        return PythonFunction(against, getattr(against, "__name__", "the function"))
+        return by_arrays.PythonFunction(against, getattr(against, "__name__", "the function"))
     head, equals, _ = against.partition("=")
     if against in _ARRAYS:
         return _ARRAYS[against]()
@@ -352,7 +345,7 @@ def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) 
         except ValueError as error:
             raise InputError(str(error)) from None
     if colon:
-        return named_function(against)
+        return by_arrays.named_function(against)
     others = "a library's symbol ./lib.so:expf, a Python function module:function, or a file, but it does not exist"
     hint = did_you_mean(against, NAMES)
     raise InputError(f"unknown implementation {against!r}; there are {', '.join(NAMES)}, {others}", hint=hint)

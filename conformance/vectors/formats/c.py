@@ -9,18 +9,8 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
-from halfulp.conformance.vectors.formats.text import (
-    HEAD,
-    Hex,
-    LineSource,
-    complete,
-    described,
-    digits,
-    find_columns,
-    read_rows,
-    write_rows,
-)
 from halfulp.fp_formats.formats import LIMB_BITS, limb_count, storage_dtype
 from halfulp.interp.ir.errors import InputError
 
@@ -78,15 +68,15 @@ _COUNT = re.compile(r"#define \w+_COUNT (\d+)")
 _WORD = re.compile(r"0x([0-9A-Fa-f]+)")
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = [b"    {"]
+def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+    row: list[bytes | texts.Hex] = [b"    {"]
     for position, column in enumerate(columns):
         limbs = limb_count(column.width)
         row.append(b", " if position else b"")
         for k in range(limbs):
             start = b"{" if limbs > 1 and not k else b", " if k else b""
             low = LIMB_BITS * k
-            row += [start + b"0x", Hex(position, low, min(LIMB_BITS, column.width - low))]
+            row += [start + b"0x", texts.Hex(position, low, min(LIMB_BITS, column.width - low))]
         row.append(b"}" if limbs > 1 else b"")
     return [*row, b"},\n"]
 
@@ -106,7 +96,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     check_names("C", C, (options.name, *(column.name for column in vectors.columns)))
     name, guard = options.name, f"{options.name.upper()}_H"
     head = [
-        f"// {described(vectors.columns)}",
+        f"// {texts.described(vectors.columns)}",
         f"#ifndef {guard}",
         f"#define {guard}",
         "#include <stdint.h>",
@@ -116,7 +106,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
         f"static const struct {name}_row {name}[] = {{",
     ]
     file.write(("\n".join(head) + "\n").encode())
-    count = write_rows(vectors, file, _row(vectors.columns))
+    count = texts.write_rows(vectors, file, _row(vectors.columns))
     zeros = ", ".join("0" if column.width <= LIMB_BITS else "{0}" for column in vectors.columns)
     empty = "" if count else f"    {{{zeros}}} // C has no empty arrays\n"
     file.write(f"{empty}}};\n#define {name.upper()}_COUNT {count}\n#endif\n".encode())
@@ -124,9 +114,9 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a header that `write` made. Everything but rows and their number is skipped."""
-    source = LineSource(file)
-    source.fill(HEAD)
-    known = same_columns(columns, find_columns(source.data[:HEAD]), "c", options)
+    source = texts.LineSource(file)
+    source.fill(texts.HEAD)
+    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "c", options)
     limbs = [limb_count(column.width) for column in known]
     count: int | None = None
 
@@ -141,11 +131,11 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         found = [word[1] for word in words if word]
         if len(found) != sum(limbs) or len(words) != sum(limbs) or not text.endswith("},"):
             raise ValueError(f"a row has {sum(limbs)} numbers in hexadecimal")
-        left = iter(part.rjust(digits(LIMB_BITS), "0") for part in found)
+        left = iter(part.rjust(texts.digits(LIMB_BITS), "0") for part in found)
         return [["".join(reversed([next(left) for _ in range(own)])) for own in limbs]]
 
-    rows = read_rows(source, known, _row(known), line, options)
-    return VectorSet(known, complete(rows, lambda: count, source, options))
+    rows = texts.read_rows(source, known, _row(known), line, options)
+    return VectorSet(known, texts.complete(rows, lambda: count, source, options))
 
 
 FORMAT = Format("c", ".h", write, read, describes=True)

@@ -5,33 +5,25 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.readmemh import fields, split_word, word
-from halfulp.conformance.vectors.formats.text import (
-    HEAD,
-    LineSource,
-    complete,
-    described,
-    find_columns,
-    read_rows,
-    write_rows,
-)
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write comments, the radix and the words; a semicolon follows the last one."""
-    head = [described(vectors.columns), *fields(vectors.columns)]
+    head = [texts.described(vectors.columns), *fields(vectors.columns)]
     file.write("".join(f"; {line}\n" for line in head).encode())
     file.write(b"memory_initialization_radix=16;\nmemory_initialization_vector=\n")
-    write_rows(vectors, file, [b",\n", *word(vectors.columns)], skip=2)
+    texts.write_rows(vectors, file, [b",\n", *word(vectors.columns)], skip=2)
     file.write(b";\n")
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the words of a file of radix 16, one or more in a line, between commas or spaces."""
-    source = LineSource(file)
-    source.fill(HEAD)
-    known = same_columns(columns, find_columns(source.data[:HEAD]), "coe", options)
+    source = texts.LineSource(file)
+    source.fill(texts.HEAD)
+    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "coe", options)
     count: int | None = None
 
     def line(text: str, done: int) -> list[list[str]]:
@@ -51,8 +43,8 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             count = done + len(words)
         return words
 
-    rows = read_rows(source, known, [*word(known), b",\n"], line, options)
-    return VectorSet(known, complete(rows, lambda: count, source, options))
+    rows = texts.read_rows(source, known, [*word(known), b",\n"], line, options)
+    return VectorSet(known, texts.complete(rows, lambda: count, source, options))
 
 
 FORMAT = Format("coe", ".coe", write, read, describes=True)

@@ -14,19 +14,9 @@ from typing import BinaryIO
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
+from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.sv import INDEX, numbered, without_numbers
-from halfulp.conformance.vectors.formats.text import (
-    HEAD,
-    Hex,
-    LineSource,
-    complete,
-    described,
-    find_columns,
-    read_rows,
-    whole,
-    write_rows,
-)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
@@ -93,11 +83,11 @@ def _carrier(column: Column) -> str:
     return f"i{column.width}"
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    number = whole(columns, 0)
-    row: list[bytes | Hex] = []
+def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+    number = texts.whole(columns, 0)
+    row: list[bytes | texts.Hex] = []
     for position, column in enumerate(columns[1:], 1):
-        row += [f"  %{column.name}_".encode(), number, b" = arith.constant 0x", whole(columns, position)]
+        row += [f"  %{column.name}_".encode(), number, b" = arith.constant 0x", texts.whole(columns, position)]
         row.append(f" : {_carrier(column)}\n".encode())
     row.append(b"  func.call @check(")
     for position, column in enumerate(columns[1:], 1):
@@ -151,19 +141,19 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     _checkable(vectors.columns)
     if options.function is None:
         raise InputError("the format 'mlir' needs the text of a function @eval")
-    head = [f"// {described(vectors.columns)}", options.function.rstrip("\n"), *_check(vectors.columns)]
+    head = [f"// {texts.described(vectors.columns)}", options.function.rstrip("\n"), *_check(vectors.columns)]
     columns = (INDEX, *vectors.columns)
     row = _row(columns)
     file.write(("\n".join([*head, "func.func @main() {"]) + "\n").encode())
-    rows = write_rows(VectorSet(columns, numbered(vectors)), file, row)
+    rows = texts.write_rows(VectorSet(columns, numbered(vectors)), file, row)
     file.write(f"  // halfulp-count: {rows}\n  return\n}}\n".encode())
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a program that `write` made. Everything but its constants and their number is skipped."""
-    source = LineSource(file)
-    source.fill(HEAD)
-    known = same_columns(columns, find_columns(source.data[:HEAD]), "mlir", options)
+    source = texts.LineSource(file)
+    source.fill(texts.HEAD)
+    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "mlir", options)
     indexed = (INDEX, *known)
     told: int | None = None
     in_main = False
@@ -191,8 +181,8 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         return [row]
 
     def chunks() -> Iterator[Chunk]:
-        rows = read_rows(source, indexed, _row(indexed), line, options)
-        yield from without_numbers(complete(rows, lambda: told, source, options), options)
+        rows = texts.read_rows(source, indexed, _row(indexed), line, options)
+        yield from without_numbers(texts.complete(rows, lambda: told, source, options), options)
 
     return VectorSet(known, chunks())
 

@@ -9,27 +9,19 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
+from halfulp.conformance.vectors.formats import npz
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed
-from halfulp.conformance.vectors.formats.npz import (
-    Aside,
-    checked_widths,
-    ended,
-    exactly,
-    little_endian,
-    read_header,
-    trailing,
-)
 from halfulp.fp_formats.formats import storage_dtype
 
 
 def _record(columns: Sequence[Column]) -> np.dtype[Any]:
-    return np.dtype([(column.name, little_endian(column), trailing(column)) for column in columns])
+    return np.dtype([(column.name, npz.little_endian(column), npz.trailing(column)) for column in columns])
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write an array of shape (rows,)."""
     dtype, count = _record(vectors.columns), 0
-    with Aside(1) as aside:
+    with npz.Aside(1) as aside:
         for chunk in vectors:
             records = np.empty(len(chunk[0]), dtype)
             for column, codes in zip(vectors.columns, chunk, strict=True):
@@ -44,7 +36,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the records of a file. Its fields give only names and sizes, so the columns must be given."""
     known = needed(columns, "npy", options)
-    shape, dtype = read_header(file, options)
+    shape, dtype = npz.read_header(file, options)
     if dtype != _record(known) or len(shape) != 1:
         raise malformed(f"the array is {dtype}{list(shape)}, not {_record(known)}[rows]", options)
     count = shape[0]
@@ -52,11 +44,11 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     def chunks() -> Iterator[Chunk]:
         for start in range(0, count, options.rows):
             rows = min(options.rows, count - start)
-            records = np.frombuffer(exactly(file, rows * dtype.itemsize, options), dtype)
+            records = np.frombuffer(npz.exactly(file, rows * dtype.itemsize, options), dtype)
             yield tuple(np.ascontiguousarray(records[c.name], storage_dtype(c.width)) for c in known)
-        ended(file, options)
+        npz.ended(file, options)
 
-    return VectorSet(known, checked_widths(known, chunks(), options), count)
+    return VectorSet(known, npz.checked_widths(known, chunks(), options), count)
 
 
 FORMAT = Format("npy", ".npy", write, read)

@@ -11,33 +11,23 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
-from halfulp.conformance.vectors.formats.text import (
-    HEAD,
-    Hex,
-    LineSource,
-    described,
-    digits,
-    find_columns,
-    read_rows,
-    whole,
-    write_rows,
-)
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
-def word(columns: Sequence[Column]) -> list[bytes | Hex]:
+def word(columns: Sequence[Column]) -> list[bytes | texts.Hex]:
     """Return the fields of a word."""
-    return [whole(columns, position) for position in range(len(columns))]
+    return [texts.whole(columns, position) for position in range(len(columns))]
 
 
 def fields(columns: Sequence[Column]) -> list[str]:
     """Describe each column's bits in the word as Verilog selects them: ``[31:24] a, f8E4M3FN operand``."""
-    low = 4 * sum(digits(column.width) for column in columns)
+    low = 4 * sum(texts.digits(column.width) for column in columns)
     lines = []
     for column in columns:
-        low -= 4 * digits(column.width)
+        low -= 4 * texts.digits(column.width)
         top = low + max(1, column.width) - 1
         about = f" of {column.of}" if column.of else ""
         lines.append(f"[{top}:{low}] {column.name}, {column.type} {column.role.value}{about}")
@@ -46,7 +36,7 @@ def fields(columns: Sequence[Column]) -> list[str]:
 
 def split_word(text: str, columns: Sequence[Column]) -> list[str]:
     """Return the digits of each column in a word; leading zeros may be missing. Raises ValueError for a longer word."""
-    sizes = [digits(column.width) for column in columns]
+    sizes = [texts.digits(column.width) for column in columns]
     text = text.replace("_", "").rjust(sum(sizes), "0")
     if len(text) > sum(sizes):
         raise ValueError(f"a word has {sum(sizes)} digits, not {len(text)}")
@@ -59,16 +49,16 @@ def split_word(text: str, columns: Sequence[Column]) -> list[str]:
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write comments that describe the word, then a line per vector."""
-    head = [described(vectors.columns), *fields(vectors.columns)]
+    head = [texts.described(vectors.columns), *fields(vectors.columns)]
     file.write("".join(f"// {line}\n" for line in head).encode())
-    write_rows(vectors, file, [*word(vectors.columns), b"\n"], dont_care=True)
+    texts.write_rows(vectors, file, [*word(vectors.columns), b"\n"], dont_care=True)
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the words of a file. An address must be the next one; the first may be any. A comment ends with its line."""
-    source = LineSource(file)
-    source.fill(HEAD)
-    known = same_columns(columns, find_columns(source.data[:HEAD]), "readmemh", options)
+    source = texts.LineSource(file)
+    source.fill(texts.HEAD)
+    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "readmemh", options)
     base: int | None = None
 
     def line(text: str, done: int) -> list[list[str]]:
@@ -85,7 +75,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
                 raise ValueError(f"address {address:X} where {here + base:X} is next")
         return rows
 
-    return VectorSet(known, read_rows(source, known, [*word(known), b"\n"], line, options, dont_care=True))
+    return VectorSet(known, texts.read_rows(source, known, [*word(known), b"\n"], line, options, dont_care=True))
 
 
 FORMAT = Format("readmemh", ".hex", write, read, describes=True)

@@ -15,27 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, joined, settled
+from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Options, malformed, same_columns
-from halfulp.conformance.vectors.formats.text import (
-    HEAD,
-    Hex,
-    LineSource,
-    RowText,
-    complete,
-    described,
-    digits,
-    find_columns,
-    read_rows,
-    whole,
-)
 from halfulp.fp_formats.formats import LIMB_BITS, Codes
 from halfulp.interp.ir.errors import InputError
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = []
+def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+    row: list[bytes | texts.Hex] = []
     for position in range(len(columns)):
-        row += [whole(columns, position), b" "]
+        row += [texts.whole(columns, position), b" "]
     return [*row[:-1], b"\n"]
 
 
@@ -89,8 +78,8 @@ def _check_steps(before: Chunk | None, operand: Codes) -> None:
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write a comment that describes the columns, the runs, and the last operand; without any run, ``LAST`` alone."""
     check_unary(vectors.columns)
-    file.write(f"# {described(vectors.columns)}\n".encode())
-    text, held = RowText(vectors.columns, _row(vectors.columns)), None
+    file.write(f"# {texts.described(vectors.columns)}\n".encode())
+    text, held = texts.RowText(vectors.columns, _row(vectors.columns)), None
     for chunk in starts_of_runs(vectors.columns, vectors):
         if held is not None:
             for block in text.encode(held):
@@ -109,9 +98,9 @@ class RunTable:
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
         # Notes would describe lines of runs, not rows.
         self._options = replace(options, notes=None)
-        self._source = LineSource(file)
-        self._source.fill(HEAD)
-        self.columns = same_columns(columns, find_columns(self._source.data[:HEAD]), "runs", options)
+        self._source = texts.LineSource(file)
+        self._source.fill(texts.HEAD)
+        self.columns = same_columns(columns, texts.find_columns(self._source.data[: texts.HEAD]), "runs", options)
         check_unary(self.columns)
         self.last: int | None = None
         self._count: int | None = None
@@ -127,8 +116,8 @@ class RunTable:
 
     def __iter__(self) -> Iterator[Chunk]:
         before: int | None = None
-        rows = read_rows(self._source, self.columns, _row(self.columns), self._line, self._options)
-        for runs in complete(rows, lambda: self._count, self._source, self._options):
+        rows = texts.read_rows(self._source, self.columns, _row(self.columns), self._line, self._options)
+        for runs in texts.complete(rows, lambda: self._count, self._source, self._options):
             starts = runs[0].astype(np.uint64)
             if before is not None:
                 starts = np.concatenate([np.array([before], np.uint64), starts])
@@ -172,8 +161,8 @@ def merge(tables: Iterable[RunTable], columns: tuple[Column, ...], file: BinaryI
 
     Raises InputError where a table does not continue the one before.
     """
-    file.write(f"# {described(columns)}\n".encode())
-    text, count = RowText(columns, _row(columns)), 0
+    file.write(f"# {texts.described(columns)}\n".encode())
+    text, count = texts.RowText(columns, _row(columns)), 0
     last: int | None = None
     before: Chunk | None = None
     for table in tables:
@@ -200,7 +189,7 @@ def merge(tables: Iterable[RunTable], columns: tuple[Column, ...], file: BinaryI
 
 
 def _end(columns: tuple[Column, ...], last: int | None) -> bytes:
-    return b"LAST\n" if last is None else f"LAST {last:0{digits(columns[0].width)}X}\n".encode()
+    return b"LAST\n" if last is None else f"LAST {last:0{texts.digits(columns[0].width)}X}\n".encode()
 
 
 def _expanded(runs: Chunk, lengths: npt.NDArray[np.uint64], rows: int) -> Iterator[Chunk]:

@@ -14,19 +14,9 @@ from typing import BinaryIO
 import numpy as np
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, check_names
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns, spool
-from halfulp.conformance.vectors.formats.text import (
-    HEAD,
-    Hex,
-    LineSource,
-    complete,
-    described,
-    find_columns,
-    read_rows,
-    whole,
-    write_rows,
-)
 from halfulp.interp.ir.errors import InputError
 
 # --- numbering --------------------------------------------------------------------------------------------------------
@@ -101,10 +91,10 @@ endpackage
 """
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = [b"    `HALFULP_ROW(32'h", whole(columns, 0), b", {"]
+def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+    row: list[bytes | texts.Hex] = [b"    `HALFULP_ROW(32'h", texts.whole(columns, 0), b", {"]
     for position, column in enumerate(columns[1:], 1):
-        row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), whole(columns, position)]
+        row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), texts.whole(columns, position)]
     return [*row, b"})\n"]
 
 
@@ -119,8 +109,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     bits = sum(max(1, column.width) for column in vectors.columns)
     columns = (INDEX, *vectors.columns)
     with spool() as rows:
-        count = write_rows(VectorSet(columns, numbered(vectors)), rows, _row(columns), dont_care=True)
-        told = {"columns": described(vectors.columns), "name": options.name, "members": "\n".join(members)}
+        count = texts.write_rows(VectorSet(columns, numbered(vectors)), rows, _row(columns), dont_care=True)
+        told = {"columns": texts.described(vectors.columns), "name": options.name, "members": "\n".join(members)}
         file.write(_HEAD.format(**told, count=count, top=bits - 1).encode())
         rows.seek(0)
         shutil.copyfileobj(rows, file)
@@ -129,9 +119,9 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a package that `write` made. Everything but rows and their number is skipped."""
-    source = LineSource(file)
-    source.fill(HEAD)
-    known = same_columns(columns, find_columns(source.data[:HEAD]), "sv", options)
+    source = texts.LineSource(file)
+    source.fill(texts.HEAD)
+    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "sv", options)
     count: int | None = None
     ended = False
 
@@ -151,8 +141,8 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         return [[row[1], *found]]
 
     indexed = (INDEX, *known)
-    rows = read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
-    checked = complete(rows, lambda: count if ended else None, source, options)
+    rows = texts.read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
+    checked = texts.complete(rows, lambda: count if ended else None, source, options)
     return VectorSet(known, without_numbers(checked, options))
 
 
