@@ -21,9 +21,7 @@ from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 
 FLOAT_ARITHMETIC = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
 
-
 ROUNDED = ("addf", "subf", "mulf", "divf")
-
 
 INTEGER_ARITHMETIC = (
     "addi", "subi", "muli", "divsi", "divui", "ceildivsi", "ceildivui", "floordivsi", "remsi", "remui", "andi", "ori",
@@ -31,12 +29,9 @@ INTEGER_ARITHMETIC = (
     "mului_extended",
 )  # fmt: skip
 
-
 MODES = tuple(mode.spelling for mode in MLIR_ROUNDINGS)
 
-
 SMALL, LARGE = float_types(8), [name for name in FORMATS if name not in float_types(8)]
-
 
 QUANTIZED: tuple[tuple[str, str], ...] = (
     ("f32", "!quant.uniform<i8:f32, 0.5:3>"),
@@ -191,15 +186,11 @@ class Family:
 EVERY_WIDTH = "every width"
 """The words in a family's name that mark integers of all widths; reports put these cases together."""
 
-
 _MLIR = ("mlir-fold", "mlir-runtime", "mlir-native")
-
 
 _NATIVE = ("bf16", "f16", "f32", "f64")
 
-
 _WIDTHS = (1, 2, 3, 4, 7, 8, 9, 16, 17, 24, 31, 32, 33, 53, 63, 64, 65, 96, 127, 128)
-
 
 FAMILIES: tuple[Family, ...] = (
     Family("float arithmetic, up to 8 bits", lambda: float_arithmetic(SMALL), ("apfloat", "ml_dtypes", *_MLIR), 0, 400),

@@ -34,25 +34,19 @@ from halfulp.interp.ir.types import width_of
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 
-
 UTILITIES = "libmlir_c_runner_utils.so"
-
 
 APART = 2048
 """Number of elements of a case that are asked in a process of their own, since they may stop it."""
 
-
 GROUPS = 256
 """Number of processes for the other elements. If one of them stops, its elements are asked again, one by one."""
-
 
 LEAST = 16
 """Least number of elements in a group."""
 
-
 PROGRAMS = 256
 """Number of programs in one module."""
-
 
 SECONDS = 60.0
 

@@ -26,12 +26,9 @@ from halfulp.interp.values.value import Value
 ELEMENTS = 1024
 """Most elements of a program's results; each is printed by instructions of its own."""
 
-
 _DIALECTS = ("arith", "func", "scf", "cf", "ub")  # their ops are elementwise, or move whole values
 
-
 _REFUSED = ("func.constant", "func.call_indirect")
-
 
 Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
 

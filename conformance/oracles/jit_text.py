@@ -20,7 +20,6 @@ from halfulp.interp.text.printer import print_module
 
 CHILD_SECONDS = 10
 
-
 _SCAFFOLD = f"""
   func.func private @fork() -> i32
   func.func private @waitpid(i32, !llvm.ptr, i32) -> i32
@@ -77,7 +76,6 @@ _SCAFFOLD = f"""
     return
   }}
 """
-
 
 SIGALRM = 14
 

@@ -28,7 +28,6 @@ from halfulp.interp.text.skipping import split_input
 SECONDS = 120.0
 """Most seconds of one run of a tool, unless its oracle says otherwise."""
 
-
 OUTPUT_BYTES = 1 << 28
 """Most bytes that one run of a tool may print."""
 

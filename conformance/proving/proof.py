@@ -99,7 +99,6 @@ Run = Callable[[tuple[Value, ...]], ValidationReport]
 Ranges = Mapping[int, tuple[int, int]]
 """The codes of some arguments, by number: the first code, and how many follow each other from there, modulo 2^width."""
 
-
 OPEN_RESULT = "the result depends on what the language leaves unspecified"
 """A reason why a function is not provable."""
 

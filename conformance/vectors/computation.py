@@ -49,7 +49,6 @@ TABLE_ROWS = 1 << 12
 MOST_ELEMENTS = 1 << 16
 """Most elements of the arguments and the results of a function together: each is a column."""
 
-
 ELEMENTS_AT_ONCE = 1 << 20
 """Most elements of the arguments, or of the results, of all rows that a function takes at once."""
 

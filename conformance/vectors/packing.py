@@ -39,7 +39,6 @@ ScalePlace = Literal["separate", "first", "last"]
 SCALE_PLACES: tuple[ScalePlace, ...] = get_args(ScalePlace)
 """The places of the scales of blocks in the format ``bin``."""
 
-
 # --- packing ----------------------------------------------------------------------------------------------------------
 
 Bytes = npt.NDArray[np.uint8]

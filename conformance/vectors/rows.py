@@ -24,7 +24,6 @@ GOLDEN = (5**0.5 - 1) / 2
 CHUNK = 1 << 18
 """Default number of rows that are made at once; it bounds the memory of a large set."""
 
-
 ENDLESS = 1 << 62
 """The number of rows of a table that has as many as anyone asks for."""
 

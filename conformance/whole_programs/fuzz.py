@@ -69,7 +69,6 @@ MAX_FAILURES = 5
 ENOUGH = 20
 """Number of results of an op and type that are enough to call it compared."""
 
-
 KEEPING_NUMBERS = frozenset({"mlir-fold", "mlir-quant"})
 """Oracles that keep scalars as numbers: an infinity of f4E2M1FN shows as 0, but is still infinite in the next op."""
 
@@ -77,7 +76,6 @@ FEW, SELDOM = 10, 1000
 """Most elements that may be explained by kept numbers: this many, or one in this many of those compared. More are
 failures.
 """
-
 
 Program = TypeVar("Program")
 JudgedProgram = TypeVar("JudgedProgram", contravariant=True)

@@ -310,7 +310,6 @@ def _without_numbers(message: str) -> str:
 
 # --- tools that run functions whole -----------------------------------------------------------------------------------
 
-
 RUNNER_BATCH = 256
 """Number of programs that a tool gets at a time."""
 

@@ -100,10 +100,8 @@ def inputs_of(program: ClosedProgram) -> list[str]:
 
 SCRIPT_SECONDS = 60.0
 
-
 SCRIPT_BYTES = 1 << 26
 """Most bytes that a script may take and print for one program."""
-
 
 Test = Callable[[Sequence[ClosedProgram]], int | None]
 """A function that returns the index of the first interesting program, or None."""

@@ -53,7 +53,6 @@ from halfulp.semantics.profile import SPEC, Profile
 
 NoMeaning = UndefinedBehavior | AssertionFailed
 
-
 Outcome = tuple[Value, ...] | NoMeaning
 """The outcome of running a program here."""
 

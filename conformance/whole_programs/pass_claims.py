@@ -184,9 +184,7 @@ CLAIMS: Mapping[str, Claim] = MappingProxyType(
 )
 """The claims by the names of their passes."""
 
-
 # --- passes of iree-opt -----------------------------------------------------------------------------------------------
-
 
 # IREE's LLVM does not have linalg.add and its kind any more: the programs on tensors are linalg.generic.
 _TENSORS = ("generalized",)
@@ -326,9 +324,7 @@ IREE_CLAIMS: Mapping[str, Claim] = MappingProxyType(
 )
 """The claims by the names of their passes."""
 
-
 # --- the claims of a tool ---------------------------------------------------------------------------------------------
-
 
 ALL_CLAIMS: Mapping[str, Claim] = {**CLAIMS, **IREE_CLAIMS}
 

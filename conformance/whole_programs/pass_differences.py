@@ -144,10 +144,8 @@ def explaining(known: KnownByPass | None, module: Module, function: str) -> Expl
 
 # --- the smallest program ---------------------------------------------------------------------------------------------
 
-
 HANGS = 100
 """Most programs to try in the reduction of one on which mlir-opt does not end: each of them takes the time limit."""
-
 
 SECONDS = 60.0
 """The time after which no smaller program is looked for. A crash in a batch of programs makes all others run again."""
@@ -182,7 +180,6 @@ def kind_of(found: PassFault) -> str:
 
 
 # --- a report ---------------------------------------------------------------------------------------------------------
-
 
 _LAST = (
     "--lower-affine",

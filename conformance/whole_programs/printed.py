@@ -170,7 +170,6 @@ DYNAMIC_SIZE = 3
 MOST_TRIPS = 8
 """Made-up numbers of type index are below this one: they may become the bounds of loops."""
 
-
 UnknownFunctions = Callable[[int, list[Printed]], Outside]
 """Makes the unknown functions for the run of one input, by number; they append their calls to a list."""
 

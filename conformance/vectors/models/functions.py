@@ -6,11 +6,12 @@ exist. Searches are deterministic, and see every argument of a function of one o
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, product, zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from halfulp.conformance.vectors.intermediate import Dice, Integer, ModelCase, encoded
 from halfulp.conformance.vectors.models.model import (
@@ -308,10 +309,14 @@ def _corners(source: FloatFormat | Integer) -> Iterator[int]:
 
 
 class _Steps(CoverageModel):
-    """A model of the places where the class of the result changes. ``classify``: the class of a result."""
+    """A model of the places where the class of the result changes."""
 
     kinds = FUNCTIONS
-    classify: ClassVar[Classify]
+
+    @staticmethod
+    @abstractmethod
+    def classify(fmt: FloatFormat, code: int) -> str:
+        """Return the class of a result."""
 
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
         yield from steps(case, self.classify)

@@ -32,22 +32,16 @@ from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 
 Bucket = tuple[str | int, ...]
 
-
 Operands = tuple[int, ...]
-
 
 TRIES = 400
 """Rounds of construction for the buckets that are still empty."""
 
-
 ARITHMETIC = ("add", "subtract", "multiply", "divide")
-
 
 SUMS = ("add", "subtract")
 
-
 ROUNDED = (*ARITHMETIC, "multiply-add", "convert", "from integer")
-
 
 SIGNS = "+-"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import ClassVar
 
 from halfulp.conformance.vectors.intermediate import (
     Dice,
@@ -265,7 +266,7 @@ def _last_bits(case: ModelCase) -> tuple[int, ...]:
 
 class _B3(CoverageModel):
     target = "every combination of sign, last kept bit, guard bit and sticky bit"
-    kinds = ROUNDED
+    kinds: ClassVar[tuple[str, ...]] = ROUNDED
 
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
         below = 2

@@ -35,7 +35,6 @@ from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION
 MOST_ROWS = 1 << 24
 """Most rows of a shard whose size nobody chose: its file stays small enough to be copied and checked."""
 
-
 LAYOUT_VERSION = 2
 """Version of the layout of a directory; a sweep cannot continue in a directory of another version."""
 
@@ -215,12 +214,9 @@ def lock(file: IO[bytes], shared: bool = False) -> bool | None:
 LAYOUT = "sweep.json"
 """The file that describes the sweep of a directory."""
 
-
 _CHECK_DIGITS = 16
 
-
 _MANIFEST = re.compile(r"manifest-([0-9]+)-of-([0-9]+)\.jsonl")
-
 
 _TEMPORARY = re.compile(r"\.(?P<owner>[0-9]+-of-[0-9]+)\.(?P<name>[^/]+)\.[0-9a-f]+\.tmp")
 

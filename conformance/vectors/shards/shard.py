@@ -342,7 +342,6 @@ def _anchors(plan: SweepPlan, ordered: list[ShardEntry]) -> list[Document]:
 
 Progress = Callable[[int, int], object]
 
-
 Tell = Callable[[str], object]
 
 

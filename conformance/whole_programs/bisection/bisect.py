@@ -40,7 +40,6 @@ from halfulp.interp.values.value import Value
 
 # --- results ----------------------------------------------------------------------------------------------------------
 
-
 _WIDEST = 72
 """The most columns of the name of a stage."""
 
@@ -242,7 +241,6 @@ def _record(one: StageResult) -> dict[str, Any]:
 
 # --- bisection --------------------------------------------------------------------------------------------------------
 
-
 Judge = Callable[[Stage, Stage, Comparison, StageRunner], tuple[Judgement, str] | None]
 """Judges the difference between two stages: permitted or known, and the ground; None if it is neither."""
 
@@ -377,7 +375,6 @@ class _Work:
 
 # --- the guilty pass alone --------------------------------------------------------------------------------------------
 
-
 _NESTING, _OPTIONS = "()", "{}"
 
 
@@ -451,7 +448,6 @@ def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) 
 
 
 # --- judges -----------------------------------------------------------------------------------------------------------
-
 
 EXPLAINED = 400
 """The most elements of a stage that are explained, of all that differ."""

@@ -301,7 +301,6 @@ def made_inputs(function: Operation, inputs: Inputs) -> Arguments:
 
 # --- the first op with another value ----------------------------------------------------------------------------------
 
-
 MOST_OPS = 200_000
 """The most ops of one history that are looked at."""
 

@@ -108,7 +108,6 @@ def read_text(path: Path) -> str:
 
 # --- stages -----------------------------------------------------------------------------------------------------------
 
-
 MODULE = re.compile(r'^(?:builtin\.)?module\b|^"builtin\.module"', re.MULTILINE)
 """Finds the beginning of a whole module."""
 

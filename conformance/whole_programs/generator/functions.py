@@ -36,7 +36,6 @@ from halfulp.interp.ir.types import width_of
 
 # --- without control flow ---------------------------------------------------------------------------------------------
 
-
 WEIGHTS = {
     "arith.andi": 2.5, "arith.remui": 2.0, "arith.shrui": 1.5, "arith.addi": 2.0, "arith.cmpi": 3.0,
     "arith.minui": 1.3, "arith.maxui": 1.3, "arith.minsi": 1.3, "arith.maxsi": 1.3, "arith.extui": 2.5,
@@ -268,7 +267,6 @@ def _poison(grower: Grower) -> None:
 
 # --- memory: filled first, and no access out of bounds ----------------------------------------------------------------
 
-
 SHAPES = ((), (1,), (2,), (4,), (2, 2))
 
 
@@ -344,7 +342,6 @@ def _vector_store(grower: Grower) -> None:
 
 
 # --- control flow, with loops that end, and calls ---------------------------------------------------------------------
-
 
 MOST_ROUNDS = 6
 DEEPEST = 3
@@ -618,7 +615,6 @@ def _helper(plan: Plan) -> Operation:
 
 
 # --- whole functions --------------------------------------------------------------------------------------------------
-
 
 MOST_RESULTS = 12
 """Most results of a function. All values that nothing uses come first."""

@@ -27,7 +27,6 @@ from halfulp.interp.verifier import problem_of
 
 # --- types ------------------------------------------------------------------------------------------------------------
 
-
 INTEGERS = ("i8", "i16", "i32", "i64")
 OTHER_INTEGERS = ("i2", "i3", "i4", "i5", "i7", "i12", "i24", "i33", "i48", "i80", "i128")
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -139,7 +138,6 @@ def bits(type_: ty.Type) -> int:
 
 # --- ops that fit -----------------------------------------------------------------------------------------------------
 
-
 Types = tuple[ty.Type, ...]
 
 DIALECTS = ("arith", "quant")
@@ -234,12 +232,10 @@ def _random_case(enum: EnumDefinition, rng: random.Random) -> int:
 
 # --- growing ----------------------------------------------------------------------------------------------------------
 
-
 F64 = ty.F("f64")
 
 RECENT = 8
 """Number of last values of a type among which unused ones are looked for."""
-
 
 NAME = "f"
 """The name of the public function of each program."""

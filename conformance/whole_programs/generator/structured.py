@@ -24,7 +24,6 @@ from halfulp.interp.loading import parse_module
 
 # --- bodies: a few ops on scalars, in every type that has them --------------------------------------------------------
 
-
 FLOATS = ("f32", "f32", "f64", "f16", "bf16", "f8E4M3FN", "f8E5M2")
 INTEGERS = ("i32", "i32", "i64", "i8", "i16")
 
@@ -149,7 +148,6 @@ class Body:
 
 
 # --- functions on tensors ---------------------------------------------------------------------------------------------
-
 
 MOST_ELEMENTS = 96
 """Most elements of one tensor, so that a program runs quickly in every stage."""
@@ -688,9 +686,7 @@ KINDS: Mapping[str, ProgramKind] = MappingProxyType(
 
 MIXED = KINDS["mixed"]
 
-
 # --- programs by their start ------------------------------------------------------------------------------------------
-
 
 STARTS: tuple[str, ...] = (*KINDS, *STAGES)
 """The names of all programs that a pass can be given."""

@@ -31,7 +31,6 @@ from halfulp.interp.text.printer import print_module
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-
 _MARKER = "// ===== the next dump ====="
 """A line that no dump has: a cut one may well end with the beginning of a header, which is MLIR's own marker."""
 # A function that is printed alone names symbols that are not there, which iree-opt must not check.
@@ -85,7 +84,6 @@ def _read_generic(generic: str) -> Module | HalfulpError:
 
 
 # --- chains -----------------------------------------------------------------------------------------------------------
-
 
 _IREE = ("util.func", "flow.executable", "stream.executable", "hal.executable", "hal.interface.", "iree_tensor_ext.")
 _FUNCTIONS = ("func.func", "util.func", "llvm.func")

@@ -32,7 +32,6 @@ from halfulp.interp.ir.operations import BlockArgument, Module, Operation, SSAVa
 
 # --- wrappers ---------------------------------------------------------------------------------------------------------
 
-
 _ASYNC = "$async"
 """The end of the name of a function that a stub of the name before it calls."""
 
@@ -177,7 +176,6 @@ def _is_hal(type_: ty.Type, mnemonic: str) -> bool:
 
 
 # --- hosts ------------------------------------------------------------------------------------------------------------
-
 
 EXECUTABLES = ("flow.executable", "stream.executable", "hal.executable")
 _FUNCTIONS = ("util.func", "func.func")

@@ -119,7 +119,6 @@ def put(block: Block, operations: Sequence[Operation]) -> None:
 
 # --- tensors ----------------------------------------------------------------------------------------------------------
 
-
 _TENSOR = re.compile(r"!iree_tensor_ext\.dispatch\.tensor<\w+:(.*)>")
 _PLACES = ("static_offsets", "static_sizes", "static_strides")
 
