@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation
@@ -189,40 +188,6 @@ def known_bits(bits: str) -> int:
     return int("".join(bit if bit in "01" else "0" for bit in bits.removeprefix("0b")), 2)
 
 
-@dataclass(frozen=True)
-class Handshake:
-    """When transactions begin and end: see `Scoreboard.watch`."""
-
-    latency: int | None = None
-    valid_in: Any = None
-    ready_in: Any = None
-    valid_out: Any = None
-    ready_out: Any = None
-    reset: Any = None
-    reset_level: int = 1
-
-    def __post_init__(self) -> None:
-        if self.latency is None and self.valid_out is None:
-            raise InputError("when do results come? give latency, or the signal valid_out")
-        if self.latency is not None and self.latency < 0:
-            raise InputError(f"a latency of {self.latency} edges")
-
-
-class Board(Protocol):
-    """An object that takes transactions, such as a `Scoreboard`."""
-
-    name: str
-
-    def sent(self, *values: Any, **named: Any) -> None:
-        """Take operands."""
-
-    def received(self, *values: Any, **named: Any) -> None:
-        """Take results."""
-
-    def drop_waiting(self) -> None:
-        """Forget transactions without results."""
-
-
 class _Levels:
     """The levels of handshake signals. Before a signal was 0 or 1 for the first time, an X counts as 0."""
 
@@ -242,37 +207,6 @@ class _Levels:
         if id(handle) in self._known:
             raise AssertionError(f"{self._name}: the handshake signal '{handle._name}' is {code[2:]}")
         return False
-
-
-async def watch(
-    board: Board, clock: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any], times: Handshake
-) -> None:
-    """Give a board the transactions of a design. See `Scoreboard.watch`."""
-    edge = import_module("cocotb.triggers").RisingEdge(clock)
-    levels = _Levels(board.name)
-    begun: deque[int] = deque()
-    now = 0
-    while True:
-        await edge
-        if times.reset is not None and code_of(times.reset.value) == times.reset_level:
-            board.drop_waiting()
-            begun.clear()
-            continue
-        now += 1
-        if levels.high(times.valid_in, times.ready_in):
-            board.sent(**{name: handle.value for name, handle in inputs.items()})
-            begun.append(now)
-        if times.valid_out is not None:
-            done = levels.high(times.valid_out, times.ready_out)
-        else:
-            done = bool(begun) and now - begun[0] == times.latency
-        if done:
-            if begun and times.latency not in (None, now - begun[0]):
-                raise AssertionError(
-                    f"{board.name}: results came {now - begun[0]} edges after their transaction, not {times.latency}"
-                )
-            board.received(**{name: handle.value for name, handle in outputs.items()})
-            begun.popleft()
 
 
 # --- scoreboard -------------------------------------------------------------------------------------------------------
@@ -433,10 +367,35 @@ class Scoreboard:
         Signals are read as they are just before the edge. Raises InputError without ``latency`` and ``valid_out``,
         AssertionError for a handshake signal that is X after it was 0 or 1, and what `sent` and `received` raise.
         """
-        await watch(
-            self, clock, inputs, outputs,
-            Handshake(latency, valid_in, ready_in, valid_out, ready_out, reset, reset_level),
-        )  # fmt: skip
+        if latency is None and valid_out is None:
+            raise InputError("when do results come? give latency, or the signal valid_out")
+        if latency is not None and latency < 0:
+            raise InputError(f"a latency of {latency} edges")
+        edge = import_module("cocotb.triggers").RisingEdge(clock)
+        levels = _Levels(self.name)
+        begun: deque[int] = deque()
+        now = 0
+        while True:
+            await edge
+            if reset is not None and code_of(reset.value) == reset_level:
+                self.drop_waiting()
+                begun.clear()
+                continue
+            now += 1
+            if levels.high(valid_in, ready_in):
+                self.sent(**{name: handle.value for name, handle in inputs.items()})
+                begun.append(now)
+            if valid_out is not None:
+                done = levels.high(valid_out, ready_out)
+            else:
+                done = bool(begun) and now - begun[0] == latency
+            if done:
+                if begun and latency not in (None, now - begun[0]):
+                    raise AssertionError(
+                        f"{self.name}: results came {now - begun[0]} edges after their transaction, not {latency}"
+                    )
+                self.received(**{name: handle.value for name, handle in outputs.items()})
+                begun.popleft()
 
     # --- batches ------------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     Unanswered,
     Unavailable,
+    run_together,
     unanswered,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
@@ -39,7 +40,6 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.loading import parse_module
@@ -173,42 +173,16 @@ class Iree:
         """Compile many programs in one module and execute each by itself. A program that the compiler rejects is
         unanswered, with the reason; a program that the CPU stops has trapped.
         """
-        found: dict[int, Reply] = {}
-        prepared = []
-        for index, program in enumerate(programs):
-            try:
-                prepared.append(_Wrapped(index, program))
-            except (HalfulpError, Refused) as refusal:
-                found[index] = Unanswered(str(refusal))
-        for start in range(0, len(prepared), PROGRAMS):
-            self._run(prepared[start : start + PROGRAMS], found)
-        return [found[index] for index in range(len(programs))]
+        return run_together(programs, _Wrapped, self._run, PROGRAMS)
 
-    def _run(self, part: Sequence[_Wrapped], found: dict[int, Reply]) -> None:
-        """Compile these programs together. Where that fails, try each half, down to the programs that fail alone."""
+    def _run(self, part: Sequence[_Wrapped]) -> list[Reply]:
         path = self._folder / "programs.vmfb"
         path.unlink(missing_ok=True)
-        module: Path | Unanswered | OracleError
-        try:
-            text = print_module(
-                module_of([function for wrapped in part for function in wrapped.functions]), schema=Schema.LLVM24
-            )
-            compiled = self._compiled_text(text, path)
-            module = compiled if isinstance(compiled, Path) else Unanswered(compiled)
-        except HalfulpError as error:
-            module = Unanswered(str(error))
-        except OracleError as error:
-            module = error
-        if not isinstance(module, Path):
-            half = len(part) // 2
-            if half:
-                self._run(part[:half], found)
-                self._run(part[half:], found)
-            else:
-                found[part[0].index] = module
-            return
-        for wrapped in part:
-            found[wrapped.index] = self._run_one(module, wrapped)
+        module = module_of([function for wrapped in part for function in wrapped.functions])
+        compiled = self._compiled_text(print_module(module, schema=Schema.LLVM24), path)
+        if isinstance(compiled, str):
+            raise Refused(compiled)
+        return [self._run_one(compiled, wrapped) for wrapped in part]
 
     def _run_one(self, module: Path, wrapped: _Wrapped) -> Reply:
         given = [(_dimensions(value.shape), value.bits) for value in wrapped.arguments]
@@ -263,7 +237,6 @@ class _Wrapped:
     """
 
     def __init__(self, index: int, program: ClosedProgram) -> None:
-        self.index = index
         self.entry = f"entry{index}"
         self.arguments = program.arguments
         copy = parse_module(print_module(program.module), verify=False)

@@ -20,11 +20,10 @@ from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
     OracleError,
-    Refused,
     Reply,
     Status,
-    Unanswered,
     Unavailable,
+    run_together,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.formats import Codes, Mask, limb_count
@@ -159,36 +158,16 @@ class JitOracle:
 
         A program that stops its process has trapped.
         """
-        found: dict[int, Reply] = {}
-        prepared: list[tuple[int, PreparedProgram]] = []
-        for index, program in enumerate(programs):
-            try:
-                prepared.append((index, PreparedProgram(program, f"p{index}.", self._check)))
-            except Refused as refusal:
-                found[index] = Unanswered(str(refusal))
-        for start in range(0, len(prepared), PROGRAMS):
-            self._run(prepared[start : start + PROGRAMS], found)
-        return [found[index] for index in range(len(programs))]
+        return run_together(programs, lambda k, each: PreparedProgram(each, f"p{k}.", self._check), self._run, PROGRAMS)
 
     def _check(self, op: Operation, types: Iterable[ty.Type]) -> str | None:
         return next((why for why in map(self.refuses_type, types) if why), None) or self.refuses_op(op)
 
-    def _run(self, part: list[tuple[int, PreparedProgram]], found: dict[int, Reply]) -> None:
-        """Run these programs together. Where that fails, try each half, down to the programs that fail alone."""
-        try:
-            children = self.execute(programs_text([prepared for _, prepared in part]))
-            if len(children) != len(part):
-                raise OracleError("garbage", f"{len(part)} processes ran, but {len(children)} reported their end")
-        except OracleError as error:
-            if len(part) == 1:
-                found[part[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error
-            else:
-                half = len(part) // 2
-                self._run(part[:half], found)
-                self._run(part[half:], found)
-            return
-        for (index, prepared), child in zip(part, children, strict=True):
-            found[index] = prepared.answers(child)
+    def _run(self, part: Sequence[PreparedProgram]) -> list[Reply]:
+        children = self.execute(programs_text(part))
+        if len(children) != len(part):
+            raise OracleError("garbage", f"{len(part)} processes ran, but {len(children)} reported their end")
+        return [prepared.answers(child) for prepared, child in zip(part, children, strict=True)]
 
     # --- tools --------------------------------------------------------------------------------------------------------
 

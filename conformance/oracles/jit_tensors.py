@@ -7,12 +7,21 @@ for each program calls it and prints the codes of the results as decimal numbers
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
 
 import numpy as np
 
 from halfulp.conformance.oracles.jit import SECONDS, UTILITIES, JitOracle, library
-from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Unanswered, Unavailable
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    Refused,
+    Reply,
+    Unavailable,
+    run_together,
+)
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.conformance.whole_programs.stages import pipeline
@@ -58,36 +67,18 @@ class TensorRunner:
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Return the results of each program, in order."""
-        found: dict[int, Reply] = {}
-        left = []
-        for index, program in enumerate(programs):
-            refused = _refused(program)
-            if refused is None:
-                left.append((index, program))
-            else:
-                found[index] = Unanswered(refused)
-        for start in range(0, len(left), TOGETHER):
-            self._run(left[start : start + TOGETHER], found)
-        return [found[index] for index in range(len(programs))]
+        return run_together(programs, lambda _, program: _checked(program), self._run, TOGETHER)
 
-    def _run(self, part: Sequence[tuple[int, ClosedProgram]], found: dict[int, Reply]) -> None:
-        """Run these programs together. Where that fails, try each half, down to the programs that fail alone."""
-        try:
-            numbers = self._numbers(_together([program for _, program in part]))
-            sizes = [sum(map(_size, _results(program))) for _, program in part]
-            if len(numbers) != sum(sizes):
-                raise OracleError("garbage", f"{sum(sizes)} numbers are expected, {len(numbers)} came")
-        except OracleError as error:
-            if len(part) == 1:
-                found[part[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error
-            else:
-                half = len(part) // 2
-                self._run(part[:half], found)
-                self._run(part[half:], found)
-            return
-        for (index, program), size in zip(part, sizes, strict=True):
-            found[index] = answers(_results(program), numbers[:size])
-            numbers = numbers[size:]
+    def _run(self, part: Sequence[ClosedProgram]) -> list[Reply]:
+        numbers = self._numbers(_together(part))
+        sizes = [sum(map(_size, _results(program))) for program in part]
+        if len(numbers) != sum(sizes):
+            raise OracleError("garbage", f"{sum(sizes)} numbers are expected, {len(numbers)} came")
+        ends = list(accumulate(sizes))
+        return [
+            answers(_results(program), numbers[end - size : end])
+            for program, size, end in zip(part, sizes, ends, strict=True)
+        ]
 
     def _numbers(self, text: str) -> list[int]:
         lowered = self._opt.run([f"--pass-pipeline={self._pipeline}"], text, SECONDS)
@@ -117,21 +108,21 @@ def _results(program: ClosedProgram) -> Sequence[ty.Type]:
     return result_types(_function(program))
 
 
-def _refused(program: ClosedProgram) -> str | None:
-    """Say why a program cannot be lowered, or None."""
+def _checked(program: ClosedProgram) -> ClosedProgram:
+    """Return a program that can be lowered. Raises Refused for others."""
     function = _function(program)
     for type_ in (*argument_types(function), *result_types(function)):
         if not isinstance(type_, ty.TensorType) or type_.shape is None or None in type_.shape:
-            return f"{NAME} runs functions of tensors with static shapes, and this has '{type_}'"
+            raise Refused(f"{NAME} runs functions of tensors with static shapes, and this has '{type_}'")
     if any(value.poison is not None for value in program.arguments):
-        return "an argument cannot be poison"
+        raise Refused("an argument cannot be poison")
     for op in function.walk():
         blocks = [block for region in op.regions for block in region.blocks]
         values = [*op.results, *(argument for block in blocks for argument in block.arguments)]
         for element in {ty.element_type(value.type) for value in values}:
             if isinstance(element, ty.FloatType) and element.format.name not in FLOATS:
-                return f"{NAME} has no {element}"
-    return None
+                raise Refused(f"{NAME} has no {element}")
+    return program
 
 
 def _size(type_: ty.Type) -> int:

@@ -6,16 +6,17 @@ An oracle says what it can answer, and why not. A missing answer never counts as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.formats import Codes, code_shape, storage_dtype
+from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.value import Value
@@ -139,3 +140,40 @@ def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer,
     status = np.full(shape, Status.UNANSWERED, np.uint8)
     widths: list[Any] = [element_width(type_) for type_ in case.result_types]
     return tuple(Answer(np.zeros(code_shape(shape, w), storage_dtype(w)), status, why) for w in widths)
+
+
+Prepared = TypeVar("Prepared")
+
+
+def run_together(
+    programs: Sequence[ClosedProgram],
+    prepare: Callable[[int, ClosedProgram], Prepared],
+    run: Callable[[Sequence[Prepared]], Sequence[Reply]],
+    most: int,
+) -> list[Reply]:
+    """Return the replies for programs, of which up to ``most`` run together.
+
+    ``prepare`` raises Refused or HalfulpError for a program out of range. Where ``run`` raises OracleError, Refused or
+    HalfulpError for several programs, each half runs by itself, down to the programs that fail alone.
+    """
+    replies: dict[int, Reply] = {}
+    prepared: list[tuple[int, Prepared]] = []
+    for index, program in enumerate(programs):
+        try:
+            prepared.append((index, prepare(index, program)))
+        except (HalfulpError, Refused) as refusal:
+            replies[index] = Unanswered(str(refusal))
+    parts = [prepared[start : start + most] for start in range(0, len(prepared), most)]
+    while parts:
+        part = parts.pop(0)
+        try:
+            given = run([each for _, each in part])
+        except (OracleError, HalfulpError, Refused) as error:
+            half = len(part) // 2
+            if half:
+                parts[:0] = [part[:half], part[half:]]
+                continue
+            failed = isinstance(error, OracleError) and error.kind != "refusal"
+            given = [error if failed else Unanswered(str(error))]  # type: ignore[list-item]
+        replies.update(zip((index for index, _ in part), given, strict=True))
+    return [replies[index] for index in range(len(programs))]

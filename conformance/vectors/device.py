@@ -186,47 +186,46 @@ def _by_row(codes: Codes, width: int, change: Callable[[int], int]) -> Codes:
     return ints_to_codes([change(code) for code in codes_to_ints(codes, width)], width, (len(codes),))
 
 
-def _column(role: Role, change: Recode, applies: Callable[[Column], bool] = lambda column: True) -> Write:
-    """Return the change of all columns of a role to which it applies."""
+def changed(applies: Callable[[Column], bool], change: Recode, columns: Sequence[Column], chunk: Chunk) -> Chunk:
+    """Return a chunk with a change of all columns to which it applies."""
+    pairs = zip(columns, chunk, strict=True)
+    return tuple(change(codes, column.width) if applies(column) else codes for column, codes in pairs)
 
-    def write(columns: Sequence[Column], outputs: Chunk) -> Chunk:
-        return tuple(
-            change(codes, column.width) if column.role is role and applies(column) else codes
-            for column, codes in zip(columns, outputs, strict=True)
-        )
 
-    return write
+def of_flags(column: Column) -> bool:
+    """Tell whether a column has flags."""
+    return column.role is Role.FLAGS
 
 
 def _whole_bytes(column: Column) -> bool:
     return column.width % 8 == 0 and column.width > 8
 
 
+def _is_wide_result(column: Column) -> bool:
+    return column.role is Role.RESULT and _whole_bytes(column)
+
+
+def _is_long_result(column: Column) -> bool:
+    return column.role is Role.RESULT and column.width > 1
+
+
 def byte_orders(computation: Computation) -> Iterator[Cause]:
     """Yield the other order of bytes, of results and of operands, and the other order of bits."""
-    results = [column for column in computation.outputs if column.role is Role.RESULT]
-    if any(map(_whole_bytes, results)):
-        yield writing("results with their bytes in the other order", _column(Role.RESULT, _bytes_swapped, _whole_bytes))
-    if any(column.width > 1 for column in results):
-        yield writing(
-            "results with their bits in the other order",
-            _column(Role.RESULT, _bits_reversed, lambda column: column.width > 1),
-        )
+    for what, applies, change in (
+        ("bytes", _is_wide_result, _bytes_swapped),
+        ("bits", _is_long_result, _bits_reversed),
+    ):
+        if any(map(applies, computation.outputs)):
+            yield writing(f"results with their {what} in the other order", partial(changed, applies, change))
     if any(map(_whole_bytes, computation.inputs)):
-
-        def read(inputs: Chunk) -> Chunk:
-            return tuple(
-                _bytes_swapped(codes, column.width) if _whole_bytes(column) else codes
-                for column, codes in zip(computation.inputs, inputs, strict=True)
-            )
-
+        read = partial(changed, _whole_bytes, _bytes_swapped, computation.inputs)
         yield reading("operands with their bytes in the other order", Stage.ENCODING, read)
 
 
 def flag_orders(computation: Computation) -> Iterator[Cause]:
     """Yield the flags in the other order."""
-    if any(column.role is Role.FLAGS for column in computation.outputs):
-        yield writing("flags with their bits in the other order", _column(Role.FLAGS, _bits_reversed))
+    if any(map(of_flags, computation.outputs)):
+        yield writing("flags with their bits in the other order", partial(changed, of_flags, _bits_reversed))
 
 
 def stuck_bits(computation: Computation) -> Iterator[Cause]:
@@ -249,13 +248,7 @@ def _stuck(name: str, bit: int, value: int) -> Write:
         mask: Codes = ints_to_codes([1 << bit], width, (1,))
         return codes | mask if value else codes & ~mask
 
-    def write(columns: Sequence[Column], outputs: Chunk) -> Chunk:
-        return tuple(
-            stuck(codes, column.width) if column.name == name else codes
-            for column, codes in zip(columns, outputs, strict=True)
-        )
-
-    return write
+    return partial(changed, lambda column: column.name == name, stuck)
 
 
 def other_formats(computation: Computation) -> Iterator[Cause]:
@@ -308,7 +301,7 @@ def _recoded(type_: str, other: str) -> Write | None:
     def recode(codes: Codes, width: int) -> Codes:
         return reference(case, (codes,)).bits[0]
 
-    return _column(Role.RESULT, recode, lambda column: column.type == type_)
+    return partial(changed, lambda column: column.role is Role.RESULT and column.type == type_, recode)
 
 
 # --- datapaths --------------------------------------------------------------------------------------------------------

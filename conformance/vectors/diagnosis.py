@@ -7,7 +7,7 @@ A cause is likely as far as it explains the rows that differ, and is not refuted
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, partial
 from itertools import product
@@ -26,9 +26,11 @@ from halfulp.conformance.vectors.device import (
     Stage,
     accumulators,
     byte_orders,
+    changed,
     computing,
     flag_name,
     flag_orders,
+    of_flags,
     of_same_width,
     other_formats,
     reading,
@@ -195,16 +197,10 @@ def other_flags(computation: Computation) -> Iterator[Cause]:
 
 
 def _confused(flag: Flags, other: Flags, columns: Sequence[Column], outputs: Chunk) -> Chunk:
-    def moved(codes: Codes) -> Codes:
+    def moved(codes: Codes, width: int) -> Codes:
         return np.where(codes & flag != 0, codes & np.uint8(0x1F ^ flag) | np.uint8(other), codes)
 
-    return _flags_changed(columns, outputs, moved)
-
-
-def _flags_changed(columns: Sequence[Column], outputs: Chunk, change: Callable[[Codes], Codes]) -> Chunk:
-    return tuple(
-        change(codes) if column.role is Role.FLAGS else codes for column, codes in zip(columns, outputs, strict=True)
-    )
+    return changed(of_flags, moved, columns, outputs)
 
 
 def _keeps_subnormals(column: Column) -> bool:
@@ -218,11 +214,11 @@ def _underflow_by_result(columns: Sequence[Column], outputs: Chunk) -> Chunk:
     exponents = ((1 << fmt.bits) - 1) & ~(fmt.sign_mask or 0) & -(1 << fmt.mantissa_bits)
     small = codes & codes.dtype.type(exponents) == 0
 
-    def told(flags: Codes) -> Codes:
+    def told(flags: Codes, width: int) -> Codes:
         raised = small & (flags & Flags.INEXACT != 0)
         return flags & np.uint8(0x1F ^ Flags.UNDERFLOW) | np.where(raised, np.uint8(Flags.UNDERFLOW), np.uint8(0))
 
-    return _flags_changed(columns, outputs, told)
+    return changed(of_flags, told, columns, outputs)
 
 
 # --- the range of an integer ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.format import Format, Options
 from halfulp.fp_formats.formats import LIMB_BITS, limb_count, storage_dtype
 from halfulp.interp.ir.errors import InputError
 
@@ -114,9 +114,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a header that `write` made. Everything but rows and their number is skipped."""
-    source = texts.LineSource(file)
-    source.fill(texts.HEAD)
-    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "c", options)
+    source, known = texts.described_source(file, columns, "c", options)
     limbs = [limb_count(column.width) for column in known]
     count: int | None = None
 

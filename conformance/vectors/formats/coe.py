@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.format import Format, Options
 from halfulp.conformance.vectors.formats.readmemh import fields, split_word, word
 
 
@@ -21,9 +21,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the words of a file of radix 16, one or more in a line, between commas or spaces."""
-    source = texts.LineSource(file)
-    source.fill(texts.HEAD)
-    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "coe", options)
+    source, known = texts.described_source(file, columns, "coe", options)
     count: int | None = None
 
     def line(text: str, done: int) -> list[list[str]]:

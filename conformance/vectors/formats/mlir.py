@@ -15,7 +15,7 @@ from typing import BinaryIO
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.format import Format, Options
 from halfulp.conformance.vectors.formats.sv import INDEX, numbered, without_numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
@@ -151,9 +151,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a program that `write` made. Everything but its constants and their number is skipped."""
-    source = texts.LineSource(file)
-    source.fill(texts.HEAD)
-    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "mlir", options)
+    source, known = texts.described_source(file, columns, "mlir", options)
     indexed = (INDEX, *known)
     told: int | None = None
     in_main = False

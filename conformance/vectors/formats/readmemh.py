@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.format import Format, Options
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
@@ -56,9 +56,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the words of a file. An address must be the next one; the first may be any. A comment ends with its line."""
-    source = texts.LineSource(file)
-    source.fill(texts.HEAD)
-    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "readmemh", options)
+    source, known = texts.described_source(file, columns, "readmemh", options)
     base: int | None = None
 
     def line(text: str, done: int) -> list[list[str]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, joined, settled
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Options, malformed, same_columns
+from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Options, malformed
 from halfulp.fp_formats.formats import LIMB_BITS, Codes
 from halfulp.interp.ir.errors import InputError
 
@@ -98,9 +98,7 @@ class RunTable:
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
         # Notes would describe lines of runs, not rows.
         self._options = replace(options, notes=None)
-        self._source = texts.LineSource(file)
-        self._source.fill(texts.HEAD)
-        self.columns = same_columns(columns, texts.find_columns(self._source.data[: texts.HEAD]), "runs", options)
+        self._source, self.columns = texts.described_source(file, columns, "runs", options)
         check_unary(self.columns)
         self.last: int | None = None
         self._count: int | None = None

@@ -16,7 +16,7 @@ import numpy as np
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, check_names
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns, spool
+from halfulp.conformance.vectors.formats.format import Format, Options, malformed, spool
 from halfulp.interp.ir.errors import InputError
 
 # --- numbering --------------------------------------------------------------------------------------------------------
@@ -119,9 +119,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a package that `write` made. Everything but rows and their number is skipped."""
-    source = texts.LineSource(file)
-    source.fill(texts.HEAD)
-    known = same_columns(columns, texts.find_columns(source.data[: texts.HEAD]), "sv", options)
+    source, known = texts.described_source(file, columns, "sv", options)
     count: int | None = None
     ended = False
 

@@ -25,7 +25,7 @@ from halfulp.conformance.vectors.columns import (
     columns_to_text,
     results_of,
 )
-from halfulp.conformance.vectors.formats.format import Options, malformed, too_wide
+from halfulp.conformance.vectors.formats.format import Options, malformed, same_columns, too_wide
 from halfulp.fp_formats.formats import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 
 BLOCK = 1 << 15
@@ -275,6 +275,15 @@ def find_columns(head: bytes) -> tuple[Column, ...] | None:
     """Return the columns that a comment in the first bytes of a file describes; None where there is none."""
     found = _DESCRIBED.search(head)
     return columns_from_text(found[1]) if found else None
+
+
+def described_source(
+    file: BinaryIO, columns: tuple[Column, ...] | None, format: str, options: Options
+) -> tuple[LineSource, tuple[Column, ...]]:
+    """Return the lines of a file, and its columns: given ones, or those that a comment describes. Raises InputError."""
+    source = LineSource(file)
+    source.fill(HEAD)
+    return source, same_columns(columns, find_columns(source.data[:HEAD]), format, options)
 
 
 def write_rows(vectors: VectorSet, file: IO[bytes], row: Row, dont_care: bool = False, skip: int = 0) -> int:

@@ -533,16 +533,6 @@ class _Building:
         scope.update(zip(produced, call.results, strict=True))
         return callee
 
-    def _returnable(self, block: Block, value: SSAValue) -> SSAValue:
-        """Return the value; a quantised value as its storage integers."""
-        stored = ty.element_type(value.type)
-        if not isinstance(stored, ty.UniformQuantizedType):
-            return value
-        target = ty.with_element(value.type, ty.IntegerType(stored.storage_width))
-        cast = Operation("quant.scast", definition_of("quant.scast"), [value], [target])
-        block.append(cast)
-        return cast.results[0]
-
 
 def random_programs(
     seed: int, count: int, first: int = 0, allowed: Collection[FaultKind] = ()
