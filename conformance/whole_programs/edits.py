@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.op_search import verified, without_unneeded_functions
-from halfulp.conformance.whole_programs.rewrite import copied, definition_of, module_with, returns
+from halfulp.conformance.whole_programs.rewrite import constant, copied, definition_of, module_with, returns
 from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.ir import attributes as at
@@ -319,12 +319,12 @@ def _ones(draft: Draft, op: Operation, result: OpResult) -> SSAValue | None:
     return _before(op, _constant(result.type, (1 << width_of(result.type)) - 1))
 
 
-def _before(op: Operation, constant: Operation | None) -> SSAValue | None:
-    if constant is None or op.parent is None:
+def _before(op: Operation, made: Operation | None) -> SSAValue | None:
+    if made is None or op.parent is None:
         return None
-    constant.parent = op.parent
-    op.parent.operations.insert(op.parent.operations.index(op), constant)
-    return constant.results[0]
+    made.parent = op.parent
+    op.parent.operations.insert(op.parent.operations.index(op), made)
+    return made.results[0]
 
 
 def shared_constants(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
@@ -416,16 +416,9 @@ def _constant(type_: ty.Type, code: int) -> Operation | None:
     width = element_width(element)
     if width is None or isinstance(element, ty.QuantizedType) or isinstance(type_, ty.MemRefType):
         return None
-    value: at.Attribute
-    if isinstance(type_, ty.VectorType | ty.TensorType):
-        if code or ty.is_dynamic(type_):
-            return None
-        value = at.DenseElementsAttr(type_, ints_to_codes([0], width, ()), splat=True)
-    elif isinstance(element, ty.FloatType):
-        value = at.FloatAttr(code, element)
-    else:
-        value = at.IntegerAttr(at.integer_of_code(code, element), element)
-    return Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": value})
+    if isinstance(type_, ty.VectorType | ty.TensorType) and (code or ty.is_dynamic(type_)):
+        return None
+    return constant(type_, ints_to_codes([code], width, ()), splat=True)
 
 
 def _main(program: ClosedProgram) -> Operation:

@@ -15,10 +15,8 @@ from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleErro
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.diff import Difference, Wrong, differences
 from halfulp.conformance.whole_programs.op_search import Finding, NoMeaning, Search, ask, run_here, verified
-from halfulp.conformance.whole_programs.rewrite import copied, definition_of, function, module_with
-from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.conformance.whole_programs.rewrite import constant, copied, definition_of, function, module_with
 from halfulp.interp.dialects.ub import POISON_ATTR
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
@@ -42,11 +40,11 @@ def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
     block = Block()
     made: dict[SSAValue, SSAValue] = {}
     for argument, value in zip(body.arguments, program.arguments, strict=True):
-        constant = constant_of(value, argument.type)
-        if constant is None:
+        op = constant_of(value, argument.type)
+        if op is None:
             return None
-        block.append(constant)
-        made[argument] = constant.results[0]
+        block.append(op)
+        made[argument] = op.results[0]
     if len(main.regions[0].blocks) != 1:
         return None
     for op in body.operations[:-1]:
@@ -69,14 +67,7 @@ def constant_of(value: Value, type_: ty.Type) -> Operation | None:
     width = element_width(element)
     if width is None or value.type != type_ or isinstance(element, ty.QuantizedType):
         return None
-    attribute: at.Attribute
-    if isinstance(type_, ty.TensorType | ty.VectorType):
-        attribute = at.DenseElementsAttr(type_, np.ascontiguousarray(value.bits))
-    elif isinstance(element, ty.FloatType):
-        attribute = at.FloatAttr(codes_to_ints(value.bits, width)[0], element)
-    else:
-        attribute = at.IntegerAttr(at.integer_of_code(codes_to_ints(value.bits, width)[0], element), element)
-    return Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": attribute})
+    return constant(type_, np.ascontiguousarray(value.bits))
 
 
 def text_of_program(program: ClosedProgram, close: bool = True) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.fp_formats.formats import Codes, codes_to_ints
 from halfulp.interp.declare.declarations import OpDefinition, Property
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import ruling_attributes
 
@@ -68,6 +69,19 @@ def definition_of(name: str) -> OpDefinition:
     found = default_registry().find(name)
     assert found is not None
     return found
+
+
+def constant(type_: ty.Type, codes: Codes, splat: bool = False) -> Operation:
+    """Return an ``arith.constant`` of these codes. ``splat``: they are one code, that of all elements."""
+    element = ty.element_type(type_)
+    value: at.Attribute
+    if isinstance(type_, ty.TensorType | ty.VectorType):
+        value = at.DenseElementsAttr(type_, codes, splat)
+    elif isinstance(element, ty.FloatType):
+        value = at.FloatAttr(codes_to_ints(codes, width_of(element))[0], element)
+    else:
+        value = at.IntegerAttr(at.integer_of_code(codes_to_ints(codes, width_of(element))[0], element), element)
+    return Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": value})
 
 
 def function(name: str, block: Block, results: Sequence[SSAValue], like: Operation | None = None) -> Operation:

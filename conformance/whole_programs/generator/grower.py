@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from halfulp.conformance.whole_programs.domains import any_code
-from halfulp.conformance.whole_programs.rewrite import definition_of
+from halfulp.conformance.whole_programs.rewrite import constant, definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, ints_to_codes
 from halfulp.interp.declare import declarations
@@ -402,18 +402,9 @@ class Grower:
             code = self._code(element)
             alike = count is None or self.rng.random() < 0.6
             codes = [code if alike else self._code(element) for _ in range(1 if count is None else count)]
-        value: at.Attribute
-        if isinstance(type_, ty.VectorType | ty.TensorType):
-            splat = len(set(codes)) == 1
-            shape = () if splat else tuple(size or 0 for size in type_.shape or ())
-            value = at.DenseElementsAttr(
-                type_, ints_to_codes(codes[:1] if splat else codes, width_of(element), shape), splat
-            )
-        elif isinstance(element, ty.FloatType):
-            value = at.FloatAttr(codes[0], element)
-        else:
-            value = at.IntegerAttr(at.integer_of_code(codes[0], element), element)
-        op = Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": value})
+        splat = isinstance(type_, ty.ShapedType) and len(set(codes)) == 1
+        shape = () if splat else tuple(size or 0 for size in ty.shape_of(type_) or ())
+        op = constant(type_, ints_to_codes(codes[:1] if splat else codes, width_of(element), shape), splat)
         self.block.append(op)
         return op.results[0]
 
