@@ -16,7 +16,7 @@ from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding, StochasticRule, as_rounding
 from halfulp.fp_formats.reals.extended import Number
-from halfulp.fp_formats.scalar import Random, drawn
+from halfulp.fp_formats.scalar import Random, drawn_bits
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
@@ -51,7 +51,7 @@ class Projection:
 
     def __call__(self, number: Number, random: Random = None) -> int:
         """Return the code of a number. ``random``: random bits and their width, of a stochastic mode."""
-        bits = None if self.stochastic is None else drawn(random, self.stochastic)
+        bits = None if self.stochastic is None else drawn_bits(random, self.stochastic)
         return rules.project(self.format, number, self.rounding, self.saturation, bits)
 
 

@@ -31,7 +31,7 @@ class RunOptions(Settings):
     signature: str | None = field(
         default=None,
         metadata=about(
-            "the type that a function of the llvm dialect had before it was lowered, ``(tensor<4xf32>) -> f32``: its "
+            "the MLIR type of the function before it was lowered to the llvm dialect, ``(tensor<4xf32>) -> f32``: its "
             "arguments and results are given and returned as these"
         ),
     )

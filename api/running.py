@@ -228,7 +228,7 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
     if len(public) != 1:
         named = any(op.name in FUNCTIONS for op in module.walk())
         hint = 'name it: entry="…" (--function=…)' if named else None
-        raise InputError(f"which function is to run? {_choices(module)}", hint=hint)
+        raise InputError(f"missing the name of the function: {_choices(module)}", hint=hint)
     return public[0]
 
 

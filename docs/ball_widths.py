@@ -32,7 +32,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Known:
+class RunResult:
     """What a run knows of the result of a problem: its value, its error, and the radius of that."""
 
     value: Fraction
@@ -40,14 +40,14 @@ class Known:
     radius: Fraction
 
 
-def run(problem: Problem) -> Known:
+def run(problem: Problem) -> RunResult:
     """Run a problem beside exact numbers."""
     module, shadows = hu.parse(problem.text), Shadows()
     program = program_for(module, Settings(recorder=shadows))
     (result,) = program.run(find_entry(module, None), problem.arguments)
     shadow = shadow_of(result)
     assert shadow is not None
-    return Known(*(Fraction(float(each)) for each in (result.item(), shadow.error, shadow.radius)))
+    return RunResult(*(Fraction(float(each)) for each in (result.item(), shadow.error, shadow.radius)))
 
 
 def _numbers(values: Sequence[Fraction], fmt: str) -> tuple[hu.Value, list[Fraction]]:

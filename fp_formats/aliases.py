@@ -44,7 +44,9 @@ def with_hint(message: str, hint: str | None) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs the packages of an extra. It names no index: halfulp is on none."""
+    """Return the command that installs the packages of an extra. It names no package index, since halfulp is
+    not on PyPI.
+    """
     return f"pip install '.[{extra}]' in the folder with the sources of halfulp"
 
 

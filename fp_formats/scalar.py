@@ -93,7 +93,7 @@ def number(x: Unpacked) -> Fraction:
 # Rounding and encoding.
 
 
-class Drawn(NamedTuple):
+class RandomBits(NamedTuple):
     """The random bits of one stochastic rounding, as its rule takes them; ``fraction``: see `StochasticRule`."""
 
     value: int
@@ -101,13 +101,13 @@ class Drawn(NamedTuple):
     fraction: int
 
 
-def drawn(random: Random, rule: StochasticRule) -> Drawn | None:
+def drawn_bits(random: Random, rule: StochasticRule) -> RandomBits | None:
     """Return random bits as a rule takes them."""
-    return None if random is None else Drawn(rule.taken(*random), random[1], rule.fraction)
+    return None if random is None else RandomBits(rule.taken(*random), random[1], rule.fraction)
 
 
 def round_to_integer(
-    sign: int, significand: int, shift: int, rounding: int, bits: Drawn | None, odd: int = 0
+    sign: int, significand: int, shift: int, rounding: int, bits: RandomBits | None, odd: int = 0
 ) -> tuple[int, bool]:
     """Round significand / 2**shift to an integer, and tell whether that was inexact. All rounding happens here.
 
@@ -168,7 +168,7 @@ def round_pack(
     sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: ``negative_to_unsigned=sign_bit``
     leading = significand.bit_length() - 1 + exponent
     lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
-    bits, parity = drawn(random, policy.stochastic_rule), code_parity(fmt, lowest)
+    bits, parity = drawn_bits(random, policy.stochastic_rule), code_parity(fmt, lowest)
     kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, bits, parity)
     flags = INEXACT if inexact else 0
     if leading < fmt.emin:
@@ -304,8 +304,8 @@ def encode_nan(
 
 
 def chosen_nan(policy: FloatPolicy, *operands: Unpacked) -> Unpacked | None:
-    """Return the NaN operand that the result takes over; None if no operand is a NaN. On x87 an invalid operand, which
-    is a signalling NaN without a fraction, gives the default NaN.
+    """Return the NaN operand whose payload the result gets; None if no operand is a NaN. On x87 an invalid operand,
+    which is a signalling NaN without a fraction, gives the default NaN.
     """
     nans = [x for x in operands if x.kind >= QUIET_NAN]
     if policy.nan_result == "signalling_first":
@@ -449,7 +449,7 @@ def integer_of(
     lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
     if x.kind == FINITE:
-        bits = drawn(random, policy.stochastic_rule)
+        bits = drawn_bits(random, policy.stochastic_rule)
         magnitude, inexact = round_to_integer(x.sign, x.significand, -x.exponent, rounding, bits)
         number = -magnitude if x.sign else magnitude
         if lowest <= number <= highest:

@@ -186,7 +186,7 @@ SLOPES: Mapping[str, Slope] = {
 """The functions that this covers."""
 
 
-class Found(NamedTuple):
+class FunctionErrors(NamedTuple):
     """Errors of results and their radii. ``settled``: where they are known; elsewhere the others are anything."""
 
     own: Floats
@@ -201,7 +201,7 @@ def covers(name: str, size: int) -> bool:
     return name in SLOPES and name in APPROXIMATIONS and size >= FEWEST
 
 
-def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> Found:
+def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> FunctionErrors:
     """Return the errors of ``result``, which stands for a function of ``value``; this has an error up to a radius."""
     row = APPROXIMATIONS[name]
     margin = row.margin * _ULP
@@ -210,14 +210,14 @@ def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, r
         own, own_radius = _apart(here, result, margin)
         settled = ordinary(value, 0.0) & ordinary(here, 0.0) & np.isfinite(own)
         if not error.any() and not radius.any():
-            return Found(own, own_radius, own, own_radius, settled)
+            return FunctionErrors(own, own_radius, own, own_radius, settled)
         argument = value + error
         distance = radius + _UNIT * np.abs(argument)
         there = row.near(argument)
         total, total_radius = _apart(there, result, margin)
         total_radius += SLOPES[name](argument, there, distance) * distance * (1 + 4 * _UNIT)
         settled &= (distance < _FARTHEST) & ordinary(argument, 0.0) & ordinary(there, 0.0) & np.isfinite(total_radius)
-    return Found(own, own_radius, total, total_radius, settled)
+    return FunctionErrors(own, own_radius, total, total_radius, settled)
 
 
 def _apart(approximation: Floats, result: Floats, margin: float) -> tuple[Floats, Floats]:

@@ -402,14 +402,14 @@ _BITS = 192
 """Bits of the balls of single numbers: more than a value and an error have together."""
 
 
-class One(NamedTuple):
+class ResultError(NamedTuple):
     """What is known of one result that is a float, as `Computed` says: its own error with its radius, and the total."""
 
     own: tuple[float, float]
     total: tuple[float, float]
 
 
-def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, float]]) -> One | None:
+def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, float]]) -> ResultError | None:
     """Return what is known of one finite number that a rule gave: by balls, which are quicker than small arrays.
 
     ``operands``: the value of each, its error and its radius. None for a rule without balls.
@@ -420,11 +420,11 @@ def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, fl
     with bits_of_precision(_BITS):
         own = middle_and_radius(ball(*(arb(each[0]) for each in operands)) - value)
         if not any(each[1] or each[2] for each in operands):
-            return One(own, own)
+            return ResultError(own, own)
         if not all(isfinite(each[2]) for each in operands):
-            return One(own, (0.0, inf))
+            return ResultError(own, (0.0, inf))
         given = (arb(value) + arb(error, radius) for value, error, radius in operands)
-        return One(own, middle_and_radius(ball(*given) - value))
+        return ResultError(own, middle_and_radius(ball(*given) - value))
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------

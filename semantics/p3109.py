@@ -24,7 +24,7 @@ from halfulp.fp_formats.reals.elementary import grid_of
 from halfulp.fp_formats.reals.expressions import located
 from halfulp.fp_formats.reals.extended import NAN, Enclosed, Number, is_kind
 from halfulp.fp_formats.reals.functions import SPECIALS, Cell, Kind, Special
-from halfulp.fp_formats.scalar import FINITE, INFINITE, Drawn
+from halfulp.fp_formats.scalar import FINITE, INFINITE, RandomBits
 
 ROUNDINGS: Mapping[str, Rounding] = MappingProxyType(
     {
@@ -76,7 +76,7 @@ def decode(fmt: FloatFormat, code: int) -> Number:
     return NAN
 
 
-def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, bits: Drawn | None = None) -> int:
+def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, bits: RandomBits | None = None) -> int:
     """Round a number to the precision of a format, saturate it, and return its code (4.7.3)."""
     if isinstance(x, Enclosed):
         width, grid = bits.width if bits else 0, grid_of(fmt)
@@ -95,7 +95,7 @@ def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, bi
     return scalar.with_sign(fmt, sign, magnitude)
 
 
-def _rounded(fmt: FloatFormat, x: Fraction | Cell, rounding: Rounding, bits: Drawn | None) -> tuple[int, int]:
+def _rounded(fmt: FloatFormat, x: Fraction | Cell, rounding: Rounding, bits: RandomBits | None) -> tuple[int, int]:
     """Round to the precision, without an upper limit of the exponent (4.7.4); return sign and magnitude."""
     if isinstance(x, Cell):  # half a cell further stands for every number in it
         sign, significand, exponent = x.sign, 2 * x.floor + 1, x.exponent - 1

@@ -190,7 +190,7 @@ OUTSIDE = {
 }
 
 
-def needed(item: pytest.Item) -> list[Outside]:
+def required_outside(item: pytest.Item) -> list[Outside]:
     """Return the requirements of a test besides Python."""
     return [outside for marker, outside in OUTSIDE.items() if item.get_closest_marker(marker)]
 
@@ -268,7 +268,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Without what it needs a test is skipped, or fails where that is required."""
-    for outside in needed(item):
+    for outside in required_outside(item):
         if absent := outside.missing():
             if outside.required:
                 pytest.fail(f"{outside.name} is required ({outside.variable}=1): {absent}", pytrace=False)
@@ -281,7 +281,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, Any, pytest.TestReport]:
     """Fail a test that skips itself although its requirement must be there."""
     report: pytest.TestReport = yield
-    required = [outside.variable for outside in needed(item) if outside.required]
+    required = [outside.variable for outside in required_outside(item) if outside.required]
     if required and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped in spite of {required[0]}=1: {call.excinfo and call.excinfo.value}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import halfulp as hu
-from halfulp.interp.dialects.linalg.ops import CONTRACTIONS, ELEMENTWISE, MATMULS, Named
+from halfulp.interp.dialects.linalg.ops import CONTRACTIONS, ELEMENTWISE, MATMULS, NamedOp
 
 STRIDES, DILATIONS = (2, 1, 3), (1, 2, 1)
 
@@ -60,7 +60,7 @@ def _elementwise_kinds(name: str, inputs: int) -> Sequence[Kinds]:
     return (FLOATS, INTEGERS) if name in ("sub", "div", "select") else (FLOATS, INTEGERS, BOOLS)
 
 
-def _with_loops(row: Named, kinds: Kinds, memrefs: bool, seed: int, attributes: str = "") -> Program:
+def _with_loops(row: NamedOp, kinds: Kinds, memrefs: bool, seed: int, attributes: str = "") -> Program:
     sizes = {loop: 2 + (seed + place) % 2 for place, loop in enumerate(row.loops.split())}
     windows = row.windows
     if windows:

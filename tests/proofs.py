@@ -8,7 +8,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance.proving.proof import Proof, Version, prove
-from halfulp.conformance.whole_programs.arguments import generated, given
+from halfulp.conformance.whole_programs.arguments import generated, one_input
 from halfulp.conformance.whole_programs.validation import ValidationReport, validate
 from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.run.settings import Settings
@@ -27,4 +27,4 @@ def proof_and_run(before: str, after: str) -> tuple[Proof, ValidationReport]:
 
 
 def _confirmed(before: Version, after: Version, values: tuple[Value, ...]) -> ValidationReport:
-    return validate(before, after, given(values, [value.type for value in values]), Settings())
+    return validate(before, after, one_input(values, [value.type for value in values]), Settings())

@@ -17,7 +17,7 @@ Numbers = npt.NDArray[Any]
 _DTYPES = {True: (np.float32, np.uint32), False: (np.float64, np.uint64)}
 
 
-class Held:
+class CodeArray:
     """An array of codes below 2**width."""
 
     def __init__(self, codes: Any, width: int) -> None:
@@ -67,52 +67,52 @@ class ArrayMachine:
         self.count = count
         self.refused = np.zeros(count, np.bool_)
 
-    def constant(self, code: int, width: int) -> Held:
-        return Held([code] * self.count, width)
+    def constant(self, code: int, width: int) -> CodeArray:
+        return CodeArray([code] * self.count, width)
 
-    def integer(self, name: str, a: Held, b: Held) -> Held:
+    def integer(self, name: str, a: CodeArray, b: CodeArray) -> CodeArray:
         assert a.width == b.width
         signed, compute = _INTEGER[name]
         # A shift amount is not a signed number.
         pairs = zip(a.numbers(signed), b.numbers(signed and name != "ashr"), strict=True)
-        return Held([compute(x, y) % (1 << a.width) for x, y in pairs], a.width)
+        return CodeArray([compute(x, y) % (1 << a.width) for x, y in pairs], a.width)
 
-    def relation(self, name: str, a: Held, b: Held) -> Held:
+    def relation(self, name: str, a: CodeArray, b: CodeArray) -> CodeArray:
         assert a.width == b.width
         signed, holds = _RELATIONS[name]
         pairs = zip(a.numbers(signed), b.numbers(signed), strict=True)
-        return Held([int(holds(x, y)) for x, y in pairs], 1)
+        return CodeArray([int(holds(x, y)) for x, y in pairs], 1)
 
-    def choose(self, condition: Held, a: Any, b: Any) -> Any:
+    def choose(self, condition: CodeArray, a: Any, b: Any) -> Any:
         yes = condition.codes.astype(np.bool_)
-        if isinstance(a, Held):
+        if isinstance(a, CodeArray):
             assert a.width == b.width
-            return Held(np.where(yes, a.codes, b.codes), a.width)
+            return CodeArray(np.where(yes, a.codes, b.codes), a.width)
         assert a.dtype == b.dtype
         return np.where(yes, a, b)
 
-    def resize(self, a: Held, width: int, signed: bool) -> Held:
-        return Held([int(x) % (1 << width) for x in a.numbers(signed)], width)
+    def resize(self, a: CodeArray, width: int, signed: bool) -> CodeArray:
+        return CodeArray([int(x) % (1 << width) for x in a.numbers(signed)], width)
 
-    def real(self, code: Held, fmt: FloatFormat) -> Numbers:
+    def real(self, code: CodeArray, fmt: FloatFormat) -> Numbers:
         assert code.width == fmt.bits
         floats, codes = _DTYPES[fmt == F32]
         return code.codes.astype(codes).view(floats)
 
-    def code(self, number: Numbers, fmt: FloatFormat) -> Held:
+    def code(self, number: Numbers, fmt: FloatFormat) -> CodeArray:
         floats, codes = _DTYPES[fmt == F32]
         assert number.dtype == floats
-        return Held(number.view(codes).astype(object), fmt.bits)
+        return CodeArray(number.view(codes).astype(object), fmt.bits)
 
     def arithmetic(self, name: str, x: Numbers, y: Numbers) -> Numbers:
         assert x.dtype == y.dtype
         with np.errstate(all="ignore"):
             return np.asarray(_ARITHMETIC[name](x, y))
 
-    def ordered(self, name: str, x: Numbers, y: Numbers) -> Held:
+    def ordered(self, name: str, x: Numbers, y: Numbers) -> CodeArray:
         assert x.dtype == y.dtype
         with np.errstate(all="ignore"):
-            return Held(_ORDERED[name](x, y).astype(int), 1)
+            return CodeArray(_ORDERED[name](x, y).astype(int), 1)
 
     def extremum(self, largest: bool, x: Numbers, y: Numbers) -> Numbers:
         self.refused |= np.isnan(x) | np.isnan(y)
@@ -124,23 +124,23 @@ class ArrayMachine:
         with np.errstate(all="ignore"):
             return x.astype(_DTYPES[fmt == F32][0])
 
-    def from_integer(self, a: Held, signed: bool, fmt: FloatFormat) -> Numbers:
+    def from_integer(self, a: CodeArray, signed: bool, fmt: FloatFormat) -> Numbers:
         numbers = a.numbers(signed).astype(np.int64 if signed else np.uint64)
         return np.asarray(numbers.astype(_DTYPES[fmt == F32][0]))
 
-    def to_integer(self, x: Numbers, width: int, signed: bool) -> Held:
+    def to_integer(self, x: Numbers, width: int, signed: bool) -> CodeArray:
         finite = np.where(np.isfinite(x), x, 0)
-        return Held([int(number) % (1 << width) for number in finite.tolist()], width)
+        return CodeArray([int(number) % (1 << width) for number in finite.tolist()], width)
 
-    def look_up(self, table: Numbers, index: Held) -> Held:
-        return Held(table[index.codes.astype(np.intp)].astype(object), 8 * table.dtype.itemsize)
+    def look_up(self, table: Numbers, index: CodeArray) -> CodeArray:
+        return CodeArray(table[index.codes.astype(np.intp)].astype(object), 8 * table.dtype.itemsize)
 
-    def refuse(self, condition: Held) -> None:
+    def refuse(self, condition: CodeArray) -> None:
         assert condition.width == 1
         self.refused |= condition.codes.astype(np.bool_)
 
-    def leading_zeros(self, a: Held) -> Held:
-        return Held([a.width - int(code).bit_length() for code in a.codes.tolist()], a.width)
+    def leading_zeros(self, a: CodeArray) -> CodeArray:
+        return CodeArray([a.width - int(code).bit_length() for code in a.codes.tolist()], a.width)
 
 
 def described(
@@ -148,7 +148,7 @@ def described(
 ) -> tuple[list[list[int]], npt.NDArray[np.bool_]]:
     """Return the results of a description for operands (codes, width), and the mask of what it refuses."""
     machine = ArrayMachine(len(operands[0][0]))
-    words = [Word(machine, Held(codes_to_ints(codes, width), width), width) for codes, width in operands]
+    words = [Word(machine, CodeArray(codes_to_ints(codes, width), width), width) for codes, width in operands]
     found = implementation(*words)
     results = found if isinstance(found, tuple) else (found,)
     codes = [[int(code) for code in result.held.codes] for result in results]

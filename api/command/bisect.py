@@ -40,7 +40,7 @@ from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_
 from halfulp.conformance.whole_programs.bisection.stages import (
     Compilation,
     Dumps,
-    Read,
+    ParseModule,
     Stage,
     of_dumps,
     of_pipeline,
@@ -248,7 +248,7 @@ def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> Stage:
         return Stage(name, "", sources.get(name, ""), error)
 
 
-def _reader(arguments: BisectArguments) -> Read:
+def _reader(arguments: BisectArguments) -> ParseModule:
     """Return what reads the texts of stages: with the help of mlir-opt where it is installed."""
     try:
         return PassPipeline(find_mlir_opt(arguments.mlir_opt), "").read

@@ -20,7 +20,7 @@ from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Una
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs import diff
-from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, given
+from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
 from halfulp.conformance.whole_programs.interesting import inputs_of, text_of_program
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault, find_runner, pass_report
@@ -131,7 +131,7 @@ def given_arguments(
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
         what = f"<input {index}>"
         values.append(to_argument(read_value(text, type_, what, sources, vscale), type_, what, vscale))
-    return given(values, types)
+    return one_input(values, types)
 
 
 def programs_of(file: str, arguments: ProgramOptions, sources: Sources, count: int) -> list[ClosedProgram]:

@@ -35,10 +35,12 @@ class RunArguments(FunctionResultOptions):
     signature: str | None = option(
         "--signature",
         metavar="TYPE",
-        help="the type that a function of the llvm dialect had before it was lowered: inputs and results are of it",
+        help="the MLIR function type before lowering to the llvm dialect; inputs and results use it",
     )
     shadow: bool = option(
-        "--shadow", action="store_true", help="run beside exact real numbers, and show the errors of results and ops"
+        "--shadow",
+        action="store_true",
+        help="also run with exact real arithmetic and report the errors of results and ops",
     )
     shadow_in: str | None = option(
         "--shadow-in",
@@ -121,7 +123,9 @@ class TraceArguments(FunctionResultOptions):
     html: str | None = option("--html", metavar="FILE", help="write the trace as an HTML page")
     npz: str | None = option("--npz", metavar="DIR", help="write all values of the trace to this folder")
     shadow: bool = option(
-        "--shadow", action="store_true", help="run beside exact real numbers, and show the errors of ops and results"
+        "--shadow",
+        action="store_true",
+        help="also run with exact real arithmetic and report the errors of ops and results",
     )
     shadow_in: str | None = option(
         "--shadow-in",

@@ -67,7 +67,7 @@ class SensitivityArguments(FunctionOptions):
     json: bool = option("--json", action="store_true", help="print one JSON object")
     plot: str | None = option("--plot", metavar="FILE", help="draw the ranking to a file, .svg or .png")
     best: str | None = option(
-        "--best", metavar="FILE", help="write the program with the change that takes most from the error"
+        "--best", metavar="FILE", help="write the program with the single change that reduces the error most"
     )
 
 

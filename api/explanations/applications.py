@@ -14,7 +14,7 @@ import numpy as np
 
 from halfulp.explanations.records import ExplanationStep, GivenOperand, TotalError
 from halfulp.explanations.rounding import RoundingExplanation, explained
-from halfulp.explanations.rules import Found, GivenNumber, default_nan, given_number, instead_of_infinity
+from halfulp.explanations.rules import CodeAndFlags, GivenNumber, default_nan, given_number, instead_of_infinity
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.neighbours import ulp_at
@@ -198,12 +198,12 @@ class Application:
         """Return the result of the scalar kernel: a code or a fault."""
         return self.kernel(MODES[self.fixed], profile).scalar(*self._codes)
 
-    def __call__(self, fmt: FloatFormat | None, mode: Rounding, profile: Profile) -> Found:
+    def __call__(self, fmt: FloatFormat | None, mode: Rounding, profile: Profile) -> CodeAndFlags:
         """Return what the op gives under a profile in a rounding mode, with its flags."""
         kernel = self.kernel(mode, profile)
         outcome = kernel.scalar(*self._codes)
         assert not isinstance(outcome, tuple)
-        return Found(None if isinstance(outcome, Fault) else outcome, self._flags(kernel))
+        return CodeAndFlags(None if isinstance(outcome, Fault) else outcome, self._flags(kernel))
 
     def _flags(self, kernel: Kernel) -> Flags | None:
         return None if kernel.flags is None else Flags(int(kernel.flags(*self._arrays())[0]))
@@ -438,7 +438,7 @@ def _zero_rule(operation: str, x: GivenOperand, y: GivenOperand, negative: bool,
     return f"the result is exactly zero: +0, but -0 in downward: {sign}"
 
 
-Compute = Callable[[FloatFormat, Rounding, Profile], Found]
+Compute = Callable[[FloatFormat, Rounding, Profile], CodeAndFlags]
 
 
 def rounded_operation(

@@ -39,12 +39,12 @@ from halfulp.explanations.records import GivenOperand
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import (
     DIGITS,
+    CodeAndFlags,
     Enclosure,
-    Found,
     GivenNumber,
     Turn,
+    code_and_flags,
     default_nan,
-    found,
     given_code,
     given_exact,
     given_integer,
@@ -402,7 +402,7 @@ def scaling(divides: bool) -> Explainer:
             return emulated.EmulatedOps(0) if emulation else scalar
 
         def converting(source: GivenOperand, fmt: FloatFormat, outer: bool = False) -> Compute:
-            def compute(_: FloatFormat, mode: Rounding, chosen: Profile) -> Found:
+            def compute(_: FloatFormat, mode: Rounding, chosen: Profile) -> CodeAndFlags:
                 policy = chosen.conversions if outer else chosen.arithmetic
                 how = casts.mode(mode, chosen) if outer else RNE
                 return _of_module(module(chosen), module(chosen).convert(source.format, fmt, source.known, how, policy))
@@ -423,7 +423,7 @@ def scaling(divides: bool) -> Explainer:
         a, b = number, given
         operation = "divide" if divides else "multiply"
 
-        def operating(_: FloatFormat, mode: Rounding, chosen: Profile) -> Found:
+        def operating(_: FloatFormat, mode: Rounding, chosen: Profile) -> CodeAndFlags:
             chosen_module = module(chosen)
             result = getattr(chosen_module, operation)(computing, a.known, b.known, RNE, chosen.arithmetic)
             return _of_module(chosen_module, result)
@@ -437,8 +437,8 @@ def scaling(divides: bool) -> Explainer:
     return explain
 
 
-def _of_module(module: Any, result: scalar.Result) -> Found:
-    return found(result, flagged=module is scalar)
+def _of_module(module: Any, result: scalar.Result) -> CodeAndFlags:
+    return code_and_flags(result, flagged=module is scalar)
 
 
 def _scaled_exactly(context: OpContext, divides: bool) -> OpParts:
@@ -471,8 +471,8 @@ def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[Gi
     source = FORMATS["f64"]
     code = int(np.float64(quantised.scales[0]).view(np.uint64))
 
-    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
-        return found(scalar.convert(source, fmt, code, RNE))
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
+        return code_and_flags(scalar.convert(source, fmt, code, RNE))
 
     given = given_code(value_text(source, code, SHORT_DIGITS), "", source, code)
     explanation = explained(replace(given, round=convert), fmt, "to_nearest_even", steps.profile, (), others=False)
@@ -484,8 +484,8 @@ def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[Gi
         text += f" wrapped to {point}" if str(point) != text else ""
     number = given_integer(text, "", point)
 
-    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
-        return found(scalar.from_integer(fmt, point, RNE, profile.conversions))
+    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
+        return code_and_flags(scalar.from_integer(fmt, point, RNE, profile.conversions))
 
     explanation = explained(
         replace(number, round=from_integer), fmt, "to_nearest_even", steps.profile, (), others=False
@@ -494,8 +494,8 @@ def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[Gi
 
 
 def _policy_operation(operation: str, x: GivenOperand, y: GivenOperand) -> Compute:
-    def compute(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
-        return found(getattr(scalar, operation)(fmt, x.known, y.known, RNE, profile.arithmetic))
+    def compute(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
+        return code_and_flags(getattr(scalar, operation)(fmt, x.known, y.known, RNE, profile.arithmetic))
 
     return compute
 
@@ -549,8 +549,8 @@ def dcast(context: OpContext) -> OpParts:
     scale, point = _parameters(quantised, steps)
     integer = integer_of(numeric(quantised), stored.known)
 
-    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
-        return found(scalar.from_integer(fmt, integer, RNE, profile.conversions))
+    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
+        return code_and_flags(scalar.from_integer(fmt, integer, RNE, profile.conversions))
 
     given = replace(given_integer(str(integer), "", integer), round=from_integer)
     rounding = explained(given, context.format, "to_nearest_even", context.profile, (), others=False)

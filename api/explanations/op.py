@@ -48,7 +48,7 @@ from halfulp.explanations.float_explainers import (
 )
 from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult, op_html
 from halfulp.explanations.rounding import StochasticExplanation, explained_stochastically, profile_groups, profile_rule
-from halfulp.explanations.rules import Found, found, given_code
+from halfulp.explanations.rules import CodeAndFlags, code_and_flags, given_code
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import nearest
 from halfulp.fp_formats.formats import FloatFormat
@@ -146,7 +146,7 @@ def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int
     target = None if to is None else as_type(to)
     kinds = (element, target)
     if channel is not None and not any(isinstance(each, ty.UniformQuantizedType) for each in kinds):
-        raise InputError(f"'{target or element}' has no channels")
+        raise InputError(f"'{target or element}' is not quantised per channel")
     types = signature.types(op, one_channel(element, channel), one_channel(target, channel))
     if len(operands) != len(types.operands):
         raise InputError(f"{op} takes {plural(len(types.operands), 'operand')}, but {are_given(len(operands))}")
@@ -210,7 +210,7 @@ def _completed(whole: OpExplanation, application: Application, mode: Rounding, o
     """Add the result of the kernel, under the profile and under all others."""
     profile, result = whole.profile, whole.type
 
-    def compute(other: Profile) -> Found:
+    def compute(other: Profile) -> CodeAndFlags:
         return application(None, mode, other)
 
     found_, spec = compute(profile), compute(SPEC)
@@ -285,9 +285,9 @@ def _stochastically(
     else:
         y, operation = operands[1], ARITHMETIC[op]
 
-        def draw(fmt: FloatFormat, chosen: Profile, drawn: tuple[int, int]) -> Found:
+        def draw(fmt: FloatFormat, chosen: Profile, drawn: tuple[int, int]) -> CodeAndFlags:
             compute = getattr(scalar, operation)
-            return found(compute(fmt, x.known, y.known, Rounding.STOCHASTIC, chosen.arithmetic, drawn))
+            return code_and_flags(compute(fmt, x.known, y.known, Rounding.STOCHASTIC, chosen.arithmetic, drawn))
 
         given, _ = rounded_operation(operation, x, y, application, Rounding.TO_NEAREST_EVEN)
         given = replace(given, draw=draw)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.explanations.records import ExplainedRounding, ProfileGroup, RoundedNumber, rounding_html
-from halfulp.explanations.rules import Found, GivenNumber, infinity_rule, nan_rule, rounding_rule, rule_as_read
+from halfulp.explanations.rules import CodeAndFlags, GivenNumber, infinity_rule, nan_rule, rounding_rule, rule_as_read
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import floor_exponent, midpoint_of, neighbours, ulp_at
@@ -72,7 +72,9 @@ def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tupl
     return tuple(f"{field}={changed[field]}" for field in needed or changed)
 
 
-def profile_groups(compute: Callable[[Profile], Found], spec: Found, chosen: Profile) -> tuple[ProfileGroup, ...]:
+def profile_groups(
+    compute: Callable[[Profile], CodeAndFlags], spec: CodeAndFlags, chosen: Profile
+) -> tuple[ProfileGroup, ...]:
     """Group the named profiles and the chosen one by result and by deciding fields; spec comes first."""
     profiles = {**PROFILES, chosen.name: chosen}
     groups: dict[int | None, dict[tuple[str, ...], list[str]]] = {}
@@ -86,7 +88,7 @@ def profile_groups(compute: Callable[[Profile], Found], spec: Found, chosen: Pro
 
 
 def profile_rule(
-    compute: Callable[[Profile], Found], spec: Found, profile: Profile, hexadecimal: Callable[[int], str]
+    compute: Callable[[Profile], CodeAndFlags], spec: CodeAndFlags, profile: Profile, hexadecimal: Callable[[int], str]
 ) -> str:
     """Say how the result of a profile differs from ``spec``, and by which fields; an empty text where it does not."""
     if profile is SPEC:
@@ -129,7 +131,7 @@ def explained(
     place = neighbours(fmt, given.exact)
     ulp = None if given.exact is None else ulp_at(fmt, given.exact)
 
-    def rounded(found: Found) -> RoundedNumber:
+    def rounded(found: CodeAndFlags) -> RoundedNumber:
         if found.code is None:
             return RoundedNumber(None, None, found.flags, None)
         value = scalar.value(fmt, found.code)
@@ -148,7 +150,7 @@ def explained(
     if rule is None:
         rule = _rule(fmt, given, mode, spec, midpoint)
 
-    def compute(other: Profile) -> Found:
+    def compute(other: Profile) -> CodeAndFlags:
         return given.round(fmt, mode, other)
 
     return RoundingExplanation(
@@ -173,7 +175,7 @@ def explained(
     )
 
 
-def _rule(fmt: FloatFormat, given: GivenNumber, mode: Rounding, spec: Found, midpoint: Fraction | None) -> str:
+def _rule(fmt: FloatFormat, given: GivenNumber, mode: Rounding, spec: CodeAndFlags, midpoint: Fraction | None) -> str:
     if given.code is not None:
         return "a bit pattern is not rounded"
     if given.exact is not None:
@@ -372,12 +374,12 @@ def explained_stochastically(
     fraction = discarded_fraction(fmt, given.exact)
     ulp = None if given.exact is None else ulp_at(fmt, given.exact)
 
-    def draw(value: int, size: int) -> Found:
+    def draw(value: int, size: int) -> CodeAndFlags:
         if given.draw is None:
             return given.round(fmt, scalar.RZ, profile)
         return given.draw(fmt, profile, (value, size))
 
-    def rounded(found: Found) -> RoundedNumber:
+    def rounded(found: CodeAndFlags) -> RoundedNumber:
         value = None if found.code is None else scalar.value(fmt, found.code)
         error = None if value is None or given.exact is None or ulp is None else (value - given.exact) / ulp
         relative = None if error is None or not given.exact or ulp is None else error * ulp / abs(given.exact)
@@ -386,7 +388,7 @@ def explained_stochastically(
     policy = profile.conversions
     integer = _INTEGERS[policy.stochastic][1]
 
-    def decided(number: int) -> Found:
+    def decided(number: int) -> CodeAndFlags:
         """Return the result of bits that count like ``number`` under the rule: the larger ones go away from zero."""
         return draw(policy.stochastic_rule.taken(number, enough), enough)
 

@@ -249,16 +249,16 @@ def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, rounded: F
 # --- numbers to be rounded --------------------------------------------------------------------------------------------
 
 
-class Found(NamedTuple):
+class CodeAndFlags(NamedTuple):
     """The result of a computation: a code (None: poison) and its flags (None: not known)."""
 
     code: int | None
     flags: Flags | None
 
 
-def found(result: scalar.Result, flagged: bool = True) -> Found:
+def code_and_flags(result: scalar.Result, flagged: bool = True) -> CodeAndFlags:
     """Take a result of the specification."""
-    return Found(None if result.poison else result.code, Flags(result.flags) if flagged else None)
+    return CodeAndFlags(None if result.poison else result.code, Flags(result.flags) if flagged else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +272,13 @@ class GivenNumber:
     negative: bool
     infinite: bool
     #: returns its result in a format, a mode and a profile
-    round: Callable[[FloatFormat, Rounding, Profile], Found]
+    round: Callable[[FloatFormat, Rounding, Profile], CodeAndFlags]
     #: bits of the explained type itself, which are not rounded
     code: int | None = None
     #: why a NaN has neither sign nor payload
     bare: str = ""
     #: returns its result by stochastic rounding, from random bits and their width; None where no random bits matter
-    draw: Callable[[FloatFormat, Profile, tuple[int, int]], Found] | None = None
+    draw: Callable[[FloatFormat, Profile, tuple[int, int]], CodeAndFlags] | None = None
     #: the bounds of an irrational number, of which `exact` is one within
     enclosure: Enclosure | None = None
     #: why the exact value is what it is
@@ -301,8 +301,8 @@ def given_number(read: ReadNumber) -> GivenNumber:
 def _given_bits(read: ReadNumber, source: FloatFormat, code: int) -> GivenNumber:
     negative = source.sign_mask is not None and bool(code & source.sign_mask)
 
-    def same(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
-        return Found(code, Flags(0))
+    def same(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
+        return CodeAndFlags(code, Flags(0))
 
     return GivenNumber(
         read.text, read.reading, read.exact, negative, source.is_infinite(code), same, code, bare_nan(source, code)
@@ -312,14 +312,14 @@ def _given_bits(read: ReadNumber, source: FloatFormat, code: int) -> GivenNumber
 def given_code(text: str, reading: str, source: FloatFormat, code: int) -> GivenNumber:
     """Take a code of ``source``, which is converted."""
 
-    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
         mode = casts.mode(mode, profile)
         if emulated.emulates(profile, source, fmt):
-            return found(emulated.convert(source, fmt, profile.conversions)[0](code), flagged=False)
-        return found(scalar.convert(source, fmt, code, mode, profile.conversions))
+            return code_and_flags(emulated.convert(source, fmt, profile.conversions)[0](code), flagged=False)
+        return code_and_flags(scalar.convert(source, fmt, code, mode, profile.conversions))
 
-    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
-        return found(scalar.convert(source, fmt, code, Rounding.STOCHASTIC, profile.conversions, random))
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> CodeAndFlags:
+        return code_and_flags(scalar.convert(source, fmt, code, Rounding.STOCHASTIC, profile.conversions, random))
 
     negative = source.sign_mask is not None and bool(code & source.sign_mask)
     exact, bare = scalar.value(source, code), bare_nan(source, code)
@@ -329,13 +329,13 @@ def given_code(text: str, reading: str, source: FloatFormat, code: int) -> Given
 def given_integer(text: str, reading: str, number: int) -> GivenNumber:
     """Take an integer of an integer type, which is converted."""
 
-    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
         if emulated.emulates(profile, fmt):
-            return found(emulated.from_integer()[0](fmt, number, mode, profile.conversions), flagged=False)
-        return found(scalar.from_integer(fmt, number, mode, profile.conversions))
+            return code_and_flags(emulated.from_integer()[0](fmt, number, mode, profile.conversions), flagged=False)
+        return code_and_flags(scalar.from_integer(fmt, number, mode, profile.conversions))
 
-    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
-        return found(scalar.from_integer(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> CodeAndFlags:
+        return code_and_flags(scalar.from_integer(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
 
     return GivenNumber(text, reading, Fraction(number), number < 0, False, convert, draw=draw)
 
@@ -343,11 +343,11 @@ def given_integer(text: str, reading: str, number: int) -> GivenNumber:
 def given_exact(text: str, number: numbers.Exact) -> GivenNumber:
     """Take an exact number, which is rounded. It has no type from which a profile could take a detour."""
 
-    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
-        return found(numbers.round_to_format(fmt, number, mode, profile.conversions))
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
+        return code_and_flags(numbers.round_to_format(fmt, number, mode, profile.conversions))
 
-    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> Found:
-        return found(numbers.round_to_format(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
+    def draw(fmt: FloatFormat, profile: Profile, random: tuple[int, int]) -> CodeAndFlags:
+        return code_and_flags(numbers.round_to_format(fmt, number, Rounding.STOCHASTIC, profile.conversions, random))
 
     exact, bare, infinite = numbers.fraction_of(number), "", False
     if isinstance(number, float):

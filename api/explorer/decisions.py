@@ -24,7 +24,7 @@ from halfulp.explanations.applications import FIRST, nan_operand_words, rounded_
 from halfulp.explanations.explaining import explain, explain_op
 from halfulp.explanations.records import GivenOperand
 from halfulp.explanations.rules import (
-    Found,
+    CodeAndFlags,
     bare_nan,
     default_nan,
     infinity_rule,
@@ -130,7 +130,7 @@ def _classes(fmt: FloatFormat) -> dict[str, GivenOperand]:
     return {letter: GivenOperand("", type_, code, scalar.value(fmt, code)) for letter, code in codes.items()}
 
 
-def _not_computed(*_: Any) -> Found:
+def _not_computed(*_: Any) -> CodeAndFlags:
     raise AssertionError("only the rule is asked for")
 
 

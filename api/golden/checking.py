@@ -70,7 +70,7 @@ def check(
             raise InputError("the results are missing: check(vectors, results), or check(vectors, 'FILE')")
         return _values_checked(given, results, flags, operands, bool(any_nan), most)
     if (not isinstance(given, Vectors) and results is not None) or flags is not None or operands is not None:
-        raise InputError("results, flags and operands go with vectors: check(vectors, results, flags)")
+        raise InputError("results, flags and operands need vectors: call check(vectors, results, flags)")
     path = os.fspath(given if not isinstance(given, Vectors) else results)
     options = CheckOptions(
         file=path,

@@ -24,7 +24,7 @@ from halfulp.conformance.vectors.formats.format import too_wide
 from halfulp.conformance.vectors.op_inputs import chosen_models
 from halfulp.conformance.vectors.packing import LEVELS, LevelName
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, usual_level
-from halfulp.conformance.vectors.stimulus.grammar import GIVEN
+from halfulp.conformance.vectors.stimulus.grammar import ARRAY
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.stimulus.tables import Group
 from halfulp.conformance.vectors.tiles import TileComputation
@@ -312,7 +312,7 @@ def _of_op(op: str, options: ComputationOptions, properties: dict[str, Any]) -> 
     except ValueError as error:
         raise InputError(str(error)) from None
     if options.flags and not any(column.role is Role.FLAGS for column in computation.outputs):
-        raise InputError(f"{'flags=True' if in_python else '--flags'}: {case} has no exception flags")
+        raise InputError(f"{'flags=True' if in_python else '--flags'}: {case} sets no exception flags")
     return computation
 
 
@@ -446,7 +446,7 @@ def mixture_of(operands: Any, target: Target) -> Mixture:
         columns = target.columns[group.first :][: len(group.types)]
         codes = _columns_of(columns, given, group)
         digest = hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in codes)).hexdigest()
-        texts.append(f"{name}={GIVEN}:sha256={digest}")
+        texts.append(f"{name}={ARRAY}:sha256={digest}")
         arrays[digest] = codes
     return Mixture.named(";".join(texts), arrays)
 

@@ -33,7 +33,7 @@ from halfulp.sensitivities.trials import (
     MODES,
     Program,
     Trial,
-    asked,
+    choices_of,
     deciding,
     format_trials,
     mode_trials,
@@ -106,7 +106,7 @@ class Reference:
     def __init__(self, module: Module, arguments: Sequence[Any], options: RunOptions, only: str | None) -> None:
         function = find_entry(module, options.entry)
         if options.batch or options.signature is not None:
-            raise Unsupported("a batch cannot run beside exact real numbers", location=function.location)
+            raise Unsupported("a batch cannot also run with exact real numbers", location=function.location)
         # A program that prints would print as often as it runs.
         self._options = replace(options, write=lambda text: None)
         self._given = given_arguments(function, arguments, options)
@@ -246,7 +246,7 @@ def sensitivity(
 
     {options}
 
-    Errors are in ulp of the exact numbers, which the run beside exact reals finds (`Trace.errors`): that takes the
+    Errors are in ulp of the exact numbers, which a run with exact reals finds (`Trace.errors`): that takes the
     branches that the program as it is takes. The result is a `Sensitivity`: iterate over its rows, print it, or call
     ``plot()``.
 
@@ -271,7 +271,7 @@ def ranked(
     """Rank as `sensitivity` does. ``changes``: formats, modes, profiles, orders and models; ``progress``: is called
     with the numbers of the changes that were tried, and of all.
     """
-    wanted = asked(*(_listed(each) for each in changes))
+    wanted = choices_of(*(_listed(each) for each in changes))
     if by not in BY:
         raise InputError(f"by is {by!r}, but must be one of {', '.join(BY)}")
     module = program if isinstance(program, Module) else load(program)
@@ -456,7 +456,7 @@ class Sensitivity:
 
     @property
     def best(self) -> SensitivityRow | None:
-        """The change that takes most from the error of a result; None if none takes anything."""
+        """The single change that reduces the error of a result most; None if none reduces it."""
         gains = [row for row in self.rows if row.effect < 0]
         return min(gains, key=lambda row: row.effect, default=None)
 

@@ -167,7 +167,7 @@ _TEXTS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class Choices:
     """What is to be changed, checked: formats, rounding modes, profiles, orders of reductions, models.
 
     Raises InputError for names that do not exist.
@@ -180,11 +180,11 @@ class Asked:
     models: Sequence[str]
 
 
-def asked(
+def choices_of(
     formats: Sequence[str], modes: Sequence[str], profiles: Sequence[Any], orders: Sequence[str], models: Sequence[str]
-) -> Asked:
+) -> Choices:
     """Check what is to be changed. Raises InputError."""
-    return Asked(
+    return Choices(
         [_format(name) for name in formats],
         [_mode(name) for name in modes],
         [_profile(each) for each in profiles],
@@ -240,7 +240,7 @@ def _model(name: str) -> str:
 
 
 def format_trials(
-    program: Program, module: Module, subjects: Sequence[Subject], wanted: Asked, note: Callable[[str], None]
+    program: Program, module: Module, subjects: Sequence[Subject], wanted: Choices, note: Callable[[str], None]
 ) -> Iterator[Trial]:
     """Yield the changes of formats. ``note`` takes what cannot be changed."""
     for format in wanted.formats:
@@ -308,7 +308,7 @@ def mode_trials(
     program: Program,
     module: Module,
     subjects: Sequence[Subject],
-    wanted: Asked,
+    wanted: Choices,
     profile: Profile,
     note: Callable[[str], None],
 ) -> Iterator[Trial]:
@@ -339,7 +339,7 @@ def _mode_of(op: Operation, profile: Profile) -> str:
 # --- settings ---------------------------------------------------------------------------------------------------------
 
 
-def setting_trials(module: Module, options: RunOptions, wanted: Asked) -> Iterator[Trial]:
+def setting_trials(module: Module, options: RunOptions, wanted: Choices) -> Iterator[Trial]:
     """Yield the changes of the whole program: fields of profiles, orders of reductions, models of tile operations."""
     current = options.profile
 

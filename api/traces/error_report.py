@@ -1,4 +1,4 @@
-"""Runs beside exact real numbers: how far each result is from the truth, and which ops brought it there."""
+"""Run a program also with exact real numbers: how far each result is from the exact one, and which ops caused it."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ class BesideReals:
         function = find_entry(module, options.entry)
         if options.batch or options.signature is not None:
             what = "a batch" if options.batch else "a function that is called by another signature"
-            raise Unsupported(f"{what} cannot run beside exact real numbers", location=function.location)
+            raise Unsupported(f"{what} cannot also run with exact real numbers", location=function.location)
         self._given: list[Any] = given_arguments(function, arguments, options)
         self._before = self._copies(self._given)
         self._ends: Ends = []
@@ -287,7 +287,7 @@ class BesideReals:
 def beside_reals(
     module: Module, arguments: Sequence[Any], options: RunOptions, wider: str = ""
 ) -> tuple[tuple[Value, ...], RunErrors]:
-    """Run a function beside exact real numbers; return its results and their errors. Raises as `BesideReals` does."""
+    """Run a function also with exact reals; return its results and their errors. Raises as `BesideReals` does."""
     run = BesideReals(module, arguments, options, wider)
     results = run.run()
     return results, run.report(SiteNames(module, options.profile).site)
@@ -529,7 +529,7 @@ def flags_of_run(module: Module, arguments: Sequence[Any], options: RunOptions) 
     function = find_entry(module, options.entry)
     if options.batch or options.signature is not None:
         what = "a batch" if options.batch else "a function that is called by another signature"
-        raise Unsupported(f"{what} has no report of its flags", location=function.location)
+        raise Unsupported(f"{what} does not report exception flags", location=function.location)
     given, recorder = given_arguments(function, arguments, options), _FlagRecorder()
     try:
         results = run_with(module, given, replace(options, recorder=recorder))

@@ -20,7 +20,7 @@ from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
 from halfulp.traces.error_text import Site, SiteNames, name_of
 from halfulp.traces.record import Birth, Step, TraceRecord
-from halfulp.traces.values import WHOLE, TracedValue, look_at
+from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at
 
 _MOST_LAST = 200
 _MOST_MARKED = 200
@@ -33,7 +33,7 @@ _WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
 """The ways an op can go by its condition, the first operand; None for poison."""
 Note = Callable[[SSAValue, TracedValue, Any], None]
 """A function that gets every value of a step that is certain to be kept, while the value exists."""
-Taken = Callable[[Operation], ShadowFigures | None]
+FiguresOf = Callable[[Operation], ShadowFigures | None]
 
 
 class Recorder(Listener):
@@ -49,7 +49,7 @@ class Recorder(Listener):
         limit: int,
         keep: bool,
         note: Note | None,
-        taken: Taken | None = None,
+        taken: FiguresOf | None = None,
     ) -> None:
         self.module = module
         self.trace = trace
@@ -141,7 +141,7 @@ class Recorder(Listener):
     # --- steps ---
 
     def _look(self, name: str, slot: Any) -> TracedValue:
-        if slot.__class__ is not Value or slot.bits.size <= WHOLE:
+        if slot.__class__ is not Value or slot.bits.size <= MOST_SHOWN:
             return look_at(name, slot, self.keep)
         key = id(slot.bits)
         held = self._large.get(key)

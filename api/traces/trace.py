@@ -28,7 +28,7 @@ from halfulp.semantics.profile import SEMANTICS_VERSION
 from halfulp.traces.page import fragment, page, text_lines
 from halfulp.traces.record import Step, Timeline, TraceRecord, timeline
 from halfulp.traces.recorder import Recorder
-from halfulp.traces.values import WHOLE, TracedValue, look_at
+from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at
 
 if TYPE_CHECKING:
     from halfulp.traces.error_report import RunErrors
@@ -93,7 +93,7 @@ class Archive:
         """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
         if not isinstance(value, Value) or value.bits.dtype == object:
             return
-        if value.bits.size <= WHOLE:
+        if value.bits.size <= MOST_SHOWN:
             poison = None if value.poison is None else value.poison.tobytes()
             content = (value.shape, value.bits.tobytes(), poison)
             known = None if defined is None else self._small.get(defined)
@@ -305,7 +305,7 @@ def trace(
     ``limit``: the number of steps that are kept; of a longer run the first, the last, and some in which poison was
     born. ``keep``: keep large values too, not only their summaries: this takes as much memory as all of them. ``npz``:
     a folder to which the values are written while the program runs. A step records only the beginning of a large
-    buffer, with ``keep`` all of it. ``shadow``: run beside exact real numbers: `Trace.errors`, `Trace.worst` and
+    buffer, with ``keep`` all of it. ``shadow``: also run with exact real numbers: `Trace.errors`, `Trace.worst` and
     `Trace.explain_error` say how far results are from the truth, and which ops brought them there. ``shadow="f64"`` and
     ``"f128"`` are cheaper: numbers of that format stand for the exact ones, and nothing is enclosed.
 

@@ -18,7 +18,7 @@ from halfulp.interp.values.lanes import LaneBuffer
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 
-WHOLE = 16
+MOST_SHOWN = 16
 """The most elements of a value that is shown, and kept, whole."""
 FIRST = 8
 """The number of elements of a larger value that are shown."""
@@ -123,7 +123,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
             return TracedValue(name, slot.type, slot.shape, text=f"(freed by {slot.allocation.freed})", origins=())
-        if prod(slot.shape) > WHOLE and not keep:
+        if prod(slot.shape) > MOST_SHOWN and not keep:
             return _glanced_at(name, slot)
         slot = slot.load(slot.type)
     if isinstance(slot, LaneBuffer):
@@ -136,7 +136,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
         return TracedValue(name, slot.type, (), 0 if slot.poison is None else int(slot.poison != 0), value=slot)
     shape = slot.shape
     poisoned = 0 if slot.poison is None else int(np.count_nonzero(slot.poison))
-    if prod(shape) <= WHOLE:
+    if prod(shape) <= MOST_SHOWN:
         # A copy: the caller owns the bits of an argument, and may write to them before the trace is read.
         copied = Value(slot.type, slot.bits.copy(), slot.poison, None, slot.origins)
         return TracedValue(name, slot.type, shape, poisoned, value=copied)
@@ -169,7 +169,7 @@ def _spelled(value: Value) -> str:
     width = element_width(numeric(value.element_type))
     if width is not None and width > _WIDEST:
         return f"{_clipped(head, _LONGEST_TYPE)}=..."
-    limit = FIRST if prod(value.shape) > WHOLE else None
+    limit = FIRST if prod(value.shape) > MOST_SHOWN else None
     elements = spell_value(value, limit)[len(head) + 1 :]
     return f"{_clipped(head, _LONGEST_TYPE)}={_clipped(elements, _LONGEST)}"
 

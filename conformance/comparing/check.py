@@ -41,7 +41,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 # a number instead of a NaN, a zero of the other sign) are known only if the row has their number.
 
 
-class Within(NamedTuple):
+class KnownWrong(NamedTuple):
     """The wrong elements that a row knows: results within its bound, and special values."""
 
     near: Mask
@@ -77,7 +77,7 @@ class ErrorBound:
         ours = tool == self.tool and version.startswith(self.versions)
         return ours and case.op == self.op and case.results[:1] == (self.type,)
 
-    def within(self, type_: ty.Type, expected: Codes, answer: Answer, wrong: Mask) -> Within:
+    def within(self, type_: ty.Type, expected: Codes, answer: Answer, wrong: Mask) -> KnownWrong:
         """Return which wrong elements of an answer the row knows; no poison, and no trap."""
         near, special = np.zeros(wrong.shape, np.bool_), np.zeros(wrong.shape, np.bool_)
         if isinstance(type_, ty.FloatType):
@@ -85,7 +85,7 @@ class ErrorBound:
             steps = steps_between(type_.format, expected[places], answer.bits[places])
             near[places] = (steps > 0) & (steps <= self.ulps)
             special[places] = ~(steps > 0) & bool(self.special_values)
-        return Within(near, special)
+        return KnownWrong(near, special)
 
 
 @cache

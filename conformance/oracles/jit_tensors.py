@@ -33,7 +33,7 @@ from halfulp.interp.ir.types import width_of
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
 
-TOGETHER = 64
+PROGRAMS_AT_ONCE = 64
 """The most programs in one process."""
 
 NAME = "mlir-runner"
@@ -67,7 +67,7 @@ class TensorRunner:
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Return the results of each program, in order."""
-        return run_together(programs, lambda _, program: _checked(program), self._run, TOGETHER)
+        return run_together(programs, lambda _, program: _checked(program), self._run, PROGRAMS_AT_ONCE)
 
     def _run(self, part: Sequence[ClosedProgram]) -> list[Reply]:
         numbers = self._numbers(_together(part))

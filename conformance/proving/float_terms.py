@@ -19,9 +19,9 @@ from halfulp.conformance.proving.solving import (
     Row,
     Scalar,
     Term,
+    all_of,
     bit,
     choice,
-    every,
     negation,
     number,
     some,
@@ -200,7 +200,7 @@ def _number_extremum(greatest: bool, zeros_open: bool) -> Row:
         first, second = fmt.is_nan(a.bits), fmt.is_nan(b.bits)
         result = _extremum(fmt, a.bits, b.bits, greatest)
         result = choice(first, choice(second, b.bits | fmt.quiet, b.bits), choice(second, a.bits, result))
-        zeros = every(fmt.is_zero(a.bits), fmt.is_zero(b.bits), a.bits != b.bits) if zeros_open else False
+        zeros = all_of(fmt.is_zero(a.bits), fmt.is_zero(b.bits), a.bits != b.bits) if zeros_open else False
         poison = _fastmath(instance, (fmt, a.bits), (fmt, b.bits), (fmt, result))
         return Effect((result,), poison, loose=Loose(fmt.is_nan(result), zeros, _spread(a, b)))
 
@@ -290,7 +290,7 @@ def _to_integer(signed: bool) -> Row:
         whole = z3.fpToSBV(z3.RTZ(), fmt.of(choice(finite, a.bits, fmt.zero)), z3.BitVecSort(enough))
         result = z3.Extract(width - 1, 0, whole)
         extend = z3.SignExt if signed else z3.ZeroExt
-        fits = every(finite, extend(enough - width, result) == whole)
+        fits = all_of(finite, extend(enough - width, result) == whole)
         return Effect((result,), negation(fits))
 
     return row

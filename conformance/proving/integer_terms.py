@@ -12,9 +12,9 @@ from halfulp.conformance.proving.solving import (
     Row,
     Scalar,
     Term,
+    all_of,
     bit,
     choice,
-    every,
     number,
     some,
     z3,
@@ -81,7 +81,7 @@ def _by_zero(b: Scalar) -> Condition:
 def _overflows(a: Scalar, b: Scalar) -> Condition:
     """Return the condition of the smallest integer divided by -1. Poison may be the smallest integer."""
     smallest = a.bits == number(1 << (a.width - 1), a.width)
-    return every(b.bits == number(-1, b.width), some(a.poison, smallest))
+    return all_of(b.bits == number(-1, b.width), some(a.poison, smallest))
 
 
 def _quotient(a: Term, b: Term, divide: Callable[[Term, Term], Term], extend: Callable[[int, Term], Term]) -> Term:
@@ -126,7 +126,7 @@ def _signed_division(step: int) -> Row:
         if step:
             negative = (a.bits < 0) != (b.bits < 0)
             side = z3.Not(negative) if step > 0 else negative
-            quotient = quotient + choice(every(inexact, side), number(step, a.width), number(0, a.width))
+            quotient = quotient + choice(all_of(inexact, side), number(step, a.width), number(0, a.width))
         return Effect((quotient,), _inexact(instance, inexact), some(_by_zero(b), _overflows(a, b)))
 
     return row

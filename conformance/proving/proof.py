@@ -23,7 +23,7 @@ from halfulp.conformance.proving.solving import (
     Loose,
     NotProvable,
     Scalar,
-    every,
+    all_of,
     negation,
     number,
     satisfiable,
@@ -33,9 +33,9 @@ from halfulp.conformance.proving.solving import (
 )
 from halfulp.conformance.proving.structure_terms import shape
 from halfulp.conformance.proving.walk import Behaviour, behaviour
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.domains import assumed_domains, assumptions_of
-from halfulp.conformance.whole_programs.signatures import Carried, signature
+from halfulp.conformance.whole_programs.signatures import CarriedType, signature
 from halfulp.conformance.whole_programs.validation import Basis, Explain, Inputs, Pair, ValidationReport, validate
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty
@@ -50,7 +50,7 @@ from halfulp.semantics.profile import SPEC, Profile
 # Values of one type carried by values of another, as terms: what `signatures` does with values.
 
 
-def _widths(carried: Carried) -> tuple[int, int]:
+def _widths(carried: CarriedType) -> tuple[int, int]:
     """Return the bits of an element of both types: equal, or the second half of the first.
 
     Raises NotProvable for types with another relation.
@@ -61,7 +61,7 @@ def _widths(carried: Carried) -> tuple[int, int]:
     return source, target
 
 
-def to_target(carried: Carried, elements: Elements) -> Elements:
+def to_target(carried: CarriedType, elements: Elements) -> Elements:
     """Return the elements of the second version: the same, or both halves of each, the low half first."""
     source, target = _widths(carried)
     if source == target:
@@ -73,7 +73,7 @@ def to_target(carried: Carried, elements: Elements) -> Elements:
     )
 
 
-def to_source(carried: Carried, elements: Elements) -> Elements:
+def to_source(carried: CarriedType, elements: Elements) -> Elements:
     """Return the elements of the first version: poison if one half is."""
     source, target = _widths(carried)
     if source == target:
@@ -172,7 +172,7 @@ def _inside(variables: Sequence[Elements], ranges: Ranges) -> Condition:
             if count < 1 << element.width:
                 offset = element.bits - number(first, element.width)
                 conditions.append(z3.ULT(offset, number(count, element.width)))
-    return every(*conditions)
+    return all_of(*conditions)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class _Question:
     @property
     def defined(self) -> Condition:
         """The condition that an input counts, and that the first version is defined for it."""
-        return every(self.inside, negation(self.first.undefined))
+        return all_of(self.inside, negation(self.first.undefined))
 
     def pairs(self) -> list[tuple[Scalar, Scalar, ty.Type]]:
         """Return the elements of the results of both versions, with their types."""
@@ -205,14 +205,14 @@ class _Question:
     def wrong(self) -> list[Condition]:
         """Return conditions under which the second version does something that the first does not allow."""
         elements = (_wrong(one, two, type_, self.settings) for one, two, type_ in self.pairs())
-        return [every(self.defined, condition) for condition in (self.second.undefined, *elements)]
+        return [all_of(self.defined, condition) for condition in (self.second.undefined, *elements)]
 
     def doubtful(self) -> list[Condition]:
         """Return conditions under which the second version may do something that the first does not allow, if it
         chooses otherwise what the language leaves unspecified.
         """
         apart = (_doubtful(one, two) for one, two, _ in self.pairs())
-        return [every(self.defined, condition) for condition in (self.second.unsettled, *apart)]
+        return [all_of(self.defined, condition) for condition in (self.second.unsettled, *apart)]
 
     def arguments(self, values: Mapping[str, int]) -> tuple[Value, ...]:
         """Return the arguments with the values of the variables; those that are absent are zero."""
@@ -229,15 +229,15 @@ def _allowed(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Co
     conditions = [one.bits == two.bits]
     if one.loose.nan is not False or one.loose.sign is not False:
         fmt = float_of(type_, settings.profile)
-        conditions.append(every(one.loose.nan, fmt.is_nan(two.bits)))
-        conditions.append(every(one.loose.sign, fmt.is_zero(two.bits)))
+        conditions.append(all_of(one.loose.nan, fmt.is_nan(two.bits)))
+        conditions.append(all_of(one.loose.sign, fmt.is_zero(two.bits)))
     return some(*conditions)
 
 
 def _wrong(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Condition:
     """Return the condition that an element of the second version is wrong, for sure."""
-    different = every(negation(one.loose.value), negation(_allowed(one, two, type_, settings)))
-    return every(negation(one.poison), some(two.poison, different))
+    different = all_of(negation(one.loose.value), negation(_allowed(one, two, type_, settings)))
+    return all_of(negation(one.poison), some(two.poison, different))
 
 
 def _doubtful(one: Scalar, two: Scalar) -> Condition:
@@ -245,12 +245,12 @@ def _doubtful(one: Scalar, two: Scalar) -> Condition:
     share.
     """
     free = some(
-        every(one.loose.value, one.bits != two.bits),
+        all_of(one.loose.value, one.bits != two.bits),
         two.loose.value,
-        every(two.loose.nan, negation(one.loose.nan)),
-        every(two.loose.sign, negation(one.loose.sign)),
+        all_of(two.loose.nan, negation(one.loose.nan)),
+        all_of(two.loose.sign, negation(one.loose.sign)),
     )
-    return every(negation(one.poison), free)
+    return all_of(negation(one.poison), free)
 
 
 def _decided(question: _Question) -> Proof:
@@ -344,7 +344,7 @@ def with_proof(
         )
 
     def run(values: tuple[Value, ...]) -> ValidationReport:
-        return validate((before, first), (after, second), given(values, argument_types(first)), settings, explain)
+        return validate((before, first), (after, second), one_input(values, argument_types(first)), settings, explain)
 
     proof = prove((before, first), (after, second), terms, seconds, run, ranges)
     found = replace(found, solver=proof.decision.value, unproven=proof.reason)

@@ -118,7 +118,7 @@ def negation(condition: Condition) -> Condition:
     return not condition if isinstance(condition, bool) else z3.Not(condition)
 
 
-def every(*conditions: Condition) -> Condition:
+def all_of(*conditions: Condition) -> Condition:
     """Return the condition that all are true."""
     unknown = [condition for condition in conditions if condition is not True]
     if any(condition is False for condition in unknown):
@@ -149,7 +149,7 @@ def either(condition: Condition, yes: Condition, no: Condition) -> Condition:
     """Return one of two conditions."""
     if yes is no:
         return yes
-    return some(every(condition, yes), every(negation(condition), no))
+    return some(all_of(condition, yes), all_of(negation(condition), no))
 
 
 def number(value: int, width: int) -> Term:
@@ -258,7 +258,7 @@ class Instance:
         return bool(self.enum("overflowFlags") & bit) and self.settings.profile.keeps_integer_flags
 
     def unit(self, name: str) -> bool:
-        """Tell whether a flag is present: ``isExact`` or ``nonNeg``. The profile may ignore flags."""
+        """Tell whether the op has a flag, ``isExact`` or ``nonNeg``, that the profile does not ignore."""
         return name in self.op.properties and self.settings.profile.keeps_integer_flags
 
     def enum(self, name: str) -> int:

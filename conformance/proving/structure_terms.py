@@ -15,9 +15,9 @@ from halfulp.conformance.proving.solving import (
     Loose,
     NotProvable,
     Scalar,
+    all_of,
     bits_of_term,
     either,
-    every,
     is_true,
     merged,
     negation,
@@ -66,17 +66,17 @@ def _result_shape(instance: Instance) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ResultTerms:
     """The result of an op on whole values. ``undefined``: the condition of undefined behaviour."""
 
     elements: Elements
     undefined: Condition = False
 
 
-Maker = Callable[[Instance, tuple[Elements, ...]], Made]
+Maker = Callable[[Instance, tuple[Elements, ...]], ResultTerms]
 
 
-def _constant(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _constant(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     attribute, type_ = instance.op.properties["value"], instance.op.results[0].type
     bits, count = bits_of_term(type_, instance.settings), prod(_result_shape(instance))
     if isinstance(attribute, at.IntegerAttr | at.FloatAttr):
@@ -91,19 +91,19 @@ def _constant(instance: Instance, operands: tuple[Elements, ...]) -> Made:
         if any(not -half <= at.integer_of_code(code, ty.element_type(type_)) < half for code in codes):
             raise NotProvable(f"a constant does not fit an index of {bits} bits")
     elements = tuple(Scalar(number(code, bits)) for code in codes)
-    return Made(elements * count if len(elements) == 1 else elements)  # a splat repeats its one element
+    return ResultTerms(elements * count if len(elements) == 1 else elements)  # a splat repeats its one element
 
 
-def _poison(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _poison(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     poison = Scalar(number(0, bits_of_term(instance.op.results[0].type, instance.settings)), True)
-    return Made((poison,) * prod(_result_shape(instance)))
+    return ResultTerms((poison,) * prod(_result_shape(instance)))
 
 
-def _select(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _select(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     conditions, yes, no = operands
     if len(conditions) != len(yes):
         conditions *= len(yes)  # an i1 chooses between whole values
-    return Made(tuple(_selected(c, a, b) for c, a, b in zip(conditions, yes, no, strict=True)))
+    return ResultTerms(tuple(_selected(c, a, b) for c, a, b in zip(conditions, yes, no, strict=True)))
 
 
 def _selected(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
@@ -129,7 +129,7 @@ class _Position:
                 index == k if isinstance(index, int) else index.bits == number(k, index.width)
                 for index, k in zip(self.indices, place, strict=True)
             ]
-            found.append((at_, every(*same)))
+            found.append((at_, all_of(*same)))
         return found
 
     @property
@@ -157,7 +157,7 @@ def _loosened(scalar: Scalar, condition: Condition) -> Scalar:
     return Scalar(scalar.bits, scalar.poison, Loose(loose.nan, loose.sign, some(loose.value, condition)))
 
 
-def _taken(whole: Elements, position: _Position) -> Made:
+def _taken(whole: Elements, position: _Position) -> ResultTerms:
     """Return the part of a value at a position."""
     if not prod(position.sizes):
         raise NotProvable("there are no terms for values without elements")
@@ -167,17 +167,17 @@ def _taken(whole: Elements, position: _Position) -> Made:
         own = whole[place * size : (place + 1) * size]
         part = own if part is None else tuple(merged(here, a, b) for a, b in zip(own, part, strict=True))
     assert part is not None
-    return Made(tuple(_loosened(element, position.loose) for element in part), position.outside)
+    return ResultTerms(tuple(_loosened(element, position.loose) for element in part), position.outside)
 
 
-def _put(part: Elements, whole: Elements, position: _Position) -> Made:
+def _put(part: Elements, whole: Elements, position: _Position) -> ResultTerms:
     """Return a value with another part at a position."""
     size = len(part)
     elements = list(whole)
     for place, here in position.places:
         for k, element in enumerate(part, place * size):
             elements[k] = merged(here, element, whole[k])
-    return Made(tuple(_loosened(element, position.loose) for element in elements), position.outside)
+    return ResultTerms(tuple(_loosened(element, position.loose) for element in elements), position.outside)
 
 
 def _vector_position(instance: Instance, type_: ty.Type, dynamic: Sequence[Elements]) -> _Position:
@@ -190,12 +190,12 @@ def _vector_position(instance: Instance, type_: ty.Type, dynamic: Sequence[Eleme
     return _Position(indices, shape(type_, instance.settings)[: len(indices)])
 
 
-def _vector_extract(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _vector_extract(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     whole, *dynamic = operands
     return _taken(whole, _vector_position(instance, instance.op.operands[0].type, dynamic))
 
 
-def _vector_insert(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _vector_insert(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     part, whole, *dynamic = operands
     made = _put(part, whole, _vector_position(instance, instance.op.operands[1].type, dynamic))
     if len(made.elements) != len(whole):
@@ -203,17 +203,17 @@ def _vector_insert(instance: Instance, operands: tuple[Elements, ...]) -> Made:
     return made
 
 
-def _tensor_extract(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _tensor_extract(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     whole, *indices = operands
     return _taken(whole, _Position([index[0] for index in indices], _operand_shape(instance, 0)))
 
 
-def _tensor_insert(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _tensor_insert(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     part, whole, *indices = operands
     return _put(part, whole, _Position([index[0] for index in indices], _operand_shape(instance, 1)))
 
 
-def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> Made:
+def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     """Return the value with leading dimensions added, and dimensions of one element repeated."""
     (elements,) = operands
     own, result = (
@@ -227,15 +227,15 @@ def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> Made:
         for k, size in zip(place, own, strict=True):
             index = index * size + (k if size > 1 else 0)
         found.append(elements[index])
-    return Made(tuple(found))
+    return ResultTerms(tuple(found))
 
 
-def _splat(instance: Instance, operands: tuple[Elements, ...]) -> Made:
-    return Made(operands[0] * prod(_result_shape(instance)))
+def _splat(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
+    return ResultTerms(operands[0] * prod(_result_shape(instance)))
 
 
-def _from_elements(instance: Instance, operands: tuple[Elements, ...]) -> Made:
-    return Made(tuple(operand[0] for operand in operands))
+def _from_elements(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
+    return ResultTerms(tuple(operand[0] for operand in operands))
 
 
 STRUCTURE_OPS: Mapping[str, Maker] = MappingProxyType(

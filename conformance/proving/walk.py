@@ -15,10 +15,10 @@ from halfulp.conformance.proving.solving import (
     Instance,
     NotProvable,
     Scalar,
+    all_of,
     bits_of_term,
     constant,
     elementwise,
-    every,
     is_true,
     merged_values,
     negation,
@@ -97,13 +97,13 @@ class _Walk:
     def observe(self, condition: Condition, operands: Sequence[Scalar], path: Condition) -> None:
         """Keep a condition of undefined behaviour, which comes from these operands."""
         if condition is not False:
-            self.undefined.append(every(path, condition))
-            self.unsettled += [every(path, operand.loose.any) for operand in operands]
+            self.undefined.append(all_of(path, condition))
+            self.unsettled += [all_of(path, operand.loose.any) for operand in operands]
 
     def decide(self, condition: Scalar, path: Condition) -> Condition:
         """Return what an i1 that chooses a branch is. Poison is undefined behaviour."""
         self.observe(some(condition.poison), (), path)
-        self.unsettled.append(every(path, condition.loose.any))
+        self.unsettled.append(all_of(path, condition.loose.any))
         return is_true(condition.bits)
 
 
@@ -199,7 +199,7 @@ class _Frame:
         else:
             raise NotProvable(f"there are no terms for {op.name}")
         return [
-            (block, every(path, condition), values)
+            (block, all_of(path, condition), values)
             for (block, values), condition in zip(passed, conditions, strict=True)
         ]
 
@@ -207,13 +207,13 @@ class _Frame:
         """Return the condition of each successor of cf.switch, that of the default first."""
         flag = self.values[op.operands[0]][0]
         self.walk.observe(flag.poison, (), path)
-        self.walk.unsettled.append(every(path, flag.loose.any))
+        self.walk.unsettled.append(all_of(path, flag.loose.any))
         given = op.properties.get("case_values")
         codes = codes_to_ints(given.array(), flag.width) if isinstance(given, at.DenseElementsAttr) else []
         cases: list[Condition] = []
         for code in codes:
             # The verifier does not refuse two cases of one value; the executor takes the last.
-            cases.append(every(flag.bits == number(code, flag.width), codes.count(code) == 1))
+            cases.append(all_of(flag.bits == number(code, flag.width), codes.count(code) == 1))
         if len(set(codes)) != len(codes):
             raise NotProvable("cf.switch has two cases of one value")
         return [negation(some(*cases)), *cases]
@@ -225,7 +225,7 @@ class _Frame:
         yes = self.walk.decide(self.values[op.operands[0]][0], path)
         ends = []
         for region, condition in zip(op.regions, (yes, negation(yes)), strict=True):
-            taken = every(path, condition)
+            taken = all_of(path, condition)
             ends.append(self.region(region, (), taken, types) if region.blocks else ([], taken))
         (one, first), (other, second) = ends
         if op.results:
@@ -274,7 +274,7 @@ class _Frame:
     def _assert(self, op: Operation, path: Condition) -> Condition:
         holds = self.walk.decide(self.values[op.operands[0]][0], path)
         self.walk.observe(negation(holds), (), path)
-        return every(path, holds)
+        return all_of(path, holds)
 
     def _unreachable(self, op: Operation, path: Condition) -> Condition:
         self.walk.observe(True, (), path)

@@ -24,7 +24,7 @@ from halfulp.conformance.vectors.computation import OpComputation, ProgramComput
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, C, check_names
 from halfulp.conformance.vectors.formats.c import write as write_array
-from halfulp.conformance.vectors.formats.format import Carried, Options, Written
+from halfulp.conformance.vectors.formats.format import Options, SetInFormat, Written
 from halfulp.conformance.vectors.formats.mlir import function_of_case, function_of_program
 from halfulp.conformance.vectors.packing import CONTAINERS, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
@@ -101,7 +101,7 @@ def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress |
 
     anchors = metadata.Anchors(recipe.columns)
     chunks = anchors.watch(_told(recipe.chunks(left_out=left_out), recipe.rows.count, progress))
-    carried = Carried(VectorSet(recipe.columns, chunks), replace(chosen, carries=order.carried), order.unmarked)
+    carried = SetInFormat(VectorSet(recipe.columns, chunks), replace(chosen, carries=order.carried), order.unmarked)
     options = order.options
     if format == "mlir":
         options = replace(options, function=_function(recipe))

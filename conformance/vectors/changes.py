@@ -14,7 +14,7 @@ import numpy as np
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, joined, settled
-from halfulp.conformance.vectors.formats.format import Carried, Format, Unsayable
+from halfulp.conformance.vectors.formats.format import Format, SetInFormat, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, leaves_of, value_text
 from halfulp.conformance.vectors.packing import UNMARKED, Unmarked
@@ -69,7 +69,10 @@ def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
     """Return the columns of an old set. Raises InputError where its recipe no longer makes these."""
     columns = metadata.columns_of(data)
     if tuple(column for column in columns if column.role in _GIVEN) != recipe.computation.inputs:
-        raise InputError("this version makes other operands by the recipe of the old set")
+        raise InputError(
+            "this version makes other operands from the recipe of the old set",
+            hint="make the set anew, or compare with the version that made it",
+        )
     unknown = [column.name for column in columns if column.role not in _MARKS and column not in recipe.columns]
     if unknown:
         raise InputError(f"this version does not make the column '{unknown[0]}' of the old set")
@@ -90,7 +93,7 @@ def digest_now(data: Document, recipe: Recipe) -> str:
     as_then = Format("old", "", lambda *_: None, lambda *_: VectorSet(columns, ()), roles)
     size = data.get("leaf_rows")
     vectors = recipe.vectors(*rows_of(data, recipe), **({} if size is None else {"size": size}))
-    carried = Carried(vectors, as_then, unmarked_of(data), leaves=size is not None)
+    carried = SetInFormat(vectors, as_then, unmarked_of(data), leaves=size is not None)
     try:
         for _ in carried.set():
             pass

@@ -22,7 +22,7 @@ from halfulp.fp_formats.policy import Flags, as_rounding
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.types import width_of
 
-Read = Callable[[Chunk], Chunk]
+InputChange = Callable[[Chunk], Chunk]
 """A change of the inputs."""
 Datapath = Callable[[Computation, Chunk], Computed | None]
 """Another way to compute the outputs of a computation; None where it does not apply."""
@@ -44,7 +44,7 @@ class Device:
 
     computation: Computation
     datapath: Datapath | None = None
-    reads: tuple[Read, ...] = ()
+    reads: tuple[InputChange, ...] = ()
     writes: tuple[Write, ...] = ()
 
     def outputs(self, columns: Sequence[Column], inputs: Chunk, expected: Chunk) -> tuple[Chunk, Mask] | None:
@@ -135,7 +135,7 @@ def computing(name: str, other: Callable[[Computation], Computation | None], slo
     return Cause(name, Stage.COMPUTATION, change, slow)
 
 
-def reading(name: str, stage: Stage, read: Read) -> Cause:
+def reading(name: str, stage: Stage, read: InputChange) -> Cause:
     """Return the cause of a change of the inputs."""
     return Cause(name, stage, lambda device: replace(device, reads=(*device.reads, read)))
 

@@ -304,7 +304,7 @@ def _chosen(where: Mask, one: Computed, other: Computed) -> Computed:
 #
 # Causes in how a unit adds the products of a tile: another field of its accumulator, or another model.
 
-FEW = 32
+FEW_PRODUCTS = 32
 """Tiles of so many products are fast enough to try pairs of fields."""
 
 SCALE = "f8E8M0FNU"
@@ -346,7 +346,7 @@ def other_accumulators(computation: Computation) -> Iterator[Cause]:
         for value in dict.fromkeys(_values(field.name, field.metadata["choices"], rule, computation.operation)):
             if value != own:
                 name = f"an accumulator with {field.name}={spelled(value)}"
-                yield computing(name, partial(_with, field.name, value), slow=computation.products > FEW)
+                yield computing(name, partial(_with, field.name, value), slow=computation.products > FEW_PRODUCTS)
 
 
 def other_elements(computation: Computation) -> Iterator[Cause]:
@@ -354,7 +354,7 @@ def other_elements(computation: Computation) -> Iterator[Cause]:
     if not isinstance(computation, TileComputation):
         return
     op = computation.operation
-    slow = computation.products > FEW
+    slow = computation.products > FEW_PRODUCTS
     for type_ in dict.fromkeys((op.a, op.b)):
         for other in of_same_width(type_):
             yield computing(f"{other} in place of {type_}", partial(_retyped, type_, other), slow)
@@ -534,7 +534,7 @@ class Examination:
         """Return what gives at least one row that differs, the likeliest first."""
         found = [*self._slips(), *self._singles()]
         best = min(found, key=lambda one: one.score(self.sample), default=None)
-        if self.pairs and isinstance(self.computation, TileComputation) and self.computation.products > FEW:
+        if self.pairs and isinstance(self.computation, TileComputation) and self.computation.products > FEW_PRODUCTS:
             # No single cause may give a whole tile.
             if best is None or best.score(self.sample) > 0:
                 found += self._pairs_of_elements(self.computation, best)

@@ -1,7 +1,7 @@
 """Exact results before rounding: the base of the coverage models.
 
-An exact result is sign, significand and exponent in Python integers. An endless quotient is cut far below the bits that
-any model examines, and one more bit is set: all comparisons with shorter numbers stay true.
+An exact result is sign, significand and exponent in Python integers. A quotient without an end is truncated far below
+the bits that any model examines, and one more bit is set: all comparisons with shorter numbers stay true.
 """
 
 from __future__ import annotations

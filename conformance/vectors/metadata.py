@@ -401,7 +401,7 @@ def _exact(number: Fraction) -> str:
 
 HEAD = 1 << 16
 """The bytes from which a format is recognised."""
-NAMED = ("csv", "jsonl", "npy", "npz")
+FORMATS_WITH_NAMES = ("csv", "jsonl", "npy", "npz")
 """Formats whose files name their columns at the start."""
 WORDS = ("readmemh", "coe")
 """Formats whose word length tells whether there are columns for poison and unspecified bits."""
@@ -561,7 +561,7 @@ def _columns(
     columns = tuple(column for column in known if column.role in format_.carries)
     if flags is False:
         columns = tuple(column for column in columns if column.role is not Role.FLAGS)
-    if format_.name in NAMED:
+    if format_.name in FORMATS_WITH_NAMES:
         marks = (Role.FLAGS, Role.POISON, Role.OPEN)
         return tuple(column for column in columns if column.role not in marks or column.name in names)
     if format_.name in WORDS:

@@ -190,7 +190,7 @@ class BlockLayout:
 @dataclass(frozen=True)
 class Blocks:
     """Two columns of a set that are stored in blocks: every ``elements`` consecutive rows have one code in the column
-    ``scale``, which is written once, at the place ``scales`` beside their codes in the column ``element``.
+    ``scale``, which is written once per block, in position ``scales`` next to the codes of the column ``element``.
     """
 
     element: str

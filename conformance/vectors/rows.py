@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, code_shape, ints_to_codes, storage_dtype
-from halfulp.interp.dialects.halfulp.blocks import asked
+from halfulp.interp.dialects.halfulp.blocks import block_request
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.block_quantizing import split
@@ -293,7 +293,7 @@ def drawn_blocks(function: Operation) -> tuple[DrawnBlock, ...]:
         columns = np.arange(position, position + prod(shape)).reshape(shape)
         for op in function.walk():
             if op.name == "halfulp.quantize_blocks" and op.operands[0] is argument:
-                wanted, source = asked(op), ty.element_type(argument.type)
+                wanted, source = block_request(op), ty.element_type(argument.type)
                 assert isinstance(source, ty.FloatType)
                 rows = split(columns, wanted.axis, wanted.block).reshape(-1, wanted.block).tolist()
                 found += [DrawnBlock(tuple(row), source.format, _binades(op.results[0].type)) for row in rows]

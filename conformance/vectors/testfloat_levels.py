@@ -27,7 +27,7 @@ Level = Literal[1, 2]
 STREAMS = 4
 """Number of Philox streams of each operand: bits, choices, and two spare ones."""
 
-DRAWN: Mapping[Level, int] = {1: 50_000, 2: 1_000_000}
+RANDOM_CORNERS: Mapping[Level, int] = {1: 50_000, 2: 1_000_000}
 """Number of rows of corners that are drawn for more than three operands."""
 
 _INTEGER_EXPONENTS = (29, 30, 31, 32, 61, 62, 63, 64)
@@ -299,7 +299,7 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
     More operands have too many combinations: half of the values of each are corners, drawn at random.
     """
     if len(kinds) > 3:
-        return drawn_corners(kinds, level, DRAWN[level], seed)
+        return drawn_corners(kinds, level, RANDOM_CORNERS[level], seed)
     mixture = _MIXTURES[level, len(kinds)]
     lists = [kind.corners(level, len(kinds) == 1) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]

@@ -265,7 +265,7 @@ def joined(one: Arguments, other: Arguments) -> Arguments:
     return Arguments(one.parts + other.parts, notes=tuple(dict.fromkeys(one.notes + other.notes)))
 
 
-def given(values: Sequence[Value | Buffer], types: Sequence[ty.Type]) -> Arguments:
+def one_input(values: Sequence[Value | Buffer], types: Sequence[ty.Type]) -> Arguments:
     """Return one input, for arguments of these types."""
     held = [value.load() if isinstance(value, Buffer) else value for value in values]
     known = tuple(value.type if isinstance(value, Value) else _static(value) for value in values)
@@ -277,7 +277,7 @@ def taken_from(values: Sequence[Any], types: Sequence[ty.Type]) -> Arguments:
     Unsupported, LimitExceeded.
     """
     pairs = enumerate(zip(values, types, strict=True))
-    return given([to_argument(value, type_, f"argument {number}") for number, (value, type_) in pairs], types)
+    return one_input([to_argument(value, type_, f"argument {number}") for number, (value, type_) in pairs], types)
 
 
 def _static(buffer: Buffer) -> ty.MemRefType:

@@ -68,7 +68,7 @@ def _complexity(type_: ty.Type, code: int) -> tuple[int, int, int]:
 
 # --- edits ------------------------------------------------------------------------------------------------------------
 
-KEPT = frozenset({"memref.store", "vector.store", "vector.print", "memref.dealloc", "cf.assert", "func.call"})
+SIDE_EFFECTS = frozenset({"memref.store", "vector.store", "vector.print", "memref.dealloc", "cf.assert", "func.call"})
 """Ops that do more than to give results."""
 
 
@@ -160,7 +160,7 @@ def _only_gives(op: Operation) -> bool:
     """Tell whether an op may go if nothing uses its results. A loop may be endless, but then the program is."""
     if op.definition is None or Trait.TERMINATOR in op.definition.traits:
         return False
-    return not any(inner.name in KEPT or inner.definition is None for inner in op.walk())
+    return not any(inner.name in SIDE_EFFECTS or inner.definition is None for inner in op.walk())
 
 
 # --- the changes ------------------------------------------------------------------------------------------------------

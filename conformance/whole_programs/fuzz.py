@@ -39,8 +39,8 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.conformance.whole_programs.counterexamples import code_text, given_text
 from halfulp.conformance.whole_programs.generator.evaluated import (
-    Built,
     Cell,
+    OracleProgram,
     RandomOp,
     RandomProgram,
     build,
@@ -89,7 +89,7 @@ class Finding(Protocol):
     reduced: Any
 
 
-Found = TypeVar("Found", bound=Finding)
+AnyFinding = TypeVar("AnyFinding", bound=Finding)
 
 
 @dataclass(kw_only=True)
@@ -120,7 +120,7 @@ class SearchReport:
             self.seconds[work] += time.perf_counter() - start  # type: ignore[assignment]
 
 
-class Judge(Protocol[JudgedProgram, Found]):
+class Judge(Protocol[JudgedProgram, AnyFinding]):
     """A judge of programs."""
 
     #: The number of programs that it gets at a time.
@@ -130,17 +130,17 @@ class Judge(Protocol[JudgedProgram, Found]):
     def report(self) -> SearchReport:
         """Return what it counts in. It sets ``stopped`` when enough was found."""
 
-    def take(self, programs: Sequence[JudgedProgram]) -> Iterator[Found | None]:
+    def take(self, programs: Sequence[JudgedProgram]) -> Iterator[AnyFinding | None]:
         """Judge programs and count them. Yield what is wrong, and None wherever the search may end."""
 
-    def keep(self, found: Found) -> None:
+    def keep(self, found: AnyFinding) -> None:
         """Count a finding, after it was reduced."""
 
 
 def search(
     programs: Iterator[Program],
-    judge: Judge[Program, Found],
-    reduce: Callable[[Found], Any] | None = None,
+    judge: Judge[Program, AnyFinding],
+    reduce: Callable[[AnyFinding], Any] | None = None,
     *,
     seconds: float | None = None,
     progress: Callable[[int], object] = lambda done: None,
@@ -325,7 +325,7 @@ class _AskedOracle:
             self._refusals[case] = self.oracle.refuses(case)
         return self._refusals[case] is not None
 
-    def _count_refused(self, program: RandomProgram, made: Built | None) -> None:
+    def _count_refused(self, program: RandomProgram, made: OracleProgram | None) -> None:
         kept = set() if made is None else set(made.returned)
         for step in program.steps:
             if step.results[0] in kept:
@@ -339,7 +339,7 @@ class _AskedOracle:
         self.counts.missing[step.op.cell] += 1
         self.counts.reasons[why] += 1
 
-    def _count(self, program: RandomProgram, made: Built, reply: Reply) -> None:
+    def _count(self, program: RandomProgram, made: OracleProgram, reply: Reply) -> None:
         if isinstance(reply, tuple) and len(reply) != len(made.returned):
             reply = OracleError("garbage", f"{len(reply)} results where {len(made.returned)} are expected")
         if isinstance(reply, OracleError):
@@ -383,7 +383,7 @@ class _AskedOracle:
     def _step(
         self,
         program: RandomProgram,
-        made: Built,
+        made: OracleProgram,
         step: RandomOp,
         answers: list[Answer],
         changed: dict[int, Codes],

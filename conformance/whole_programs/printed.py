@@ -208,7 +208,7 @@ class Calls:
         element = ty.element_type(type_)
         width = element_width(element)
         if width is None:
-            raise Unsupported(f"no values of type '{type_}' can be made up")
+            raise Unsupported(f"cannot generate values of type '{type_}'")
         shape = _shape(type_)
         count = prod(shape)
         if isinstance(element, ty.IndexType):

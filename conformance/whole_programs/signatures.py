@@ -32,7 +32,7 @@ Convert = Callable[[Value, ty.Type, tuple[int, ...]], Value]
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedType:
     """A type of the first version, the type that carries its values in the second, and how; "" if both are equal."""
 
     source: ty.Type
@@ -130,13 +130,13 @@ _RULES = (
 )
 
 
-def carried(source: ty.Type, target: ty.Type) -> Carried | None:
+def carried_type(source: ty.Type, target: ty.Type) -> CarriedType | None:
     """Return how values of one type are carried by another; None if no rule says how."""
     if source == target:
-        return Carried(source, target)
+        return CarriedType(source, target)
     if any(isinstance(type_, ty.VectorType) and type_.scalable for type_ in (source, target)):
         return None
-    return next((Carried(source, target, *row[1:]) for row in _RULES if row[0](source, target)), None)
+    return next((CarriedType(source, target, *row[1:]) for row in _RULES if row[0](source, target)), None)
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ class Signature:
     ``out``: the numbers of results that the second version stores into memory given by its last arguments.
     """
 
-    arguments: tuple[Carried, ...]
-    results: tuple[Carried, ...]
+    arguments: tuple[CarriedType, ...]
+    results: tuple[CarriedType, ...]
     out: tuple[int, ...] = ()
 
     @property
@@ -176,8 +176,8 @@ def signature(before: Operation, after: Operation) -> Signature:
     if len(later) == len(inputs) + len(out) and len(given) == len(results) - len(out):
         stored, returned = iter(extra), iter(given)
         targets = [next(stored) if number in out else next(returned) for number in range(len(results))]
-        kept = [carried(*pair) for pair in zip(inputs, own, strict=True)]
-        made = [carried(*pair) for pair in zip(results, targets, strict=True)]
+        kept = [carried_type(*pair) for pair in zip(inputs, own, strict=True)]
+        made = [carried_type(*pair) for pair in zip(results, targets, strict=True)]
         # The contents of memory are compared after the run, so the second version must have it too.
         lost = any(_is_memory(one) and not _is_memory(two) for one, two in zip(inputs, own, strict=True))
         if not lost and None not in kept and None not in made and all(map(_is_static_memory, extra)):
@@ -192,7 +192,7 @@ def signature(before: Operation, after: Operation) -> Signature:
     return found
 
 
-def _all(found: Sequence[Carried | None]) -> tuple[Carried, ...]:
+def _all(found: Sequence[CarriedType | None]) -> tuple[CarriedType, ...]:
     return tuple(each for each in found if each is not None)
 
 

@@ -40,7 +40,7 @@ from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.lanes import over_lanes, repeated, taken
+from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.value import Value
 
 MAX_STEPS = 200_000
@@ -154,7 +154,7 @@ class _Budget:
 
     @property
     def is_long(self) -> bool:
-        """True while a run that does not end is endless, as far as anybody can tell."""
+        """True while a run that the limit of steps stopped counts as one that never ends."""
         return self._endless > 0
 
     @property
@@ -341,7 +341,7 @@ def _settled(version: Version, arguments: Sequence[Value], active: Mask) -> _Set
 def _of_rows(values: Sequence[Value], rows: npt.NDArray[np.intp], count: int) -> Ran:
     """Return the values of some lanes; values that are the same for all lanes are repeated."""
     full = [value if over_lanes(value) else repeated(value, count) for value in values]
-    return Ran(tuple(full if len(rows) == count else [taken(value, rows) for value in full]))
+    return Ran(tuple(full if len(rows) == count else [lanes_of(value, rows) for value in full]))
 
 
 def one_lane(values: Sequence[Value]) -> tuple[Value, ...]:

@@ -49,7 +49,7 @@ from halfulp.interp.ir.operations import (
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import printed as text_of
 from halfulp.interp.values.element_layout import spell_shape
-from halfulp.interp.values.lanes import taken
+from halfulp.interp.values.lanes import lanes_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -337,7 +337,7 @@ def validate(
         report.differing += len(differing)
         for lane, found in sorted(differing.items())[: SHOWN - len(report.counterexamples)]:
             row = piece.part.row(int(piece.rows[lane]))
-            expected = tuple(taken(value, lane) for value in piece.before.values)
+            expected = tuple(lanes_of(value, lane) for value in piece.before.values)
             trap = found.trap or ("" if isinstance(piece.after, Ran) else _trap(runs, piece, lane))
             truth = _truth(runs, piece, lane, found)
             report.counterexamples.append(replace(found, arguments=row, expected=expected, trap=trap, truth=truth))

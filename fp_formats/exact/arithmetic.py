@@ -34,7 +34,6 @@ from halfulp.fp_formats.exact.core import (
 )
 from halfulp.fp_formats.exact.encoding import (
     arithmetic_infinity,
-    choose,
     chosen_nan,
     constant,
     encode_infinity,
@@ -46,6 +45,7 @@ from halfulp.fp_formats.exact.encoding import (
     replace,
     round_pack,
     signalling_flags,
+    with_invalid_nan,
 )
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.limbs import (
@@ -162,7 +162,7 @@ def _special_sum(flip: int) -> Callable[..., Packed]:
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         y_sign = y.sign ^ np.uint64(flip)
         packed = arithmetic_infinity(fmt, np.where(x.infinite, x.sign, y_sign), x.codes, options)
-        return choose(x.infinite & y.infinite & (x.sign != y_sign), fmt, packed, options)
+        return with_invalid_nan(x.infinite & y.infinite & (x.sign != y_sign), fmt, packed, options)
 
     return special
 
@@ -189,7 +189,7 @@ def multiply(
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         invalid = (x.infinite & y.zero) | (x.zero & y.infinite)
-        return choose(invalid, fmt, arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options)
+        return with_invalid_nan(invalid, fmt, arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options)
 
     return _binary(finite, special, scalar.multiply, fmt, a, b, rounding, policy, random, want_flags)
 
@@ -235,7 +235,7 @@ def fma(
         undefined = (p.infinite & q.zero) | (p.zero & q.infinite)
         invalid = undefined | (infinite & r.infinite & (sign != r.sign))
         infinity = arithmetic_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, options)
-        special = choose(invalid, fmt, infinity, options)
+        special = with_invalid_nan(invalid, fmt, infinity, options)
         order = (r, p, q) if policy.nan_result == "signalling_first" else (p, q, r)
         packed = nans_into(replace(packed, index, special), index, fmt, options, *order)
         if packed.flags is not None:
@@ -325,7 +325,7 @@ def divide(
         if vanishing.any():
             index = np.flatnonzero(vanishing)
             packed = replace(packed, index, encode_zero(fmt, sign[index], x.codes[index], options))
-        return choose((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
+        return with_invalid_nan((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
 
     return _binary(finite, special, scalar.divide, fmt, a, b, rounding, policy, random, want_flags)
 
@@ -365,7 +365,7 @@ def remainder(
         # Beside NaN operands and invalid operations there are only finite dividends with infinite divisors.
         sign, dividend, exponent = unpack(fmt, x.codes)
         exact = RoundingOptions(RNE, options.policy, options.want_flags)
-        return choose(x.infinite | y.zero, fmt, round_pack(fmt, sign, dividend, exponent, exact), options)
+        return with_invalid_nan(x.infinite | y.zero, fmt, round_pack(fmt, sign, dividend, exponent, exact), options)
 
     return _binary(finite, special, scalar.remainder, fmt, a, b, rounding, policy, random, want_flags)
 

@@ -409,7 +409,7 @@ def _fraction(fmt: FloatFormat, x: Classified) -> Limbs:
     return fraction if x.invalid is None else where(x.invalid, fraction & 0, fraction)
 
 
-def choose(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:
+def with_invalid_nan(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:
     """Replace results where the mask holds by the NaN of an invalid operation."""
     if not invalid.any():
         return otherwise

@@ -15,7 +15,7 @@ from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, Mask, storage_dtype
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.emitter import Emitter, Tables, natural
-from halfulp.fp_formats.paths.tables import AT_ONCE, few, in_chunks
+from halfulp.fp_formats.paths.tables import AT_ONCE, in_chunks, positions_of
 from halfulp.fp_formats.paths.words import Implementation, Word
 
 BLOCK = 1 << 12
@@ -283,7 +283,7 @@ def _add_rows(module: Any, entry: Any, count: int, block: int) -> None:
 # --- one op -----------------------------------------------------------------------------------------------------------
 
 
-class Alone(NamedTuple):
+class ChainOfOne(NamedTuple):
     """The chain of one op."""
 
     implementation: Implementation
@@ -303,7 +303,7 @@ class Waiting:
         """Return the loop, or None where NumPy is to compute these elements."""
         if llvm.at_once():
             return self._made()
-        if elements < SHORT or not llvm.wanted():
+        if elements < SHORT or not llvm.machine_code_allowed():
             return None
         self._asked += elements
         return self._made() if self._asked >= PAYS else None
@@ -322,7 +322,7 @@ class Waiting:
         splats = self._plan.splats
         some = [each if splat else each[part] for each, splat in zip(inputs, splats, strict=True)]
         self._telling.run(some, [made, refused], count)
-        places: npt.NDArray[np.intp] = few(refused.view(np.bool_)) + part.start
+        places: npt.NDArray[np.intp] = positions_of(refused.view(np.bool_)) + part.start
         return places
 
     def settle(
@@ -347,7 +347,7 @@ def _waiting(implementation: Implementation, widths: tuple[int, ...], splats: tu
     # No processor has vectors of words of 128 bits.
     vectors = 128 not in widths
     return Waiting(
-        Plan([Alone(implementation, tuple(range(len(widths))))], widths, splats, [len(widths)], vectors=vectors)
+        Plan([ChainOfOne(implementation, tuple(range(len(widths))))], widths, splats, [len(widths)], vectors=vectors)
     )
 
 
@@ -368,7 +368,7 @@ def applied(
 
     ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements.
     """
-    if implementation is None or not llvm.wanted():
+    if implementation is None or not llvm.machine_code_allowed():
         return None
     words = [_as_words(codes, width) for codes, width in zip(operands, widths, strict=True)]
     shape = np.broadcast_shapes(*(each.shape for each in words))

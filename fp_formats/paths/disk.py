@@ -69,7 +69,7 @@ def limit(environment: Mapping[str, str] = os.environ) -> int:
     return int(match[1]) << _UNITS[match[2]]
 
 
-class Kept(NamedTuple):
+class CachedFile(NamedTuple):
     """A file of the cache: its size in bytes, and when it was used last, in seconds."""
 
     path: Path
@@ -77,12 +77,12 @@ class Kept(NamedTuple):
     used: float
 
 
-def files(folder: Path) -> list[Kept]:
+def files(folder: Path) -> list[CachedFile]:
     """Return the files that this module wrote into a folder, the least recently used first. Others are left alone."""
     return sorted(_files(folder), key=lambda kept: kept.used)
 
 
-def _files(folder: Path) -> Iterator[Kept]:
+def _files(folder: Path) -> Iterator[CachedFile]:
     try:
         entries = list(os.scandir(folder))
     except OSError:
@@ -92,7 +92,7 @@ def _files(folder: Path) -> Iterator[Kept]:
             with suppress(OSError):
                 found = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(found.st_mode):
-                    yield Kept(Path(entry.path), found.st_size, found.st_mtime)
+                    yield CachedFile(Path(entry.path), found.st_size, found.st_mtime)
 
 
 def clear(folder: Path) -> int:

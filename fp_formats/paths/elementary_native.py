@@ -16,7 +16,7 @@ from halfulp.fp_formats.paths.margins import APPROXIMATIONS, Approximation, Real
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE
 
-Rest = Callable[[Codes], ArrayResult]
+Remaining = Callable[[Codes], ArrayResult]
 
 CHUNK = 1 << 14  # elements: the buffers of one chunk stay in the second-level cache
 _F32, _F64 = FORMATS["f32"], FORMATS["f64"]
@@ -42,7 +42,7 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
     )
 
 
-def unary(name: str, a: Codes, rest: Rest) -> ArrayResult:
+def unary(name: str, a: Codes, rest: Remaining) -> ArrayResult:
     """Return a function of codes of f32. ``rest`` computes those of a row of codes that are not settled here."""
     row = APPROXIMATIONS[name]
     flat = np.ascontiguousarray(a).reshape(-1)

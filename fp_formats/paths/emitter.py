@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FloatFormat, storage_dtype
 from halfulp.fp_formats.paths.llvm import ir
-from halfulp.fp_formats.paths.words import F32, Held, Implementation, Word
+from halfulp.fp_formats.paths.words import F32, Implementation, MachineValue, Word
 
 _INTEGER = {"and": "and_", "or": "or_"}
 _ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
@@ -59,25 +59,25 @@ class Emitter:
 
     # --- the machine ---
 
-    def constant(self, code: int, width: int) -> Held:
+    def constant(self, code: int, width: int) -> MachineValue:
         """See `Machine`."""
         return self.ir.Constant(self.ir.IntType(width), code)
 
-    def integer(self, name: str, a: Held, b: Held) -> Held:
+    def integer(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
         """See `Machine`."""
         return getattr(self.builder, _INTEGER.get(name, name))(a, b)
 
-    def relation(self, name: str, a: Held, b: Held) -> Held:
+    def relation(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
         """See `Machine`."""
         if name in _SIGNED:
             return self.builder.icmp_signed(_SIGNED[name], a, b)
         return self.builder.icmp_unsigned(_UNSIGNED[name], a, b)
 
-    def choose(self, condition: Held, a: Held, b: Held) -> Held:
+    def choose(self, condition: MachineValue, a: MachineValue, b: MachineValue) -> MachineValue:
         """See `Machine`."""
         return self.builder.select(condition, a, b)
 
-    def resize(self, a: Held, width: int, signed: bool) -> Held:
+    def resize(self, a: MachineValue, width: int, signed: bool) -> MachineValue:
         """See `Machine`."""
         type_ = self.ir.IntType(width)
         if width < a.type.width:
@@ -87,23 +87,23 @@ class Emitter:
     def _real(self, fmt: FloatFormat) -> Any:
         return self.ir.FloatType() if fmt == F32 else self.ir.DoubleType()
 
-    def real(self, code: Held, fmt: FloatFormat) -> Held:
+    def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
         """See `Machine`."""
         return self._cast(code, self._real(fmt))
 
-    def code(self, number: Held, fmt: FloatFormat) -> Held:
+    def code(self, number: MachineValue, fmt: FloatFormat) -> MachineValue:
         """See `Machine`."""
         return self.builder.bitcast(number, self.ir.IntType(fmt.bits))
 
-    def arithmetic(self, name: str, x: Held, y: Held) -> Held:
+    def arithmetic(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """See `Machine`."""
         return getattr(self.builder, _ARITHMETIC[name])(x, y)
 
-    def ordered(self, name: str, x: Held, y: Held) -> Held:
+    def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """See `Machine`."""
         return self.builder.fcmp_ordered(name, x, y)
 
-    def extremum(self, largest: bool, x: Held, y: Held) -> Held:
+    def extremum(self, largest: bool, x: MachineValue, y: MachineValue) -> MachineValue:
         """See `Machine`."""
         self.refuse(self.builder.fcmp_unordered("uno", x, y))
         word = self.ir.IntType(32 if x.type == self.ir.FloatType() else 64)
@@ -112,19 +112,19 @@ class Emitter:
         chosen = self.choose(self.ordered("<", *((y, x) if largest else (x, y))), x, y)
         return self.choose(self.ordered("==", x, y), zero, chosen)
 
-    def convert(self, x: Held, fmt: FloatFormat) -> Held:
+    def convert(self, x: MachineValue, fmt: FloatFormat) -> MachineValue:
         """See `Machine`."""
         return (self.builder.fptrunc if fmt == F32 else self.builder.fpext)(x, self._real(fmt))
 
-    def from_integer(self, a: Held, signed: bool, fmt: FloatFormat) -> Held:
+    def from_integer(self, a: MachineValue, signed: bool, fmt: FloatFormat) -> MachineValue:
         """See `Machine`."""
         return (self.builder.sitofp if signed else self.builder.uitofp)(a, self._real(fmt))
 
-    def to_integer(self, x: Held, width: int, signed: bool) -> Held:
+    def to_integer(self, x: MachineValue, width: int, signed: bool) -> MachineValue:
         """See `Machine`."""
         return (self.builder.fptosi if signed else self.builder.fptoui)(x, self.ir.IntType(width))
 
-    def look_up(self, table: npt.NDArray[Any], index: Held) -> Held:
+    def look_up(self, table: npt.NDArray[Any], index: MachineValue) -> MachineValue:
         """See `Machine`."""
         number = self.tables.number(table)
         base = self._addresses.get(number)
@@ -135,15 +135,15 @@ class Emitter:
         index = self.builder.zext(index, self.word_type) if width < 64 else index
         return self.load(base, index, 8 * table.dtype.itemsize)
 
-    def leading_zeros(self, a: Held) -> Held:
+    def leading_zeros(self, a: MachineValue) -> MachineValue:
         """See `Machine`."""
         return self.builder.ctlz(a, self.constant(0, 1))
 
-    def refuse(self, condition: Held) -> None:
+    def refuse(self, condition: MachineValue) -> None:
         """See `Machine`: what is refused is collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
-    def take_refused(self) -> Held | None:
+    def take_refused(self) -> MachineValue | None:
         """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""
         refused, self._refused = self._refused, None
         return refused
@@ -160,7 +160,7 @@ class Emitter:
         """The type of words of 64 bits."""
         return self.ir.IntType(64)
 
-    def word(self, held: Held) -> Word:
+    def word(self, held: MachineValue) -> Word:
         """Return a value of the builder as a `Word`."""
         return Word(self, held, held.type.width)
 

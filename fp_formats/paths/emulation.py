@@ -88,7 +88,7 @@ def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
 
 
 def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
-    """Do `narrow` on arrays."""
+    """Apply `narrow` to arrays."""
     magnitude = a & np.uint32(F32.magnitude_mask)
     dtype = fmt.storage_dtype.type
     sign = (a >> np.uint32(31) << np.uint32(fmt.bits - 1)).astype(dtype) * dtype(fmt.signed or fmt == E8M0)

@@ -35,7 +35,7 @@ from halfulp.fp_formats.paths.domains import (
     only_moves,
     table_path,
 )
-from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, few, in_chunks
+from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, in_chunks, positions_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
 
@@ -134,7 +134,7 @@ def _cast(kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: Float
         else:
             np.equal(np.bitwise_and(x, signalling[0], out=bits[: x.size]), signalling[1], out=suspect)
         if suspect.any():
-            index = few(suspect)
+            index = positions_of(suspect)
             index = index if signalling is None else index[np.isnan(searched[index])]
             out[index] = nans.convert(x[index])
 

@@ -151,14 +151,14 @@ def use_threads(count: int) -> None:
 
 # --- llvm -------------------------------------------------------------------------------------------------------------
 
-Made = TypeVar("Made")
+Compiled = TypeVar("Compiled")
 _LARGE = 1 << 17
 """The characters of assembly from which LLVM takes fewer passes, so that it does not take seconds."""
 _HUGE = 1 << 18
 """The characters of assembly from which LLVM takes no passes."""
 
 
-def wanted() -> bool:
+def machine_code_allowed() -> bool:
     """Tell whether machine code may be made: llvmlite is there, and the backend is not NumPy."""
     return backend() != "numpy" and installed()
 
@@ -168,7 +168,7 @@ def at_once() -> bool:
     return backend() == "llvm"
 
 
-def unless_broken(make: Callable[[], Made]) -> Made | None:
+def unless_broken(make: Callable[[], Compiled]) -> Compiled | None:
     """Make code. Where LLVM fails, such as on a system that allows no new machine code, warn, and let NumPy compute
     everything from now on: it gives the same results.
     """

@@ -12,9 +12,9 @@ from halfulp.fp_formats.paths.domains import dtype_of
 from halfulp.fp_formats.paths.fast import path_of
 from halfulp.fp_formats.policy import FloatPolicy
 
-FEW = 96  # lanes: up to so many, one call for all rows is faster than one for each row
-TOGETHER = 32  # rows of a group: those of a lane fill a line of the cache
-MANY = 512  # lanes from which on the kernels of f16 and bf16 are faster
+FEW_LANES = 96  # lanes: up to so many, one call for all rows is faster than one for each row
+ROWS_OF_GROUP = 32  # rows of a group: those of a lane fill a line of the cache
+MANY_LANES = 512  # lanes from which on the kernels of f16 and bf16 are faster
 
 
 def has_running_sums(fmt: FloatFormat, policy: FloatPolicy, lanes: int = 1) -> bool:
@@ -26,7 +26,7 @@ def has_running_sums(fmt: FloatFormat, policy: FloatPolicy, lanes: int = 1) -> b
     if not policy.first_nan_counts:
         return False
     path = path_of("add", fmt, policy=policy)
-    return path == "native" or (path == "through_f32" and lanes <= MANY)
+    return path == "native" or (path == "through_f32" and lanes <= MANY_LANES)
 
 
 def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatPolicy) -> Codes:
@@ -34,7 +34,7 @@ def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatP
 
     The format must satisfy `has_running_sums`. A NaN of ``start`` must be the result of an addition.
     """
-    if start.size <= FEW:
+    if start.size <= FEW_LANES:
         return _at_once(fmt, start, rows, policy)
     dtype = dtype_of(fmt)
     total = start.view(dtype).copy()
@@ -44,7 +44,7 @@ def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatP
                 np.add(total, row, out=total)
         lanes = np.flatnonzero(np.isnan(total))
     codes: Codes = total.view(start.dtype)
-    for few in np.array_split(lanes, range(FEW, lanes.size, FEW)):
+    for few in np.array_split(lanes, range(FEW_LANES, lanes.size, FEW_LANES)):
         codes[few] = _at_once(fmt, start[few], rows[:, few], policy)
     return codes
 
@@ -54,8 +54,8 @@ def _near(rows: Codes) -> Iterator[Codes]:
     if rows.strides[0] >= rows.strides[-1]:
         yield rows
         return
-    for start in range(0, len(rows), TOGETHER):
-        yield np.ascontiguousarray(rows[start : start + TOGETHER].T).T
+    for start in range(0, len(rows), ROWS_OF_GROUP):
+        yield np.ascontiguousarray(rows[start : start + ROWS_OF_GROUP].T).T
 
 
 def _at_once(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatPolicy) -> Codes:

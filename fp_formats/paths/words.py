@@ -90,61 +90,61 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
 
-Held = Any
+MachineValue = Any
 """A value inside of a machine."""
 
 
 class Machine(Protocol):
-    """A maker of instructions. Operands and results are what the machine calls its values (`Held`)."""
+    """A maker of instructions. Operands and results are what the machine calls its values (`MachineValue`)."""
 
-    def constant(self, code: int, width: int) -> Held:
+    def constant(self, code: int, width: int) -> MachineValue:
         """Return a word of ``width`` bits, 1 to 128."""
 
-    def integer(self, name: str, a: Held, b: Held) -> Held:
+    def integer(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
         """Return an operation on words of one width, modulo 2**width: add, sub, mul, and, or, xor; shl, lshr, ashr by
         less than the width; udiv, sdiv, urem, srem by a divisor that is not 0, without overflow.
         """
 
-    def relation(self, name: str, a: Held, b: Held) -> Held:
+    def relation(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
         """Return a word of one bit for ==, !=, or the unsigned or signed u<, u<=, s<, s<=."""
 
-    def choose(self, condition: Held, a: Held, b: Held) -> Held:
+    def choose(self, condition: MachineValue, a: MachineValue, b: MachineValue) -> MachineValue:
         """Return ``a`` where the condition, of one bit, is 1, else ``b``: two words of one width, or two reals."""
 
-    def resize(self, a: Held, width: int, signed: bool) -> Held:
+    def resize(self, a: MachineValue, width: int, signed: bool) -> MachineValue:
         """Return a word cut or extended to another width, by its sign or by zeros."""
 
-    def real(self, code: Held, fmt: FloatFormat) -> Held:
+    def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
         """Return a code of f32 or f64 as a number."""
 
-    def code(self, number: Held, fmt: FloatFormat) -> Held:
+    def code(self, number: MachineValue, fmt: FloatFormat) -> MachineValue:
         """Return a number as its code; a NaN has any code that is a NaN."""
 
-    def arithmetic(self, name: str, x: Held, y: Held) -> Held:
+    def arithmetic(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return a sum, difference, product or quotient (add, subtract, multiply, divide), to nearest even."""
 
-    def ordered(self, name: str, x: Held, y: Held) -> Held:
+    def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return a word of one bit for <, <= or == of numbers; 0 if one is a NaN."""
 
-    def extremum(self, largest: bool, x: Held, y: Held) -> Held:
+    def extremum(self, largest: bool, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return the larger or the smaller of two numbers, where -0 < +0. Elements with a NaN are refused."""
 
-    def convert(self, x: Held, fmt: FloatFormat) -> Held:
+    def convert(self, x: MachineValue, fmt: FloatFormat) -> MachineValue:
         """Return a number in f32 or f64, to nearest even."""
 
-    def from_integer(self, a: Held, signed: bool, fmt: FloatFormat) -> Held:
+    def from_integer(self, a: MachineValue, signed: bool, fmt: FloatFormat) -> MachineValue:
         """Return a word as a number of f32 or f64, to nearest even."""
 
-    def to_integer(self, x: Held, width: int, signed: bool) -> Held:
+    def to_integer(self, x: MachineValue, width: int, signed: bool) -> MachineValue:
         """Return a number cut to an integer; any word where the integer has no code of this width."""
 
-    def look_up(self, table: npt.NDArray[Any], index: Held) -> Held:
+    def look_up(self, table: npt.NDArray[Any], index: MachineValue) -> MachineValue:
         """Return the entry of a table of unsigned integers at an index that is inside."""
 
-    def leading_zeros(self, a: Held) -> Held:
+    def leading_zeros(self, a: MachineValue) -> MachineValue:
         """Return the number of zeros above the leading one, in a word of the same width; the width for 0."""
 
-    def refuse(self, condition: Held) -> None:
+    def refuse(self, condition: MachineValue) -> None:
         """Leave the elements where the condition holds to the general way; their results may be anything."""
 
 
@@ -156,7 +156,7 @@ class Word:
     """
 
     machine: Machine
-    held: Held
+    held: MachineValue
     width: int
     known: tuple[FloatFormat, Real] | None = None
 
@@ -228,7 +228,7 @@ class Word:
         """Return ``yes`` where this word, of one bit, is 1, else ``no``."""
         return yes.like(self.machine.choose(self.held, yes.held, no.held))
 
-    def like(self, held: Held) -> Word:
+    def like(self, held: MachineValue) -> Word:
         """Return what the machine holds as a word of this width."""
         return Word(self.machine, held, self.width)
 
@@ -264,7 +264,7 @@ class Real:
     """A number of f32 or f64 inside of a machine. Results are rounded to nearest even."""
 
     machine: Machine
-    held: Held
+    held: MachineValue
     fmt: FloatFormat
 
     def of(self, number: float) -> Real:
@@ -275,7 +275,7 @@ class Real:
         held = self.machine.real(self.machine.constant(code, self.fmt.bits), self.fmt)
         return Real(self.machine, held, self.fmt)
 
-    def like(self, held: Held) -> Real:
+    def like(self, held: MachineValue) -> Real:
         """Return what the machine holds as a number of this format."""
         return Real(self.machine, held, self.fmt)
 

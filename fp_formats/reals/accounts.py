@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import arb, fmpq
 
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.reals.elementary import LIMIT, OUTSIDE, Known, grid_of, known_of_one, known_of_two
+from halfulp.fp_formats.reals.elementary import LIMIT, OUTSIDE, Enclosure, grid_of, known_of_one, known_of_two
 from halfulp.fp_formats.reals.functions import (
     BEYOND,
     FUNCTIONS,
@@ -91,7 +91,7 @@ def account_of(
     return Account(reason or _irrational_words(row), None, low, high, attempts=tried, grid=cell.exponent)
 
 
-def _known(row: Row, operands: tuple[Unpacked, ...]) -> Known | None:
+def _known(row: Row, operands: tuple[Unpacked, ...]) -> Enclosure | None:
     if isinstance(row, FunctionOfTwo):
         return known_of_two(row, *operands)
     (x,) = operands
@@ -139,7 +139,7 @@ def _bounds(ball: Ball, enough: Enough, most: int) -> tuple[Fraction, Fraction, 
         precision *= 2
 
 
-def _near(row: Row, known: Known, far: Near, operands: tuple[Unpacked, ...], enough: Enough) -> Account:
+def _near(row: Row, known: Enclosure, far: Near, operands: tuple[Unpacked, ...], enough: Enough) -> Account:
     """Account for a result next to a rational number: by a ball for its digits, or by two numbers alone."""
     value, direction, distance = far
     low, high = sorted((value, value + direction * Fraction(2) ** distance))

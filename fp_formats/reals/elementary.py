@@ -131,7 +131,7 @@ def result_of_two(name: str, x: Unpacked, y: Unpacked, grid: Grid) -> Exactly | 
     return None if known is None else _found(known, grid)
 
 
-class Known(NamedTuple):
+class Enclosure(NamedTuple):
     """What is known of a result before it is enclosed: its value, a neighbour of it, or a ball.
 
     ``answer`` comes first, then ``far``. ``rule``: the special case of the operands in words, if there is one.
@@ -147,39 +147,39 @@ LIMIT, OUTSIDE = "the limit of the function there", "outside of the domain"
 """The special cases of functions of one argument."""
 
 
-def known_of_one(function: Function, x: Unpacked) -> Known:
+def known_of_one(function: Function, x: Unpacked) -> Enclosure:
     """Return what is known of a function of one operand that is not a NaN."""
     limits = function.limits
     limit = _limit(function, x)
     if limit == "real":
-        return Known(None, None, lambda: function.ball(_at_limit(x)), LIMIT)
+        return Enclosure(None, None, lambda: function.ball(_at_limit(x)), LIMIT)
     if limit is not None:
-        return Known(SPECIALS[limit] if limit in SPECIALS else Fraction(limit), rule=LIMIT)
+        return Enclosure(SPECIALS[limit] if limit in SPECIALS else Fraction(limit), rule=LIMIT)
     argument = number(x)
     low, high = limits.domain
     if (low is not None and argument < low) or (high is not None and argument > high):
-        return Known(SPECIALS["nan"], rule=OUTSIDE)
+        return Enclosure(SPECIALS["nan"], rule=OUTSIDE)
     far = function.far(argument)
     # Exact results of huge ones would not fit the memory.
     exact = None if isinstance(far, Huge) else function.exact(argument)
-    return Known(exact, far, lambda: function.ball(ball_of(x)))
+    return Enclosure(exact, far, lambda: function.ball(ball_of(x)))
 
 
-def known_of_two(function: FunctionOfTwo, x: Unpacked, y: Unpacked) -> Known | None:
-    """Return what is known of a function of two operands; None for a NaN operand that the result takes over."""
+def known_of_two(function: FunctionOfTwo, x: Unpacked, y: Unpacked) -> Enclosure | None:
+    """Return an enclosure of f(x, y), or None if a NaN operand becomes the result."""
     case = function.special(x, y)
     if case is not None:
         answer = case.answer(x, y)
         if answer is None:
             return None
-        return Known(None, None, answer, case.words) if callable(answer) else Known(answer, rule=case.words)
+        return Enclosure(None, None, answer, case.words) if callable(answer) else Enclosure(answer, rule=case.words)
     first, second = number(x), number(y)
     far = function.far(first, second)
     exact = None if isinstance(far, Huge) else function.exact(first, second)
-    return Known(exact, far, lambda: function.ball(ball_of(x), ball_of(y)))
+    return Enclosure(exact, far, lambda: function.ball(ball_of(x), ball_of(y)))
 
 
-def _found(known: Known, grid: Grid) -> Exactly:
+def _found(known: Enclosure, grid: Grid) -> Exactly:
     """Return a value, a cell next to a rational number, or the cell of a ball."""
     answer, far, ball, _ = known
     if answer is not None:

@@ -42,7 +42,7 @@ _FIRST = 24  # bits of the first ball beyond those of the grid
 
 
 class Kind(Enum):
-    """The kinds of results that are not real numbers other than zero."""
+    """Special results: zero, infinity and NaN."""
 
     ZERO = "zero"
     INFINITE = "infinity"

@@ -18,7 +18,7 @@ from halfulp.interp.run.evaluators import OnValues, Words
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, shape_problem
-from halfulp.interp.values.lanes import over_lanes, ranked, taken
+from halfulp.interp.values.lanes import lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 
@@ -160,7 +160,7 @@ _NUMBER = ty.IntegerType(64)
 """The type of the number of an element."""
 
 
-def moving(
+def data_movement(
     build: Build,
     elements: int | None = None,
     offsets: Offsets = lambda op: {},
@@ -209,7 +209,7 @@ def of_shape(build: Build) -> OnValues:
         alone, types = build(op, settings), [result.type for result in op.results]
 
         def ask(run: Run, operands: Operands) -> tuple[Any, ...]:
-            first = taken(operands[0], 0) if over_lanes(operands[0]) else operands[0]
+            first = lanes_of(operands[0], 0) if over_lanes(operands[0]) else operands[0]
             return run.each(alone, (first, *operands[1:]), types)
 
         return ask

@@ -61,7 +61,7 @@ class _Box:
         """Return the next point; None at the end, after which nothing is logged."""
         point = next(self._points, None)
         if point is None:
-            frames.left(self._watched)
+            frames.end_logs(self._watched)
             return None
         self._number += 1
         for log in self._logs:

@@ -160,7 +160,7 @@ class Chain:
         """
         shape = self._shape_of(slots)
         size = prod(shape)
-        if size < _LARGE or not llvm.wanted():
+        if size < _LARGE or not llvm.machine_code_allowed():
             return False
         if self._spent < PAYS and not llvm.at_once():
             self._spent += size * len(self._links)

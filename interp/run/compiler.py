@@ -30,9 +30,9 @@ from halfulp.interp.run.frames import (
     Slots,
     Step,
     is_cast,
+    listener_view,
     located,
     lower,
-    seen,
 )
 from halfulp.interp.run.settings import Listener, Settings, on_floats, recording_function, settings_of
 from halfulp.interp.run.steps import (
@@ -74,7 +74,7 @@ def observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...],
 
     def watched(slots: Slots) -> None:
         listeners = slots[0].settings.listeners
-        before = [seen(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
+        before = [listener_view(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
         for listener in listeners:
             listener.op_will_run(op, before)
         if step is not None:
@@ -83,7 +83,7 @@ def observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...],
             except UndefinedBehavior as report:
                 _report_stop(op, listeners, report)
                 raise
-        after = [seen(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
+        after = [listener_view(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
         for listener in listeners:
             listener.op_did_run(op, before, after)
 
@@ -96,7 +96,7 @@ def observed_control(op: Operation, operands: tuple[int, ...], action: Action) -
 
     def watched(frame: Frame) -> Segment | None:
         listeners = frame.slots[0].settings.listeners
-        before = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        before = [listener_view(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
         for listener in listeners:
             listener.op_will_run(op, before)
         try:
@@ -263,7 +263,7 @@ class FunctionCompiler(Compiler):
             following = watched(frame)
             call, run = frame.call, frame.slots[0]
             if following is None and run.frame is frame.parent and call is not None and call.results:
-                results = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+                results = [listener_view(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
                 for listener in run.settings.listeners:
                     listener.op_did_run(call, (), results)
             return following

@@ -12,7 +12,18 @@ from operator import itemgetter
 from typing import Any
 
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Run, Segment, Slots, Step, Yield, seen
+from halfulp.interp.run.frames import (
+    Action,
+    Frame,
+    Function,
+    FunctionCode,
+    Run,
+    Segment,
+    Slots,
+    Step,
+    Yield,
+    listener_view,
+)
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
@@ -100,7 +111,7 @@ class Compiler:
         types, listeners = [result.type for result in op.results], self.settings.listeners
 
         def tell(slots: Slots) -> None:
-            values = [seen(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
+            values = [listener_view(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
             for listener in listeners:
                 listener.op_did_run(op, (), values)
 

@@ -277,7 +277,7 @@ def watched(run: Run, op: Operation, ranges: Sequence[range], buffers: Sequence[
     return list(found.values())
 
 
-def left(watched_memory: Watched) -> None:
+def end_logs(watched_memory: Watched) -> None:
     """End the logs of a loop: those of the loop around it go on."""
     for memory, writes in watched_memory:
         memory.log = writes.outer
@@ -411,7 +411,7 @@ def is_cast(value: SSAValue) -> bool:
     return owner is not None and owner.name == "builtin.unrealized_conversion_cast"
 
 
-def seen(slot: Any, type_: ty.Type) -> Any:
+def listener_view(slot: Any, type_: ty.Type) -> Any:
     """Return what listeners see of a slot: a `Value` for an integer, anything else unchanged."""
     return _scalar_value(slot, type_) if slot.__class__ is int else slot
 
@@ -439,7 +439,7 @@ def number(value: Any, type_: ty.Type, op: Operation, name: str, settings: Setti
 
 
 def undecided(value: Value, op: Operation, name: str, lanes: Lanes | None = None) -> UndefinedBehavior:
-    """Make the error of a control op whose operand ``name`` is poison, in a batch with the lanes where it is."""
+    """Build the error for a control op whose operand ``name`` is poison; in a batch it lists the lanes."""
     where = np.argwhere(value.poisoned)[0] if value.shape else ()
     report = UndefinedBehavior(
         f"{op.name}: undefined behaviour: the {name} is poison: {value.origin(*where)}",

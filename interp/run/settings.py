@@ -202,7 +202,7 @@ OnUb = Literal["raise", "poison"]
 IndexWidth = Literal[64, 32]
 Swizzle = Literal["hint", "physical"]
 
-Given = TypeVar("Given", Value, Buffer, Value | Buffer)
+AnyValue = TypeVar("AnyValue", Value, Buffer, Value | Buffer)
 
 
 def about(meaning: str, choices: tuple[Any, ...] = ()) -> dict[str, Any]:
@@ -337,7 +337,7 @@ class Settings:
             return self.index_width
         return width_of(element)
 
-    def accepted(self, value: Given, what: str) -> Given:
+    def accepted(self, value: AnyValue, what: str) -> AnyValue:
         """Return a value from outside as the program sees it: an index is narrowed where it wraps at 32 bits.
 
         A buffer is narrowed in place, for all who use it. ``what`` names the value in errors. Raises TypeMismatch.

@@ -25,7 +25,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.neighbours import Floats, Worst
 from halfulp.fp_formats.paths import domains, llvm, word_floats
-from halfulp.fp_formats.paths.array_loop import Alone, Plan, Waiting
+from halfulp.fp_formats.paths.array_loop import ChainOfOne, Plan, Waiting
 from halfulp.fp_formats.paths.words import Real, Word
 from halfulp.interp.ir import types as ty
 from halfulp.semantics import plain_shadows
@@ -354,7 +354,7 @@ def _waiting(kind: Kind) -> Waiting:
     bits = [fmt.bits for fmt in kind.formats]
     marks = [64 if kind.plain else 128] * sum(kind.open)
     count = len(bits) + len(marks)
-    alone = Alone(lambda *words: _described(kind, words), tuple(range(count)))
+    alone = ChainOfOne(lambda *words: _described(kind, words), tuple(range(count)))
     totals = [(how, count + 1 + number) for how, number in _TOTALS]
     plan = Plan([alone], [*bits, *marks], (False,) * count, [count], totals, block=BLOCK)
     return Waiting(plan)
@@ -486,7 +486,7 @@ def judged(
     of the tag in a mark.
     """
     formats = tuple([each.format for each in (*operands, results)])
-    if not llvm.wanted() or meaning.rule not in _PLAIN or not all(map(_is_known, formats)):
+    if not llvm.machine_code_allowed() or meaning.rule not in _PLAIN or not all(map(_is_known, formats)):
         return None
     if plain and results.format.precision >= _F64.precision:
         return None

@@ -57,9 +57,9 @@ refuses goes through the scalar kernel, for this element, and the code goes on.
 **Two forms.** Code for arguments whose memory has no mask of poison need not look at masks; it is another form of the
 same function (``clean``). A form is made at its first use.
 
-**Results.** Where llvmlite is not installed, or HALFULP_BACKEND is ``numpy``, `llvm.wanted` is false, and every
-function stays with the executor. With ``llvm`` it is compiled at once, without a trial: tests run so. In all cases the
-results are the same, and `tests/interp/run/test_ways_of_running.py` compares them on random programs.
+**Results.** Where llvmlite is not installed, or HALFULP_BACKEND is ``numpy``, `llvm.machine_code_allowed` is false, and
+every function stays with the executor. With ``llvm`` it is compiled at once, without a trial: tests run so. In all
+cases the results are the same, and `tests/interp/run/test_ways_of_running.py` compares them on random programs.
 
 **To change it.** An op joins by ``words`` in its declaration, a function of the op and a `FunctionLowering`. It must
 guard all that its evaluator checks: a missing guard is a wrong result that no error tells. An op with an effect
@@ -120,7 +120,7 @@ class _Code:
     @property
     def promising(self) -> bool:
         """Whether the function is worth code, and machine code may be made."""
-        return llvm.wanted() and self.may_pay
+        return llvm.machine_code_allowed() and self.may_pay
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.

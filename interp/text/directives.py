@@ -37,13 +37,13 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read
 UNIT = UnitAttr()
 _TYPE = TypeAttr(TensorType((), I32))
 
-Read = Callable[[OpParser], Attribute]
+ReadAttribute = Callable[[OpParser], Attribute]
 
 
 class PropertyForm(NamedTuple):
     """The form of a property. ``begins`` tells whether a token can be its first one; None where no token tells it."""
 
-    read: Read
+    read: ReadAttribute
     print: Callable[[OpPrinter, Attribute], str]
     begins: Callable[[str], bool] | None
 
@@ -53,7 +53,7 @@ class _Shape(NamedTuple):
     fixed.
     """
 
-    read: Read | None
+    read: ReadAttribute | None
     print: Callable[[OpPrinter, Any], str]
     first: str = ""
 
@@ -119,7 +119,7 @@ def property_form(prop: Property, prefix: str) -> PropertyForm:
     )
 
 
-def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, prefix: str) -> Read:
+def _checked(kind: AttributeConstraint | EnumDefinition, special: ReadAttribute | None, prefix: str) -> ReadAttribute:
     # In MLIR a string has a type. The op's own rules report a wrong string, a wrong type where the op needs a type, and
     # a wrong number.
     left_to_the_op: tuple[type, ...] = (IntegerAttr,) if special is not None else (StringAttr,)
@@ -136,7 +136,7 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, p
     return read
 
 
-def _enum_reader(name: str, kind: EnumDefinition, prefix: str) -> Read:
+def _enum_reader(name: str, kind: EnumDefinition, prefix: str) -> ReadAttribute:
     if kind.storage_width is None or kind.flags:
         whole = _checked(kind, None, prefix)
         # An attribute without keywords is written as any other, and each may be.

@@ -42,6 +42,7 @@ from halfulp.interp.ir.types import (
 from halfulp.interp.text.affine_parser import TokenParser, is_integer
 
 _INTEGER = re.compile(r"(si|ui|i)(\d+)")
+_NAME = re.compile(r"[A-Za-z_][\w$.]*")
 _SHAPED = re.compile(r"(tensor|vector|memref)<((?:(?:\d+|\?|\[\d+\])x)*|\*x)([a-z][A-Za-z0-9]*)>")
 _SIGNEDNESS: Mapping[str, str] = {"i": "signless", "si": "signed", "ui": "unsigned"}
 _MAX_DIMENSION = (1 << 63) - 1
@@ -147,7 +148,8 @@ class TypeParser(TokenParser):
         parse = _KEYWORDS.get(token)
         if parse is None:
             hint = self.similar(token, (*SCALARS, *_KEYWORDS)) if token[:1].isalpha() else None
-            self.wrong_token("expected non-function type", hint)
+            named = _NAME.fullmatch(token) is not None
+            self.wrong_token(f"unknown type '{token}'" if named else "expected non-function type", hint)
         self.enter()
         type = parse(self)
         self.leave()

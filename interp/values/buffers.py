@@ -721,7 +721,7 @@ class Regrouped(_Seen):
         return mask.reshape(-1, *self.inner)
 
 
-class Rest(_Seen):
+class MemoryFrom(_Seen):
     """Memory from one of its elements on."""
 
     __slots__ = ("_first",)

@@ -71,11 +71,11 @@ def as_array(data: Any, what: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(data)
     except (ValueError, RuntimeError) as error:
-        raise TypeMismatch(f"{what}: it is not an array: {error}") from None
+        raise TypeMismatch(f"{what} must be an array: {error}") from None
     except TypeError as error:
         if not isinstance(data, list | tuple) or isinstance(error, TypeMismatch):
             raise
-        raise TypeMismatch(f"{what}: it is not an array: {error}", hint="give one tensor: torch.stack(x)") from None
+        raise TypeMismatch(f"{what} must be an array: {error}", hint="give one tensor: torch.stack(x)") from None
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

@@ -284,7 +284,7 @@ def fill(held: LaneBuffer, initial: Buffer) -> None:
         held.memory.poison[places] = memory.poison
 
 
-def together(
+def joined_memrefs(
     buffers: Sequence[tuple[Any, Buffer | LaneBuffer]], size: int, heap: LaneHeap, type_: ty.Type
 ) -> LaneBuffer:
     """Join memrefs of several lanes to one over ``size`` lanes.
@@ -365,7 +365,7 @@ def repeated(value: Value, lanes: int) -> Value:
     return Value(value.type, spread(value.bits), spread(value.poison), spread(value.open), value.origins)
 
 
-def taken(value: Any, positions: Positions | int) -> Any:
+def lanes_of(value: Any, positions: Positions | int) -> Any:
     """Take some lanes of a value or memref, or one, which then has no axis over them."""
     if isinstance(value, LaneBuffer):
         return value.of_lane(positions) if isinstance(positions, int) else value.taken(positions)

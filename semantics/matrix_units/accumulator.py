@@ -333,8 +333,8 @@ def _with_fraction(fmt: FloatFormat, fraction: int) -> FloatFormat:
 
 
 def level_of(tree: str, terms: int) -> tuple[slice, slice, slice]:
-    """Return the first and the second terms of the additions on a level of a tree, and those that have no partner. Sums
-    come before the latter on the next level.
+    """Return the first and the second terms of the additions on a level of a tree, and those that have no partner. On
+    the next level the sums come first, then the terms without a partner.
     """
     half = terms // 2
     match tree:

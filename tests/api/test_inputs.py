@@ -258,7 +258,7 @@ def test_lists_are_taken_exactly() -> None:
     assert hu.convert([-1, 1 << 63], "f64").numpy().tolist() == [-1.0, 2.0**63]
     assert hu.convert([], "f32").shape == (0,)
     assert hu.convert(np.array(["0.1", "1/3"]), "f32") == hu.convert(["0.1", THIRD], "f32")
-    with pytest.raises(hu.TypeMismatch, match="it is not an array"):
+    with pytest.raises(hu.TypeMismatch, match="must be an array"):
         hu.convert([[1], [2, 3]], "f32")
 
 

@@ -85,7 +85,7 @@ CASES = {
         "func.func @f(%x: f32) -> f32 {\n  %0 = arith.addf %x, %x :", "m.mlir:2:25: error: "
     ),
     "truncated in a body": Case("func.func @f(%x: f32) {\n  return\n", "m.mlir:2:9: error: "),
-    "empty": Case("", "error: which function is to run? the module has no functions", 2, ()),
+    "empty": Case("", "error: missing the name of the function: the module has no functions", 2, ()),
     "binary": Case(b"\x7fELF\x02\x01\x01\0\0\xff\xfe", "m.mlir:1:8: error: unexpected character"),
     "random bytes": Case(random.Random(1).randbytes(100_000), "m.mlir:1:"),
     "invalid UTF-8": Case(b"func.func @f() { return }\n\xff\xfe", "m.mlir:2:1: error: ", 2, ()),

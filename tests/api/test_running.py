@@ -81,7 +81,9 @@ def test_entry() -> None:
       return %0 : i8 } }
     """
     assert [hu.run(text, entry=name)[0].item() for name in ("a", "@b", "@m::@f", "m::f")] == [1, 2, 3, 3]
-    with pytest.raises(hu.errors.InputError, match=r"which function is to run\? the functions are @a, @b, @c, @m::@f"):
+    with pytest.raises(
+        hu.errors.InputError, match=r"missing the name of the function: the functions are @a, @b, @c, @m::@f"
+    ):
         hu.run(text)
     with pytest.raises(hu.errors.InputError, match="no function 'z'"):
         hu.run(text, entry="z")

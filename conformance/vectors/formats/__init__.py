@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Carried, Format, Options, Written, with_file
+from halfulp.conformance.vectors.formats.format import Format, Options, SetInFormat, Written, with_file
 from halfulp.conformance.vectors.packing import FORMAT_NAMES, Unmarked
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.ir.errors import InputError
@@ -47,7 +47,7 @@ def write_vectors(
     naming it, and for a set that the format cannot hold.
     """
     chosen = format_named(format)
-    carried = Carried(vectors, chosen, unmarked, leaves)
+    carried = SetInFormat(vectors, chosen, unmarked, leaves)
     chosen.write(carried.set(), file, options or Options())
     return carried.written
 

@@ -17,7 +17,7 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet, rechunked
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed, seekable
+from halfulp.conformance.vectors.formats.format import Format, Options, malformed, required_columns, seekable
 from halfulp.conformance.vectors.formats.npz import Aside, checked_widths, exactly
 from halfulp.conformance.vectors.packing import BlockLayout, Bytes, pack, pack_blocks, unpack, unpack_blocks
 from halfulp.fp_formats.formats import Codes
@@ -114,7 +114,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the columns of a file that holds nothing else. Dense packing, and blocks, need `Options.count`."""
-    known = needed(columns, "bin", options)
+    known = required_columns(columns, "bin", options)
     layout = _Layout(known, options)
     source = seekable(file)
     begin = source.tell()

@@ -118,7 +118,7 @@ class Unsayable(InputError):
 
 
 @dataclass
-class Carried:
+class SetInFormat:
     """A set as a format carries it: without columns it has no place for.
 
     Each chunk is counted and hashed as it passes. ``leaves``: each chunk is a leaf of the digest (`TreeDigest`).
@@ -210,7 +210,7 @@ def spool() -> IO[bytes]:
     return tempfile.SpooledTemporaryFile(SPOOLED)
 
 
-def needed(columns: tuple[Column, ...] | None, format: str, options: Options) -> tuple[Column, ...]:
+def required_columns(columns: tuple[Column, ...] | None, format: str, options: Options) -> tuple[Column, ...]:
     """Return the columns. Raises InputError where neither the caller nor the file gives them."""
     if columns is None:
         raise InputError(
@@ -228,7 +228,7 @@ def same_columns(
         raise InputError(
             f"{options.file}: the file has the columns {_spelled(found)}, but the expected ones are {_spelled(given)}"
         )
-    return needed(given if found is None else found, format, options)
+    return required_columns(given if found is None else found, format, options)
 
 
 def _spelled(columns: tuple[Column, ...]) -> str:

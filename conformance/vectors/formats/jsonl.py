@@ -6,14 +6,14 @@ import json
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.format import Format, Options, required_columns
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole_code, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
     row: list[bytes | Hex] = []
     for position, column in enumerate(columns):
-        row += [f'{", " if position else "{"}"{column.name}": "0x'.encode(), whole(columns, position), b'"']
+        row += [f'{", " if position else "{"}"{column.name}": "0x'.encode(), whole_code(columns, position), b'"']
     return [*row, b"}\n"]
 
 
@@ -24,7 +24,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a file. Other members of the objects are skipped, and a code may be a number."""
-    known = needed(columns, "jsonl", options)
+    known = required_columns(columns, "jsonl", options)
 
     def word(value: object) -> str:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:

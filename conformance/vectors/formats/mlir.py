@@ -84,10 +84,10 @@ def _carrier(column: Column) -> str:
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
-    number = texts.whole(columns, 0)
+    number = texts.whole_code(columns, 0)
     row: list[bytes | texts.Hex] = []
     for position, column in enumerate(columns[1:], 1):
-        row += [f"  %{column.name}_".encode(), number, b" = arith.constant 0x", texts.whole(columns, position)]
+        row += [f"  %{column.name}_".encode(), number, b" = arith.constant 0x", texts.whole_code(columns, position)]
         row.append(f" : {_carrier(column)}\n".encode())
     row.append(b"  func.call @check(")
     for position, column in enumerate(columns[1:], 1):

@@ -10,7 +10,7 @@ from numpy.lib import format as npy_format
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
 from halfulp.conformance.vectors.formats import npz
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed
+from halfulp.conformance.vectors.formats.format import Format, Options, malformed, required_columns
 from halfulp.fp_formats.formats import storage_dtype
 
 
@@ -35,7 +35,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the records of a file. Its fields give only names and sizes, so the columns must be given."""
-    known = needed(columns, "npy", options)
+    known = required_columns(columns, "npy", options)
     shape, dtype = npz.read_header(file, options)
     if dtype != _record(known) or len(shape) != 1:
         raise malformed(f"the array is {dtype}{list(shape)}, not {_record(known)}[rows]", options)

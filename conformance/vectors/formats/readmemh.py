@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 def word(columns: Sequence[Column]) -> list[bytes | texts.Hex]:
     """Return the fields of a word."""
-    return [texts.whole(columns, position) for position in range(len(columns))]
+    return [texts.whole_code(columns, position) for position in range(len(columns))]
 
 
 def fields(columns: Sequence[Column]) -> list[str]:

@@ -24,7 +24,7 @@ from halfulp.interp.ir.errors import InputError
 def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
     row: list[bytes | texts.Hex] = []
     for position in range(len(columns)):
-        row += [texts.whole(columns, position), b" "]
+        row += [texts.whole_code(columns, position), b" "]
     return [*row[:-1], b"\n"]
 
 
@@ -32,7 +32,7 @@ def check_unary(columns: tuple[Column, ...]) -> None:
     """Raise InputError where columns are not those of a function of one operand."""
     operands = [column for column in columns if column.role is Role.OPERAND]
     if len(operands) != 1 or len(columns) < 2 or operands[0].width > LIMB_BITS:
-        raise InputError("the format 'runs' needs one operand of up to 64 bits, and what it gives")
+        raise InputError("the format 'runs' needs exactly one operand, of at most 64 bits, and one result")
 
 
 def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iterator[Chunk]:

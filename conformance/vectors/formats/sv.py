@@ -92,9 +92,9 @@ endpackage
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
-    row: list[bytes | texts.Hex] = [b"    `HALFULP_ROW(32'h", texts.whole(columns, 0), b", {"]
+    row: list[bytes | texts.Hex] = [b"    `HALFULP_ROW(32'h", texts.whole_code(columns, 0), b", {"]
     for position, column in enumerate(columns[1:], 1):
-        row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), texts.whole(columns, position)]
+        row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), texts.whole_code(columns, position)]
     return [*row, b"})\n"]
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, Role, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.format import Format, Options, required_columns
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole_code, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
     row: list[bytes | Hex] = []
     for position in range(len(columns)):
-        row += [whole(columns, position), b" "]
+        row += [whole_code(columns, position), b" "]
     return [*row[:-1], b"\n"]
 
 
@@ -27,7 +27,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     """Read the vectors of a file, also of TestFloat itself. Extra spaces, missing leading zeros and empty lines are
     allowed.
     """
-    known = needed(columns, "testfloat", options)
+    known = required_columns(columns, "testfloat", options)
 
     def line(text: str, done: int) -> list[list[str]]:
         return [text.split()] if text else []

@@ -68,7 +68,7 @@ def digits(width: int) -> int:
     return max(1, -(-width // 4))
 
 
-def whole(columns: Sequence[Column], position: int) -> Hex:
+def whole_code(columns: Sequence[Column], position: int) -> Hex:
     """Return the field that holds a column's whole code."""
     return Hex(position, 0, columns[position].width)
 
@@ -336,7 +336,7 @@ def read_rows(
     options: Options,
     dont_care: bool = False,
 ) -> Iterator[Chunk]:
-    """Yield the rows from here to the end of a file. ``row`` starts a line and ends it."""
+    """Yield the rows from here to the end of a file. ``row`` must match one whole line."""
     text = RowText(columns, row, dont_care)
     lines_of_row = text.template.count(b"\n")
     most = rows = min(BLOCK, options.rows)

@@ -20,7 +20,7 @@ from typing import IO, Any, BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import format_named
-from halfulp.conformance.vectors.formats.format import Carried
+from halfulp.conformance.vectors.formats.format import SetInFormat
 from halfulp.conformance.vectors.formats.runs import check_unary
 from halfulp.conformance.vectors.metadata import Document, to_text
 from halfulp.conformance.vectors.packing import CONTAINERS, NO_SHARDS, Packing, Unmarked
@@ -74,9 +74,9 @@ class SweepPlan:
         """Return the columns that the files hold."""
         return self.carried(VectorSet(self.recipe.columns, ())).written.columns
 
-    def carried(self, vectors: VectorSet) -> Carried:
+    def carried(self, vectors: VectorSet) -> SetInFormat:
         """Return the vectors as the format of the plan carries them."""
-        return Carried(vectors, format_named(self.format), self.unmarked)
+        return SetInFormat(vectors, format_named(self.format), self.unmarked)
 
     @property
     def leaf(self) -> int:

@@ -112,7 +112,7 @@ class Distribution:
                 raise ValueError("low and high are integers from -1000 to 1000, the low one first")
             return np.ldexp(1.0, source.randint(int(low), int(high) + 1, count))
         if self.name == "binomial" and given["n"] % 1:
-            raise ValueError("n is an integer")
+            raise ValueError("n must be an integer")
         if self.name == "geometric" and given["p"] < 1e-9:
             raise ValueError("p is at least 1e-9: NumPy's integers are too small for the numbers of a smaller one")
         loc, scale = (given.pop("loc"), given.pop("scale")) if law.moved else (0.0, 1.0)
@@ -136,7 +136,7 @@ MOST_EACH = 1000
 MOST_SPREAD = 1000
 """The largest exponent of the factor of a block."""
 
-GIVEN = "array"
+ARRAY = "array"
 """The name of arrays that were given in memory."""
 
 
@@ -156,7 +156,7 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Distributed:
     """Numbers of a distribution. ``hold``: consecutive rows that share one. ``block``: consecutive rows that share a
     factor 2^k, with k from -``spread`` to ``spread``; None: not given.
     """
@@ -180,13 +180,13 @@ class File:
 
 
 @dataclass(frozen=True)
-class Given:
+class ArrayInMemory:
     """An array that was given in memory: codes with this digest."""
 
     sha256: str
 
 
-Source = Level | Models | Drawn | File | Given
+Source = Level | Models | Distributed | File | ArrayInMemory
 
 
 @dataclass(frozen=True)
@@ -260,8 +260,8 @@ def _source(spelling: str) -> Source:
         source = Models(names, _whole("each", given.pop("each"), MOST_EACH) if "each" in given else EACH)
     elif head in LAWS:
         source = _drawn(head, given)
-    elif head == GIVEN and "sha256" in given:
-        source = Given(given.pop("sha256"))
+    elif head == ARRAY and "sha256" in given:
+        source = ArrayInMemory(given.pop("sha256"))
     elif os.path.splitext(head)[1].lower() in ENDINGS:
         source = _file(head, given)
     else:
@@ -306,7 +306,7 @@ def _options(spelling: str, rest: str) -> dict[str, str]:
     return given
 
 
-def _drawn(name: str, given: dict[str, str]) -> Drawn:
+def _drawn(name: str, given: dict[str, str]) -> Distributed:
     law = LAWS[name]
     parameters = {key: _number(name, key, given.pop(key)) if key in given else float(usual)
                   for key, usual in law.parameters.items()}  # fmt: skip
@@ -317,7 +317,7 @@ def _drawn(name: str, given: dict[str, str]) -> Drawn:
         raise InputError(f"'{name}': a block of rows needs spread=K: it shares a factor 2^k, with k from -K to K")
     hold = _whole("hold", given.pop("hold")) if "hold" in given else 1
     rounding = fitting.rounding or Rounding.TO_NEAREST_EVEN
-    return Drawn(
+    return Distributed(
         Distribution(name, tuple(parameters.items())), Fitting(rounding, fitting.saturate), hold, block, spread
     )
 

@@ -27,9 +27,9 @@ from halfulp.conformance.vectors.rows import (
 )
 from halfulp.conformance.vectors.stimulus.arrays import digest_of
 from halfulp.conformance.vectors.stimulus.grammar import (
-    Drawn,
+    ArrayInMemory,
+    Distributed,
     File,
-    Given,
     Level,
     Models,
     Part,
@@ -42,10 +42,10 @@ from halfulp.conformance.vectors.stimulus.tables import (
     OF_AN_OPERAND,
     STREAM,
     Group,
-    drawn,
+    distributed_rows,
     drawn_with_scales,
     from_file,
-    held,
+    repeated_rows,
     widths_of,
 )
 from halfulp.conformance.vectors.testfloat_levels import STREAMS
@@ -215,14 +215,14 @@ class Mixture:
             case Level():
                 rows = _level(source.name, target, whole, seed, stream)
                 return _in_blocks(drawn_together(case, rows) if case is not None and scaled else rows, block)
-            case Drawn() if case is not None and scaled:
+            case Distributed() if case is not None and scaled:
                 return drawn_with_scales(source, whole, DIVIDES[case.op], seed, stream, block)
-            case Drawn():
-                return drawn(source, whole, seed, stream)
+            case Distributed():
+                return distributed_rows(source, whole, seed, stream)
             case File():
                 rows = from_file(self._here(source), whole, target.groups, seed, stream)
                 return _in_blocks(rows, block) if source.sample else rows
-            case Given():
+            case ArrayInMemory():
                 raise InputError("arrays go with the names of operands")
 
     def _each(self, sources: Mapping[str, Source], target: Target, seed: int, stream: int, block: int | None) -> Rows:
@@ -238,7 +238,7 @@ class Mixture:
             rows = self._one(sources[group.name], target, group, seed, stream)
             # Rows that share their scale share one draw of it.
             shared = block is not None and place == 1 and rows.count >= ENDLESS
-            tables.append(replace(rows, make=held(rows.make, block)) if shared and block is not None else rows)
+            tables.append(replace(rows, make=repeated_rows(rows.make, block)) if shared and block is not None else rows)
         finite = {group.name: rows.count for group, rows in zip(target.groups, tables, strict=True)
                   if rows.count < ENDLESS}  # fmt: skip
         if len(set(finite.values())) > 1:
@@ -260,11 +260,11 @@ class Mixture:
                 )
             case Level():
                 return _level(source.name, target, group, seed, stream)
-            case Drawn():
-                return drawn(source, group, seed, stream)
+            case Distributed():
+                return distributed_rows(source, group, seed, stream)
             case File():
                 return from_file(self._here(source), group, (group,), seed, stream)
-            case Given():
+            case ArrayInMemory():
                 columns = self.arrays.get(source.sha256)
                 if columns is None:
                     raise InputError(
@@ -335,5 +335,5 @@ def _in_blocks(rows: Rows, block: int | None) -> Rows:
     """Return rows of an element and a scale in which blocks share their scale, that of one row for each block."""
     if block is None:
         return rows
-    scales = held(lambda start, stop: rows.make(start, stop)[1:], block)
+    scales = repeated_rows(lambda start, stop: rows.make(start, stop)[1:], block)
     return replace(rows, make=lambda start, stop: (rows.make(start, stop)[0], *scales(start, stop)))

@@ -21,7 +21,7 @@ from halfulp.conformance.vectors.stimulus.elements import (
     rows_of_text,
     width_in_bits,
 )
-from halfulp.conformance.vectors.stimulus.grammar import Drawn, File
+from halfulp.conformance.vectors.stimulus.grammar import Distributed, File
 from halfulp.fp_formats.formats import Codes, code_shape
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
@@ -66,7 +66,7 @@ class Group:
         return f"a row has the shape {list(self.shape)}" if len(self.shape) > 1 else None
 
 
-def held(make: Callable[[int, int], tuple[Codes, ...]], rows: int) -> Callable[[int, int], tuple[Codes, ...]]:
+def repeated_rows(make: Callable[[int, int], tuple[Codes, ...]], rows: int) -> Callable[[int, int], tuple[Codes, ...]]:
     """Return a table in which so many consecutive rows are one row of another table."""
     if rows == 1:
         return make
@@ -92,7 +92,7 @@ def exponents(seed: int, stream: int, block: int, spread: int, start: int, stop:
     return each[start - first * block :][: stop - start]
 
 
-def drawn(source: Drawn, group: Group, seed: int, stream: int) -> Rows:
+def distributed_rows(source: Distributed, group: Group, seed: int, stream: int) -> Rows:
     """Return numbers of a distribution for each operand of a group."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
@@ -105,10 +105,12 @@ def drawn(source: Drawn, group: Group, seed: int, stream: int) -> Rows:
             columns.append(rounded_numbers(numbers, type_, source.fitting))
         return tuple(columns)
 
-    return Rows(widths_of(group.types), ENDLESS, held(make, source.hold))
+    return Rows(widths_of(group.types), ENDLESS, repeated_rows(make, source.hold))
 
 
-def drawn_with_scales(source: Drawn, group: Group, divides: bool, seed: int, stream: int, size: int | None) -> Rows:
+def drawn_with_scales(
+    source: Distributed, group: Group, divides: bool, seed: int, stream: int, size: int | None
+) -> Rows:
     """Return elements of a distribution and the scales of their blocks, 2^k. ``divides``: an element is divided by its
     scale, so it is multiplied by it before. ``size``: the elements of a block; None: those of the source.
     """
@@ -194,7 +196,7 @@ class _Table:
             return self.at(_places(seed, stream, self.count, start, stop))
 
         count = ENDLESS if sample else self.count * hold
-        return Rows(self.widths, count, held(at_random if sample else in_order, hold))
+        return Rows(self.widths, count, repeated_rows(at_random if sample else in_order, hold))
 
 
 def _places(seed: int, stream: int, count: int, start: int, stop: int) -> npt.NDArray[np.int64]:

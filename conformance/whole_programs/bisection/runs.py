@@ -28,7 +28,7 @@ from halfulp.interp.ir.operations import Module, Operation, argument_types, resu
 from halfulp.interp.run.lineage import Lineage, Node
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
-from halfulp.interp.values.lanes import taken
+from halfulp.interp.values.lanes import lanes_of
 from halfulp.interp.values.value import Value
 
 CAST = "builtin.unrealized_conversion_cast"
@@ -218,7 +218,7 @@ class StageRunner:
             if found is not None:
                 trap = found.trap or ("" if isinstance(two, Ran) else two.message)
                 arguments = self.arguments.row(number)
-                expected = tuple(taken(value, 0) for value in one.values)
+                expected = tuple(lanes_of(value, 0) for value in one.values)
                 examples.append((number, replace(found, arguments=arguments, expected=expected, trap=trap)))
         report.differing = len(examples)
         return Comparison(report, same, tuple(examples), tuple(doubts))
@@ -241,7 +241,7 @@ class StageRunner:
         if not isinstance(after, Ran):
             return None
         masks, first = [], None
-        expected = tuple(taken(value, 0) for value in before.values)
+        expected = tuple(lanes_of(value, 0) for value in before.values)
         for index, (one, two) in enumerate(zip(before.values, after.values, strict=True)):
             pair = judged(one, two, index)
             masks.append(pair.doubtful)

@@ -111,7 +111,7 @@ def read_text(path: Path) -> str:
 MODULE = re.compile(r'^(?:builtin\.)?module\b|^"builtin\.module"', re.MULTILINE)
 """Finds the beginning of a whole module."""
 
-Read = Callable[[str, str], Module]
+ParseModule = Callable[[str, str], Module]
 """Parses the module of a text; the second argument is its name in messages. Raises HalfulpError."""
 
 
@@ -153,7 +153,7 @@ def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
     return of_dumps(dumps if end else replace(dumps, said=""), pipeline.read, first, end)
 
 
-def of_dumps(dumps: Dumps, read: Read, first: Stage | None = None, end: str = "") -> Compilation:
+def of_dumps(dumps: Dumps, read: ParseModule, first: Stage | None = None, end: str = "") -> Compilation:
     """Return the stages that dumps show. ``first``: the program as it was; None if only the dumps are known."""
     stages = [] if first is None else [first]
     known = _LastModule(None if first is None or not isinstance(first.module, Module) else first.module)
@@ -169,7 +169,7 @@ def _named(dump: Dump) -> str:
     return f"{dump.name} ({dump.argument})" if dump.argument else dump.name
 
 
-def _stage(dump: Dump, name: str, read: Read, known: _LastModule) -> Stage:
+def _stage(dump: Dump, name: str, read: ParseModule, known: _LastModule) -> Stage:
     text, module = dump.text, _read(read, dump.text, name)
     if isinstance(module, Module) and not module.body:
         module = InputError("the dump is empty")
@@ -178,7 +178,7 @@ def _stage(dump: Dump, name: str, read: Read, known: _LastModule) -> Stage:
     return Stage(dump.name, dump.argument, text, module, dump.op)
 
 
-def _read(read: Read, text: str, name: str) -> Module | HalfulpError:
+def _read(read: ParseModule, text: str, name: str) -> Module | HalfulpError:
     try:
         return read(text, name)
     except HalfulpError as error:

@@ -442,14 +442,14 @@ class _Growing:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class OracleProgram:
     """A program as an oracle gets it; ``returned``: the number of the value of each result."""
 
     program: ClosedProgram
     returned: tuple[int, ...]
 
 
-def build(program: RandomProgram, leave_out: Callable[[OpCase], bool] = lambda case: False) -> Built | None:
+def build(program: RandomProgram, leave_out: Callable[[OpCase], bool] = lambda case: False) -> OracleProgram | None:
     """Return the program in a module whose ``@main`` returns all values; None where no op is left.
 
     ``leave_out``: ops that are left out. Their results are arguments instead, if they can be.
@@ -475,7 +475,7 @@ class _Building:
                 self.inside.append(step)
         self.arguments = list(arguments)
 
-    def built(self) -> Built | None:
+    def built(self) -> OracleProgram | None:
         """Return the module and its returned values."""
         program = self.program
         if not self.kept:
@@ -499,7 +499,7 @@ class _Building:
             op.parent = top
         module = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
         arguments = tuple(Value(self._type(number), program.array(number)) for number in self.arguments)
-        return Built(ClosedProgram(module, "main", arguments), tuple(returned))
+        return OracleProgram(ClosedProgram(module, "main", arguments), tuple(returned))
 
     def _type(self, number: int) -> ty.Type:
         return self.program.type_of(self.program.values[number].type)

@@ -8,12 +8,12 @@ from math import prod
 
 from halfulp.conformance.whole_programs.iree_dumps.tensors import (
     blocks_of,
+    build_op,
     function,
     function_of,
     index_constant,
     inherent,
     loaded,
-    made,
     memory_of,
     number,
     numbers,
@@ -265,6 +265,8 @@ def _all_workgroups(name: str, body: Operation, counts: Counts, given: Sequence[
         constants = [index_constant(place[what][axis], body) for what, axis in given]
         operands = [*taken, *(each.results[0] for each in constants)]
         callee = at.SymbolRefAttr(body.symbol_name or "")
-        put(block, [*block.operations, *constants, made("func.call", body, operands, properties={"callee": callee})])
-    block.append(made("func.return", body))
+        put(
+            block, [*block.operations, *constants, build_op("func.call", body, operands, properties={"callee": callee})]
+        )
+    block.append(build_op("func.return", body))
     return function(name, block, body)

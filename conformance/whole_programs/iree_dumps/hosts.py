@@ -14,11 +14,11 @@ from halfulp.conformance.whole_programs.iree_dumps.dispatches import plain_dispa
 from halfulp.conformance.whole_programs.iree_dumps.tensors import (
     allocated,
     blocks_of,
+    build_op,
     function_of,
     inherent,
     load_whole,
     loaded,
-    made,
     put,
     replace_values,
     segments,
@@ -63,7 +63,7 @@ def _function(op: Operation, constants: Mapping[str | None, Operation]) -> Opera
     if "sym_visibility" in given:
         properties["sym_visibility"] = given["sym_visibility"]
     properties["function_type"] = at.TypeAttr(_signature(op, given))
-    return made("func.func", op, properties=properties, regions=op.regions)
+    return build_op("func.func", op, properties=properties, regions=op.regions)
 
 
 def _signature(op: Operation, given: Mapping[str, Attribute]) -> ty.FunctionType:
@@ -125,7 +125,7 @@ class _Body:
 
     def dimension(self, op: Operation) -> tuple[Operation, ...]:
         """Ask the tensor for the size that was asked of the buffer view."""
-        index = made("arith.constant", op, results=(ty.IndexType(),), properties={"value": inherent(op)["index"]})
+        index = build_op("arith.constant", op, results=(ty.IndexType(),), properties={"value": inherent(op)["index"]})
         return index, self._replaced("tensor.dim", op, [op.operands[0], index.results[0]])
 
     def loaded(self, op: Operation) -> tuple[Operation, ...]:
@@ -147,7 +147,7 @@ class _Body:
     def _replaced(
         self, name: str, op: Operation, operands: list[SSAValue], properties: dict[str, Attribute] | None = None
     ) -> Operation:
-        new = made(name, op, operands, [each.type for each in op.results], properties, op.regions)
+        new = build_op(name, op, operands, [each.type for each in op.results], properties, op.regions)
         self.instead.update(zip(op.results, new.results, strict=True))
         return new
 
@@ -276,7 +276,7 @@ class _Program:
         def body(given: Sequence[SSAValue]) -> list[Operation]:
             # A plain dispatch takes its memory first.
             ordered = sorted(given, key=lambda value: not isinstance(value.type, ty.MemRefType))
-            return [made("func.call", op, ordered, properties={"callee": callee})]
+            return [build_op("func.call", op, ordered, properties={"callee": callee})]
 
         return self._with_memory(op, body)
 
@@ -341,7 +341,7 @@ class _Program:
         source, dims, places = segments(op)
         if dims:
             return [op]
-        new = made("tensor.extract", op, [*source, *places], [op.results[0].type])
+        new = build_op("tensor.extract", op, [*source, *places], [op.results[0].type])
         self._instead[op.results[0]] = new.results[0]
         return [new]
 
@@ -386,7 +386,7 @@ def _initial(op: Operation, target: str | None, dispatches: Mapping[str, Sequenc
     block = op.regions[0].blocks[0]
     (store,) = (each for each in block.operations if each.name == "util.global.store")
     kept = [each for each in block.operations if each is not store and each is not block.operations[-1]]
-    put(block, [*kept, made("func.return", op, store.operands)])
+    put(block, [*kept, build_op("func.return", op, store.operands)])
     found = function_of(f"{target}$initial", op.regions[0], op, [value.type for value in store.operands], private=True)
     _Program(dispatches).rewrite(found)
     return found
@@ -400,7 +400,7 @@ def _load_hoisted(function: Operation, hoisted: Mapping[str | None, Operation]) 
         for op in block.operations:
             if op.name == "util.global.load" and _global(op) in hoisted:
                 callee = at.SymbolRefAttr(f"{_global(op)}$initial")
-                call = made("func.call", op, [], [op.results[0].type], {"callee": callee})
+                call = build_op("func.call", op, [], [op.results[0].type], {"callee": callee})
                 instead[op.results[0]] = call.results[0]
                 op = call
             new.append(op)

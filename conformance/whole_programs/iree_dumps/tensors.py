@@ -16,7 +16,7 @@ from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.text.parser import parse_type
 
 
-def made(
+def build_op(
     name: str,
     op: Operation,
     operands: Sequence[SSAValue] = (),
@@ -55,7 +55,7 @@ def function_of(
     }
     if private:
         properties["sym_visibility"] = at.StringAttr("private")
-    return made("func.func", like, properties=properties, regions=[region])
+    return build_op("func.func", like, properties=properties, regions=[region])
 
 
 def inherent(op: Operation) -> Mapping[str, Attribute]:
@@ -89,7 +89,7 @@ def numbers(attribute: Attribute | None) -> tuple[int, ...]:
 
 def index_constant(value: int, op: Operation) -> Operation:
     """Make a constant of type index."""
-    return made("arith.constant", op, results=[ty.INDEX], properties={"value": at.IntegerAttr(value, ty.INDEX)})
+    return build_op("arith.constant", op, results=[ty.INDEX], properties={"value": at.IntegerAttr(value, ty.INDEX)})
 
 
 def replace_values(function: Operation, instead: Mapping[SSAValue, SSAValue]) -> None:
@@ -149,7 +149,7 @@ def loaded(op: Operation) -> list[Operation]:
     whole = load_whole(source, op)
     if _is_whole(op, source.type):
         return [whole]
-    part = made(
+    part = build_op(
         "tensor.extract_slice",
         op,
         [whole.results[0], *(value for group in places for value in group)],
@@ -167,7 +167,7 @@ def stored(op: Operation) -> list[Operation]:
     if _is_whole(op, target.type):
         return [store_whole(value, target, op)]
     whole = load_whole(target, op)
-    part = made(
+    part = build_op(
         "tensor.insert_slice",
         op,
         [value, whole.results[0], *(each for group in places for each in group)],
@@ -179,12 +179,12 @@ def stored(op: Operation) -> list[Operation]:
 
 def load_whole(memory: SSAValue, op: Operation) -> Operation:
     """Return the op that loads all of some memory."""
-    return made("iree_codegen.load_from_buffer", op, [memory], [_tensor(memory.type)])
+    return build_op("iree_codegen.load_from_buffer", op, [memory], [_tensor(memory.type)])
 
 
 def store_whole(tensor: SSAValue, memory: SSAValue, op: Operation) -> Operation:
     """Return the op that stores a tensor into memory."""
-    return made("iree_codegen.store_to_buffer", op, [tensor, memory])
+    return build_op("iree_codegen.store_to_buffer", op, [tensor, memory])
 
 
 def allocated(tensor: ty.Type, op: Operation) -> Operation | None:
@@ -193,7 +193,7 @@ def allocated(tensor: ty.Type, op: Operation) -> Operation | None:
         return None
     if tensor.shape is None or None in tensor.shape:
         return None
-    return made("memref.alloc", op, results=[_memory(tensor)], properties={SEGMENTS: _sizes(0, 0)})
+    return build_op("memref.alloc", op, results=[_memory(tensor)], properties={SEGMENTS: _sizes(0, 0)})
 
 
 def _is_whole(op: Operation, memory: ty.MemRefType) -> bool:

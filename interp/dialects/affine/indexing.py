@@ -100,7 +100,7 @@ def verify_if(op: Operation) -> str | None:
     return misused(op.operands, condition.dimensions)
 
 
-def choose(op: Operation, compiler: Compiler) -> Action:
+def run_if(op: Operation, compiler: Compiler) -> Action:
     """Return the action of affine.if: the first region where all constraints hold."""
     condition = op.properties["condition"]
     assert isinstance(condition, IntegerSetAttr)

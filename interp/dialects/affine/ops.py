@@ -360,7 +360,7 @@ affine.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=indexing.verify_if,
     implicit_terminator="affine.yield",
-    evaluate=OnFrames(indexing.choose, alone=True, words=choice),
+    evaluate=OnFrames(indexing.run_if, alone=True, words=choice),
 )
 affine.op(
     "yield",

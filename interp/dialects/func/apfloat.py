@@ -173,7 +173,9 @@ class ApfloatStep:
     _steps: dict[Selectors, list[ElementwiseStep]] = field(default_factory=dict)
 
     def run(self, run: Run, values: Sequence[Value]) -> tuple[Value, ...]:
-        """Return the result. Raises UndefinedBehavior for the number of no format, Unsupported for f80 and f128."""
+        """Return the result. Raises UndefinedBehavior if the semantics number names no format,
+        Unsupported for f80 and f128.
+        """
         first = len(self.function.selectors)
         steps = self._of(tuple([_number(self.call, value) for value in values[:first]]))
         taken = [value.type for value in steps[0].op.operands]
@@ -206,7 +208,9 @@ class PrintStep:
     settings: Settings
 
     def run(self, run: Run, values: Sequence[Value]) -> tuple[Value, ...]:
-        """Print a code. Raises UndefinedBehavior for the number of no format, Unsupported for wide codes."""
+        """Print a code. Raises UndefinedBehavior if the semantics number names no format, Unsupported for
+        wide codes.
+        """
         type_ = _known(self.call, lambda: _type(_number(self.call, values[0])))
         shown = _narrowed(values[1], type_)
         show(self.call, self.settings, printed(shown), (shown,))

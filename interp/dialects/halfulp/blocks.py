@@ -22,7 +22,7 @@ from halfulp.semantics import block_scaling
 from halfulp.semantics.block_scaling import ALIASES, NVFP4, RECIPES, Recipe
 
 
-class Asked(NamedTuple):
+class BlockRequest(NamedTuple):
     """What an op asks for. ``levels``: the recipe has a scale for the tensor, given or from the largest magnitude."""
 
     rules: Recipe
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
     levels: bool
 
 
-def asked(op: Operation) -> Asked:
+def block_request(op: Operation) -> BlockRequest:
     """Return what a verified op asks for."""
     recipe = op.properties["recipe"]
     assert isinstance(recipe, at.StringAttr)
@@ -41,7 +41,7 @@ def asked(op: Operation) -> Asked:
     given = len(op.operands) > 1
     axis = _integer(op, "axis", -1)
     axis, block = axis + rank if axis < 0 else axis, _integer(op, "block", rules.block)
-    return Asked(rules, axis, block, given, given or len(op.results) > 2)
+    return BlockRequest(rules, axis, block, given, given or len(op.results) > 2)
 
 
 def _integer(op: Operation, name: str, default: int) -> int:
@@ -57,7 +57,7 @@ def verify(op: Operation) -> str | None:
         known = [*ALIASES, *RECIPES]
         message = f"recipe is '{recipe.value}', but must be one of {', '.join(known)}"
         return with_hint(message, did_you_mean(recipe.value, known))
-    rules, axis, block, given, levels = asked(op)
+    rules, axis, block, given, levels = block_request(op)
     shape, source = ty.shape_of(op.operands[0].type) or (), element_of(op.operands[0])
     assert isinstance(source, ty.FloatType)
     if source.format.limbs > 1:
@@ -105,7 +105,7 @@ def _fits(shape: Sequence[int | None] | None, expected: Sequence[int | None]) ->
 
 
 def _build(op: Operation, settings: Settings) -> Function:
-    rules, axis, block, given, levels = asked(op)
+    rules, axis, block, given, levels = block_request(op)
     kind = element_kind(element_of(op.results[0]), rules)
     assert kind is not None
     rounding = rounding_of(op)
@@ -137,7 +137,7 @@ def _build(op: Operation, settings: Settings) -> Function:
 
 def _in_lanes(op: Operation, settings: Settings) -> Function | None:
     """Return the function for values over lanes; None where lanes have scales for the tensor of their own."""
-    return None if asked(op).levels else _build(op, settings)
+    return None if block_request(op).levels else _build(op, settings)
 
 
 QUANTIZE_BLOCKS = OnValues(_build, in_lanes=_in_lanes)

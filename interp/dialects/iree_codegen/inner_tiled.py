@@ -46,7 +46,7 @@ from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import spell_shape
-from halfulp.interp.values.lanes import over_lanes, repeated, taken
+from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.memref_layout import is_injective
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
@@ -57,7 +57,7 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 _REDUCTION = ITERATOR_TYPE.cases["reduction"]
-TOGETHER = 1 << 22
+ELEMENTS_AT_ONCE = 1 << 22
 """The most elements of tiles that lanes of a batch multiply together."""
 
 
@@ -206,13 +206,13 @@ def _of_whole_tiles(op: Operation, settings: Settings) -> Function:
         values = [*inputs, output if over_lanes(output) else repeated(output, count)]
         plan = _plan(op, settings.model, [(0,) if own else () for own in (*over, True)])
         try:
-            size = max(1, TOGETHER * count // max(1, plan.elements(plan.bounds(op, values))))
+            size = max(1, ELEMENTS_AT_ONCE * count // max(1, plan.elements(plan.bounds(op, values))))
             if size >= count:
                 return (_computed(op, plan, settings.model, run, values),)
             parts: list[tuple[npt.NDArray[np.intp], Value]] = []
             for start in range(0, count, size):
                 lanes = np.arange(start, min(start + size, count))
-                some = [taken(value, lanes) if over_lanes(value) else value for value in values]
+                some = [lanes_of(value, lanes) if over_lanes(value) else value for value in values]
                 parts.append((lanes, _computed(op, plan, settings.model, run, some)))
         except HalfulpError:
             return run.each(alone, operands, types)  # the error names the lanes in which it happened

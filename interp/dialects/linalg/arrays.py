@@ -101,7 +101,7 @@ def columns(value: Value, lanes: int) -> list[list[int]]:
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
-WHOLE = 1 << 22  # points up to which a space without reductions is one block
+ONE_BLOCK = 1 << 22  # points up to which a space without reductions is one block
 AT_ONCE = 1 << 20  # points of a block of a space with reductions
 USUAL = 1 << 6
 """The bytes of the values of one point, up to which blocks have this size."""
@@ -233,7 +233,7 @@ class _Execution:
         # Larger elements, or more values at a time, make smaller blocks.
         lanes *= max(1, self._body.weight // USUAL)
         if not plan.reductions:
-            most, along = WHOLE // lanes, 1
+            most, along = ONE_BLOCK // lanes, 1
         elif fold is not None and fold.needs_all:
             along = max(1, prod(reduced))
             check_allocation(self._compiled._elements[-1], (along,), self._run.settings)

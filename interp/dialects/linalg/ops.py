@@ -193,7 +193,7 @@ def _source(value: SSAValue) -> SSAValue:
 # one after the other. ``oh+kh`` is a window without them. A loop that does not index the last operand is a reduction.
 
 
-class Named(NamedTuple):
+class NamedOp(NamedTuple):
     """A named op. ``operands``: the axes of each, the init last. ``cast``: it has the property of that name."""
 
     name: str
@@ -230,10 +230,10 @@ _CONTRACTIONS = (
     ("batch_mmt4d", "b m n k m0 n0 k0", ("b m k m0 k0", "b n k n0 k0", "b m n m0 n0")),
 )
 
-MATMULS: Sequence[Named] = (
-    Named("matmul", "m n k", ("m k", "k n", "m n"), _PRODUCT, cast=True),
-    Named("batch_matmul", "b m n k", ("b m k", "b k n", "b m n"), _PRODUCT, cast=True),
-    Named("batch_reduce_matmul", "b m n k", ("b m k", "b k n", "m n"), bodies.signed_multiply_and_add, cast=True),
+MATMULS: Sequence[NamedOp] = (
+    NamedOp("matmul", "m n k", ("m k", "k n", "m n"), _PRODUCT, cast=True),
+    NamedOp("batch_matmul", "b m n k", ("b m k", "b k n", "b m n"), _PRODUCT, cast=True),
+    NamedOp("batch_reduce_matmul", "b m n k", ("b m k", "b k n", "m n"), bodies.signed_multiply_and_add, cast=True),
 )
 """The named ops whose loops are fixed, but whose text may write other maps."""
 
@@ -287,27 +287,27 @@ _POOLINGS = {
 _COMBINES = {"sum": "add", "max": "max_signed", "min": "min_signed"}
 
 
-def _rows() -> list[Named]:
-    rows = [Named(name, loops, operands, _PRODUCT) for name, loops, operands in _CONTRACTIONS]
+def _rows() -> list[NamedOp]:
+    rows = [NamedOp(name, loops, operands, _PRODUCT) for name, loops, operands in _CONTRACTIONS]
     rows += [
-        Named("fill_rng_2d", "m n", ("", "", "", "m n"), bodies.random_number),
-        Named("quantized_matmul", "m n k", ("m k", "k n", "", "", "m n"), _QUANTIZED),
-        Named("quantized_batch_matmul", "b m n k", ("b m k", "b k n", "", "", "b m n"), _QUANTIZED),
+        NamedOp("fill_rng_2d", "m n", ("", "", "", "m n"), bodies.random_number),
+        NamedOp("quantized_matmul", "m n k", ("m k", "k n", "", "", "m n"), _QUANTIZED),
+        NamedOp("quantized_batch_matmul", "b m n k", ("b m k", "b k n", "", "", "b m n"), _QUANTIZED),
     ]
     for name, loops, image, kernel, out in _CONVOLUTIONS:
-        rows.append(Named(name, loops, (image, kernel, out), _PRODUCT))
+        rows.append(NamedOp(name, loops, (image, kernel, out), _PRODUCT))
         if name in _QUANTIZED_CONVOLUTIONS:
-            rows.append(Named(f"{name}_q", loops, (image, kernel, "", "", out), _QUANTIZED))
+            rows.append(NamedOp(f"{name}_q", loops, (image, kernel, "", "", out), _QUANTIZED))
     for layout, functions in _POOLINGS.items():
         loops, *operands = _POOLED[layout]
         rows += [
-            Named(f"pooling_{layout}_{each}", loops, operands, bodies.pooling(_COMBINES.get(each, each)))
+            NamedOp(f"pooling_{layout}_{each}", loops, operands, bodies.pooling(_COMBINES.get(each, each)))
             for each in functions
         ]
     return rows
 
 
-CONTRACTIONS: Sequence[Named] = tuple(_rows())
+CONTRACTIONS: Sequence[NamedOp] = tuple(_rows())
 """The named ops with fixed loops."""
 
 ELEMENTWISE: Sequence[tuple[str, int, Body]] = (
@@ -450,7 +450,7 @@ def _factors(op: Operation, name: str, count: int) -> Sequence[int]:
     return codes * count if written.splat else codes
 
 
-def _reader(row: Named) -> Reader:
+def _reader(row: NamedOp) -> Reader:
     loops = row.loops.split()
     place = {name: number for number, name in enumerate(loops)}
     windows = row.windows
@@ -494,7 +494,7 @@ def _contracting(op: Operation) -> str | None:
     return structure.verify_structured(op) or verify_body(op)
 
 
-def _remembering(row: Named, reader: Reader) -> Callable[[Operation], str | None]:
+def _remembering(row: NamedOp, reader: Reader) -> Callable[[Operation], str | None]:
     """Return a verifier that also adds the attribute with the maps, as the one of MLIR does."""
     check = _contracting if row.contracts else structure.verify_structured
 

@@ -24,7 +24,7 @@ Block = tuple[slice, ...]
 """A part of the space: a range of indices for each dimension, in the order of the arrays' axes."""
 
 AT_ONCE = 1 << 18  # indices that are checked together
-MANY = 1 << 62
+INDEX_BOUND = 1 << 62
 """A bound on indices: what may lie beyond it is computed on Python integers."""
 
 
@@ -131,7 +131,7 @@ def dimensions_of(expr: AffineExpr) -> set[int]:
 
 def _values(expr: AffineExpr, grids: dict[int, Any], sizes: tuple[int, ...]) -> Any:
     """Return the values of an expression on arrays of indices, exactly."""
-    exact = _largest(expr, sizes) >= MANY
+    exact = _largest(expr, sizes) >= INDEX_BOUND
     given = [grids.get(d, 0) for d in range(len(sizes))]
     if exact:
         given = [np.asarray(each, object) for each in given]

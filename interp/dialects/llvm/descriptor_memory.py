@@ -22,7 +22,7 @@ from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run, lift, lower
 from halfulp.interp.run.settings import SlotConversion
-from halfulp.interp.values.buffers import Allocation, Buffer, Rest, of_bytes, vector_shape
+from halfulp.interp.values.buffers import Allocation, Buffer, MemoryFrom, of_bytes, vector_shape
 from halfulp.interp.values.memref_layout import spanned
 from halfulp.semantics.kernel import Origin, Origins
 
@@ -150,7 +150,7 @@ class SharedMemory:
     def rest(self, first: int) -> Allocation:
         """Return the memory from an element on, the same each time."""
         if first not in self._rest:
-            self._rest[first] = Rest(self.allocation, first)
+            self._rest[first] = MemoryFrom(self.allocation, first)
         return self._rest[first]
 
     @property

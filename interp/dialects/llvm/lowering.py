@@ -24,7 +24,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run, lift, lower, number
 from halfulp.interp.values.elements import common_origins
 from halfulp.interp.values.elementwise import joined, moved
-from halfulp.interp.values.lanes import taken
+from halfulp.interp.values.lanes import lanes_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import merged_ids
 
@@ -227,7 +227,7 @@ def lowered(value: Value) -> Any:
 
 def _lowered(value: Value, type_: ty.Type) -> Any:
     if isinstance(type_, llvm.ArrayType):
-        return tuple([_lowered(taken(value, place), type_.element) for place in range(type_.size)])
+        return tuple([_lowered(lanes_of(value, place), type_.element) for place in range(type_.size)])
     if isinstance(type_, llvm.StructType):
         parts = enumerate(part_types(type_) or ())
         return tuple([lower(Value(part, value.bits[k], value.poison, value.open, value.origins)) for k, part in parts])

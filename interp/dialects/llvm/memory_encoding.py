@@ -111,9 +111,9 @@ def parts_of(type_: ty.Type) -> tuple[tuple[int, ty.Type], ...] | None:
 
 # --- contents ---------------------------------------------------------------------------------------------------------
 
-Read = Callable[[Run, AnyMemory, int], Any]
+ReadPlace = Callable[[Run, AnyMemory, int], Any]
 """Gives the value at a place of memory, as a slot holds it."""
-Write = Callable[[Run, AnyMemory, int, Any], None]
+WritePlace = Callable[[Run, AnyMemory, int, Any], None]
 """Writes a value, as a slot holds it, to a place of memory."""
 
 SPARE = Origin("memory", "", "the bits above a number in memory are not those that a store of its type writes")
@@ -149,7 +149,7 @@ def put(run: Run, memory: AnyMemory, at: int, size: int, bits: int, lost: int = 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _scalar(type_: ty.Type) -> tuple[Read, Write]:
+def _scalar(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
     width, size = bits_of(type_), stored_bytes(type_)
     whole = (1 << 8 * size) - 1
     spare = whole >> width << width
@@ -185,7 +185,7 @@ def own_ids(run: Run, value: Value) -> Any:
     return value.poison if same else run.origins.adopt(value.poison, value.origins)  # type: ignore[arg-type]
 
 
-def _vector(type_: ty.VectorType) -> tuple[Read, Write]:
+def _vector(type_: ty.VectorType) -> tuple[ReadPlace, WritePlace]:
     (count,), width, size = type_.shape, bits_of(type_.element), stored_bytes(type_)
     mask, end = (1 << width) - 1, width * count
     firsts = [width * index // 8 for index in range(count)]
@@ -235,7 +235,7 @@ def _vector(type_: ty.VectorType) -> tuple[Read, Write]:
 # --- pointers and aggregates ------------------------------------------------------------------------------------------
 
 
-def _pointer(type_: ty.Type) -> tuple[Read, Write]:
+def _pointer(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
     size = POINTER_BYTES
 
     def read(run: Run, memory: AnyMemory, at: int) -> Any:
@@ -263,7 +263,7 @@ def _gaps(parts: Sequence[tuple[int, ty.Type]], size: int) -> list[tuple[int, in
     return [(end, start - end) for end, start in zip(ends, starts, strict=True) if start > end]
 
 
-def _aggregate(parts: tuple[tuple[int, ty.Type], ...], size: int) -> tuple[Read, Write]:
+def _aggregate(parts: tuple[tuple[int, ty.Type], ...], size: int) -> tuple[ReadPlace, WritePlace]:
     each = [(offset, *contents_of(part)) for offset, part in parts]
     gaps = [(start, length, (1 << 8 * length) - 1) for start, length in _gaps(parts, size)]
 
@@ -280,7 +280,7 @@ def _aggregate(parts: tuple[tuple[int, ty.Type], ...], size: int) -> tuple[Read,
 
 
 @lru_cache(maxsize=1024)
-def contents_of(type_: ty.Type) -> tuple[Read, Write]:
+def contents_of(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
     """Return how values of a type are read and written. Raises Unsupported for a type without a size."""
     size = size_of(type_)
     parts = parts_of(type_)

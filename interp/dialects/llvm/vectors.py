@@ -78,8 +78,8 @@ def insert(op: Operation, settings: Settings) -> Function:
 
 
 def shuffle(op: Operation, settings: Settings) -> Function:
-    """Return the function of shufflevector. A place of -1 in the mask is poison. Raises Unsupported for a place outside
-    of both vectors, which MLIR accepts and LLVM has not.
+    """Return the function of shufflevector. A place of -1 in the mask is poison. Raises Unsupported for an index
+    outside both vectors: MLIR accepts it, LLVM does not.
     """
     one_pointer(op, op.results[0].type)
     count = 2 * (ty.element_count(op.operands[0].type) or 0)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UNIT = UnitAttr()
 
 
-def made(
+def build_op(
     p: OpParser,
     at: int,
     definition: OpDefinition,
@@ -98,7 +98,7 @@ def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     regions = [p.terminated(p.region(definition.name), "scf.yield", at), Region()]
     if p.take("else"):
         regions[1] = p.terminated(p.region(definition.name), "scf.yield", at)
-    return made(p, at, definition, [condition], results, regions)
+    return build_op(p, at, definition, [condition], results, regions)
 
 
 def _print_if(printer: OpPrinter, operation: Operation) -> str:
@@ -144,7 +144,7 @@ def _parse_for(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     # After the region, so that no value of the body is taken for one that is defined later.
     operands = [p.use(token, type) for token in bounds]
     operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
-    return made(p, at, definition, operands, results, [region], properties)
+    return build_op(p, at, definition, operands, results, [region], properties)
 
 
 def _print_for(printer: OpPrinter, operation: Operation) -> str:
@@ -189,7 +189,7 @@ def _parse_while(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     before = p.region(definition.name, arguments)
     p.keyword(definition, "do")
     regions = [before, p.region(definition.name)]
-    return made(p, at, definition, operands, type.results, regions, keyword=True)
+    return build_op(p, at, definition, operands, type.results, regions, keyword=True)
 
 
 def _print_while(printer: OpPrinter, operation: Operation) -> str:
@@ -209,7 +209,7 @@ def _print_while(printer: OpPrinter, operation: Operation) -> str:
 def _parse_execute_region(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     results = arrow_types(p)
     properties: dict[str, Attribute] = {"no_inline": _UNIT} if p.take("no_inline") else {}
-    return made(p, at, definition, [], results, [p.region(definition.name)], properties)
+    return build_op(p, at, definition, [], results, [p.region(definition.name)], properties)
 
 
 def _print_execute_region(printer: OpPrinter, operation: Operation) -> str:
@@ -327,7 +327,7 @@ def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation
         )
     operands += [p.use(token, type) for token, type in zip(initial, results, strict=True)]
     sizes = (*(len(names) for _, names in lists), len(initial))
-    return made(p, at, definition, operands, results, [region], {SEGMENTS: DenseArrayAttr(I32, sizes)})
+    return build_op(p, at, definition, operands, results, [region], {SEGMENTS: DenseArrayAttr(I32, sizes)})
 
 
 def _print_parallel(printer: OpPrinter, operation: Operation) -> str:
@@ -365,7 +365,7 @@ def _parse_reduce(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         if not p.take(","):
             break
     operands = [p.use(token, type) for token, type in zip(names, types, strict=False)]
-    return made(p, at, definition, operands, (), regions)
+    return build_op(p, at, definition, operands, (), regions)
 
 
 def _print_reduce(printer: OpPrinter, operation: Operation) -> str:

@@ -19,7 +19,7 @@ from halfulp.interp.declare.declarations import (
 from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
 from halfulp.interp.dialects.regions import Bounds, checked_ranges, counted_loop, over_box, yielded
 from halfulp.interp.dialects.scf import forall, forms
-from halfulp.interp.dialects.scf.forms import arrow_types, made, trailing_dictionary, types_text
+from halfulp.interp.dialects.scf.forms import arrow_types, build_op, trailing_dictionary, types_text
 from halfulp.interp.dialects.slices import DYNAMIC, constant, numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseArrayAttr
@@ -96,7 +96,7 @@ def _parse_forall(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         SEGMENTS: DenseArrayAttr(I32, (*(len(each) for each in names), len(initial))),
         **dict(zip(BOUNDS, numbers, strict=True)),
     }
-    return made(p, at, definition, operands, results, [region], properties)
+    return build_op(p, at, definition, operands, results, [region], properties)
 
 
 def _are(number: int, written: DenseArrayAttr, values: Sequence[SSAValue]) -> bool:

@@ -212,7 +212,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ShapeContent:
     """A shape (its extents), a size, or a constraint that holds (True)."""
 
     content: Extents | int | bool
@@ -232,7 +232,7 @@ class ValueShape:
         return f"{'a value' if self.value is not None else 'no value'} of shape {self.shape}"
 
 
-def carried(type_: ty.Type, element: Any) -> Value:
+def shape_value(type_: ty.Type, element: Any) -> Value:
     """Return a value of a type of this dialect."""
     codes = np.empty((), object)
     codes[()] = element
@@ -273,7 +273,7 @@ def number_of(op: Operation, value: Value, settings: Settings) -> int:
 def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, settings: Settings) -> Value:
     """Return a result, as the type of it holds it. Raises UndefinedBehavior for an error that it cannot hold."""
     if type_ in (SHAPE, SIZE):
-        return carried(type_, found if isinstance(found, Failed) else Held(found))
+        return shape_value(type_, found if isinstance(found, Failed) else ShapeContent(found))
     if isinstance(found, Failed):
         raise undefined(op, found.why)
     mask = (1 << settings.width(ty.INDEX)) - 1
@@ -287,7 +287,7 @@ def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, sett
 
 def witness(why: str | None) -> Value:
     """Return a constraint that holds, or that does not: ``why`` says the reason."""
-    return carried(WITNESS, Held(True) if why is None else Failed(why))
+    return shape_value(WITNESS, ShapeContent(True) if why is None else Failed(why))
 
 
 def broken(witnesses: Sequence[Value]) -> str | None:
@@ -301,8 +301,8 @@ def broken(witnesses: Sequence[Value]) -> str | None:
 
 # --- evaluate ---------------------------------------------------------------------------------------------------------
 
-Found = Extents | int
-Compute = Callable[[Operation, Operands, Settings], Found]
+ShapeOrSize = Extents | int
+Compute = Callable[[Operation, Operands, Settings], ShapeOrSize]
 
 
 def computed(compute: Compute) -> OnValues:
@@ -315,7 +315,7 @@ def computed(compute: Compute) -> OnValues:
 
         def run(run: Run, operands: Operands) -> tuple[Any, ...]:
             try:
-                found: Found | Failed = compute(op, operands, settings)
+                found: ShapeOrSize | Failed = compute(op, operands, settings)
             except ErrorShapeError as error:
                 found = Failed(str(error))
             return (result_of(op, type_, found, settings),)
@@ -338,13 +338,13 @@ def _own_reason(op: Operation, otherwise: str) -> ErrorShapeError:
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def shape_of(op: Operation, operands: Operands, settings: Settings) -> Found:
+def shape_of(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the extents of a value."""
     (value,) = operands
     return extents_of(op, value, settings) if value.type == VALUE_SHAPE else value.shape
 
 
-def same(op: Operation, operands: Operands, settings: Settings) -> Found:
+def same(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return a shape as a shape of another type."""
     return extents_of(op, operands[0], settings)
 
@@ -364,7 +364,7 @@ def _spelled(shapes: Sequence[Extents]) -> str:
     return " and ".join(str(list(shape)) for shape in shapes)
 
 
-def broadcast(op: Operation, operands: Operands, settings: Settings) -> Found:
+def broadcast(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the shape to which shapes are broadcast."""
     shapes = _shapes(op, operands, settings)
     found = _broadcast(shapes)
@@ -373,25 +373,25 @@ def broadcast(op: Operation, operands: Operands, settings: Settings) -> Found:
     return found
 
 
-def first(op: Operation, operands: Operands, settings: Settings) -> Found:
+def first(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the first of shapes that the program says to be the same."""
     return extents_of(op, operands[0], settings)
 
 
-def concat(op: Operation, operands: Operands, settings: Settings) -> Found:
+def concat(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return two lists of extents as one."""
     one, other = _shapes(op, operands, settings)
     return one + other
 
 
-def from_extents(op: Operation, operands: Operands, settings: Settings) -> Found:
+def from_extents(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the shape with these sizes."""
     return tuple(number_of(op, value, settings) for value in operands)
 
 
-def meet(op: Operation, operands: Operands, settings: Settings) -> Found:
+def meet(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return a shape or a size that two operands have."""
-    take: Callable[[Operation, Any, Settings], Found] = extents_of if is_shape(operands[0].type) else number_of
+    take: Callable[[Operation, Any, Settings], ShapeOrSize] = extents_of if is_shape(operands[0].type) else number_of
     one, other = (take(op, value, settings) for value in operands)
     if one != other:
         raise _own_reason(op, f"{one} and {other} differ")
@@ -401,7 +401,7 @@ def meet(op: Operation, operands: Operands, settings: Settings) -> Found:
 def extreme(choose: Callable[..., int]) -> Compute:
     """Return the function of shape.max or shape.min, on sizes or on the extents of shapes of one rank."""
 
-    def compute(op: Operation, operands: Operands, settings: Settings) -> Found:
+    def compute(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
         if not is_shape(operands[0].type):
             return choose(number_of(op, value, settings) for value in operands)
         one, other = _shapes(op, operands, settings)
@@ -434,17 +434,17 @@ def split(op: Operation, settings: Settings) -> Function:
 # --- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def rank(op: Operation, operands: Operands, settings: Settings) -> Found:
+def rank(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the number of extents."""
     return len(extents_of(op, operands[0], settings))
 
 
-def num_elements(op: Operation, operands: Operands, settings: Settings) -> Found:
+def num_elements(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the product of the extents."""
     return prod(extents_of(op, operands[0], settings))
 
 
-def extent(op: Operation, operands: Operands, settings: Settings) -> Found:
+def extent(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return one extent of a shape, or of the shape of a value."""
     value, which = operands
     shaped = isinstance(value.type, ty.ShapedType) and op.name == "shape.dim"
@@ -455,7 +455,7 @@ def extent(op: Operation, operands: Operands, settings: Settings) -> Found:
     return shape[number]
 
 
-def size(op: Operation, operands: Operands, settings: Settings) -> Found:
+def size(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return a size as an index, or the other way round."""
     return number_of(op, operands[0], settings)
 
@@ -463,7 +463,7 @@ def size(op: Operation, operands: Operands, settings: Settings) -> Found:
 def arithmetic(function: Callable[[int, int], int]) -> Compute:
     """Return the function of shape.add, shape.mul or shape.div."""
 
-    def compute(op: Operation, operands: Operands, settings: Settings) -> Found:
+    def compute(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
         one, other = (number_of(op, value, settings) for value in operands)
         if op.name == "shape.div" and other == 0:
             raise ErrorShapeError(f"{one} is divided by 0")
@@ -487,7 +487,7 @@ Judge = Callable[[Sequence[Extents]], str | None]
 QUESTIONS: dict[str, Judge] = {"equal": _unequal, "broadcastable": _not_broadcastable}
 
 
-def asked(judge: Judge, constraint: bool) -> OnValues:
+def judged_shapes(judge: Judge, constraint: bool) -> OnValues:
     """Return the evaluator of an op that asks whether shapes fit. ``constraint``: its result is a witness."""
 
     def build(op: Operation, settings: Settings) -> Function:
@@ -551,7 +551,7 @@ def with_shape(op: Operation, settings: Settings) -> Function:
         except ErrorShapeError as error:
             shape = Failed(str(error))
         own = content(op, value).value if value.type == VALUE_SHAPE else value
-        return (carried(VALUE_SHAPE, ValueShape(own, shape)),)
+        return (shape_value(VALUE_SHAPE, ValueShape(own, shape)),)
 
     return join
 

@@ -317,20 +317,22 @@ _variadic(
     evaluate=evaluate.computed(evaluate.broadcast),
 )
 _variadic("any", st.SHAPE_OR_EXTENTS, evaluate=evaluate.computed(evaluate.first))
-_variadic("shape_eq", declarations.BOOL, arrow=False, evaluate=evaluate.asked(evaluate.QUESTIONS["equal"], False))
+_variadic(
+    "shape_eq", declarations.BOOL, arrow=False, evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["equal"], False)
+)
 _variadic(
     "is_broadcastable",
     declarations.BOOL,
     arrow=False,
-    evaluate=evaluate.asked(evaluate.QUESTIONS["broadcastable"], False),
+    evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["broadcastable"], False),
 )
-_variadic("cstr_eq", st.THE_WITNESS, arrow=False, evaluate=evaluate.asked(evaluate.QUESTIONS["equal"], True))
+_variadic("cstr_eq", st.THE_WITNESS, arrow=False, evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["equal"], True))
 _variadic(
     "cstr_broadcastable",
     st.THE_WITNESS,
     arrow=False,
     verify=verify_constraint,
-    evaluate=evaluate.asked(evaluate.QUESTIONS["broadcastable"], True),
+    evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["broadcastable"], True),
 )
 
 # --- other ops --------------------------------------------------------------------------------------------------------

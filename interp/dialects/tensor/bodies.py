@@ -20,11 +20,11 @@ from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import shape_conflict
-from halfulp.interp.values.lanes import over_lanes, taken
+from halfulp.interp.values.lanes import lanes_of, over_lanes
 from halfulp.interp.values.value import Value
 
 Point = tuple[int, ...]
-Done = Callable[[Frame, list[Any]], Segment | None]
+OnDone = Callable[[Frame, list[Any]], Segment | None]
 """Goes on after the region has run: gets what it yielded, in the order of the points."""
 
 
@@ -34,7 +34,7 @@ class Body:
     ``constant``: it yields the same at every point, and nothing in it can fail: it runs once, whatever the points are.
     """
 
-    def __init__(self, op: Operation, compiler: Compiler, done: Done) -> None:
+    def __init__(self, op: Operation, compiler: Compiler, done: OnDone) -> None:
         block = op.regions[0].blocks[0]
         self._op = op
         self._done = done
@@ -55,7 +55,7 @@ class Body:
         slots = frame.slots
         run: Run = slots[0]
         if run.lanes is not None and not self._straight:
-            raise Unsupported(f"in a batch, {self._op.name} with control flow in its region is not run")
+            raise Unsupported(f"cannot run {self._op.name} with control flow in its region in a batch")
         elements: list[Any] = []
         slots[self._walk] = points, elements
         if self._enter(slots, points):
@@ -100,7 +100,7 @@ def shape_operands(op: Operation, slots: Sequence[Any], settings: Settings) -> P
     alone = []
     for slot in slots:
         if over_lanes(slot):
-            first = taken(slot, 0)
+            first = lanes_of(slot, 0)
             if slot.poison is None and (slot.bits != first.bits).any():
                 raise Unsupported(f"in a batch, {op.name} needs the same sizes in all lanes")
             slot = first
@@ -108,8 +108,8 @@ def shape_operands(op: Operation, slots: Sequence[Any], settings: Settings) -> P
     return numbers(op, alone, settings)
 
 
-def together(run: Run, elements: Sequence[Any], shape: Point, type_: ty.Type) -> Value:
-    """Return what a region yielded, as slots hold it, as an array."""
+def stacked_elements(run: Run, elements: Sequence[Any], shape: Point, type_: ty.Type) -> Value:
+    """Stack the values that a region yielded, in the form of slots, into an array."""
     element = ty.element_type(type_)
     width = ty.element_width(element)
     if width is not None and all(each.__class__ is int for each in elements):
@@ -208,7 +208,9 @@ def pad(op: Operation, compiler: Compiler) -> Action:
             outside[place] = False
             numbers = np.zeros(padded, np.intp)
             numbers[outside] = np.arange(len(elements))
-            line = together(run, elements, (len(elements),), ty.TensorType((len(elements),), ty.element_type(type_)))
+            line = stacked_elements(
+                run, elements, (len(elements),), ty.TensorType((len(elements),), ty.element_type(type_))
+            )
             around = rearranged(line, type_, lambda array, trailing: array[numbers])
         return (replaced(run, around, place, whole),)
 

@@ -29,7 +29,7 @@ from halfulp.interp.dialects.elements import (
     Function,
     Operands,
     combined,
-    moving,
+    data_movement,
     of_shape,
     picked,
     rearranged,
@@ -40,7 +40,7 @@ from halfulp.interp.dialects.elements import (
 from halfulp.interp.dialects.regions import points_of, yielded
 from halfulp.interp.dialects.slices import element_at, numbers, undefined
 from halfulp.interp.dialects.tensor import bodies, joining, slicing
-from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, together
+from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, stacked_elements
 from halfulp.interp.dialects.tensor.joining import attribute_numbers, signed_elements
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
@@ -266,7 +266,7 @@ def generate(op: Operation, compiler: Compiler) -> Action:
         shape, elements = shape_of(values[: len(sizes)]), values[len(sizes) :]
         if body.constant:
             return (spread(elements[0], shape, type_),)
-        return (together(run, elements, shape, type_),)
+        return (stacked_elements(run, elements, shape, type_),)
 
     def done(frame: Frame, elements: list[Any]) -> Segment | None:
         slots = frame.slots
@@ -445,7 +445,7 @@ tensor.op(
     ),
     verify=_dynamic_sizes_fit,
     named_results=("splat",),
-    evaluate=moving(_splat, 1),
+    evaluate=data_movement(_splat, 1),
 )
 tensor.op(
     "from_elements",
@@ -455,7 +455,7 @@ tensor.op(
     type_rules=(_all_of_element_type(),),
     verify=_as_many_elements,
     named_results=("from_elements",),
-    evaluate=moving(_from_elements),
+    evaluate=data_movement(_from_elements),
 )
 tensor.op(
     "extract",
@@ -467,7 +467,7 @@ tensor.op(
     ),
     verify=_indices_fit,
     named_results=("extracted",),
-    evaluate=moving(_extract, 1, _index_axes),
+    evaluate=data_movement(_extract, 1, _index_axes),
 )
 tensor.op(
     "insert",
@@ -480,7 +480,7 @@ tensor.op(
     ),
     verify=_indices_fit,
     named_results=("inserted",),
-    evaluate=moving(_insert, 2, _index_axes),
+    evaluate=data_movement(_insert, 2, _index_axes),
 )
 tensor.op(
     "dim",
@@ -497,7 +497,7 @@ tensor.op(
     results={"dest": declarations.TENSOR},
     verify=joining.verify_cast,
     named_results=("cast",),
-    evaluate=moving(joining.cast),
+    evaluate=data_movement(joining.cast),
 )
 tensor.op(
     "expand_shape",
@@ -511,7 +511,7 @@ tensor.op(
     ),
     verify=slicing.verify_expand,
     named_results=("expanded",),
-    evaluate=moving(slicing.expand, 1),
+    evaluate=data_movement(slicing.expand, 1),
 )
 tensor.op(
     "collapse_shape",
@@ -521,7 +521,7 @@ tensor.op(
     properties=(Property("reassociation", REASSOCIATION_ATTR),),
     verify=slicing.verify_collapse,
     named_results=("collapsed",),
-    evaluate=moving(slicing.collapse),
+    evaluate=data_movement(slicing.collapse),
 )
 tensor.op(
     "extract_slice",
@@ -532,7 +532,7 @@ tensor.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=slicing.verify_extract,
     named_results=("extracted_slice",),
-    evaluate=moving(slicing.extract, 1, slices.offsets),
+    evaluate=data_movement(slicing.extract, 1, slices.offsets),
 )
 tensor.op(
     "insert_slice",
@@ -548,7 +548,7 @@ tensor.op(
     ),
     verify=slicing.verify_insert,
     named_results=("inserted_slice",),
-    evaluate=moving(slicing.insert, 2, slices.offsets),
+    evaluate=data_movement(slicing.insert, 2, slices.offsets),
 )
 tensor.op(
     "pad",
@@ -600,7 +600,7 @@ tensor.op(
     operands={"source": _BITS},
     results={"dest": _BITS},
     verify=joining.verify_bitcast,
-    evaluate=moving(joining.cast),
+    evaluate=data_movement(joining.cast),
 )
 tensor.op(
     "concat",
@@ -610,7 +610,7 @@ tensor.op(
     properties=(Property("dim", declarations.INTEGER_64_ATTR),),
     verify=joining.verify_concat,
     named_results=("concat",),
-    evaluate=moving(joining.concat),
+    evaluate=data_movement(joining.concat),
 )
 tensor.op(
     "gather",
@@ -624,7 +624,7 @@ tensor.op(
     ),
     verify=verify_gather,
     named_results=("gather",),
-    evaluate=moving(gather, 1),
+    evaluate=data_movement(gather, 1),
 )
 tensor.op(
     "scatter",
@@ -638,7 +638,7 @@ tensor.op(
     ),
     verify=verify_scatter,
     named_results=("scatter",),
-    evaluate=moving(scatter, 2),
+    evaluate=data_movement(scatter, 2),
 )
 tensor.op(
     "rank",
@@ -655,7 +655,7 @@ tensor.op(
     results={"result": declarations.TENSOR},
     verify=joining.verify_reshape,
     named_results=("reshape",),
-    evaluate=moving(joining.reshape, 1),
+    evaluate=data_movement(joining.reshape, 1),
 )
 # It has no result of its own: scf.forall runs it (`slicing.insert`).
 tensor.op(

@@ -24,7 +24,7 @@ from halfulp.interp.declare.declarations import (
     same_type,
 )
 from halfulp.interp.dialects.arith.ops import FASTMATH
-from halfulp.interp.dialects.elements import Function, Operands, moving
+from halfulp.interp.dialects.elements import Function, Operands, data_movement
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
@@ -292,7 +292,7 @@ vector.op(
     type_rules=(rules.part_of("result", "source", "source", "operand and result"),),
     verify=rules.verify_position,
     verify_regions=rules.verify_extracted,
-    evaluate=moving(rules.extract, 1, rules.axes, words=reductions.moved),
+    evaluate=data_movement(rules.extract, 1, rules.axes, words=reductions.moved),
 )
 vector.op(
     "insert",
@@ -306,7 +306,7 @@ vector.op(
         same_type("dest", "result"),
     ),
     verify=rules.verify_position,
-    evaluate=moving(rules.insert, 2, rules.axes, words=reductions.moved),
+    evaluate=data_movement(rules.insert, 2, rules.axes, words=reductions.moved),
 )
 vector.op(
     "from_elements",
@@ -314,7 +314,7 @@ vector.op(
     operands=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
     results={"dest": moves.FIXED},
     type_rules=(_elements_of("dest"),),
-    evaluate=moving(moves.from_elements, words=reductions.moved),
+    evaluate=data_movement(moves.from_elements, words=reductions.moved),
 )
 vector.op(
     "to_elements",
@@ -322,7 +322,7 @@ vector.op(
     operands={"source": declarations.VECTOR},
     results=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
     type_rules=(_elements_of("source", limited=True),),
-    evaluate=moving(moves.to_elements, words=reductions.moved),
+    evaluate=data_movement(moves.to_elements, words=reductions.moved),
 )
 vector.op(
     "broadcast",
@@ -330,7 +330,7 @@ vector.op(
     operands={"source": declarations.ANY},
     results={"vector": declarations.VECTOR},
     verify=shapes.verify_broadcast,
-    evaluate=moving(moves.broadcast, words=reductions.moved),
+    evaluate=data_movement(moves.broadcast, words=reductions.moved),
 )
 vector.op(
     "shape_cast",
@@ -338,7 +338,7 @@ vector.op(
     operands={"source": declarations.VECTOR},
     results={"result": declarations.VECTOR},
     verify=shapes.verify_shape_cast,
-    evaluate=moving(moves.shape_cast, words=reductions.moved),
+    evaluate=data_movement(moves.shape_cast, words=reductions.moved),
 )
 vector.op(
     "bitcast",
@@ -357,7 +357,7 @@ vector.op(
     properties=(Property("permutation", declarations.INTEGER_64_ARRAY_ATTR),),
     type_rules=(same_element("vector", "result", "operand and result"),),
     verify=shapes.verify_transpose,
-    evaluate=moving(moves.transpose, words=reductions.moved),
+    evaluate=data_movement(moves.transpose, words=reductions.moved),
 )
 vector.op(
     "shuffle",
@@ -367,7 +367,7 @@ vector.op(
     properties=(Property("mask", declarations.INTEGER_64_ARRAY_ATTR),),
     type_rules=(shapes.SHUFFLED, same_element("v2", "vector", "second operand v2 and result")),
     verify=shapes.verify_shuffle,
-    evaluate=moving(moves.shuffle, words=reductions.moved),
+    evaluate=data_movement(moves.shuffle, words=reductions.moved),
 )
 vector.op(
     "interleave",
@@ -375,7 +375,7 @@ vector.op(
     operands={"lhs": declarations.VECTOR, "rhs": declarations.VECTOR},
     results={"result": RANKED},
     type_rules=(same_type("lhs", "rhs"), shapes.DOUBLED),
-    evaluate=moving(moves.interleave, words=reductions.moved),
+    evaluate=data_movement(moves.interleave, words=reductions.moved),
 )
 vector.op(
     "deinterleave",
@@ -384,7 +384,7 @@ vector.op(
     results={"res1": RANKED, "res2": RANKED},
     type_rules=(shapes.EVEN, shapes.HALVED, same_type("res1", "res2")),
     named_results=("res1", "res2"),
-    evaluate=moving(moves.deinterleave, words=reductions.moved),
+    evaluate=data_movement(moves.deinterleave, words=reductions.moved),
 )
 vector.op(
     "extract_strided_slice",
@@ -394,7 +394,7 @@ vector.op(
     properties=tuple(Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(same_element("source", "result", "operand and result"),),
     verify=shapes.verify_extract_slice,
-    evaluate=moving(moves.extract_slice, words=reductions.moved),
+    evaluate=data_movement(moves.extract_slice, words=reductions.moved),
 )
 vector.op(
     "insert_strided_slice",
@@ -404,7 +404,7 @@ vector.op(
     properties=tuple(Property(name, moves.INTEGERS) for name in ("offsets", "strides")),
     type_rules=(same_element("valueToStore", "result", "operand #0 and result"), same_type("dest", "result")),
     verify=shapes.verify_insert_slice,
-    evaluate=moving(moves.insert_slice, words=reductions.moved),
+    evaluate=data_movement(moves.insert_slice, words=reductions.moved),
 )
 vector.op(
     "scalable.extract",
@@ -416,7 +416,7 @@ vector.op(
         same_element("source", "result", "all of {source, result}"),
         shapes.multiple_of("result", "result length"),
     ),
-    evaluate=moving(moves.scalable_extract),
+    evaluate=data_movement(moves.scalable_extract),
 )
 vector.op(
     "scalable.insert",
@@ -429,7 +429,7 @@ vector.op(
         shapes.multiple_of("valueToStore", "source length"),
         same_type("dest", "result"),
     ),
-    evaluate=moving(moves.scalable_insert),
+    evaluate=data_movement(moves.scalable_insert),
 )
 vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
 vector.op(

@@ -17,7 +17,7 @@ from halfulp.interp.run.frames import Cast, Frame, FunctionCode, Lanes, Run, Seg
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, spell_shape
-from halfulp.interp.values.lanes import LaneBuffer, Positions, heap_for, over_lanes, ranked, taken, together
+from halfulp.interp.values.lanes import LaneBuffer, Positions, heap_for, joined_memrefs, lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
 
 # --- slots ------------------------------------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ from halfulp.interp.values.value import Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elsewhere:
+class SlotBeforeParting:
     """The content of a slot from before the lanes of its frame parted: a value over more lanes than run now."""
 
     held: Any
@@ -38,7 +38,7 @@ def joined(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Ty
 
     ``parts``: for each frame, the positions of its lanes among ``size`` lanes, and what its slot held.
 
-    The result is None where the slot of a part is still empty: nothing after the place where they meet reads it. Raises
+    The result is None where the slot of a part is still empty: no op after the join reads it. Raises
     Unsupported for content that cannot differ between lanes, such as functions.
     """
     first = parts[0][1]
@@ -51,7 +51,7 @@ def joined(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Ty
     if kinds <= {Buffer, LaneBuffer}:
         assert isinstance(type_, ty.MemRefType)
         heap = heap_for(run.kept, type_.element, run.origins)
-        return together(parts, size, heap, type_)
+        return joined_memrefs(parts, size, heap, type_)
     if not kinds <= {int, Value}:
         if len(kinds) == 1 and all(slot == first for slot in slots):
             return first
@@ -218,12 +218,12 @@ class LaneFrame(Frame):
 
     def _set_aside(self, slot: Any) -> Any:
         own = slot.__class__ is Cast or over_lanes(slot)
-        return Elsewhere(slot, self.lanes) if own else slot
+        return SlotBeforeParting(slot, self.lanes) if own else slot
 
     def read(self, slot: int) -> Any:
         """Return the content of a slot, gathered for the lanes of this frame, and keep it in the slot."""
         held = self.slots[slot]
-        if held.__class__ is Elsewhere:
+        if held.__class__ is SlotBeforeParting:
             held = self.slots[slot] = self._gathered(held.held, held.lanes)
         return held
 
@@ -240,4 +240,4 @@ class LaneFrame(Frame):
         positions = self._positions.get(lanes)
         if positions is None:
             positions = self._positions[lanes] = lanes.positions(self.lanes)
-        return taken(held, positions)
+        return lanes_of(held, positions)

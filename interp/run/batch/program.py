@@ -26,7 +26,7 @@ from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.run.tiering import is_covered
 from halfulp.interp.values.buffers import CALLER, GAP, Buffer, buffer_of, store_at
-from halfulp.interp.values.lanes import LaneBuffer, heap_for, over_lanes, ranked, repeated, taken
+from halfulp.interp.values.lanes import LaneBuffer, heap_for, lanes_of, over_lanes, ranked, repeated
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, spanned
 from halfulp.interp.values.value import Value
 from halfulp.semantics.random_sources import Words
@@ -119,7 +119,7 @@ class CompiledLanes:
         """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
         machine code does not pay, cannot be made, or an argument is not clean.
         """
-        if not lanes or self._failed or not llvm.wanted() or not self.promising:
+        if not lanes or self._failed or not llvm.machine_code_allowed() or not self.promising:
             return None
         if self._spent + lanes < PAYS and not llvm.at_once():
             self._spent += lanes
@@ -229,7 +229,7 @@ def _of_lane(value: Any, type_: ty.Type, lane: int) -> Any:
         start = value.offset + lane * value.strides[0]
         assert isinstance(type_, ty.MemRefType)
         return value.part(type_, start, value.shape[1:], value.strides[1:], value.is_view)
-    value = taken(value, lane) if over_lanes(value) else value
+    value = lanes_of(value, lane) if over_lanes(value) else value
     return buffer_of(value, type_, "an argument") if isinstance(type_, ty.MemRefType) else value
 
 
@@ -308,7 +308,7 @@ def _given(run: LaneRun, value: Any, type_: ty.Type, active: Mask | None) -> Any
         tensor = ty.TensorType(value.shape[1:], value.type.element)
         value = Value(tensor, held.bits, held.poison, held.open, held.origins)
     if active is not None and over_lanes(value):
-        value = taken(value, numbers)
+        value = lanes_of(value, numbers)
     return lane_memory(run, value, type_) if isinstance(type_, ty.MemRefType) else value
 
 

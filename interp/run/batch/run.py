@@ -19,9 +19,9 @@ some lanes: it knows the frames that wait in it, by the order of the segments wh
 
 **How lanes part.** At a segment that decides, `_decide` looks at the condition. An integer needs no look: all lanes go
 one way. If the lanes differ, the frame becomes two, each with a part of the lanes, and both wait at their next
-segments. Nothing is copied: what the slots held over all lanes is set aside as `Elsewhere`, with the lanes that it is
-for. A segment that reads such a slot gathers the entries of its own lanes first (`LaneFrame.read`), and keeps them. So
-a slot that one of two ways never reads costs that way nothing.
+segments. Nothing is copied: what the slots held over all lanes is set aside as `SlotBeforeParting`, with the lanes that
+it is for. A segment that reads such a slot gathers the entries of its own lanes first (`LaneFrame.read`), and keeps
+them. So a slot that one of two ways never reads costs that way nothing.
 
 **How lanes join.** The frame to go on with is always the one that waits at the first segment in the order. All frames
 that wait at that segment become one frame (`Activation._one`), of which only the live slots are put together, and of
@@ -84,7 +84,7 @@ import numpy as np
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, OutOfSteps
 from halfulp.interp.ir.operations import Operation, result_types
-from halfulp.interp.run.batch.frames import Activation, Elsewhere, LaneFrame, Plan, joined, scattered
+from halfulp.interp.run.batch.frames import Activation, LaneFrame, Plan, SlotBeforeParting, joined, scattered
 from halfulp.interp.run.frames import (
     Action,
     Frame,
@@ -93,15 +93,15 @@ from halfulp.interp.run.frames import (
     Run,
     Segment,
     in_lanes,
+    listener_view,
     lower,
     of_lanes,
-    seen,
     undecided,
 )
 from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
-from halfulp.interp.values.lanes import LaneBuffer, Positions, over_lanes, ranked, taken
+from halfulp.interp.values.lanes import LaneBuffer, Positions, lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
 
 
@@ -177,7 +177,7 @@ class LaneRun(Run):
             if self.steps < 0:
                 raise self.out_of_steps(segment.op)
             for slot in plan.reads:
-                if slots[slot].__class__ is Elsewhere:
+                if slots[slot].__class__ is SlotBeforeParting:
                     frame.read(slot)
             for step in segment.steps:
                 step(slots)
@@ -254,7 +254,7 @@ class LaneRun(Run):
 
     def _tell(self, call: Operation, caller: LaneFrame, results: tuple[Any, ...]) -> None:
         self._turn_to(caller.lanes)
-        values = [seen(value, result.type) for value, result in zip(results, call.results, strict=True)]
+        values = [listener_view(value, result.type) for value, result in zip(results, call.results, strict=True)]
         for listener in self.settings.listeners:
             listener.op_did_run(call, (), values)
 
@@ -291,7 +291,7 @@ class LaneRun(Run):
     def rows(self, slots: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
         """Yield the content of some slots for one lane after the other."""
         for lane in range(len(self.lanes)):
-            yield tuple([taken(slot, lane) if over_lanes(slot) else slot for slot in slots])
+            yield tuple([lanes_of(slot, lane) if over_lanes(slot) else slot for slot in slots])
 
     def stacked(self, rows: Sequence[tuple[Any, ...]], types: Sequence[ty.Type]) -> tuple[Any, ...]:
         """Stack the values of each lane as values over the lanes."""

@@ -145,13 +145,13 @@ _NESTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PoisonItem:
     """A value that is poison: only ops that the executor runs can take it. ``slot``: makes it, as a slot holds it."""
 
     slot: Callable[[Run], Any]
 
 
-Item = Word | Elements | Memref | Kept
+Item = Word | Elements | Memref | PoisonItem
 """A value inside of code."""
 OnYield = Callable[[Sequence[Item]], None]
 
@@ -615,7 +615,7 @@ class FunctionLowering:
         values = evaluator.reads(op)
         inputs, outputs = [value.type for value in values], [value.type for value in op.results]
         items = self.items(values)
-        kept = [item if isinstance(item, Kept) else None for item in items]
+        kept = [item if isinstance(item, PoisonItem) else None for item in items]
         counts = [0 if poison else len(self.types_of(type_)) for type_, poison in zip(inputs, kept, strict=True)]
         function = evaluator.build(op, self.compiler if evaluator.of_module else self.settings)
 
@@ -633,7 +633,7 @@ class FunctionLowering:
             return context.words(found) if same else None
 
         self.program.writes |= any(isinstance(type_, ty.MemRefType) for type_ in inputs)
-        held = [part for item in items if not isinstance(item, Kept) for part in parts_of(item)]
+        held = [part for item in items if not isinstance(item, PoisonItem) for part in parts_of(item)]
         types = [part for type_ in outputs for part in self.types_of(type_)]
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
@@ -681,7 +681,7 @@ class FunctionLowering:
         """Lower an op whose result is poison, made by the executor where it is needed."""
         self.check(op.results[0].type)
         function = evaluator_of(op).build(op, self.settings)
-        self.put(op, Kept(lambda run: lower(function(run, ())[0])))
+        self.put(op, PoisonItem(lambda run: lower(function(run, ())[0])))
 
     def lanes(self, op: Operation) -> list[tuple[Word, ...]]:
         """Return the operands of an elementwise op, for each element of its results. A scalar is the same for all."""
@@ -740,6 +740,6 @@ def parts_of(item: Item) -> list[Any]:
         return [item.held]
     if isinstance(item, Elements):
         return [word.held for word in item.words]
-    if isinstance(item, Kept):
+    if isinstance(item, PoisonItem):
         raise NotCompiled("poison")
     return item.parts()

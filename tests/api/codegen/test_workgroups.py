@@ -230,7 +230,7 @@ def test_hints_in_loops_branches_and_calls() -> None:
     ) as raised:
         hu.iree.workgroups(module, 0, False, entry="f")
     assert str(raised.value.location).endswith("6:1")
-    with pytest.raises(hu.errors.InputError, match="which function is to run"):
+    with pytest.raises(hu.errors.InputError, match="missing the name of the function"):
         hu.iree.workgroups(module, 0, False)
 
 

@@ -123,7 +123,7 @@ def test_what_does_not_fit_is_an_error(products: Vectors) -> None:
         hu.check(products, codes, [32] * 2000)
     with pytest.raises(hu.errors.InputError, match="the results are missing"):
         hu.check(products)
-    with pytest.raises(hu.errors.InputError, match="go with vectors"):
+    with pytest.raises(hu.errors.InputError, match="need vectors"):
         hu.check("device.tv", codes)
     with pytest.raises(hu.errors.InputError, match="cannot read"):
         hu.check(products, "no such file.tv")

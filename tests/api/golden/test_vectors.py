@@ -134,7 +134,7 @@ def test_formats_without_flags(tmp_path: Path) -> None:
         (("arith.addf", "f16"), {"models": ["F1"]}, "F1 does not apply to arith.addf f16"),
         (("arith.addf", "f16"), {"models": ["B99"]}, "unknown model 'B99'"),
         (("arith.addf", "f16"), {"random_bits": 3}, "goes with rounding='stochastic'"),
-        (("arith.addi", "i8"), {"flags": True}, "has no exception flags"),
+        (("arith.addi", "i8"), {"flags": True}, "sets no exception flags"),
         (("arith.addf", "f16"), {"function": "f"}, "goes with a program"),
         ((DOUBLE, "f32"), {}, "type goes with an op, not with a program"),
         ((DOUBLE,), {"models": "all"}, "not about programs"),

@@ -688,8 +688,8 @@ def test_the_documented_output_is_the_real_one(
 
 
 def test_the_documented_limits_are_the_real_ones() -> None:
-    from halfulp.traces.values import FIRST, WHOLE
+    from halfulp.traces.values import FIRST, MOST_SHOWN
 
-    assert f"more than {WHOLE} elements" in DOCUMENT
+    assert f"more than {MOST_SHOWN} elements" in DOCUMENT
     assert f"first {FIRST}" in DOCUMENT
     assert f"{tracing.MOST_ROWS:,} steps" in DOCUMENT

@@ -10,7 +10,7 @@ import halfulp as hu
 from halfulp.conformance.proving import proof, solving, walk
 from halfulp.conformance.proving.integer_terms import INTEGER_OPS
 from halfulp.conformance.proving.proof import Decision, Proof, Ranges, SolverDisagrees, prove
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.validation import ValidationReport, common_functions, validate
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import argument_types
@@ -36,7 +36,7 @@ def decided(
     settings = settings or Settings()
 
     def run(values: tuple[Value, ...]) -> ValidationReport:
-        return validate((one, first), (two, second), given(values, argument_types(first)), settings)
+        return validate((one, first), (two, second), one_input(values, argument_types(first)), settings)
 
     return prove((one, first), (two, second), settings, seconds, run, ranges)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.arguments import CHOICES, MOST_ELEMENTS, generated, given
+from halfulp.conformance.whole_programs.arguments import CHOICES, MOST_ELEMENTS, generated, one_input
 from halfulp.conformance.whole_programs.domains import between, parse_assumption
 from halfulp.conformance.whole_programs.validation import bounding_arguments
 from halfulp.interp.ir import types as ty
@@ -137,7 +137,7 @@ def test_given_memory_keeps_its_type() -> None:
     buffer = Buffer.from_numpy(
         hu.Value.from_numpy(np.array([1, 2], np.int8)), as_type("memref<2xi8, strided<[3], offset: 2>>")
     )
-    made = given([buffer], [declared])
+    made = one_input([buffer], [declared])
     (again,) = made.parts[0].fresh(0)
     assert isinstance(again, Buffer)
     assert (again.type, again.strides, again.offset) == (declared, (3,), 2)

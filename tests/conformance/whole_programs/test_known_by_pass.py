@@ -18,7 +18,7 @@ from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs import known_by_pass, replaced_ops
-from halfulp.conformance.whole_programs.arguments import given, taken_from
+from halfulp.conformance.whole_programs.arguments import one_input, taken_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.replaced_ops import Operands
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions, compare
@@ -316,7 +316,7 @@ def test_memory_keeps_its_layout_in_the_search() -> None:
     (type_,) = argument_types(module.body[0])
     assert isinstance(type_, MemRefType)
     loose = Buffer(type_, Allocation(hu.Value.from_numpy(np.float32(0)).type, 8), 5, (2,), (1,))
-    part = given([loose], [type_]).parts[0]
+    part = one_input([loose], [type_]).parts[0]
     wrong = replacing(EXPAND, r"return (%\w+), %offset", r"%zero = arith.constant 0 : index\n    return \1, %zero")
     assert wrong.explained(module, "f", part) == [()]
     assert known_by(EXPAND).explained(module, "f", part) == [(CUT,)]

@@ -13,7 +13,7 @@ import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.tool import PassPipeline, Tool, find_mlir_opt
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_differences import PassReport, find_runner, pass_report
 from halfulp.conformance.whole_programs.validation import Inputs, Pair, common_functions, compare
@@ -83,7 +83,7 @@ func.func @f(%x: tensor<2xf32>) -> tensor<2xf8E8M0FNU> {
 
 def counterexample(before: Module, after: Module, pair: Pair, values: list[Value]) -> Counterexample:
     """Return the difference for one input."""
-    inputs = Inputs(given=given(values, argument_types(pair[0])))
+    inputs = Inputs(given=one_input(values, argument_types(pair[0])))
     (example,) = compare(before, after, pair, inputs).counterexamples
     return example
 

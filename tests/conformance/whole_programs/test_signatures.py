@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.signatures import carried, signature
+from halfulp.conformance.whole_programs.signatures import carried_type, signature
 from halfulp.conformance.whole_programs.validation import Basis, Inputs, ValidationReport, common_functions, compare
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.coerce import as_type
@@ -46,7 +46,7 @@ def compared(before: str, after: str, count: int = 100) -> ValidationReport:
     ],
 )
 def test_how_a_type_is_carried_by_another(source: str, target: str, how: str | None) -> None:
-    found = carried(as_type(source), as_type(target))
+    found = carried_type(as_type(source), as_type(target))
     assert (None if found is None else found.how) == how
 
 
@@ -56,7 +56,7 @@ def test_how_a_type_is_carried_by_another(source: str, target: str, how: str | N
 )
 @pytest.mark.parametrize("lanes", [(), (5,)])
 def test_values_come_back_as_they_were(source: str, target: str, lanes: tuple[int, ...]) -> None:
-    found = carried(as_type(source), as_type(target))
+    found = carried_type(as_type(source), as_type(target))
     assert found is not None
     shape = lanes + tuple(size or 0 for size in ty.shape_of(found.source) or ())
     limbs = (2,) if "i128" in source else ()
@@ -70,7 +70,7 @@ def test_values_come_back_as_they_were(source: str, target: str, lanes: tuple[in
 
 
 def test_the_low_half_is_first_and_poison_of_a_half_is_poison() -> None:
-    found = carried(as_type("i64"), as_type("vector<2xi32>"))
+    found = carried_type(as_type("i64"), as_type("vector<2xi32>"))
     assert found is not None
     there = found.to_target(Value(as_type("i64"), np.array(0x1111222233334444, np.uint64)))
     assert there.bits.tolist() == [0x33334444, 0x11112222]

@@ -65,7 +65,7 @@ DESTINATIONS = (*SMALL, *shared.OTHERS, BF16, F16)
 
 def all_at_once(described: Any, src: FloatFormat, dst: FloatFormat, codes: Codes) -> tuple[Codes, Codes]:
     """Return what a description makes of codes, and the places that it refuses."""
-    loop = ArrayLoop(Plan([array_loop.Alone(described, (0,))], (src.bits,), (False,), [1], tells=True))
+    loop = ArrayLoop(Plan([array_loop.ChainOfOne(described, (0,))], (src.bits,), (False,), [1], tells=True))
     out, refused = np.empty(codes.size, dst.storage_dtype), np.empty(codes.size, np.uint8)
     loop.run([codes], [out, refused], codes.size)
     return out, np.flatnonzero(refused)
@@ -263,7 +263,7 @@ def test_sums_are_not_rearranged() -> None:
     """Adding a power and taking it away again would be nothing, were floats real numbers."""
     described = word_floats.convert(F32, F16, RNE, SPEC)
     assert described is not None
-    plan = Plan([array_loop.Alone(described, (0,))], (32,), (False,), [1])
+    plan = Plan([array_loop.ChainOfOne(described, (0,))], (32,), (False,), [1])
     text, _ = array_loop._assembly(plan, Tables())
     sums = [line for line in text.splitlines() if " fadd " in line]
     assert sums
@@ -275,7 +275,7 @@ def test_sums_are_not_rearranged() -> None:
 
 def fresh() -> array_loop.Waiting:
     """Return a loop that has not been made yet."""
-    return array_loop.Waiting(Plan([array_loop.Alone(lambda a: a * 3, (0,))], (32,), (False,), [1]))
+    return array_loop.Waiting(Plan([array_loop.ChainOfOne(lambda a: a * 3, (0,))], (32,), (False,), [1]))
 
 
 def works(loop: ArrayLoop | None) -> bool:
@@ -333,7 +333,7 @@ def test_rows_of_parameters() -> None:
     rows, length = 3, 5000
     x = np.arange(rows * length, dtype=np.uint32).reshape(rows, length)
     for splat, b in ((True, np.array([2, 5, 9], np.uint32)), (False, np.arange(length, dtype=np.uint32))):
-        loop = ArrayLoop(Plan([array_loop.Alone(described, (0, 1))], (32, 32), (False, splat), [2]))
+        loop = ArrayLoop(Plan([array_loop.ChainOfOne(described, (0, 1))], (32, 32), (False, splat), [2]))
         out = np.zeros((rows, length), np.uint32)
         left = loop.run_rows([x, b], out, (rows, length), (True, splat))
         assert left == [(0, slice(0, array_loop.BLOCK))]

@@ -26,7 +26,7 @@ F32, F64 = FORMATS["f32"], FORMATS["f64"]
 LOW = 63
 
 
-class Taken(NamedTuple):
+class LoopCounts(NamedTuple):
     """How many results the loops were asked for, and how many they judged, without the parts left to NumPy."""
 
     asked: list[int]
@@ -34,9 +34,9 @@ class Taken(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Taken]:
+def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopCounts]:
     """Let the loops judge, and count."""
-    found, judged, before = Taken([], []), shadow_loops.judged, llvm.backend()
+    found, judged, before = LoopCounts([], []), shadow_loops.judged, llvm.backend()
 
     def counted(*given: Any) -> Any:
         result = judged(*given)
@@ -113,7 +113,7 @@ def unusual(type_: str, count: int, seed: int) -> list[Any]:
 
 @pytest.mark.parametrize("form", ["", "f64"])
 @pytest.mark.parametrize("type_", ["f32", "bf16", "f64"])
-def test_marks_and_figures(type_: str, form: str, taken: Taken) -> None:
+def test_marks_and_figures(type_: str, form: str, taken: LoopCounts) -> None:
     """Most blocks are judged by loops: all but those with the largest errors."""
     count = 6 * BLOCK + 40
     same(form, program(type_, count), *(hu.convert(each, type_) for each in usual(count, 1)))
@@ -219,7 +219,7 @@ def test_a_quotient_by_zero(plain: bool) -> None:
     assert judged(marked(x, marks), marked(y), marked(x / y), DIVIDE, plain)[0] == [0, 1]
 
 
-def test_a_divisor_that_may_be_zero(taken: Taken) -> None:
+def test_a_divisor_that_may_be_zero(taken: LoopCounts) -> None:
     x, y, _, marks = case(False)
     marks[AT] = complex(0, marks_of(1, 2)[0].imag * 2.0**60)
     assert judged(marked(x), marked(y, marks), marked(x / y), DIVIDE, False)[0] == [0, 1]
@@ -243,7 +243,7 @@ def test_marks_of_unknown_numbers(plain: bool) -> None:
         assert judged(marked(x, marks), marked(y), marked(results), meaning, plain)[0] == [0, 1]
 
 
-def test_a_radius_that_is_too_large(taken: Taken) -> None:
+def test_a_radius_that_is_too_large(taken: LoopCounts) -> None:
     x, y, results, marks = case(False)
     large = np.array([1e300])
     large.view(np.uint64)[:] = large.view(np.uint64) & ~np.uint64(LOW) | np.uint64(3)
@@ -305,7 +305,7 @@ POISON = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 @pytest.mark.parametrize("form", ["", "f64"])
-def test_poison_is_left_to_numpy(form: str, taken: Taken) -> None:
+def test_poison_is_left_to_numpy(form: str, taken: LoopCounts) -> None:
     module = hu.parse(POISON)
     same(form, module, hu.convert(np.array([1.1, np.nan, 1e-30, 3.3]), "f32"))
     assert not taken.asked
@@ -313,14 +313,14 @@ def test_poison_is_left_to_numpy(form: str, taken: Taken) -> None:
     assert taken.asked == [4, 4]
 
 
-def test_numpy_judges_where_it_is_chosen(taken: Taken) -> None:
+def test_numpy_judges_where_it_is_chosen(taken: LoopCounts) -> None:
     llvm.use("numpy")
     run("", program("f32", 5000), *(hu.convert(each, "f32") for each in usual(5000, 1)))
     assert not taken.asked
 
 
 @pytest.mark.parametrize("form", ["", "f64"])
-def test_conversions_of_formats(form: str, taken: Taken) -> None:
+def test_conversions_of_formats(form: str, taken: LoopCounts) -> None:
     """From one format to another: the tags differ."""
     module = hu.parse("""func.func @f(%x: tensor<9xf32>) -> (tensor<9xbf16>, tensor<9xf32>) {
       %0 = arith.mulf %x, %x : tensor<9xf32>
@@ -332,7 +332,7 @@ def test_conversions_of_formats(form: str, taken: Taken) -> None:
 
 
 @pytest.mark.parametrize("form", ["", "f64"])
-def test_overflow_to_the_largest_number(form: str, taken: Taken) -> None:
+def test_overflow_to_the_largest_number(form: str, taken: LoopCounts) -> None:
     """It is counted, whatever else has a large error of its own."""
     count = 4 * BLOCK
     text = f"""func.func @f(%x: tensor<{count}xf32>) -> tensor<{count}xf6E3M2FN> {{

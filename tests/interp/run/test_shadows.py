@@ -416,5 +416,5 @@ def test_wide_formats_are_unknown_and_said() -> None:
 
 def test_batches_are_refused() -> None:
     module = hu.parse("func.func @f(%x: f32) -> f32 { %0 = arith.mulf %x, %x : f32 return %0 : f32 }")
-    with pytest.raises(hu.Unsupported, match="cannot run beside exact real numbers"):
+    with pytest.raises(hu.Unsupported, match="cannot also run with exact real numbers"):
         hu.trace(module, np.ones(4, np.float32), shadow=True, batch=True)

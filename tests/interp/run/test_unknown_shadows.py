@@ -41,7 +41,7 @@ def body(ops: str, results: str, types: str) -> str:
 
 
 def decisions(text: str, *arguments: Any, **settings: Any) -> tuple[int, int]:
-    """Run a program; return how many decisions the exact run takes otherwise, and how many it may."""
+    """Run a program; return how many branches the exact run takes differently, and how many it may."""
     _, shadows = run_with_shadows(text, *arguments, **settings)
     figures = shadows.figures.values()
     return sum(each.otherwise for each in figures), sum(each.undecided for each in figures)

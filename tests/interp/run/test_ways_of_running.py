@@ -22,7 +22,7 @@ from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.lanes import over_lanes, repeated, taken
+from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.value import Value
 
 INPUTS = 6
@@ -106,7 +106,7 @@ def check(function: RandomFunction, kind: ProgramKind, seed: int) -> None:
                 assert one == other, (name, function.seed, function.index, row)
         if few.has_lanes and wanted[-1].error is None:
             for row, one in enumerate(wanted[:-1]):
-                values = tuple([taken(value, row) for value in wanted[-1].values])
+                values = tuple([lanes_of(value, row) for value in wanted[-1].values])
                 assert values == one.values, (function.seed, function.index, row)
 
 

@@ -216,7 +216,7 @@ def test_tables_that_are_none_are_refused(text: str, complaint: str) -> None:
 
 
 def test_runs_need_one_operand_that_counts_up() -> None:
-    with pytest.raises(InputError, match="needs one operand"):
+    with pytest.raises(InputError, match="needs exactly one operand"):
         written(ADDF, [], "runs")
     with pytest.raises(InputError, match="has no place for random"):
         written((ADDF[0], Column("random", 4, "i4", Role.RANDOM), ADDF[2]), [], "runs")

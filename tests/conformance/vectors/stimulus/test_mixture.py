@@ -145,7 +145,7 @@ def test_half_of_the_operands_of_corners_are_corners() -> None:
         ("normal:scale=-1", "scale < 0"),
         ("student_t:df=0", "student_t does not take df=0"),
         ("student_t:scale=-1", "scale < 0"),
-        ("binomial:n=1.5", "n is an integer"),
+        ("binomial:n=1.5", "n must be an integer"),
         ("power_of_two:low=3,high=2", "low and high are integers"),
         ("normal:block=4", "a block of rows needs spread=K"),
         ("normal:hold=0", "hold=0: a positive integer"),

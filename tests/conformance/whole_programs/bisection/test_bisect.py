@@ -10,7 +10,7 @@ from dumped_stages import ADD, SWAPPED, WRONG, in_module
 
 from halfulp.conformance.oracles.jit_tensors import installed_runner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Unanswered
-from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.bisection.bisect import (
     Bisection,
     Judgement,
@@ -431,7 +431,7 @@ def elsewhere(tool: Runner | None, *selections: str) -> Bisection:
     function = module.lookup("main")
     assert function is not None
     one = (Value.from_bits([0x3F800000, 0x40000000, 0, 0x80000000], "tensor<4xf32>"),)
-    inputs = made_inputs(function, Inputs(1, 0, given=given(one, argument_types(function))))
+    inputs = made_inputs(function, Inputs(1, 0, given=one_input(one, argument_types(function))))
     return bisect(compilation, StageRunner(function, inputs, Settings()), fallback=lambda: tool)
 
 
