@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.format import Format, Options, required_columns
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole_code, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
     row: list[bytes | Hex] = []
     for position in range(len(columns)):
-        row += [b",0x" if position else b"0x", whole(columns, position)]
+        row += [b",0x" if position else b"0x", whole_code(columns, position)]
     return [*row, b"\n"]
 
 
@@ -24,7 +24,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """Read the vectors of a file that has these columns, in any order. Other columns are skipped."""
-    known = needed(columns, "csv", options)
+    known = required_columns(columns, "csv", options)
     order: list[int] | None = None
     width = 0
 
