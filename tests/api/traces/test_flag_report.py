@@ -163,5 +163,5 @@ func.func @f(%x: f32) -> f32 {
     report = hu.exception_flags(program, np.float32(0.1), entry="f", externals={"mine": lambda x: x})
     assert "mine" in " ".join(report.unknown)
     assert "not known: the flags of" in str(report)
-    with pytest.raises(hu.Unsupported, match="a batch has no report"):
+    with pytest.raises(hu.Unsupported, match="a batch does not report exception flags"):
         hu.exception_flags(CHAIN, np.zeros((2, 5), np.float16), np.zeros((2, 5), np.float16), batch=True)
