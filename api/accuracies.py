@@ -34,6 +34,7 @@ from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, ints_to_code
 from halfulp.fp_formats.neighbours import code_at, errors_of_codes
 from halfulp.fp_formats.paths.fast_conversions import convert
 from halfulp.fp_formats.policy import Rounding, as_rounding
+from halfulp.inputs import names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count
 from halfulp.interp.ir.operations import Module, argument_types
@@ -50,40 +51,41 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@names_arguments
 def accuracy(
     op: str,
-    type: str,
+    type: str | Sequence[str],
     against: str | os.PathLike[str] | Callable[..., Any],
     *,
-    source: str | Sequence[str] | None = None,
+    to: str | None = None,
     rounding: str = "to_nearest_even",
     profile: Profile | str | None = None,
-    samples: int | None = None,
+    n: int | None = None,
     seed: int = 0,
     exhaustive: bool = False,
-    between: tuple[Any, Any] | None = None,
-    seconds: float = 60.0,
+    range: tuple[Any, Any] | None = None,
+    time_limit: float = 60.0,
     **properties: Any,
 ) -> Accuracy:
     """Measure how far the results of an implementation are from the correctly rounded and from the exact results.
 
     ``op``: a function (``"exp"``, ``"math.exp"``, ``"sigmoid"``) or an op with a float result (``"arith.addf"``).
-    ``type``: the element type; of a cast, that of the result, and ``source`` that of the operand. ``against``: the
-    implementation:
+    ``type``: the element type, or one for each operand. ``to``: the element type of the result of a cast. ``against``:
+    the implementation:
 
     - a Python function, or its name ``"module:function"``: it takes one array of n elements for each operand, in the
       dtype of the type (a `Value` if it has none), and returns the n results in that of the result;
     - ``"numpy"``, ``"ml_dtypes"``, ``"torch"``, ``"jax"``, ``"iree"``, ``"mlir-native"`` and the other oracles of
       ``halfulp verify``;
-    - ``"./lib.so:expf"``, a symbol of a shared library, called in a process of its own for at most ``seconds``.
-      Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for
+    - ``"./lib.so:expf"``, a symbol of a shared library, called in a process of its own for at most ``time_limit``
+      seconds. Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for
       ``void f(const T *x, T *result, size_t count)``;
     - a file: vectors with operands and results in a format of ``halfulp vectors``, or the results alone of all codes in
       order: ``.npy``, ``.bin`` (codes, little-endian), or ``.hex`` and ``.txt`` with one hexadecimal code a line.
 
-    ``rounding``: the mode that the implementation should have. ``samples``: the count of random arguments, drawn with
+    ``rounding``: the mode that the implementation should have. ``n``: the count of random arguments, drawn with
     ``seed`` and joined by hard cases. Without it, all arguments of up to 16 bits are measured, else 100,000.
-    ``exhaustive``: all arguments, of up to 32 bits. ``between``: all floats between two numbers.
+    ``exhaustive``: all arguments, of up to 32 bits. ``range``: all floats between two numbers.
 
     The result has ``wrong`` (numbers that are not the correctly rounded ones), ``wrong_special`` (wrong NaNs,
     infinities and signs of zeros), ``max_ulp``, ``histogram``, ``intervals`` (with the largest error of each, IEEE
@@ -96,20 +98,20 @@ def accuracy(
     Raises InputError for an unknown implementation and for results of a wrong type or shape, Unsupported for an
     unknown function, for what the implementation cannot answer, and if it is missing, crashes or does not end.
     """
-    asked = question(op, type, source, as_rounding(rounding), as_profile(profile), **properties)
-    if samples is not None and samples < 1:
-        raise InputError(f"samples is {samples}, but must be at least 1")
+    asked = question(op, *_types(type, to), as_rounding(rounding), as_profile(profile), **properties)
+    if n is not None and n < 1:
+        raise InputError(f"n is {n}, but must be at least 1")
     try:
-        against_it = _implementation(against, seconds)
+        against_it = _implementation(against, time_limit)
         refused = against_it.refuses(asked)
         if refused is not None:
             raise Unsupported(f"{against_it.name}: {refused}")
         if isinstance(against_it, HoldingImplementation):
-            if samples is not None or exhaustive or between is not None:
+            if n is not None or exhaustive or range is not None:
                 raise InputError(f"{against_it.name} is measured at the arguments that it holds: choose no others")
             chosen = against_it.arguments(asked)
         else:
-            chosen = chosen_arguments(asked, samples, seed, exhaustive, _ends(asked.argument, between))
+            chosen = chosen_arguments(asked, n, seed, exhaustive, _ends(asked.argument, range))
         found = measured(asked, against_it, chosen)
     except Unavailable as error:
         raise Unsupported(f"{against}: {error}") from None
@@ -120,19 +122,20 @@ def accuracy(
     return found
 
 
+@names_arguments
 def program_accuracy(
     module: Module | Source,
     *arguments: Any,
     against: Sequence[str] = (),
-    entry: str | None = None,
-    samples: int = 100,
+    function: str | None = None,
+    n: int = 100,
     seed: int = 0,
     profile: Profile | str | None = None,
 ) -> ProgramAccuracy:
     """Measure how far the results of a program are from exact real arithmetic, as halfulp and others compute them.
 
-    ``module``: the program, as for `halfulp.run`; ``entry``: the function; it takes and returns values, no memory.
-    ``arguments``: one input; without them ``samples`` inputs are made with ``seed``: floats around 1, small integers.
+    ``module``: the program, as for `halfulp.run`; ``function``: its name; it takes and returns values, no memory.
+    ``arguments``: one input; without them ``n`` inputs are made with ``seed``: floats around 1, small integers.
     ``against``: the implementations that run it too: ``"mlir-runner"`` (functions of tensors), ``"iree"`` and the other
     oracles of ``halfulp diff``. ``profile``: the semantics of the run here.
 
@@ -149,17 +152,17 @@ def program_accuracy(
     """
     rules = refuse_stochastic(as_profile(profile), "accuracy")
     program = module if isinstance(module, Module) else load(module)
-    function = find_entry(program, entry)
-    types = argument_types(function)
+    called = find_entry(program, function)
+    types = argument_types(called)
     if any(isinstance(type_, ty.MemRefType) for type_ in types):
         raise Unsupported(
-            f"@{function.symbol_name} takes memory, but only programs on values are measured",
-            location=function.location,
+            f"@{called.symbol_name} takes memory, but only programs on values are measured",
+            location=called.location,
         )
-    inputs = Inputs(samples, seed, samples=True, ordinary=True).of(function)
+    inputs = Inputs(n, seed, samples=True, ordinary=True).of(called)
     if arguments:
         if len(arguments) != len(types):
-            raise TypeMismatch(wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments)))
+            raise TypeMismatch(wrong_count(f"@{called.symbol_name}", "argument", types, len(arguments)))
         inputs = taken_from(arguments, types)
     try:
         tools = [_tool(name) for name in against]
@@ -167,9 +170,16 @@ def program_accuracy(
         raise Unsupported(str(error)) from None
     except ValueError as error:
         raise InputError(str(error)) from None
-    name = function_path(function).replace("@", "")
+    name = function_path(called).replace("@", "")
     programs = [ClosedProgram(program, name, inputs.row(number)) for number in range(inputs.count)]
     return measured_programs(programs, tools, rules)
+
+
+def _types(type: str | Sequence[str], to: str | None) -> tuple[str, str | Sequence[str] | None]:
+    """Return the type of the result and those of the operands, None where they are the same, as `question` has them."""
+    if to is not None:
+        return to, type
+    return (type, None) if isinstance(type, str) else (type[0], type)
 
 
 def _tool(name: str) -> ProgramOracle | TensorRunner:

@@ -17,6 +17,7 @@ from halfulp.conformance.whole_programs.bisection.bisect import bisect as bisect
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
+from halfulp.inputs import names_arguments
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.run.settings import Settings
@@ -29,13 +30,14 @@ MAX_STEPS = 100_000_000
 """Most ops of one run, unless the caller says otherwise: late stages have many more than early ones."""
 
 
+@names_arguments
 def bisect(
     module: Module | Source,
     *arguments: Any,
     pipeline: str | None = None,
     stages: Sequence[Module | Source] | None = None,
     function: str | None = None,
-    count: int = 8,
+    n: int = 8,
     seed: int = 0,
     profile: Profile | str | None = None,
     max_steps: int = MAX_STEPS,
@@ -46,7 +48,7 @@ def bisect(
 
     ``module``: the program before all passes, as for `halfulp.run`. ``pipeline``: the passes that mlir-opt runs,
     ``"builtin.module(canonicalize,cse)"``; or ``stages``: the programs after each pass. ``arguments``: one input, as
-    for `halfulp.run`; without them ``count`` inputs are made with ``seed``. ``function``: its name; the only public one
+    for `halfulp.run`; without them ``n`` inputs are made with ``seed``. ``function``: its name; the only public one
     by default. ``max_steps``: the most ops of one run. ``mlir_opt``: the program; by default mlir-opt-22.
 
     A stage that halfulp cannot run runs by mlir-runner where that is installed and can; then its ``ground`` says so.
@@ -72,7 +74,7 @@ def bisect(
     if arguments and len(arguments) != len(types):
         raise TypeMismatch(wrong_count(f"@{entry.symbol_name}", "argument", types, len(arguments)))
     one = taken_from(arguments, types) if arguments else None
-    inputs = made_inputs(entry, Inputs(count, seed, given=one))
+    inputs = made_inputs(entry, Inputs(n, seed, given=one))
     compilation, judges = _compilation(first, pipeline, stages, settings, mlir_opt)
     return bisected(compilation, StageRunner(entry, inputs, settings), judges, fallback=installed_runner)
 

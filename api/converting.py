@@ -23,32 +23,14 @@ from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile
 
 _WIDE = FORMATS["f128"]
 
-_OTHER_NAMES = {
-    "dtype": "to",
-    "target": "to",
-    "to_type": "to",
-    "from_type": "type",
-    "mode": "rounding",
-    "rounding_mode": "rounding",
-    "roundingmode": "rounding",
-    "round": "rounding",
-    "saturated": "saturate",
-    "saturation": "saturate",
-    "generator": "rng",
-    "random_state": "seed",
-    "key": "seed",
-}
-"""Names of arguments that people try first, and ours."""
 
-
-@names_arguments(_OTHER_NAMES)
+@names_arguments
 def convert(
     x: Any,
     to: Any,
     *,
     rounding: str | Rounding | None = None,
     type: Any = None,
-    from_: str | ty.Type | None = None,
     profile: Profile | str | None = None,
     saturate: bool | None = None,
     overflow: Overflow | None = None,
@@ -64,8 +46,8 @@ def convert(
     ``to``: a float or integer type: MLIR's name, a name that people type (``"bfloat16"``), a dtype, or a `FloatFormat`.
     ``rounding``: to_nearest_even (the default into floats), downward, upward, toward_zero (the default into integers),
     to_nearest_away, another name of one of them (``"RNE"``, ``"up"``), or stochastic.
-    ``type``: the element type of the source, where its dtype is not enough.
-    ``from_``: the type of a `bitstring.Bits`, which holds the bits of one element.
+    ``type``: the element type of the source, where its dtype is not enough; that of a `bitstring.Bits`, which holds the
+    bits of one element.
     ``profile``: None for that of the `profile` block, else spec. Elements without a value in the target (NaN in
     f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
     ``saturate``: True for the largest finite value on overflow into a float type, which is the field
@@ -89,8 +71,8 @@ def convert(
     mode = None if rounding is None else as_rounding(rounding)
     target = as_type(to)
     chosen = _saturating(profile, saturate)
-    if from_ is not None or (not isinstance(x, np.ndarray | Value) and is_bits(x)):
-        x = _value_of_bits(x, from_)
+    if not isinstance(x, np.ndarray | Value) and is_bits(x):
+        x, type = _value_of_bits(x, type), None
     source = taken_as(x, "x", masked) if type is None else as_value(x, type, masked=masked, what="x")
     source = source.as_read() if isinstance(source, Value) else source
     element = ty.element_type(target)
@@ -154,10 +136,7 @@ def _with_type(value: Value, target: ty.Type) -> Value:
     return Value(target, value.bits, value.poison, None, value.origins)
 
 
-def _value_of_bits(x: Any, spelling: str | ty.Type | None) -> Value:
-    if not is_bits(x):
-        hint = "give type=…, the element type of numbers; for strings of bits, Value.from_bits"
-        raise TypeMismatch(f"from_ goes with bitstring.Bits, but x is of type {type(x).__name__}", hint=hint)
-    if spelling is None:
-        raise TypeMismatch("bitstring.Bits do not say their type", hint="give from_=…, the type whose bits they are")
-    return Value.from_bits(x, spelling)
+def _value_of_bits(x: Any, type: Any) -> Value:
+    if type is None:
+        raise TypeMismatch("bitstring.Bits do not say their type", hint="give type=…, the type whose bits they are")
+    return Value.from_bits(x, type)

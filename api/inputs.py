@@ -33,28 +33,70 @@ from halfulp.semantics.random_sources import uniform
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 #
-# Names of arguments that users of other libraries try first: the error for one names ours.
+# Names of arguments that users of other libraries try first, and former ones: the error for one names ours.
+
+_ACCUMULATOR = {"dtype": "acc", "out_dtype": "acc", "accumulator": "acc", "preferred_element_type": "acc"}
+_FUNCTION = {"f": "function", "fn": "function"}
+_RUN = {"entry": "function", "fn": "function"}
+_TYPE = {"fmt": "type", "dtype": "type"}
+_OTHER_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
+    "convert": {
+        "dtype": "to",
+        "target": "to",
+        "to_type": "to",
+        "from_": "type",
+        "from_type": "type",
+        "mode": "rounding",
+        "rounding_mode": "rounding",
+        "roundingmode": "rounding",
+        "round": "rounding",
+        "saturated": "saturate",
+        "saturation": "saturate",
+        "generator": "rng",
+        "random_state": "seed",
+        "key": "seed",
+    },
+    "sum": _ACCUMULATOR,
+    "dot": _ACCUMULATOR,
+    "matmul": _ACCUMULATOR,
+    **dict.fromkeys(("ulp", "neighbours", "all_values", "next_up", "next_down"), _TYPE),
+    **dict.fromkeys(("round", "round_rows"), _FUNCTION),
+    "quantize_blocks": {"element": "to", "dtype": "to"},
+    **dict.fromkeys(("compare", "constraints", "exception_flags", "run", "sensitivity", "workgroups"), _RUN),
+    "trace": {**_RUN, "limit": "n"},
+    "accuracy": {
+        "samples": "n",
+        "between": "range",
+        "seconds": "time_limit",
+        "source": "type=…, and for the result to",
+    },
+    "program_accuracy": {**_RUN, "samples": "n"},
+    "bisect": {**_RUN, "count": "n"},
+    "check": {"most": "n"},
+}
+"""Names of arguments that functions do not have, and ours, by function."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 
-def names_arguments(
-    ours: Mapping[str, str],
-) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Return a decorator that makes a function raise TypeError for the keys of ``ours``, and name our arguments."""
+def names_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Make a function raise TypeError for names of arguments that are not ours; the error has our name."""
 
-    def decorated(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-        @wraps(function)
-        def checked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-            if not kwargs.keys().isdisjoint(ours):
-                name = next(name for name in kwargs if name in ours)
-                raise TypeError(f"{function.__name__}() has no argument {name!r}; write {ours[name]}=…")
-            return function(*args, **kwargs)
+    @wraps(function)
+    def checked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        refuse_other_arguments(function.__name__, kwargs)
+        return function(*args, **kwargs)
 
-        return checked
+    return checked
 
-    return decorated
+
+def refuse_other_arguments(function: str, given: Mapping[str, object]) -> None:
+    """Raise TypeError, with our name, if a function is given an argument by a name that is not ours."""
+    ours = _OTHER_ARGUMENTS[function]
+    if not given.keys().isdisjoint(ours):
+        name = next(name for name in given if name in ours)
+        raise TypeError(f"{function}() has no argument {name!r}; write {ours[name]}=…")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

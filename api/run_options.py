@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from halfulp.inputs import refuse_other_arguments
 from halfulp.interp.run.settings import External, IndexWidth, Listener, OnUb, Settings, Swizzle, about
 from halfulp.register import user_functions
 from halfulp.semantics.profile import Profile, as_profile
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class RunOptions(Settings):
     """The settings of a run, and which function runs, once or for many lanes."""
 
-    entry: str | None = field(
+    function: str | None = field(
         default=None,
         metadata=about(
             "the function's name, ``@a::@b`` in a nested module; it may be left out where only one public function has "
@@ -40,7 +41,7 @@ class RunOptions(Settings):
 class CallKeywords(TypedDict, total=False):
     """The keywords of `workgroups` and `compare`, for type checkers. A test compares the classes with `RunOptions`."""
 
-    entry: str | None
+    function: str | None
     profile: Profile | str | None
     on_ub: OnUb
     index_width: IndexWidth
@@ -82,6 +83,7 @@ def run_options(function: str, keywords: type[Any], given: Mapping[str, Any]) ->
     ``function``, ``keywords``: the name of the function that takes them, and the names it takes. Raise TypeError for
     any other name, ValueError for a value that is not one of the choices.
     """
+    refuse_other_arguments(function, given)
     unknown = next((name for name in given if name not in keywords.__annotations__), None)
     if unknown is not None:
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")

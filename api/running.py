@@ -59,7 +59,7 @@ def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOpti
     """Run a function as `run` does, with these options."""
     if not isinstance(module, Module):
         module = load(module)
-    function = find_entry(module, options.entry)
+    function = find_entry(module, options.function)
     lowered = None if options.signature is None else lowered_from(function, options.signature)
     if options.batch and lowered is not None:
         raise Unsupported("a batch calls functions by their own types", hint="leave out signature= or batch=True")
@@ -227,7 +227,7 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
     public = _public(module, "func.func") or _public(module, "llvm.func")
     if len(public) != 1:
         named = any(op.name in FUNCTIONS for op in module.walk())
-        hint = 'name it: entry="…" (--function=…)' if named else None
+        hint = 'name it: function="…" (--function=…)' if named else None
         raise InputError(f"missing the name of the function: {_choices(module)}", hint=hint)
     return public[0]
 
@@ -238,8 +238,8 @@ def _public(module: Module, name: str) -> list[Operation]:
 
 
 def function_path(function: Operation) -> str:
-    """Return the name by which ``entry`` finds a function: its own after those of the modules around it, without the
-    outermost.
+    """Return the name by which ``function=`` finds a function: its own after those of the modules around it, without
+    the outermost.
     """
     names, op = [], function
     while op.parent_op is not None:

@@ -22,11 +22,10 @@ from halfulp.semantics.profile import Profile, as_profile
 TypeName = str | FloatFormat | ty.Type
 
 
-_OTHER_NAMES = {"dtype": "acc", "out_dtype": "acc", "accumulator": "acc", "preferred_element_type": "acc"}
 """Names of arguments that people try first, and ours."""
 
 
-@names_arguments(_OTHER_NAMES)
+@names_arguments
 def sum(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -63,7 +62,7 @@ def sum(
     return sum_along(value, axis, keepdims, acc=_type(acc), order=order, profile=as_profile(profile))
 
 
-@names_arguments(_OTHER_NAMES)
+@names_arguments
 def matmul(
     a: Any,
     b: Any,
@@ -99,7 +98,7 @@ def matmul(
     return _product(matrix_product, a, b, type, acc, order, kind, mma, profile)
 
 
-@names_arguments(_OTHER_NAMES)
+@names_arguments
 def dot(
     a: Any,
     b: Any,

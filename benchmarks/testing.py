@@ -98,7 +98,7 @@ def bisected(sizes: Sizes) -> Measured:
 
     def run() -> None:
         text = (FOLDER / "softmax_bf16.linalg.mlir").read_text(encoding="utf-8")
-        done.append(hu.bisect(text, pipeline=f"builtin.module({_TO_LLVM})", count=count))
+        done.append(hu.bisect(text, pipeline=f"builtin.module({_TO_LLVM})", n=count))
 
     (seconds,) = best(run, rounds=1)
     (found,) = done

@@ -434,7 +434,7 @@ print(hu.run(program, 1, 2))
 ''',
             "register.external": """
 hu.register.external("host_square", lambda n: n.item() ** 2)
-print(hu.run("func.func private @host_square(i32) -> i32", 5, entry="host_square"))
+print(hu.run("func.func private @host_square(i32) -> i32", 5, function="host_square"))
 """,
             "register.Dialect": """
 dialect = hu.register.Dialect("toys")

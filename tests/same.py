@@ -102,8 +102,38 @@ RENAMES = Renames(
         "hu.requantize": "hu.quant.requantize",
         "hu.suggest_scale": "hu.quant.suggest_scale",
     },
+    keywords={
+        **{
+            (f"hu.{name}", "entry"): "function"
+            for name in (
+                *(
+                    "compare",
+                    "constraints",
+                    "exception_flags",
+                    "program_accuracy",
+                    "run",
+                    "sensitivity",
+                    "trace",
+                    "workgroups",
+                ),
+            )
+        },
+        **{(f"hu.{name}", "fmt"): "type" for name in ("all_values", "neighbours", "ulp")},
+        **{(f"hu.{name}", "f"): "function" for name in ("round", "round_rows")},
+        ("hu.accuracy", "between"): "range",
+        ("hu.accuracy", "samples"): "n",
+        ("hu.accuracy", "seconds"): "time_limit",
+        ("hu.bisect", "count"): "n",
+        ("hu.check", "most"): "n",
+        ("hu.convert", "from_"): "type",
+        ("hu.fixed", "fmt"): "to",
+        ("hu.program_accuracy", "samples"): "n",
+        ("hu.quantize_blocks", "element"): "to",
+        ("hu.trace", "limit"): "n",
+    },
 )
 CHANGES: tuple[Change, ...] = (
+    Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),
     Change("docs/extending.md python 3", "the classes of evaluators have names that say what they compute on"),
     Change("help run", "the options of runs are listed in another order"),
     Change("help eval", "the options of runs are listed in another order"),

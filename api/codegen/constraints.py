@@ -10,6 +10,7 @@ from reprlib import repr as short
 from typing import Any
 
 from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.inputs import names_arguments
 from halfulp.interp.dialects.iree_codegen.attributes import CONSTRAINTS, ONE_OF_KNOB, knobs_in
 from halfulp.interp.dialects.iree_codegen.knobs import configuration, function_of
 from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict, Word, judge, unjudged
@@ -62,13 +63,14 @@ class Constraints:
         return f"<set {self.target}{where}: {'; '.join(lines) or 'no asserts'}>"
 
 
+@names_arguments
 def constraints(
     module: Module | Source,
     *,
     knobs: Mapping[str, int | str] | None = None,
     dims: Dims | None = None,
     model: SmtModel | str = "smt",
-    entry: str | None = None,
+    function: str | None = None,
     target: int | None = None,
 ) -> tuple[Constraints, ...]:
     """Judge whether the constraints of a module hold: one verdict for each assert of each
@@ -83,7 +85,7 @@ def constraints(
     unbounded, Euclidean division; the default), "solver" (as smt, but a lookup of a missing key has the last value, as
     in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating division, fewer ops; without
     ``knobs`` it evaluates only constraints that the module's configuration fits), with ``,field=value`` for other
-    choices, or an SmtModel. ``entry``: only the constraints in this function (``@a::@b`` for a nested module).
+    choices, or an SmtModel. ``function``: only the constraints in this function (``@a::@b`` for a nested module).
     ``target``: only the constraints of this set.
 
     Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported at an
@@ -93,7 +95,7 @@ def constraints(
     given = () if dims is None else dims
     if not hasattr(given, "__len__"):
         raise TypeMismatch(f"dims is {short(dims)}, but must be a list of numbers, or numbers by name", values=(dims,))
-    found = _selected(module if isinstance(module, Module) else load(module), entry, target)
+    found = _selected(module if isinstance(module, Module) else load(module), function, target)
     _check_names(found, knobs or {}, given)
     return tuple(_judged(one, knobs, given, chosen) for one in found)
 

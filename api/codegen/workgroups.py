@@ -56,7 +56,7 @@ def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallK
     `iree_codegen.workgroup_count_hint` that run in it and in the functions that it calls. Dimensions that a hint does
     not name are 1.
 
-    ``entry`` also names the function of a dispatch_config. It may be left out, too, where the module has only one
+    ``function`` also names the function of a dispatch_config. It may be left out, too, where the module has only one
     dispatch_config.
 
     {options}
@@ -69,11 +69,11 @@ def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallK
         module = load(module)
     chosen = run_options("workgroups", CallKeywords, options)
     refuse_stochastic(chosen.profile, "workgroups")
-    dispatch = find_dispatch(module, chosen.entry)
+    dispatch = find_dispatch(module, chosen.function)
     if dispatch.name == CONFIG:
         return _configured(module, dispatch, arguments, chosen)
     hints = _Hints(chosen.index_width)
-    run_with(module, arguments, replace(chosen, entry=function_path(dispatch), listeners=(hints,)))
+    run_with(module, arguments, replace(chosen, function=function_path(dispatch), listeners=(hints,)))
     if hints.count is None:
         raise InputError(
             f"no {HINT} ran in '@{dispatch.symbol_name}', and there is no {CONFIG} for it", location=dispatch.location
@@ -101,7 +101,7 @@ def find_dispatch(module: Module, entry: str | None = None) -> Operation:
             f"which {CONFIG} is to run? {what}",
             location=others[0].location if same else None,
             op=CONFIG,
-            hint=None if same else 'name the function: entry="…" (--function=…)',
+            hint=None if same else 'name the function: function="…" (--function=…)',
         )
     return configs[0]
 

@@ -307,7 +307,7 @@ def explain_result(arguments: ExplainErrorArguments, sources: Sources) -> int:
 
     module = read(arguments.file, sources).program()
     values = calls.arguments_of(module, arguments, sources)
-    options = run_options("trace", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})
+    options = run_options("trace", TraceKeywords, run_keywords(arguments))
     _, report = beside_reals(module, values, options)
     result = int(arguments.result) if arguments.result.isdecimal() else arguments.result
     element = None if arguments.element is None else _indices(arguments.element)

@@ -109,7 +109,7 @@ def judge_constraints(arguments: ConstraintsArguments, sources: Sources) -> int:
         knobs=knobs or None,
         dims=dims,
         model=model,
-        entry=arguments.function,
+        function=arguments.function,
         target=arguments.set,
     )
     failing = ("FAILS", "unknown") if arguments.strict else ("FAILS",)
@@ -248,4 +248,4 @@ def _workgroups(module: Module, arguments: WorkgroupsArguments, sources: Sources
             hint="give each with --input",
         )
     values = calls.read_inputs(arguments.input, types, arguments.max_bytes, arguments.vscale, sources)
-    return workgroups(module, *values, entry=arguments.function, **run_keywords(arguments))
+    return workgroups(module, *values, **run_keywords(arguments))

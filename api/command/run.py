@@ -88,8 +88,8 @@ def _run(
     """Return the results, and what is known of their errors or flags as lines."""
     shadow = arguments.shadow or arguments.shadow_in
     if not (shadow or arguments.flags):
-        return run(module, *values, entry=arguments.function, **keywords), ()
-    options = run_options("run", RunKeywords, {**keywords, "entry": arguments.function})
+        return run(module, *values, **keywords), ()
+    options = run_options("run", RunKeywords, keywords)
     if not shadow:
         from halfulp.traces import error_report as flag_report
 
@@ -150,8 +150,7 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     traced = trace(
         module,
         *given.values,
-        entry=arguments.function,
-        limit=arguments.max_rows or MOST_ROWS,
+        n=arguments.max_rows or MOST_ROWS,
         npz=arguments.npz,
         shadow=arguments.shadow_in or arguments.shadow,
         **keywords,

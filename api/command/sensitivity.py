@@ -77,7 +77,7 @@ def rank_changes(arguments: SensitivityArguments, sources: Sources) -> int:
         ending_of(arguments.plot)
     module = read(arguments.file, sources).program()
     values = calls.arguments_of(module, arguments, sources)
-    options = run_options("sensitivity", TraceKeywords, {**run_keywords(arguments), "entry": arguments.function})
+    options = run_options("sensitivity", TraceKeywords, run_keywords(arguments))
     modes = MODES if arguments.modes == "all" else _names(arguments.modes)
     changes = [_names(arguments.formats), modes, arguments.profiles, _names(arguments.orders), _names(arguments.models)]
     named = arguments.result

@@ -397,16 +397,16 @@ def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
         ending_of(arguments.plot)
     found = accuracies.accuracy(
         arguments.op,
-        arguments.type,
+        arguments.source or arguments.type,
         arguments.against,
-        source=arguments.source,
+        to=arguments.type if arguments.source else None,
         rounding=arguments.rounding,
         profile=profile_named(arguments.profile),
-        samples=arguments.samples,
+        n=arguments.samples,
         seed=arguments.seed,
         exhaustive=arguments.exhaustive,
-        between=arguments.between,
-        seconds=arguments.seconds,
+        range=arguments.between,
+        time_limit=arguments.seconds,
         **properties_of(arguments.op, arguments.attr, sources),
     )
     if arguments.plot is not None:
@@ -444,8 +444,8 @@ def _measure_program(arguments: AccuracyArguments, sources: Sources) -> int:
         module,
         *values,
         against=[] if arguments.against is None else arguments.against.split(","),
-        entry=arguments.function,
-        samples=arguments.samples or 100,
+        function=arguments.function,
+        n=arguments.samples or 100,
         seed=arguments.seed,
         profile=profile_named(arguments.profile),
     )

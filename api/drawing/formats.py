@@ -121,7 +121,7 @@ MOST_MARKS = 4096
 
 
 def draw_number_line(
-    fmt: str | FloatFormat | ty.Type,
+    type: str | FloatFormat | ty.Type,
     low: Number | None = None,
     high: Number | None = None,
     *,
@@ -136,7 +136,7 @@ def draw_number_line(
 
     Raises InputError for a window with no values or more than `MOST_MARKS`.
     """
-    format_, style = format_of(fmt), chosen_style(dark)
+    format_, style = format_of(type), chosen_style(dark)
     if format_.bits > 8 and (low is None or high is None):
         raise InputError(f"{format_.name} has too many values to show them all: give low and high")
     least, most = value_at(format_, lowest_rank(format_)), value_at(format_, format_.max_magnitude)
@@ -299,7 +299,7 @@ MOST_STEPS = 1024
 
 
 def draw_staircase(
-    fmt: str | FloatFormat | ty.Type,
+    type: str | FloatFormat | ty.Type,
     low: Number,
     high: Number,
     modes: str | Sequence[str] = tuple(MODES),
@@ -314,7 +314,7 @@ def draw_staircase(
 
     Raises InputError for an unknown mode, or a window in which the format has more than `MOST_STEPS` values.
     """
-    format_, style = format_of(fmt), chosen_style(dark)
+    format_, style = format_of(type), chosen_style(dark)
     names = chosen_modes([modes] if isinstance(modes, str) else modes)
     ends = window(low, high)
     total = count(ranks_between(format_, *ends))

@@ -42,7 +42,7 @@ from halfulp.fp_formats.reals.formulas import FormulaError, parse
 from halfulp.fp_formats.reals.functions import Unsettled
 from halfulp.fp_formats.scalar import Result
 from halfulp.fp_formats.spelling import value_text
-from halfulp.inputs import ExactNumbers, numbers_of, taken_as
+from halfulp.inputs import ExactNumbers, names_arguments, numbers_of, taken_as
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, ParseError, TypeMismatch
@@ -360,8 +360,9 @@ def merged_poison(
 Places = npt.NDArray[np.intp]
 
 
+@names_arguments
 def round(
-    f: Any,
+    function: Any,
     x: Any,
     *more: Any,
     to: TypeName | None = None,
@@ -370,19 +371,21 @@ def round(
 ) -> Value:
     """Return a function of exact real numbers, rounded once, as a `Value`.
 
-    ``f``: a Python function of `Real`s, ``lambda x: x / (1 + (-x).exp())``; a text, ``"x / (1 + exp(-x))"``, of the
-    arguments x, y and z; or the name of a function, ``"gelu"``. Operators, constants and functions compute exactly.
+    ``function``: a Python function of `Real`s, ``lambda x: x / (1 + (-x).exp())``; a text, ``"x / (1 + exp(-x))"``, of
+    the arguments x, y and z; or the name of a function, ``"gelu"``. Operators, constants and functions compute exactly.
     Floats in a Python function are exactly their binary values; numbers in a text are decimal, so 0.1 is 1/10.
     ``x``, ``more``: one input for each argument: numbers, arrays, `Value`s of any types, which broadcast; exactly as
     they are. ``to``: the float type of the result; by default that of the inputs. ``rounding``: any mode except
     stochastic. ``profile``: its float policy holds for the operands and the result, as in an op of `arith`.
 
-    NaN arguments give their NaN: ``f`` is not called. Infinities and zeros go through the operations as in IEEE 754:
-    infinity - infinity is NaN, x / 0 a pole, x - x is +0 (-0 to round downward), exp(-infinity) is +0, and functions
-    outside of their domain are NaN. There is neither overflow nor underflow before the result. Poison stays poison.
+    NaN arguments give their NaN: ``function`` is not called. Infinities and zeros go through the operations as in IEEE
+    754: infinity - infinity is NaN, x / 0 a pole, x - x is +0 (-0 to round downward), exp(-infinity) is +0, and
+    functions outside of their domain are NaN. There is neither overflow nor underflow before the result. Poison stays
+    poison.
 
-    ``f`` is called once, without numbers; if it compares reals, once for each distinct element. Comparisons are exact.
-    It is evaluated by rational numbers while it is rational, and else by balls of rising precision, up to 65,536 bits.
+    ``function`` is called once, without numbers; if it compares reals, once for each distinct element. Comparisons are
+    exact. It is evaluated by rational numbers while it is rational, and else by balls of rising precision, up to 65,536
+    bits.
 
         >>> x = hu.convert([-1.0, 0.5, 100.0], "bf16")
         >>> hu.round(lambda x: x / (1 + (-x).exp()), x)
@@ -395,7 +398,7 @@ def round(
     for one that does something else when it is called again; LimitExceeded, with element and ball, if a result or a
     comparison is not settled by 65,536 bits: it may be exact without being rational, as sin(x)**2 + cos(x)**2.
     """
-    called_by_element = elementwise(f, 1 + len(more))
+    called_by_element = elementwise(function, 1 + len(more))
     chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)
     inputs = [operand(each, f"argument {k}") for k, each in enumerate((x, *more))]
     dst = result_format(to, inputs, "hu.round")

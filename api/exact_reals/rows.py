@@ -31,6 +31,7 @@ from halfulp.fp_formats.reals.expressions import Real, rounded, settled_rows
 from halfulp.fp_formats.reals.extended import Number
 from halfulp.fp_formats.reals.functions import Unsettled
 from halfulp.fp_formats.scalar import Result
+from halfulp.inputs import names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch
 from halfulp.interp.values.value import Value
@@ -133,8 +134,9 @@ NAMED_ROWS: Mapping[str, NamedRow] = MappingProxyType(
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
+@names_arguments
 def round_rows(
-    f: Any,
+    function: Any,
     x: Any,
     axis: int = -1,
     *,
@@ -145,12 +147,12 @@ def round_rows(
 ) -> Value:
     """Return a function of each row of exact reals, with each of its results rounded once, as a `Value`.
 
-    ``f``: a name: "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "mean", "var", "std", "l2_norm"
-    (var and std divide by the count of elements); or a Python function of a list of `Real`s that returns a real or a
-    list of reals. ``x``: an array, a `Value` or nested lists with at least one axis. ``axis``: the axis of the rows. A
-    list of results takes its place, a single result removes it. ``eps``: the number that layer_norm and rms_norm add
-    under the root, exactly as it is: "1e-5" is 1/100000, and the float 1e-5 its binary value; 0 if it is not given.
-    ``to``, ``rounding``, ``profile``: as for `round`.
+    ``function``: a name: "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "mean", "var", "std",
+    "l2_norm" (var and std divide by the count of elements); or a Python function of a list of `Real`s that returns a
+    real or a list of reals. ``x``: an array, a `Value` or nested lists with at least one axis. ``axis``: the axis of
+    the rows. A list of results takes its place, a single result removes it. ``eps``: the number that layer_norm and
+    rms_norm add under the root, exactly as it is: "1e-5" is 1/100000, and the float 1e-5 its binary value; 0 if it is
+    not given. ``to``, ``rounding``, ``profile``: as for `round`.
 
     A NaN in a row is the result of the whole row: the first one. Poison in a row makes all of its results poison.
     Infinities and zeros go through the operations as for `round`: softmax of a row with -inf is 0 there.
@@ -171,8 +173,8 @@ def round_rows(
     if not -len(given.shape) <= axis < len(given.shape):
         raise np.exceptions.AxisError(axis, len(given.shape))
     rows = _Rows(given, axis % len(given.shape))
-    function = called(_of_rows(f, eps, rows.length), rows.length)
-    return _evaluated(function, rows, dst, mode, chosen)
+    by_row = called(_of_rows(function, eps, rows.length), rows.length)
+    return _evaluated(by_row, rows, dst, mode, chosen)
 
 
 def _of_rows(f: Any, eps: Any, length: int) -> Function:

@@ -25,12 +25,13 @@ from halfulp.conformance.vectors.row_check import Check, VectorChecker
 from halfulp.golden.recipes import CheckOptions, codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
-from halfulp.inputs import read_file
+from halfulp.inputs import names_arguments, read_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
 Path = str | os.PathLike[str]
 
 
+@names_arguments
 def check(
     given: Vectors | Path,
     results: Any = None,
@@ -43,7 +44,7 @@ def check(
     any_nan: bool | None = None,
     ignore_flags: bool = False,
     partial: bool = False,
-    most: int = 1,
+    n: int = 1,
 ) -> Report:
     """Compare the results of a device with the expected ones. Return what differs, and the likely cause.
 
@@ -60,7 +61,7 @@ def check(
     ``any_nan``: accept every NaN if a NaN is expected. By default the metadata decides.
     ``ignore_flags``: do not compare the flags in a file.
     ``partial``: allow fewer rows than in the metadata.
-    ``most``: the number of different rows that the report shows in full.
+    ``n``: the number of different rows that the report shows in full.
 
     Results that are poison, and bits that may have either value, do not count. Raises InputError and TypeMismatch for
     results that do not fit; a problem within a file is part of the report.
@@ -68,7 +69,7 @@ def check(
     if isinstance(given, Vectors) and not isinstance(results, str | os.PathLike):
         if results is None:
             raise InputError("the results are missing: check(vectors, results), or check(vectors, 'FILE')")
-        return _values_checked(given, results, flags, operands, bool(any_nan), most)
+        return _values_checked(given, results, flags, operands, bool(any_nan), n)
     if (not isinstance(given, Vectors) and results is not None) or flags is not None or operands is not None:
         raise InputError("results, flags and operands need vectors: call check(vectors, results, flags)")
     path = os.fspath(given if not isinstance(given, Vectors) else results)
@@ -80,7 +81,7 @@ def check(
         nan=None if any_nan is None else "any" if any_nan else "exact",
         ignore_flags=ignore_flags,
         partial=partial,
-        max=most,
+        max=n,
     )
     return check_file(options, CheckedAgainst(given.computation) if isinstance(given, Vectors) else described(options))
 

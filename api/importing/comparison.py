@@ -16,7 +16,7 @@ from halfulp.fp_formats.neighbours import Summary, integer_steps_between, place_
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import traced
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.element_layout import numeric, spell_element
 from halfulp.interp.values.value import Value
@@ -172,7 +172,7 @@ class Comparison:
 
 
 @takes(CallKeywords)
-def compare(f: Callable[..., Any], *args: Any, **options: Unpack[CallKeywords]) -> Comparison:
+def compare(f: Callable[..., Any], /, *args: Any, **options: Unpack[CallKeywords]) -> Comparison:
     """Run a function by JAX and by halfulp, and measure the distance of the results in ulp.
 
     ``f``, ``args``: as `from_jax` takes them; ``args`` are arrays. JAX compiles and runs the same lowering that halfulp
@@ -187,8 +187,18 @@ def compare(f: Callable[..., Any], *args: Any, **options: Unpack[CallKeywords]) 
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
-    Raises what `from_jax` and `run` raise.
+    Raises TypeMismatch for anything but a function, and what `from_jax` and `run` raise.
     """
+    if isinstance(f, str | Module):
+        raise Unsupported(
+            "hu.compare runs functions of JAX, not modules",
+            hint="hu.bisect compares a module with the stages of its passes",
+        )
+    if not callable(f):
+        raise TypeMismatch(
+            f"hu.compare takes a function of JAX and its arguments, not {type(f).__name__}",
+            hint="hu.error(x, reference=y) measures how far two arrays are apart",
+        )
     program = traced(f, args)
     jax: Any = import_module("jax")
     given = [np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(args)]

@@ -126,7 +126,7 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
 # Modules from functions of JAX.
 
 
-def from_jax(f: Callable[..., Any], *args: Any) -> Module:
+def from_jax(f: Callable[..., Any], /, *args: Any) -> Module:
     """Return a function of JAX as a module of linalg on tensors, whose public function is ``@main``.
 
     ``f``: a Python function of arrays, or the result of ``jax.jit``. ``args``: its arguments, or

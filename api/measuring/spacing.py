@@ -17,7 +17,7 @@ from halfulp.fp_formats.formats import Codes, FloatFormat, codes_to_ints, ints_t
 from halfulp.fp_formats.neighbours import Reals, ulp_at, within_f64
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import decimal_text, value_text
-from halfulp.inputs import as_value
+from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.value import Value
@@ -49,10 +49,11 @@ def float_format_of(value: Value) -> FloatFormat:
 # --- ulp --------------------------------------------------------------------------------------------------------------
 
 
-def ulp(x: Any, fmt: TypeName | None = None) -> Any:
+@names_arguments
+def ulp(x: Any, type: TypeName | None = None) -> Any:
     """Return the ulp of a format at ``x``: the distance of the format's values there, always a power of two.
 
-    ``x``: a number, an array or a `Value`, taken exactly. ``fmt``: a float type; by default the type of ``x`` (f64 for
+    ``x``: a number, an array or a `Value`, taken exactly. ``type``: a float type; by default the type of ``x`` (f64 for
     a Python float).
 
     The result is exact: a float, or for an array f64 of its shape. For formats with a larger range than f64 (f80, f128)
@@ -67,11 +68,11 @@ def ulp(x: Any, fmt: TypeName | None = None) -> Any:
     Raises TypeMismatch if ``x`` has no float type and none is given, ValueError for poison.
     """
     refuse_poison(x, "ulp")
-    if fmt is None:
+    if type is None:
         x = float_value(x, None, "hu.ulp")
         chosen = float_format_of(x)
     else:
-        chosen = format_of(fmt)
+        chosen = format_of(type)
     reals = reals_of(x)
     found = ulps_of(chosen, reals)
     return found if reals.ndim else found.item()
@@ -99,6 +100,7 @@ def float_or_sign(number: Fraction | float) -> float:
 # --- the next value ---------------------------------------------------------------------------------------------------
 
 
+@names_arguments
 def next_up(x: Any, type: TypeName | None = None) -> Value:
     """Return the next value above each element: IEEE 754-2019's nextUp.
 
@@ -118,6 +120,7 @@ def next_up(x: Any, type: TypeName | None = None) -> Value:
     return _stepped(x, type, down=False)
 
 
+@names_arguments
 def next_down(x: Any, type: TypeName | None = None) -> Value:
     """Return the next value below each element: IEEE 754-2019's nextDown, the mirror image of `next_up`.
 
@@ -171,18 +174,19 @@ class Surroundings:
         return f"<{self.format.name}: {below} < {middle} < {above}{where}>"
 
 
-def neighbours(x: Any, fmt: TypeName) -> Surroundings:
+@names_arguments
+def neighbours(x: Any, type: TypeName) -> Surroundings:
     """Return the finite values of a format strictly below and above a real number, and where it lies between them.
 
     ``x``: a finite number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text as `hu.explain` takes
-    it; it is not rounded. ``fmt``: a float type. The result has ``below``, ``above``, ``is_value`` and ``position``.
+    it; it is not rounded. ``type``: a float type. The result has ``below``, ``above``, ``is_value`` and ``position``.
 
         >>> hu.neighbours("3/10", "f8E4M3FN")
         <f8E4M3FN: 0.28125 < 0.3 < 0.3125, at 0.6 of the way>
 
     Raises InputError for NaN, infinities, poison and for anything that is not one number.
     """
-    chosen = format_of(fmt)
+    chosen = format_of(type)
     number = read_number(x, chosen)
     if number.exact is None:
         hint = "use hu.next_up or hu.next_down for the values beside an infinity"
@@ -202,7 +206,8 @@ def neighbours(x: Any, fmt: TypeName) -> Surroundings:
 # --- all values -------------------------------------------------------------------------------------------------------
 
 
-def all_values(fmt: TypeName, order: str = "value") -> Value:
+@names_arguments
+def all_values(type: TypeName, order: str = "value") -> Value:
     """Return every code of a format of at most 16 bits, each once, as a one-dimensional `Value`.
 
     ``order``: ``"value"`` (from -infinity to infinity, -0 before +0, NaNs last, in the order of their codes) or
@@ -213,7 +218,7 @@ def all_values(fmt: TypeName, order: str = "value") -> Value:
 
     Raises InputError for a format of more bits, and for another order.
     """
-    chosen = format_of(fmt)
+    chosen = format_of(type)
     if chosen.bits > _MOST_BITS:
         hint = "use hu.next_up from a value on, or hu.plot.number_line for a window"
         raise InputError(

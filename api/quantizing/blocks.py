@@ -13,7 +13,7 @@ from halfulp.converting import convert
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.paths import fast, llvm
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.inputs import as_value
+from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.block_quantizing import element_kind, joined, quantized, split
@@ -113,9 +113,10 @@ class BlockQuantized:
         return f"<p>{self._heading()}</p>{''.join(shown)}"
 
 
+@names_arguments
 def quantize_blocks(
     x: Any,
-    element: Any = "f4E2M1FN",
+    to: Any = "f4E2M1FN",
     recipe: str = "mx",
     *,
     block: int | None = None,
@@ -128,7 +129,7 @@ def quantize_blocks(
     """Quantise blocks of ``x``, each with a scale of its own, and return a `BlockQuantized`.
 
     ``x``: an array or `Value` of floats, of any shape with at least one dimension.
-    ``element``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also takes other signed
+    ``to``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also takes other signed
     float formats of up to 16 bits, `FloatFormat`s among them.
     ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
     "nvfp4" (torchao's order of operations) and "nvfp4-te" (TransformerEngine's), with scales of f8E4M3FN, blocks of 16
@@ -150,7 +151,7 @@ def quantize_blocks(
     """
     llvm.check()
     rules = block_scaling.recipe_named(recipe)
-    kind = _element_of(element, rules)
+    kind = _element_of(to, rules)
     value = float_value(x, type)
     mode = as_rounding(rounding)
     if mode is Rounding.STOCHASTIC:

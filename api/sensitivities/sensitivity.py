@@ -104,7 +104,7 @@ class Reference:
     """
 
     def __init__(self, module: Module, arguments: Sequence[Any], options: RunOptions, only: str | None) -> None:
-        function = find_entry(module, options.entry)
+        function = find_entry(module, options.function)
         if options.batch or options.signature is not None:
             raise Unsupported("a batch cannot also run with exact real numbers", location=function.location)
         # A program that prints would print as often as it runs.
@@ -275,7 +275,7 @@ def ranked(
     if by not in BY:
         raise InputError(f"by is {by!r}, but must be one of {', '.join(BY)}")
     module = program if isinstance(program, Module) else load(program)
-    function = find_entry(module, options.entry)
+    function = find_entry(module, options.function)
     only = f"result[{result}]" if isinstance(result, int) else result
     reference = Reference(module, arguments, options, only)
     flow, site = Flow(module, rounds), SiteNames(module, options.profile).site

@@ -247,7 +247,7 @@ class BesideReals:
         if wider not in FORMS:
             raise ValueError(f"no shadow {wider!r}: it is True, or one of {', '.join(filter(None, FORMS))}")
         self._module, self._options, self._shadows = module, options, Shadows(FORMS[wider])
-        function = find_entry(module, options.entry)
+        function = find_entry(module, options.function)
         if options.batch or options.signature is not None:
             what = "a batch" if options.batch else "a function that is called by another signature"
             raise Unsupported(f"{what} cannot also run with exact real numbers", location=function.location)
@@ -526,7 +526,7 @@ def exception_flags(module: Module | Source, *arguments: Any, **options: Unpack[
 
 def flags_of_run(module: Module, arguments: Sequence[Any], options: RunOptions) -> FlagReport:
     """Return the report of a run with these options; see `exception_flags`."""
-    function = find_entry(module, options.entry)
+    function = find_entry(module, options.function)
     if options.batch or options.signature is not None:
         what = "a batch" if options.batch else "a function that is called by another signature"
         raise Unsupported(f"{what} does not report exception flags", location=function.location)

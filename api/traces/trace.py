@@ -294,7 +294,7 @@ class Trace(TraceRecord):
 def trace(
     module: Module | Source,
     *arguments: Any,
-    limit: int = MOST_ROWS,
+    n: int = MOST_ROWS,
     keep: bool = False,
     npz: str | os.PathLike[str] | None = None,
     shadow: bool | str = False,
@@ -302,7 +302,7 @@ def trace(
 ) -> Trace:
     """Run a function as `run` does, and record every op: its line, its values, its poison, and where control goes.
 
-    ``limit``: the number of steps that are kept; of a longer run the first, the last, and some in which poison was
+    ``n``: the number of steps that are kept; of a longer run the first, the last, and some in which poison was
     born. ``keep``: keep large values too, not only their summaries: this takes as much memory as all of them. ``npz``:
     a folder to which the values are written while the program runs. A step records only the beginning of a large
     buffer, with ``keep`` all of it. ``shadow``: also run with exact real numbers: `Trace.errors`, `Trace.worst` and
@@ -313,14 +313,14 @@ def trace(
 
     A program that stops, because it is undefined or for another reason, has a trace up to there, with the error in
     ``Trace.error``. Raises the errors of `run` that occur before the first op runs, InputError where the folder cannot
-    be written, ValueError for a limit below 1.
+    be written, ValueError for an n below 1.
     """
-    if limit < 1:
-        raise ValueError(f"limit is {limit}, but must be at least 1")
+    if n < 1:
+        raise ValueError(f"n is {n}, but must be at least 1")
     if not isinstance(module, Module):
         module = load(module)
     chosen = run_options("trace", TraceKeywords, options)
-    function = find_entry(module, chosen.entry)
+    function = find_entry(module, chosen.function)
     traced = Trace(module.filename, f"@{function.symbol_name}", chosen.profile.name, mma=chosen.model)
     with no_archive() if npz is None else Archive(npz) as archive:
         note = None if archive is None else archive.note
@@ -330,7 +330,7 @@ def trace(
 
             beside = BesideReals(module, arguments, chosen, shadow if isinstance(shadow, str) else "")
         taken = None if beside is None else beside.taken
-        recorder = Recorder(module, traced, chosen.profile, limit, keep, note, taken)
+        recorder = Recorder(module, traced, chosen.profile, n, keep, note, taken)
         try:
             if beside is None:
                 traced.results = run_with(module, arguments, replace(chosen, listeners=(recorder,)))

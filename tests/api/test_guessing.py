@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp import guessing
+from halfulp import guessing, inputs
 from halfulp.interp.values import value
 
 
@@ -83,3 +86,37 @@ def test_advice_names_what_exists(advice: str) -> None:
 def test_importing_halfulp_does_not_load_the_advice() -> None:
     code = "import sys, halfulp; sys.exit('halfulp.guessing' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+ANY: Any = hu
+"""The package without types, for calls that a type checker refuses."""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: ANY.run("module {}", entry="main"), "run() has no argument 'entry'; write function=…"),
+        (
+            lambda: ANY.accuracy("exp", "f32", "numpy", between=(0, 1)),
+            "accuracy() has no argument 'between'; write range=…",
+        ),
+        (lambda: ANY.convert(1, "bf16", from_="f32"), "convert() has no argument 'from_'; write type=…"),
+        (lambda: ANY.ulp(1, fmt="bf16"), "ulp() has no argument 'fmt'; write type=…"),
+        (lambda: ANY.round(f="x", x=1.0), "round() has no argument 'f'; write function=…"),
+        (lambda: ANY.iree.constraints("", entry="f"), "constraints() has no argument 'entry'; write function=…"),
+        (lambda: ANY.bisect("", count=2), "bisect() has no argument 'count'; write n=…"),
+    ],
+)
+def test_another_name_of_an_argument_says_ours(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("name", sorted(inputs._OTHER_ARGUMENTS))
+def test_arguments_that_are_named_instead_exist(name: str) -> None:
+    function = getattr(hu, name, None) or getattr(hu.iree, name)
+    taken = inspect.signature(function).parameters
+    other = inputs._OTHER_ARGUMENTS[name]
+    assert not other.keys() & taken.keys()
+    assert {ours.rpartition(" ")[2] for ours in other.values()} <= taken.keys()

@@ -62,7 +62,7 @@ def test_a_declaration_bound_to_a_python_function() -> None:
     with pytest.raises(hu.TypeMismatch, match=r"bound to @host returned 1 values; 2 are declared"):
         hu.run(text, 1, x, externals={"host": lambda n, t: n})
     hu.register.external("test_host_square", lambda n: n.item() ** 2)
-    assert hu.run("func.func private @test_host_square(i32) -> i32", 5, entry="test_host_square")[0].item() == 25
+    assert hu.run("func.func private @test_host_square(i32) -> i32", 5, function="test_host_square")[0].item() == 25
 
 
 def test_unregistered_ops_are_kept_and_unsupported_to_run() -> None:

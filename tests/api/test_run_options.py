@@ -11,6 +11,7 @@ import pytest
 import halfulp as hu
 from halfulp.command.calls import FunctionResultOptions
 from halfulp.run_options import CallKeywords, RunKeywords, RunOptions, TraceKeywords
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 HIDDEN = {"casts", "recorder", "write"}
 """Settings that users do not give."""
@@ -22,7 +23,8 @@ TAKERS: dict[Any, Any] = {hu.run: RunKeywords, hu.trace: TraceKeywords, hu.iree.
 
 def test_the_keywords_are_those_of_the_dataclass() -> None:
     assert set(RunKeywords.__annotations__) | HIDDEN == {field.name for field in fields(RunOptions)}
-    hints, options = get_type_hints(RunKeywords), get_type_hints(RunOptions)
+    names = {"Accumulator": Accumulator}  # its module is imported for type checkers alone
+    hints, options = get_type_hints(RunKeywords, localns=names), get_type_hints(RunOptions, localns=names)
     assert {name: hints[name] for name in hints.keys() - GIVEN_OTHERWISE} == {
         name: options[name] for name in hints.keys() - GIVEN_OTHERWISE
     }

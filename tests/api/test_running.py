@@ -80,13 +80,13 @@ def test_entry() -> None:
     module @m { func.func @f() -> i8 { %0 = arith.constant 3 : i8
       return %0 : i8 } }
     """
-    assert [hu.run(text, entry=name)[0].item() for name in ("a", "@b", "@m::@f", "m::f")] == [1, 2, 3, 3]
+    assert [hu.run(text, function=name)[0].item() for name in ("a", "@b", "@m::@f", "m::f")] == [1, 2, 3, 3]
     with pytest.raises(
         hu.errors.InputError, match=r"missing the name of the function: the functions are @a, @b, @c, @m::@f"
     ):
         hu.run(text)
     with pytest.raises(hu.errors.InputError, match="no function 'z'"):
-        hu.run(text, entry="z")
+        hu.run(text, function="z")
     with pytest.raises(hu.errors.InputError, match="the module has no functions"):
         hu.run("module {}")
     only = "func.func private @p() { return }\nfunc.func @q() { return }\nfunc.func private @d()"

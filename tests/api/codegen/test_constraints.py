@@ -139,8 +139,8 @@ def test_a_configuration_that_does_not_fit_gives_no_knob() -> None:
 def test_functions_and_sets() -> None:
     assert [(one.function, one.target) for one in hu.iree.constraints(TWO)] == [("one", 0), ("two", 3)]
     assert texts(TWO, dims={"m": 8, "k": 4}, knobs={"tile": 8}) == ["holds: 8 <= 8", "FAILS: 8 <= 4"]
-    assert texts(TWO, dims=[1, 2], target=3) == texts(TWO, dims=[1, 2], entry="two") == ["holds: 1 <= 2"]
-    assert texts(TWO, dims=[9], knobs={"tile": 8}, entry="@one", target=0) == ["holds: 8 <= 9"]
+    assert texts(TWO, dims=[1, 2], target=3) == texts(TWO, dims=[1, 2], function="two") == ["holds: 1 <= 2"]
+    assert texts(TWO, dims=[9], knobs={"tile": 8}, function="@one", target=0) == ["holds: 8 <= 9"]
     outside = "iree_codegen.smt.constraints target = <set = 5>, pipeline = #iree_codegen.no_pipeline, knobs = {} dims() {\n^bb0:\n}"  # fmt: skip
     (found,) = hu.iree.constraints(outside)
     assert (found.function, found.verdict, repr(found)) == (None, "holds", "<set 5: no asserts>")
@@ -149,13 +149,13 @@ def test_functions_and_sets() -> None:
 def test_functions_of_nested_modules() -> None:
     nested = f"module @a {{\n{TWO}\n}}\nmodule @b {{\n{TWO}\n}}"
     assert len(hu.iree.constraints(nested)) == 4
-    (found,) = hu.iree.constraints(nested, entry="b::@two", dims=None)
+    (found,) = hu.iree.constraints(nested, function="b::@two", dims=None)
     assert isinstance(found.location, FileLineCol)
     assert (found.function, found.location.line > 1) == ("two", True)
     with pytest.raises(
         hu.errors.InputError, match="no function @two has constraints; there are some in @a::@one, @a::@two"
     ):
-        hu.iree.constraints(nested, entry="two")
+        hu.iree.constraints(nested, function="two")
 
 
 def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
@@ -193,12 +193,12 @@ def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
         ({"knobs": {"tile": None}}, hu.TypeMismatch, "knob tile is None, but must be an integer"),
         ({"knobs": {"tile": "8"}}, hu.TypeMismatch, "knob tile is '8', but must be an integer"),
         (
-            {"entry": "ones"},
+            {"function": "ones"},
             hu.errors.InputError,
             "no function @ones has constraints; there are some in @one, @two\nhint: did you mean `@one`?",
         ),
         ({"target": 1}, hu.errors.InputError, "there are no constraints of set 1, only of 0, 3"),
-        ({"target": 0, "entry": "two"}, hu.errors.InputError, "there are no constraints of set 0, only of 3"),
+        ({"target": 0, "function": "two"}, hu.errors.InputError, "there are no constraints of set 0, only of 3"),
     ],
 )
 def test_what_is_given_wrongly(given: dict[str, Any], error: type[HalfulpError], message: str) -> None:

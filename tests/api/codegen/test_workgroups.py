@@ -45,7 +45,7 @@ func.func @linear(%total_iterations: index, %tile_size: index) {
 @pytest.mark.parametrize(("size", "count"), [(0, 0), (1, 1), (256, 1), (257, 2), (1000, 4), (-1, 0), (-257, -1)])
 @pytest.mark.parametrize("entry", [None, "matmul", "@matmul"])
 def test_the_document_s_dispatch(size: int, count: int, entry: str | None) -> None:
-    found = hu.iree.workgroups(MATMUL, 7, 8, size, 9, entry=entry)
+    found = hu.iree.workgroups(MATMUL, 7, 8, size, 9, function=entry)
     assert found == hu.iree.Workgroups((count, 1, 1), (64, 16, 1), 64)
     assert repr(found) == f"Workgroups(count=({count}, 1, 1), workgroup_size=(64, 16, 1), subgroup_size=64)"
     assert pickle.loads(pickle.dumps(found)) == found
@@ -123,7 +123,7 @@ def test_functions_of_the_user_are_called() -> None:
 
 def test_which_dispatch() -> None:
     two = MATMUL + MATMUL.replace("@matmul", "@other").replace("256", "100")
-    assert hu.iree.workgroups(two, 1, 1, 1000, 1, entry="other").count == (10, 1, 1)
+    assert hu.iree.workgroups(two, 1, 1, 1000, 1, function="other").count == (10, 1, 1)
     with pytest.raises(hu.errors.InputError, match="which iree_codegen.dispatch_config is to run.*@matmul, @other"):
         hu.iree.workgroups(two, 1, 1, 1000, 1)
     with pytest.raises(hu.errors.InputError, match="'@matmul' has 2 of them") as raised:
@@ -132,10 +132,10 @@ def test_which_dispatch() -> None:
     nested = (
         f"module @inner {{ {MATMUL} }}\nfunc.func @matmul() {{\n  iree_codegen.workgroup_count_hint(5)\n  return\n}}"
     )
-    assert hu.iree.workgroups(nested, 1, 1, 1000, 1, entry="@inner::@matmul").count == (4, 1, 1)
-    assert hu.iree.workgroups(nested, entry="matmul").count == (5, 1, 1)
+    assert hu.iree.workgroups(nested, 1, 1, 1000, 1, function="@inner::@matmul").count == (4, 1, 1)
+    assert hu.iree.workgroups(nested, function="matmul").count == (5, 1, 1)
     with pytest.raises(hu.errors.InputError, match="there is no function 'conv'"):
-        hu.iree.workgroups(MATMUL, 1, 1, 1000, 1, entry="conv")
+        hu.iree.workgroups(MATMUL, 1, 1, 1000, 1, function="conv")
 
 
 def test_wrong_workloads() -> None:
@@ -221,14 +221,14 @@ func.func @other(%n: index) {
 
 def test_hints_in_loops_branches_and_calls() -> None:
     module = hu.load(CALLS)
-    assert hu.iree.workgroups(module, 5, False, entry="f").count == (4, 5, 1)
-    assert hu.iree.workgroups(module, 5, True, entry="f").count == (4, 5, 30)
-    assert hu.iree.workgroups(module, 0, True, entry="f").count == (1, 2, 30)
-    assert hu.iree.workgroups(module, 9, entry="other").count == (9, 9, 1)
+    assert hu.iree.workgroups(module, 5, False, function="f").count == (4, 5, 1)
+    assert hu.iree.workgroups(module, 5, True, function="f").count == (4, 5, 30)
+    assert hu.iree.workgroups(module, 0, True, function="f").count == (1, 2, 30)
+    assert hu.iree.workgroups(module, 9, function="other").count == (9, 9, 1)
     with pytest.raises(
         hu.errors.InputError, match="no iree_codegen.workgroup_count_hint ran in '@f', and there is no"
     ) as raised:
-        hu.iree.workgroups(module, 0, False, entry="f")
+        hu.iree.workgroups(module, 0, False, function="f")
     assert str(raised.value.location).endswith("6:1")
     with pytest.raises(hu.errors.InputError, match="missing the name of the function"):
         hu.iree.workgroups(module, 0, False)

@@ -30,7 +30,7 @@ def test_right_results_are_equal(products: Vectors) -> None:
 
 def test_a_wrong_rounding_is_named(products: Vectors) -> None:
     device = hu.eval("arith.mulf", products["a"], products["b"], rounding="downward")
-    report = hu.check(products, device, most=3)
+    report = hu.check(products, device, n=3)
     assert not report.equal
     assert report.cause == "rounding=downward"
     assert len(report.mismatches) == 3

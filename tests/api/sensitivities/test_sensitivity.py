@@ -310,13 +310,13 @@ def test_results_memory_and_functions() -> None:
       return %y : f32
     }"""
     memory = hu.Buffer.from_numpy(np.array([5.0], np.float32)) if hasattr(hu.Buffer, "from_numpy") else [5.0]
-    found = hu.sensitivity(text, 0.3, memory, formats=["bf16"], entry="f")
+    found = hu.sensitivity(text, 0.3, memory, formats=["bf16"], function="f")
     assert sorted(row.line for row in found if row.line) == [5, 10, 11]
     assert set(found.errors) == {"result[0]", "argument[1]"}
-    only = hu.sensitivity(text, 0.3, memory, formats=["bf16"], entry="f", result="argument[1]")
+    only = hu.sensitivity(text, 0.3, memory, formats=["bf16"], function="f", result="argument[1]")
     assert {row.result for row in only} == {"argument[1]"}
     assert only.rows[0].line == 5
-    assert {row.result for row in hu.sensitivity(text, 0.3, memory, entry="f", result=0)} == {"result[0]"}
+    assert {row.result for row in hu.sensitivity(text, 0.3, memory, function="f", result=0)} == {"result[0]"}
 
 
 def test_what_cannot_be_changed_or_measured_is_said() -> None:

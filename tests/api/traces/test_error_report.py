@@ -120,7 +120,7 @@ def test_sum_of_tenths(count: int) -> None:
 
 
 def beside(text: str, *arguments: Any) -> tuple[hu.Value, Any]:
-    trace = hu.trace(text, *arguments, shadow=True, limit=10)
+    trace = hu.trace(text, *arguments, shadow=True, n=10)
     assert trace.errors is not None
     return trace.results[0], trace.errors
 
@@ -542,7 +542,7 @@ def test_shares_of_ops_that_others_compute_with_add_up(text: str, shapes: list[A
     draw = np.random.default_rng(1)
     given = [hu.convert(draw.normal(size=each[:2] if each[-1] == "f32" else each), "f32" if each[-1] == "f32" else "f16")
              for each in shapes]  # fmt: skip
-    trace = hu.trace(text, *given, shadow=True, limit=10)
+    trace = hu.trace(text, *given, shadow=True, n=10)
     report = trace.errors
     assert report is not None
     assert report.largest is not None

@@ -160,7 +160,7 @@ func.func @f(%x: f32) -> f32 {
   return %1 : f32
 }
 """
-    report = hu.exception_flags(program, np.float32(0.1), entry="f", externals={"mine": lambda x: x})
+    report = hu.exception_flags(program, np.float32(0.1), function="f", externals={"mine": lambda x: x})
     assert "mine" in " ".join(report.unknown)
     assert "not known: the flags of" in str(report)
     with pytest.raises(hu.Unsupported, match="a batch does not report exception flags"):

@@ -163,11 +163,11 @@ def test_what_is_wrong_before_the_first_op_is_raised() -> None:
     with pytest.raises(hu.TypeMismatch):
         hu.trace(LOOP, 3, np.zeros(2, np.int8))
     with pytest.raises(hu.errors.InputError):
-        hu.trace(LOOP, 3, 1, entry="other")
+        hu.trace(LOOP, 3, 1, function="other")
     with pytest.raises(hu.ParseError):
         hu.trace("func.func @f(")
     with pytest.raises(ValueError, match="limit is 0"):
-        hu.trace(LOOP, 3, 1, limit=0)
+        hu.trace(LOOP, 3, 1, n=0)
 
 
 def test_a_limit_of_steps_blames_no_op() -> None:
@@ -349,7 +349,7 @@ def test_bytecode_is_shown_as_its_text() -> None:
 
 
 def test_of_a_long_run_the_first_and_last_steps_stay_and_births_of_poison() -> None:
-    trace = hu.trace(LOOP, 1000, 1, limit=20)
+    trace = hu.trace(LOOP, 1000, 1, n=20)
     assert (trace.rows, trace.executed) == (2006, 2005)
     numbers = [step.number for step in trace.steps]
     assert numbers[:16] == list(range(1, 17))
@@ -368,7 +368,7 @@ def test_a_limit_of_one_keeps_the_last_step() -> None:
     trace = hu.trace(
         "func.func @f(%a: i8) -> i8 {\n %q = arith.remui %a, %a : i8\n %r = arith.remui %q, %q : i8\n return %r : i8 }",
         3,
-        limit=1,
+        n=1,
     )
     assert [(step.number, step.op) for step in trace.steps] == [(2, "arith.remui")]
 

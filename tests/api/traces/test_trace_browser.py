@@ -170,7 +170,7 @@ def test_nothing_overlaps_or_is_cut(page: Page, width: int, scheme: Any) -> None
 
 @pytest.mark.parametrize("ops", [1000, pytest.param(10_000, marks=pytest.mark.exhaustive)])
 def test_pages_of_many_ops_stay_usable(opened: Callable[..., Page], ops: int) -> None:
-    trace = hu.trace(straight(ops), np.array([0.5, 1, -1, np.nan, 0, 0.99, 1.0001, 2], np.float32), limit=20_000)
+    trace = hu.trace(straight(ops), np.array([0.5, 1, -1, np.nan, 0, 0.99, 1.0001, 2], np.float32), n=20_000)
     if ops == 1000:
         assert len(trace.html()) < 1_000_000
     page = opened(trace)

@@ -208,7 +208,7 @@ def test_at_the_overflow_an_infinity_stands_for_the_next_value() -> None:
         return np.full(len(x), 0x7C, np.uint8).view(F8)
 
     def cast(to: Callable[[Array], Array], low: float, high: float) -> Any:
-        return hu.accuracy("arith.truncf", "f8E5M2", to, source="bf16", between=(low, high))
+        return hu.accuracy("arith.truncf", "bf16", to, to="f8E5M2", range=(low, high))
 
     below = cast(largest, 57344, 65280)  # steps of 256
     assert (below.compared, below.wrong, below.wrong_special) == (32, 16, 0)
@@ -238,7 +238,7 @@ def test_functions_that_do_not_fit(function: Callable[[Array], Any], message: st
 
 
 def test_values_go_in_and_out_where_there_is_no_dtype() -> None:
-    found = hu.accuracy("arith.negf", "tf32", lambda x: -x, samples=100)
+    found = hu.accuracy("arith.negf", "tf32", lambda x: -x, n=100)
     assert found.correct
     assert found.compared > 100
 
@@ -270,11 +270,11 @@ def test_choices_that_do_not_exist() -> None:
     with pytest.raises(InputError, match=r"2\*\*64 arguments are too many"):
         hu.accuracy("exp", "f64", "numpy", exhaustive=True)
     with pytest.raises(InputError, match="a number to one that is not smaller"):
-        hu.accuracy("exp", "f32", "numpy", between=(1, 0))
+        hu.accuracy("exp", "f32", "numpy", range=(1, 0))
     with pytest.raises(InputError, match="not a finite number"):
-        hu.accuracy("exp", "f32", "numpy", between=(1, "inf"))
+        hu.accuracy("exp", "f32", "numpy", range=(1, "inf"))
     with pytest.raises(InputError, match="a range needs one operand"):
-        hu.accuracy("arith.addf", "f32", "numpy", between=(0, 1))
+        hu.accuracy("arith.addf", "f32", "numpy", range=(0, 1))
     with pytest.raises(InputError, match="stochastic"):
         hu.accuracy("exp", "f32", "numpy", rounding="stochastic")
 
@@ -293,7 +293,7 @@ def test_errors_in_f64_are_exact() -> None:
         asked.append((x, y))
         return above(x, y)
 
-    found = hu.accuracy("arith.addf", "f64", recorded, samples=300)
+    found = hu.accuracy("arith.addf", "f64", recorded, n=300)
     worst = Fraction(0)
     for x, y in zip(*asked[0], strict=True):
         with np.errstate(all="ignore"):
@@ -327,10 +327,10 @@ def test_rounding_modes() -> None:
     def truncated(x: Array) -> Array:
         return (x.view(np.uint32) >> 16).astype(np.uint16).view(ml_dtypes.bfloat16)
 
-    found = hu.accuracy("truncf", "bf16", truncated, source="f32", rounding="toward_zero", between=(1, 1.01))
+    found = hu.accuracy("truncf", "f32", truncated, to="bf16", rounding="toward_zero", range=(1, 1.01))
     assert found.correct
     assert 0.99 < found.max_ulp < 1
-    nearest = hu.accuracy("truncf", "bf16", truncated, source="f32", between=(1, 1.0078125))
+    nearest = hu.accuracy("truncf", "f32", truncated, to="bf16", range=(1, 1.0078125))
     # Of the 2**16 values from 1 up to the next one of bf16, those above the middle are wrong; the end is right.
     assert (nearest.compared, nearest.wrong) == (65537, 32767)
 
@@ -355,14 +355,14 @@ def libc() -> str:
 
 @pytest.mark.long
 def test_symbols_of_a_library(libm: str) -> None:
-    found = hu.accuracy("sqrt", "f32", f"{libm}:sqrtf", samples=200)
+    found = hu.accuracy("sqrt", "f32", f"{libm}:sqrtf", n=200)
     assert found.correct
     assert found.compared > 500
-    assert hu.accuracy("sqrt", "f64", f"{libm}:sqrt", samples=200).correct
-    assert hu.accuracy("sqrt", "f80", f"{libm}:sqrtl", samples=50).correct
-    two = hu.accuracy("hypot", "f32", f"{libm}:hypotf", samples=200)
+    assert hu.accuracy("sqrt", "f64", f"{libm}:sqrt", n=200).correct
+    assert hu.accuracy("sqrt", "f80", f"{libm}:sqrtl", n=50).correct
+    two = hu.accuracy("hypot", "f32", f"{libm}:hypotf", n=200)
     assert two.max_ulp < 1
-    absolute = hu.accuracy("tanh", "f32", f"{libm}:fabsf", samples=200)
+    absolute = hu.accuracy("tanh", "f32", f"{libm}:fabsf", n=200)
     assert absolute.tally.special["wrong sign of a zero"].number == 1
     assert absolute.tally.symmetry is not None
     assert absolute.tally.symmetry[0] == "odd"
@@ -372,7 +372,7 @@ def test_symbols_of_a_library(libm: str) -> None:
 
 def test_a_function_on_codes(libc: str) -> None:
     # htons swaps the bytes of a code; 16-bit integers go in and out.
-    found = hu.accuracy("arith.negf", "bf16", f"{libc}:htons:codes", samples=100)
+    found = hu.accuracy("arith.negf", "bf16", f"{libc}:htons:codes", n=100)
     swapped = [(c >> 8 | c << 8) & 0xFFFF for c in range(1 << 16)]
     worst = found.tally.worst
     assert worst is not None
@@ -381,12 +381,12 @@ def test_a_function_on_codes(libc: str) -> None:
 
 def test_crashes_and_hangs_end_with_an_error(libc: str) -> None:
     with pytest.raises(Unsupported, match=r"abort crashed \(SIGABRT\) at the argument 0x"):
-        hu.accuracy("exp", "f32", f"{libc}:abort", samples=10)
+        hu.accuracy("exp", "f32", f"{libc}:abort", n=10)
     with pytest.raises(Unsupported, match=r"pause did not end in 0.5 s at the argument 0x"):
-        hu.accuracy("exp", "f32", f"{libc}:pause", samples=10, seconds=0.5)
+        hu.accuracy("exp", "f32", f"{libc}:pause", n=10, time_limit=0.5)
     with pytest.raises(Unsupported, match="exit:codes ended the process at the argument 0x00"):
         hu.accuracy("negf", "f8E5M2", f"{libc}:exit:codes")
     with pytest.raises(Unsupported, match="undefined symbol: halfulp_nothing"):
-        hu.accuracy("exp", "f32", f"{libc}:halfulp_nothing", samples=10)
+        hu.accuracy("exp", "f32", f"{libc}:halfulp_nothing", n=10)
     with pytest.raises(Unsupported, match="C has no f8E5M2 to pass: write .*:codes"):
         hu.accuracy("exp", "f8E5M2", f"{libc}:abs")

@@ -139,11 +139,11 @@ def test_iree(op: str, type_: str, recorded: tuple[int, int, int, float]) -> Non
 @pytest.mark.mlir
 def test_lowerings_of_mlir() -> None:
     # sinh of bf16 as (exp(x) - exp(-x)) / 2 in bf16 cancels for small arguments.
-    expanded = hu.accuracy("sinh", "bf16", "mlir-math-expand", between=(2**-10, 2**-4))
+    expanded = hu.accuracy("sinh", "bf16", "mlir-math-expand", range=(2**-10, 2**-4))
     assert (expanded.compared, expanded.wrong_special) == (769, 0)
     assert expanded.wrong > 600
     assert expanded.max_ulp > 100
-    native = hu.accuracy("sinh", "bf16", "mlir-native", between=(2**-10, 2**-4))
+    native = hu.accuracy("sinh", "bf16", "mlir-native", range=(2**-10, 2**-4))
     assert native.correct
     with pytest.raises(Unsupported, match="is a pass for math ops"):
         hu.accuracy("addf", "f16", "mlir-math-expand")
@@ -154,19 +154,19 @@ def test_lowerings_of_mlir() -> None:
 @pytest.mark.mlir
 def test_passes_of_mlir() -> None:
     with pytest.raises(Unsupported, match=r"--math-expand-ops leaves math\.exp f16 as it is"):
-        hu.accuracy("exp", "f16", "mlir-math-expand", between=(1, 2))
-    polynomial = hu.accuracy("atan", "f32", "mlir-math-polynomial", between=("0.65395", "0.65396"))
+        hu.accuracy("exp", "f16", "mlir-math-expand", range=(1, 2))
+    polynomial = hu.accuracy("atan", "f32", "mlir-math-polynomial", range=("0.65395", "0.65396"))
     assert 30 < polynomial.max_ulp < 45
-    powers = hu.accuracy("fpowi", "f32", "mlir-math-funcs", source=["f32", "i32"], samples=300)
+    powers = hu.accuracy("fpowi", ["f32", "i32"], "mlir-math-funcs", n=300)
     assert powers.compared == 300
-    fused = hu.accuracy("fma", "f16", "mlir-math-apfloat", samples=300)
+    fused = hu.accuracy("fma", "f16", "mlir-math-apfloat", n=300)
     assert fused.correct
 
 
 @pytest.mark.llvm_libc
 def test_the_c_library_of_llvm_rounds_correctly() -> None:
     for op, type_ in (("exp", "f16"), ("sqrt", "bf16"), ("atan2", "f32")):
-        found = hu.accuracy(op, type_, "llvm-libc", samples=200)
+        found = hu.accuracy(op, type_, "llvm-libc", n=200)
         assert found.correct, found
         assert found.compared >= 200
     with pytest.raises(Unsupported, match="llvm-libc has no tgamma f32"):
@@ -181,7 +181,7 @@ def test_the_library_of_llvm_is_named_where_it_is_missing(monkeypatch: pytest.Mo
 
 def test_numpy() -> None:
     # f32 by several paths of NumPy, by the processor: all are within 3 ulp.
-    found = hu.accuracy("exp", "f32", "numpy", samples=500)
+    found = hu.accuracy("exp", "f32", "numpy", n=500)
     assert not found.wrong_special
     assert 0.5 < found.max_ulp < 3
     assert hu.accuracy("sqrt", "f16", "numpy").correct
@@ -197,9 +197,9 @@ def test_numpy_is_nearly_right_in_f16(op: str) -> None:
 
 @pytest.mark.torch
 def test_torch() -> None:
-    found = hu.accuracy("gelu", "bf16", "torch", samples=500)
+    found = hu.accuracy("gelu", "bf16", "torch", n=500)
     assert found.compared > 500
-    assert hu.accuracy("sqrt", "f32", "torch", samples=200).max_ulp < 1
+    assert hu.accuracy("sqrt", "f32", "torch", n=200).max_ulp < 1
     with pytest.raises(Unsupported, match="torch has no function for cbrt"):
         hu.accuracy("cbrt", "f32", "torch")
 
@@ -207,10 +207,10 @@ def test_torch() -> None:
 @pytest.mark.exhaustive
 def test_jax() -> None:
     pytest.importorskip("jax")
-    found = hu.accuracy("tanh", "f32", "jax", samples=500, profile="spec,denormals=flush_both")
+    found = hu.accuracy("tanh", "f32", "jax", n=500, profile="spec,denormals=flush_both")
     assert not found.wrong_special
     assert 2 < found.max_ulp < 5
-    assert hu.accuracy("sqrt", "f64", "jax", samples=100, profile="spec,denormals=flush_both").max_ulp <= 0.5
+    assert hu.accuracy("sqrt", "f64", "jax", n=100, profile="spec,denormals=flush_both").max_ulp <= 0.5
 
 
 def test_a_package_that_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

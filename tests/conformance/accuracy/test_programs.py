@@ -121,7 +121,7 @@ def test_numbers_that_their_shadow_does_not_know_come_from_their_history() -> No
 
 @pytest.mark.mlir
 def test_mlir_runner_has_other_errors_than_we_where_its_functions_are_not_correctly_rounded() -> None:
-    found = hu.program_accuracy(str(ROOT / "examples" / "attention.mlir"), against=["mlir-runner"], samples=4)
+    found = hu.program_accuracy(str(ROOT / "examples" / "attention.mlir"), against=["mlir-runner"], n=4)
     ours, theirs = found.runs
     assert theirs.elements == ours.elements == 128
     assert theirs.max_ulp > 0

@@ -48,7 +48,7 @@ ENDLESS = {
 def test_a_limit_ends_it(name: str) -> None:
     source, message = ENDLESS[name]
     with pytest.raises(LimitExceeded, match=message) as caught:
-        hu.run(source, entry="main", max_steps=200_000)
+        hu.run(source, function="main", max_steps=200_000)
     assert caught.value.location is not None
     assert caught.value.hint is not None
 

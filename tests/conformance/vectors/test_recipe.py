@@ -504,7 +504,7 @@ def test_scalars_in_lanes_are_what_a_run_gives() -> None:
     assert [c.name for c in recipe.columns] == ["arg0", "arg1", "result", "poison"]
     for row in rows_of(recipe, pieces=6):
         given = [hu.Value(as_type("f16"), np.array(row[name], np.uint16)) for name in ("arg0", "arg1")]
-        (result,) = hu.run(SCALARS, *given, entry="branches")
+        (result,) = hu.run(SCALARS, *given, function="branches")
         assert (row["result"], row["poison"]) == (int(result.bits), 0)
 
 

@@ -176,7 +176,7 @@ func.func private @same(%a: f32) -> f32 {{
   return %a : f32
 }}"""
     given = scalar_of(3), scalar_of(MINUS | 2)
-    assert [codes_of(value) for value in run(text, True, *given, entry="main")] == [[3], [1], [MINUS | 2]]
+    assert [codes_of(value) for value in run(text, True, *given, function="main")] == [[3], [1], [MINUS | 2]]
 
 
 def test_other_formats_are_not_touched() -> None:
@@ -254,7 +254,7 @@ def test_functions_that_call_each_other(batch: bool) -> None:
     for _ in range(2):
         for trips, flushed in ((0, 0x40_0000), (1, 0), (2, 0)):
             arguments = size(least), size(half), size(np.array([trips], np.int32))
-            found = run(module, *arguments, entry="main", batch=batch)
+            found = run(module, *arguments, function="main", batch=batch)
             assert [codes_of(value) for value in found] == [[0x40_0000], [flushed], [0x40_0000]]
 
 
@@ -339,12 +339,12 @@ func.func @main(%a: tensor<1x1x16x16xf16>, %b: tensor<1x1x16x16xf16>, %c: tensor
 
 
 def test_traces_say_so(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
-    traced = trace(MIXED, 1.0, 1e-45, 1, entry="main")
+    traced = trace(MIXED, 1.0, 1e-45, 1, function="main")
     assert traced.profiles == {"@flushes": "spec,denormals_f32=flush_both,denormal_zero_f32=signed"}
     said = "in @flushes: profile spec,denormals_f32=flush_both,denormal_zero_f32=signed, by its attributes"
     assert str(traced).splitlines()[:2] == ["@main (<string>), profile spec", said]
     assert "in @flushes spec,denormals_f32=flush_both" in traced.html()
-    assert trace(MIXED.replace(attribute(SIGNED), ""), 1.0, 1e-45, 1, entry="main").profiles == {}
+    assert trace(MIXED.replace(attribute(SIGNED), ""), 1.0, 1e-45, 1, function="main").profiles == {}
     path = tmp_path / "mixed.mlir"
     path.write_text(MIXED)
     assert main(["trace", str(path), "--function=main", "--input=f32=1", "--input=f32=1e-45", "--input=i32=1"]) == 0

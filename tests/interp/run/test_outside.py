@@ -39,4 +39,4 @@ def test_what_is_outside_gets_the_operands_and_gives_the_results() -> None:
 
 def test_without_it_such_an_op_is_unsupported() -> None:
     with pytest.raises(hu.Unsupported, match="'@g' is a declaration"):
-        hu.run(TEXT, 3, entry="f")
+        hu.run(TEXT, 3, function="f")

@@ -285,7 +285,7 @@ def test_a_lane_gets_what_its_run_gets_alone(name: str, source: str) -> None:
 
     def run(source: str, part: slice | int, batch: bool) -> list[Any]:
         own = [each[part] if np.shape(each)[:1] == (lanes,) else each for each in given]
-        results = hu.run(module, *own, entry="main", profile=STOCHASTIC, random=source, batch=batch)
+        results = hu.run(module, *own, function="main", profile=STOCHASTIC, random=source, batch=batch)
         return [value.bits for value in results]
 
     whole = run(source, slice(None), batch=True)
@@ -305,8 +305,8 @@ class _Nothing(hu.Listener):
 @pytest.mark.parametrize("source", SOURCES)
 def test_watched_and_stored_programs_round_alike(source: str) -> None:
     given = (_floats(), _floats())
-    expected = hu.run(SCALARS, *given, entry="main", profile=STOCHASTIC, random=source)
-    options: Any = {"entry": "main", "profile": STOCHASTIC, "random": source}
+    expected = hu.run(SCALARS, *given, function="main", profile=STOCHASTIC, random=source)
+    options: Any = {"function": "main", "profile": STOCHASTIC, "random": source}
     assert hu.run(SCALARS, *given, listeners=[_Nothing()], **options) == expected
     assert hu.run(SCALARS, *given, track_open=True, **options) == expected
     assert hu.run(hu.write_bytecode(hu.parse(SCALARS)), *given, **options) == expected
@@ -431,9 +431,9 @@ def test_errors() -> None:
 def test_the_numbers_of_runs_have_32_bits() -> None:
     given = np.full(64, 0.1, np.float32), np.full(64, 0.3, np.float32)
     last = hu.run(
-        SCALARS, *given, entry="main", profile=STOCHASTIC, random=f"philox:seed=1,run={2**32 - 1}", batch=True
+        SCALARS, *given, function="main", profile=STOCHASTIC, random=f"philox:seed=1,run={2**32 - 1}", batch=True
     )
-    first = hu.run(SCALARS, *given, entry="main", profile=STOCHASTIC, random="philox:seed=1", batch=True)
+    first = hu.run(SCALARS, *given, function="main", profile=STOCHASTIC, random="philox:seed=1", batch=True)
     for one, other in zip(last, first, strict=True):
         assert np.unique(one.bits).size > 1
         assert np.array_equal(one.bits[1:], other.bits[:-1])
@@ -441,8 +441,8 @@ def test_the_numbers_of_runs_have_32_bits() -> None:
 
 REFUSALS: dict[str, Callable[[], object]] = {
     "bisect": lambda: hu.bisect(SCALARS, stages=[SCALARS], function="main", profile=STOCHASTIC),
-    "accuracy": lambda: hu.program_accuracy(SCALARS, entry="main", profile=STOCHASTIC),
-    "workgroups": lambda: hu.iree.workgroups(SCALARS, 1.0, 2.0, entry="main", profile=STOCHASTIC),
+    "accuracy": lambda: hu.program_accuracy(SCALARS, function="main", profile=STOCHASTIC),
+    "workgroups": lambda: hu.iree.workgroups(SCALARS, 1.0, 2.0, function="main", profile=STOCHASTIC),
 }
 
 

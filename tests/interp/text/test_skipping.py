@@ -60,7 +60,7 @@ module attributes {transform.with_named_sequence} {
 def test_the_rest_runs() -> None:
     module = hu.load(PROGRAM)
     assert hu.run(module, 1.5, True) == (hu.Value.from_numpy(np.float32(1.5)),)
-    assert hu.run(module, entry="@inner::@last") == ()
+    assert hu.run(module, function="@inner::@last") == ()
     (lanes,) = hu.run(module, np.array([1, 2], np.float32), np.array([True, True]), batch=True)
     assert lanes.tolist() == [1, 2]
     assert hu.trace(module, 1.5, True).results == hu.run(module, 1.5, True)
@@ -83,7 +83,7 @@ def test_a_skipped_function_that_is_reached_names_the_op(entry: str) -> None:
     module = hu.load(PROGRAM)
     arguments = [1.5] if entry == "callee" else [1.5, False]
     with pytest.raises(hu.Unsupported, match=r"cannot execute 'emitc\.verbatim'") as caught:
-        hu.run(module, *arguments, entry=entry)
+        hu.run(module, *arguments, function=entry)
     assert str(caught.value).startswith("<string>:23:7: error")
 
 
@@ -159,7 +159,7 @@ def test_bytecode_of_mlir_with_ops_that_are_not_known(mlir_opt: MlirOpt, tmp_pat
     module = hu.load(path)
     assert hu.run(module, 1.5)[0].item() == 1.5
     with pytest.raises(hu.Unsupported, match=r"gpu\.wait"):
-        hu.run(module, 1.5, entry="waits")
+        hu.run(module, 1.5, function="waits")
     assert cli.main(["run", str(path), "--input=f32=1.5"]) == 0
 
 

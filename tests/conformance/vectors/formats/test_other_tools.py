@@ -160,12 +160,12 @@ def adder_rows() -> list[tuple[int, ...]]:
 
 def test_the_self_checking_program_passes_and_fails_as_it_must() -> None:
     rows = adder_rows()
-    assert hu.run(text_of(CHECKED, rows, "mlir"), entry="main") == ()
+    assert hu.run(text_of(CHECKED, rows, "mlir"), function="main") == ()
     rows[7] = (*rows[7][:2], rows[7][2] ^ 4, 0)
     with pytest.raises(AssertionFailed, match="result has other bits than it must have"):
-        hu.run(text_of(CHECKED, rows, "mlir"), entry="main")
+        hu.run(text_of(CHECKED, rows, "mlir"), function="main")
     rows[7] = (*rows[7][:3], 4)
-    assert hu.run(text_of(CHECKED, rows, "mlir"), entry="main") == ()
+    assert hu.run(text_of(CHECKED, rows, "mlir"), function="main") == ()
 
 
 @pytest.mark.parametrize("cut", [[], [1], [20]])
@@ -195,7 +195,7 @@ def test_self_checking_programs_of_integers_have_no_casts(op: str) -> None:
     file = io.BytesIO()
     write_vectors(vectors, file, "mlir", options=Options(function=function_of_case(asked)))
     assert b"bitcast" not in file.getvalue()
-    assert hu.run(file.getvalue().decode(), entry="main") == ()
+    assert hu.run(file.getvalue().decode(), function="main") == ()
 
 
 def test_what_no_program_can_check_is_refused() -> None:

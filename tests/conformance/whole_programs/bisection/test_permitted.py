@@ -507,8 +507,8 @@ def test_products_in_the_body_of_a_reduction_have_an_order() -> None:
     before = REDUCING.replace("BODY", "%p = arith.mulf %e, %c : f32\n%q = arith.mulf %p, %d : f32")
     after = REDUCING.replace("BODY", "%p = arith.mulf %c, %d : f32\n%q = arith.mulf %p, %e : f32")
     factors = np.float32(1.1), np.float32(1.3)
-    given = next(each for seed in range(40) if hu.run(before, each := numbers(8, seed=seed), *factors, entry="f")
-                 != hu.run(after, each, *factors, entry="f"))  # fmt: skip
+    given = next(each for seed in range(40) if hu.run(before, each := numbers(8, seed=seed), *factors, function="f")
+                 != hu.run(after, each, *factors, function="f"))  # fmt: skip
     verdict, ground = judged(before, after, given, *factors)
     assert (verdict, "multiplications" in ground) == ("DIFFERENT", True)
 

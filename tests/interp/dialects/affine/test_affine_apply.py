@@ -302,7 +302,7 @@ def test_the_folder_of_mlir_agrees() -> None:
     loaded = hu.load(program)
     for index, op, number in folded:
         try:
-            (result,) = hu.run(loaded, entry=f"f{index}")
+            (result,) = hu.run(loaded, function=f"f{index}")
         except hu.UndefinedBehavior:
             poisons += op == "ub.poison"
             continue
@@ -342,13 +342,13 @@ def test_what_mlir_lowers_to_computes_the_same() -> None:
     pairs = np.array([(a, b) for a in numbers for b in divisors], np.int64)
     for index, expression in enumerate(LOWERED):
         (here,) = hu.run(module(expression), pairs[:, 0], pairs[:, 1], batch=True)
-        (lower,) = hu.run(there, pairs[:, 0], pairs[:, 1], batch=True, entry=f"f{index}")
+        (lower,) = hu.run(there, pairs[:, 0], pairs[:, 1], batch=True, function=f"f{index}")
         # Products are marked as ones that do not wrap, sums are not.
         assert lower.poisoned.any() == ("*" in expression), expression
         assert (here.poisoned | ((here.bits == lower.bits) & ~lower.poisoned)).all(), expression
         assert here.poisoned.mean() < 0.5, expression
     assert value("d0 ceildiv s0", least, 3) == -3074457345618258602
-    (wrong,) = hu.run(there, least, 3, entry=f"f{LOWERED.index('d0 ceildiv s0')}")
+    (wrong,) = hu.run(there, least, 3, function=f"f{LOWERED.index('d0 ceildiv s0')}")
     assert wrong.item() == 3074457345618258602
 
 

@@ -47,7 +47,7 @@ THREE = np.arange(3, dtype=np.int32)
 
 
 def run(entry: str, *arguments: Any) -> tuple[hu.Value, ...]:
-    return hu.run(MODULE, *arguments, entry=entry)
+    return hu.run(MODULE, *arguments, function=entry)
 
 
 def test_a_buffer_of_a_tensor_is_a_copy() -> None:

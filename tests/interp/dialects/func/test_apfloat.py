@@ -41,7 +41,7 @@ def returned(name: str, selectors: Sequence[int], *columns: Any) -> list[int]:
     program += "".join(f"  {each} = {text}\n" for each, text in zip(names, constants, strict=False))
     program += f"  %r = call @{name}({', '.join(names)}) : ({types}) -> {function.result}\n"
     program += f"  return %r : {function.result}\n}}\n"
-    (result,) = hu.run(program, *(np.array(column, np.uint64) for column in columns), entry="f", batch=True)
+    (result,) = hu.run(program, *(np.array(column, np.uint64) for column in columns), function="f", batch=True)
     assert result.poison is None
     return [int(code) for code in result.bits]
 

@@ -85,7 +85,7 @@ def test_names_are_those_that_mlir_opt_writes(type_: str, suffix: str, mlir_opt:
     lowered = mlir_opt(text, "--convert-math-to-libm")
     assert "math." not in lowered
     assert lowered.count(" private @") == len(ops)
-    assert hu.run(lowered, 0.75, entry="main") == hu.run(text, 0.75)
+    assert hu.run(lowered, 0.75, function="main") == hu.run(text, 0.75)
 
 
 def test_a_batch_and_poison() -> None:

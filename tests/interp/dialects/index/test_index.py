@@ -83,7 +83,7 @@ def defined(name: str, a: int, b: int) -> bool:
 def test_each_op_on_hard_values(name: str) -> None:
     pairs = [pair for pair in product(VALUES, VALUES) if defined(name, *pair)]
     columns = [[unsigned(pair[k]) for pair in pairs] for k in (0, 1)]
-    found = hu.run(MODULE, *(hu.Value.from_bits(column, "index") for column in columns), entry=name, batch=True)[0]
+    found = hu.run(MODULE, *(hu.Value.from_bits(column, "index") for column in columns), function=name, batch=True)[0]
     wanted = [unsigned({**OPS, **COMPARISONS}[name](a, b)) for a, b in pairs]
     assert found.bits.tolist() == wanted
 
@@ -91,12 +91,12 @@ def test_each_op_on_hard_values(name: str) -> None:
 @pytest.mark.parametrize("name", ["divs", "divu", "ceildivs", "ceildivu", "floordivs", "rems", "remu"])
 def test_division_by_zero_is_undefined(name: str) -> None:
     with pytest.raises(hu.UndefinedBehavior, match="division by zero|remainder by zero"):
-        hu.run(MODULE, 1, 0, entry=name)
+        hu.run(MODULE, 1, 0, function=name)
 
 
 @pytest.mark.parametrize("name", ["shl", "shrs", "shru"])
 def test_a_shift_by_the_width_is_poison(name: str) -> None:
-    assert bool(hu.run(MODULE, 1, 64, entry=name)[0].poisoned)
+    assert bool(hu.run(MODULE, 1, 64, function=name)[0].poisoned)
 
 
 def test_casts_and_constants() -> None:

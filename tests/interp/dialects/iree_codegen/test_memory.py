@@ -359,7 +359,7 @@ func.func @main(%m: memref<8xi8>, %i: index, %c: i1) -> (i8, i8, i8, vector<1xi8
   %b = memref.load %s[%i] : memref<8xi8>
   return %direct, %called, %a, %v, %b : i8, i8, i8, vector<1xi8>, i8
 }""")
-    results = hu.run(module, np.arange(8, dtype=np.int8), 4, True, entry="main", swizzle="physical")
+    results = hu.run(module, np.arange(8, dtype=np.int8), 4, True, function="main", swizzle="physical")
     assert [int(result.numpy().ravel()[0]) for result in results] == [5, 4, 4, 4, 4]
 
 

@@ -320,7 +320,7 @@ def test_a_null_pointer_is_one_value_that_is_passed_on() -> None:
         got.append(pointer)
         return int(x.item()) + 1
 
-    count, pointer = hu.run(POINTERS, 4, externals={"kernel": kernel}, entry="f")
+    count, pointer = hu.run(POINTERS, 4, externals={"kernel": kernel}, function="f")
     assert count.item() == 5
     assert str(pointer.type) == "!iree_codegen.null_pointer"
     assert pointer.item() is None
@@ -329,15 +329,15 @@ def test_a_null_pointer_is_one_value_that_is_passed_on() -> None:
     assert repr(pointer) == "Value(!iree_codegen.null_pointer=None)"
     # What came out goes in again; nothing else is a null pointer.
     identity = POINTERS.split("func.func private @kernel")[0]
-    assert hu.run(identity, pointer, entry="pass") == (pointer,)
+    assert hu.run(identity, pointer, function="pass") == (pointer,)
     with pytest.raises(hu.Unsupported, match="cannot be given as arrays"):
-        hu.run(identity, 0, entry="pass")
+        hu.run(identity, 0, function="pass")
 
 
 def test_null_pointers_in_traces_batches_and_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    traced = hu.trace(POINTERS, 4, externals={"kernel": lambda p, x: 1}, entry="f", npz=tmp_path / "npz")
+    traced = hu.trace(POINTERS, 4, externals={"kernel": lambda p, x: 1}, function="f", npz=tmp_path / "npz")
     assert "%0 !iree_codegen.null_pointer=None" in str(traced)
     (result,) = hu.run(CHOICE, np.array([True, False]), np.array([1, 2]), batch=True)
     assert result.numpy().tolist() == [1, 2]

@@ -36,7 +36,7 @@ def _halves(line: str, a: Any, b: Any, type_: str = "i8") -> tuple[hu.Value, hu.
             f"llvm.return %r : !llvm.struct<({type_}, {type_})>",
             f"%h = llvm.extractvalue %r[{part}] : !llvm.struct<({type_}, {type_})>\n  llvm.return %h : {type_}",
         ).replace(f"-> !llvm.struct<({type_}, {type_})> {{", f"-> {type_} {{")
-        found.append(hu.run(program, a, b, entry="main")[0])
+        found.append(hu.run(program, a, b, function="main")[0])
     return found[0], found[1]
 
 
@@ -102,7 +102,7 @@ def test_other_sizes_than_powers_of_two_are_refused(type_: str, size: int) -> No
     program = HEAD.format(type=type_) + line + TAIL.format(type=type_)
     value = hu.Value.from_bits(np.zeros(3, np.uint16), type_) if type_[0] == "v" else hu.Value.from_bits(0, type_)
     with pytest.raises(hu.Unsupported, match=f"atomic access of {size} bytes does not run"):
-        hu.run(program, value, value, entry="main")
+        hu.run(program, value, value, function="main")
 
 
 def test_poison_is_stored() -> None:

@@ -137,7 +137,7 @@ def _packed() -> Iterator[str]:
 def test_the_runner_prints_the_same(lines: object, capfd: pytest.CaptureFixture[str]) -> None:
     assert callable(lines)
     program = _shown(lines())
-    hu.run(program, entry="main")
+    hu.run(program, function="main")
     found = capfd.readouterr().out
     runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
     said = runner.run(

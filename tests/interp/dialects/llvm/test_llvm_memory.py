@@ -33,7 +33,7 @@ def run(body: str, *arguments: Any, result: str = "i32", head: str = "") -> Any:
     """Run a body with %n and %m, of i64, and return its result %r."""
     given = [np.int64(each) for each in (*arguments, 0, 0)[:2]]
     program = f"{HEAD}{head}llvm.func @main(%n: i64, %m: i64) -> {result} {{\n{body}\n  llvm.return %r : {result}\n}}"
-    return hu.run(program, *given, entry="main")[0]
+    return hu.run(program, *given, function="main")[0]
 
 
 SIXTEEN = """  %bytes = llvm.mlir.constant(16 : i64) : i64
@@ -361,9 +361,9 @@ def test_a_call_of_another_dialect_does_not_free_memory_of_later_calls() -> None
       %r = llvm.load %WHICH : !llvm.ptr -> i32
       return %r : i32
     }"""
-    assert hu.run(text.replace("WHICH", "p"), entry="main")[0].item() == 1
+    assert hu.run(text.replace("WHICH", "p"), function="main")[0].item() == 1
     with pytest.raises(hu.UndefinedBehavior, match="freed by the return of its function"):
-        hu.run(text.replace("WHICH", "q"), entry="main")
+        hu.run(text.replace("WHICH", "q"), function="main")
 
 
 def test_freed_memory_takes_no_place() -> None:

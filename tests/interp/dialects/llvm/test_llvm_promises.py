@@ -19,7 +19,7 @@ WRAPPING = "llvm.range = #llvm.constant_range<i32, -2, 3>"
 def _outcome(program: str, *arguments: Any) -> Any:
     """Return the result of @main as a number, or a word for what became of it."""
     try:
-        (found,) = hu.run(program, *arguments, entry="main")
+        (found,) = hu.run(program, *arguments, function="main")
     except hu.UndefinedBehavior:
         return UNDEFINED
     if found.shape:

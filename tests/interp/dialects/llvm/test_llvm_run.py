@@ -278,11 +278,11 @@ llvm.func @main(%x: i64, %n: i64) -> i64 {
 @pytest.mark.parametrize(("x", "n", "expected"), [(3, 4, 81), (2, 5, 30), (4, 4, 0)])
 def test_branches_and_calls(x: int, n: int, expected: int) -> None:
     for _ in range(3):
-        assert hu.run(LOOP, x, n, entry="main")[0].item() == expected
+        assert hu.run(LOOP, x, n, function="main")[0].item() == expected
 
 
 def test_a_batch_runs_each_lane() -> None:
-    (found,) = hu.run(LOOP, np.array([3, 2, 4]), np.array([4, 5, 4]), entry="main", batch=True)
+    (found,) = hu.run(LOOP, np.array([3, 2, 4]), np.array([4, 5, 4]), function="main", batch=True)
     assert found.tolist() == [81, 30, 0]
 
 

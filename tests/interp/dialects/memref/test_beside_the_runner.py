@@ -147,6 +147,6 @@ def test_a_program_prints_what_mlir_runner_prints(program: str, capsys: pytest.C
     libraries = f"--shared-libs={library(runner, UTILITIES)}"
     expected = runner.run(["-e", "main", "--entry-point-result=void", libraries], lowered)
     capsys.readouterr()
-    hu.run(program, entry="main")
+    hu.run(program, function="main")
     assert capsys.readouterr().out == expected
     assert len(expected.splitlines()) > 20

@@ -30,7 +30,7 @@ func.func @main(%a: memref<?xi8>, %b: memref<?xi8>, %n: index, %which: i1) -> me
   return %r : memref<?xi8>
 }""")
     one, two = (hu.Buffer.from_numpy(np.zeros(4, np.int8)) for _ in range(2))
-    (value,) = hu.run(module, one, two, 3, True, entry="main")
+    (value,) = hu.run(module, one, two, 3, True, function="main")
     assert one.numpy().tolist() == [7, 0, 7, 0]
     assert two.numpy().tolist() == [0, 7, 0, 0]
     assert value.numpy().tolist() == two.numpy().tolist()
@@ -55,7 +55,7 @@ func.func @main(%m: memref<2xi8>) -> (memref<?xi8>, i8) {
     assert result.numpy().tolist() == [3, 4]
     assert element.item() == 4
     assert given.tolist() == [0, 0]
-    (direct,) = hu.run(module, given, entry="fill", externals={"fill": fill})
+    (direct,) = hu.run(module, given, function="fill", externals={"fill": fill})
     assert str(direct.type) == "tensor<2xi8>"
 
 

@@ -160,11 +160,11 @@ def test_a_global_begins_each_run_with_its_initial_value() -> None:
       %x = memref.load %m[%c0] : memref<1xi32>
       return %x : i32
     }""")
-    assert [hu.run(module, entry="next")[0].item() for _ in range(2)] == [6, 6]
+    assert [hu.run(module, function="next")[0].item() for _ in range(2)] == [6, 6]
     with pytest.raises(hu.UndefinedBehavior, match="the memory of memref.global @fixed is constant, but is written"):
-        hu.run(module, 3, entry="write")
+        hu.run(module, 3, function="write")
     with pytest.raises(hu.Unsupported, match="'@outside' is declared, but its memory is defined nowhere"):
-        hu.run(module, entry="read")
+        hu.run(module, function="read")
 
 
 def test_views_must_stay_in_their_memory() -> None:

@@ -78,7 +78,7 @@ func.func @said(%a: tensor<?xf32>) -> tensor<?x1xf32> {
 
 
 def run(entry: str, *arguments: Any, **options: Any) -> tuple[hu.Value, ...]:
-    return hu.run(MODULE, *arguments, entry=entry, **options)
+    return hu.run(MODULE, *arguments, function=entry, **options)
 
 
 def sizes(*numbers: int) -> Any:

@@ -101,7 +101,7 @@ SLICES = np.arange(100, 106, dtype=np.int32).reshape(2, 3)
 
 
 def run(entry: str, *arguments: Any, **options: Any) -> tuple[hu.Value, ...]:
-    return hu.run(MODULE, *arguments, entry=entry, **options)
+    return hu.run(MODULE, *arguments, function=entry, **options)
 
 
 def ints(*shape: int) -> Any:

@@ -173,7 +173,7 @@ def test_globals_that_a_called_function_wrote_before_it_stopped() -> None:
       %y = func.call @touch(%k) : (i32) -> i32
       return %y : i32
     }"""
-    (found,) = hu.run(text, 3, 1 << 28, np.zeros(2, np.int32), entry="f", on_ub="poison")
+    (found,) = hu.run(text, 3, 1 << 28, np.zeros(2, np.int32), function="f", on_ub="poison")
     assert found.numpy() == np.int32(10 * (1 << 28) - (1 << 32))
 
 
