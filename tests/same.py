@@ -146,6 +146,33 @@ CHANGES: tuple[Change, ...] = (
         r"^InputError: error: source= is the old name.*$",
         "VerifyError: error: 'arith.truncf' has no property 'source'; it has fastmath, roundingmode",
     ),
+    *(
+        Change(f"recorded *{name}*", "an unknown type is named", "expected non-function type", f"unknown type '{name}'")
+        for name in ("bfloat16", "float32", "E5M2", "F32")
+    ),
+    Change("recorded a3ee73 *", "an unknown type is named"),
+    Change("recorded 6792d8 *", "an unknown type is named"),
+    *(
+        Change("*", "the text of the error says what is wrong and what to do", old, new)
+        for old, new in (
+            (
+                r"needs one operand of up to 64 bits, and what it gives",
+                "needs exactly one operand, of at most 64 bits, and one result",
+            ),
+            (r"which function is to run\?", "missing the name of the function:"),
+            (r"cannot run beside exact real numbers", "cannot also run with exact real numbers"),
+            (r"has no report of its flags", "does not report exception flags"),
+            (r"(--flags|flags=True): (.*) has no exception flags", r"\1: \2 sets no exception flags"),
+            (r"'(.*)' has no channels", r"'\1' is not quantised per channel"),
+            (r": it is not an array: ", " must be an array: "),
+            (r"no values of type ('.*') can be made up", r"cannot generate values of type \1"),
+            (
+                r"results, flags and operands go with vectors: check",
+                "results, flags and operands need vectors: call check",
+            ),
+            (r"\bn is an integer", "n must be an integer"),
+        )
+    ),
 )
 
 
