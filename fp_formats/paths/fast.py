@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,10 @@ def _arithmetic(
     fmt: FloatFormat,
     a: Codes,
     b: Codes,
-    rounding: int,
-    policy: FloatPolicy,
-    random: Random,
-    want_flags: bool,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
 ) -> ArrayResult:
     def exactly(x: Codes, y: Codes) -> ArrayResult:
         result: ArrayResult = getattr(arithmetic, operation)(fmt, x, y, rounding, policy, random, want_flags)
@@ -215,69 +216,12 @@ def nans_of(floats: npt.NDArray[Any]) -> Index | None:
 _KERNELS = {"native": _native, "error_free": _error_free, "through_f32": _through_f32}
 
 
-def add(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Return what `exact.arithmetic.add` returns."""
-    return _arithmetic("add", fmt, a, b, rounding, policy, random, want_flags)
-
-
-def subtract(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Return what `exact.arithmetic.subtract` returns."""
-    return _arithmetic("subtract", fmt, a, b, rounding, policy, random, want_flags)
-
-
-def multiply(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Return what `exact.arithmetic.multiply` returns."""
-    return _arithmetic("multiply", fmt, a, b, rounding, policy, random, want_flags)
-
-
-def divide(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Return what `exact.arithmetic.divide` returns."""
-    return _arithmetic("divide", fmt, a, b, rounding, policy, random, want_flags)
-
-
-def remainder(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Return what `exact.arithmetic.remainder` returns."""
-    return _arithmetic("remainder", fmt, a, b, rounding, policy, random, want_flags)
+# What `exact.arithmetic` returns under the same names.
+add = partial(_arithmetic, "add")
+subtract = partial(_arithmetic, "subtract")
+multiply = partial(_arithmetic, "multiply")
+divide = partial(_arithmetic, "divide")
+remainder = partial(_arithmetic, "remainder")
 
 
 def fma(
@@ -380,7 +324,7 @@ def to_integral(
 
 
 def _extremum(
-    operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool
+    operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
     def exactly(x: Codes, y: Codes) -> ArrayResult:
         result: ArrayResult = getattr(arithmetic, operation)(fmt, x, y, policy, want_flags)
@@ -461,28 +405,10 @@ def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:
     return signed ^ ((signed >> 15) & np.int16(0x7FFF))
 
 
-def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """Return what `exact.arithmetic.maximum` returns."""
-    return _extremum("maximum", fmt, a, b, policy, want_flags)
-
-
-def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """Return what `exact.arithmetic.minimum` returns."""
-    return _extremum("minimum", fmt, a, b, policy, want_flags)
-
-
-def maximum_number(
-    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
-    """Return what `exact.arithmetic.maximum_number` returns."""
-    return _extremum("maximum_number", fmt, a, b, policy, want_flags)
-
-
-def minimum_number(
-    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
-    """Return what `exact.arithmetic.minimum_number` returns."""
-    return _extremum("minimum_number", fmt, a, b, policy, want_flags)
+maximum = partial(_extremum, "maximum")
+minimum = partial(_extremum, "minimum")
+maximum_number = partial(_extremum, "maximum_number")
+minimum_number = partial(_extremum, "minimum_number")
 
 
 # By MLIR's number: comparisons of NumPy, all false for NaNs, of which one must hold; and the opposites of these.

@@ -32,7 +32,6 @@ from halfulp.fp_formats.paths.domains import (
     conversion_path,
     dtype_of,
     nans_of,
-    only_moves,
     table_path,
 )
 from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, in_chunks, positions_of
@@ -68,8 +67,6 @@ def convert(
 def _in_arrays(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult:
     """Convert by NumPy."""
     path = conversion_path(src, dst, rounding, policy)
-    if only_moves(src, dst, rounding, policy):
-        return _moved_up(dst, a)
     if path.kind in ("native", "sum"):
         return _cast(path.kind, src, dst, a, policy)
     if path.kind == "through_f32":
@@ -144,29 +141,6 @@ def _cast(kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: Float
 
     with np.errstate(all="ignore"):
         return in_chunks(a.shape, dst.storage_dtype, work, a, longest=longest)
-
-
-def _moved_up(dst: FloatFormat, a: Codes) -> ArrayResult:
-    """Convert codes that are nothing but an exponent by moving them up: see `only_moves`."""
-    size, up = min(a.size, LONG_CHUNK), dst.mantissa_bits
-    ends, first, second = np.empty(size, np.uint8), *np.empty((2, size), np.uint16)
-
-    def work(out: Codes, x: Codes) -> None:
-        end, wide, extra = (each[: x.size] for each in (ends, first, second))
-        np.add(x, 1, out=end)
-        np.less_equal(end, 1, out=end.view(np.bool_))
-        if not end.any():
-            np.copyto(out, x)
-            np.left_shift(out, up, out=out)
-            return
-        np.copyto(wide, x)
-        np.copyto(extra, end)
-        np.add(wide, wide, out=wide)
-        np.bitwise_or(wide, extra, out=wide)
-        np.copyto(out, wide)
-        np.left_shift(out, up - 1, out=out)
-
-    return in_chunks(a.shape, dst.storage_dtype, work, a, longest=LONG_CHUNK)
 
 
 @llvm.forgotten

@@ -72,35 +72,46 @@ class Cells:
 
 
 class TensorCells(Cells):
-    """The elements of a tensor. ``written``: they are a copy, which may be changed."""
+    """The elements of a tensor; of one over lanes, each in all lanes at once. ``written``: they are a copy, which may
+    be changed.
+    """
 
-    def __init__(self, held: Value, type_: ty.Type, written: bool) -> None:
+    def __init__(self, held: Value, type_: ty.Type, written: bool, lanes: int | None) -> None:
         super().__init__(held, type_)
+        if lanes is not None and written and not over_lanes(held):
+            held = repeated(held, lanes)
+        self._lead: tuple[slice, ...] = (slice(None),) if lanes is not None and over_lanes(held) else ()
+        self._whole = held.shape
         self._bits = held.bits.copy() if written else held.bits
         self._poison = held.poison.copy() if written and held.poison is not None else held.poison
         self._open = held.open.copy() if written and held.open is not None else held.open
-        self._plain = not code_layout(type_)[1]
+        self._plain = not self._lead and not code_layout(type_)[1]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor."""
-        return self._held.shape  # type: ignore[no-any-return]
+        """The shape of the tensor, of one lane."""
+        return self._whole[len(self._lead) :]
 
     def read(self, index: Point, run: Run) -> Any:
         """Return an element in the form of a slot."""
         if self._plain and self._open is None and (self._poison is None or not self._poison[index]):
             return self._bits.item(index)
-        poison = None if self._poison is None or not self._poison[index] else np.array(self._poison[index])
-        open_ = None if self._open is None else np.array(self._open[index])
-        return lower(Value(self._type, np.array(self._bits[index]), poison, open_, run.origins))
+        place = self._lead + index
+        bits, poison, open_ = (
+            None if array is None else np.array(array[place]) for array in (self._bits, self._poison, self._open)
+        )
+        assert bits is not None
+        if poison is not None and not poison.any():
+            poison = None
+        return lower(Value(self._type, bits, poison, open_, None if poison is None else run.origins))
 
     def write(self, index: Point, slot: Any, run: Run) -> None:
         """Replace an element."""
         value = lift(slot, self._type)
-        self._bits[index] = value.bits
-        shape = self._held.shape
-        self._poison = _with(self._poison, shape, index, value.poison)
-        self._open = _with(self._open, shape, index, value.open)
+        place = self._lead + index
+        self._bits[place] = value.bits
+        self._poison = _with(self._poison, self._whole, place, value.poison)
+        self._open = _with(self._open, self._whole, place, value.open)
 
     def value(self, type_: ty.Type, run: Run) -> Value:
         """Return all elements."""
@@ -143,52 +154,6 @@ class BufferCells(Cells):
         store_at(self._held.allocation, self._place(index), lift(slot, self._type), run.origins)
 
 
-class LaneCells(Cells):
-    """The elements of a tensor over lanes, each in all lanes at once. ``written``: they are a copy."""
-
-    def __init__(self, held: Value, type_: ty.Type, lanes: int, written: bool) -> None:
-        super().__init__(held, type_)
-        whole = held if over_lanes(held) or not written else repeated(held, lanes)
-        self._over = over_lanes(whole)
-        self._shape = whole.shape[1:] if self._over else whole.shape
-        arrays = (whole.bits, whole.poison, whole.open)
-        self._arrays: list[Any] = [array.copy() if written and array is not None else array for array in arrays]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor of one lane."""
-        return self._shape
-
-    def _place(self, index: Point) -> tuple[Any, ...]:
-        return (slice(None), *index) if self._over else index
-
-    def read(self, index: Point, run: Run) -> Any:
-        """Return an element of all lanes in the form of a slot."""
-        place = self._place(index)
-        bits, poison, open_ = (None if array is None else np.array(array[place]) for array in self._arrays)
-        assert bits is not None
-        if poison is not None and not poison.any():
-            poison = None
-        return lower(Value(self._type, bits, poison, open_, None if poison is None else run.origins))
-
-    def write(self, index: Point, slot: Any, run: Run) -> None:
-        """Replace an element in all lanes."""
-        value = lift(slot, self._type)
-        place = self._place(index)
-        bits, poison, open_ = self._arrays
-        shape = bits.shape[: 1 + len(self._shape)]
-        bits[place] = value.bits
-        self._arrays[1] = _with(poison, shape, place, value.poison)
-        self._arrays[2] = _with(open_, shape, place, value.open)
-
-    def value(self, type_: ty.Type, run: Run) -> Value:
-        """Return all elements."""
-        bits, poison, open_ = self._arrays
-        if poison is not None and not poison.any():
-            poison = None
-        return Value(type_, bits, poison, open_, None if poison is None else run.origins)
-
-
 class LaneBufferCells(Cells):
     """The elements of a memref over lanes, each in all lanes at once."""
 
@@ -221,10 +186,9 @@ def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool
         return LaneBufferCells(op, which, held, element)
     if isinstance(type_, ty.MemRefType):
         return BufferCells(op, which, living(op, held, which), element)
-    if isinstance(type_, ty.TensorType) and run.lanes is not None:
-        return LaneCells(lift(held, type_), element, len(run.lanes), written)
     if isinstance(type_, ty.TensorType):
-        return TensorCells(lift(held, type_), element, written)
+        lanes = None if run.lanes is None else len(run.lanes)
+        return TensorCells(lift(held, type_), element, written, lanes)
     return Cells(held, type_)
 
 
