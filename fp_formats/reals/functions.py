@@ -295,11 +295,6 @@ def decimal_logarithm(x: Fraction) -> Fraction | None:
     return Fraction(power_) if rest == 1 else None
 
 
-def hypotenuse(x: Fraction, y: Fraction) -> Fraction | None:
-    """Return the square root of x*x + y*y, where it is rational."""
-    return root(x * x + y * y, 2)
-
-
 # --- functions --------------------------------------------------------------------------------------------------------
 
 Exact = Callable[..., Fraction | None]

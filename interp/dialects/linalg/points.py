@@ -96,7 +96,7 @@ class TensorCells(Cells):
         """Return an element in the form of a slot."""
         if self._plain and self._open is None and (self._poison is None or not self._poison[index]):
             return self._bits.item(index)
-        place = self._lead + index
+        place: tuple[Any, ...] = self._lead + index
         bits, poison, open_ = (
             None if array is None else np.array(array[place]) for array in (self._bits, self._poison, self._open)
         )
@@ -108,7 +108,7 @@ class TensorCells(Cells):
     def write(self, index: Point, slot: Any, run: Run) -> None:
         """Replace an element."""
         value = lift(slot, self._type)
-        place = self._lead + index
+        place: tuple[Any, ...] = self._lead + index
         self._bits[place] = value.bits
         self._poison = _with(self._poison, self._whole, place, value.poison)
         self._open = _with(self._open, self._whole, place, value.open)
