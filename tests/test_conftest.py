@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tables import each_row
 from tree import ROOT
 
 pytestmark = pytest.mark.lint
@@ -126,3 +127,13 @@ def test_mlir_opt_returns_what_it_prints(mlir_opt: Callable[..., str], arguments
 def test_mlir_opt_raises_with_the_diagnostics(mlir_opt: Callable[..., str]) -> None:
     with pytest.raises(RuntimeError, match=r"custom op 'no_such_op' is unknown"):
         mlir_opt("no_such_op")
+
+
+def test_a_table_names_every_row_that_fails() -> None:
+    @each_row([("1",), ("x",), ("y",)])
+    def is_no_number(text: str) -> None:
+        with pytest.raises(ValueError, match="invalid literal"):
+            int(text)
+
+    with pytest.raises(AssertionError, match=r"(?s)1 of 3 rows fail:.*'1'.*DID NOT RAISE"):
+        is_no_number()

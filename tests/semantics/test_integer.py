@@ -16,6 +16,7 @@ import pytest
 from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from halfulp.fp_formats.formats import code_shape, codes_to_ints, ints_to_codes, limb_count, storage_dtype
 from halfulp.semantics import integer
@@ -334,14 +335,12 @@ def test_every_pair(case: Case, width: int, step: int) -> None:
     check_binary(case, width, every_pair(range(2**width))[::step])
 
 
-@pytest.mark.parametrize("width", [5, 6, 7, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64])
-@each_case
+@each_row(itertools.product(CASES, [5, 6, 7, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64]))
 def test_boundary_pairs(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width)))
 
 
-@pytest.mark.parametrize("width", [65, 128, 1024])
-@each_case
+@each_row(itertools.product(CASES, [65, 128, 1024]))
 def test_boundary_pairs_wider_than_a_limb(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width, 20)))
 
@@ -378,8 +377,7 @@ def test_casts(name: str) -> None:
             assert kernel.array(operand).results[0].dtype == storage_dtype(to)
 
 
-@pytest.mark.parametrize("width", [0, 1, 2, 3, 4, 5])
-@each_case
+@each_row(itertools.product(CASES, [0, 1, 2, 3, 4, 5]))
 def test_worst_value_decides_whether_poison_is_undefined(case: Case, width: int) -> None:
     kernel, codes = case.kernel(width), range(2**width)
 
@@ -443,8 +441,7 @@ def test_unknown_predicate(predicate: int) -> None:
 # Shapes and storage -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [8, 12, 64, 80])
-@each_case
+@each_row(itertools.product(CASES, [8, 12, 64, 80]))
 def test_rank_0_broadcast_and_empty(case: Case, width: int) -> None:
     kernel, results = case.kernel(width), result_widths(case.name, width)
     grid = [0, 1, 2**width - 1, 2 ** (width - 1), 3, 5]

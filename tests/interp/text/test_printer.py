@@ -8,6 +8,7 @@ import random
 from typing import Any
 
 import pytest
+from tables import each_row
 from tree import ROOT
 
 from halfulp.fp_formats.formats import FORMATS
@@ -116,12 +117,8 @@ PRINTED = {
 NOT_FIXED = {source for source in SOURCES if 'loc("a":1:2 to :2)\n' in source}
 
 
-def cases(errors: bool) -> list[Any]:
-    return [
-        pytest.param(source, result, id=f"{index}")
-        for index, (source, result) in enumerate(zip(SOURCES, RESULTS, strict=True))
-        if ("error" in result) == errors
-    ]
+def cases(errors: bool) -> list[tuple[str, dict[str, str]]]:
+    return [row for row in zip(SOURCES, RESULTS, strict=True) if ("error" in row[1]) == errors]
 
 
 def test_the_record_is_large_and_belongs_to_these_sources() -> None:
@@ -130,7 +127,7 @@ def test_the_record_is_large_and_belongs_to_these_sources() -> None:
     assert set(STRICTER) | set(WIDER) | set(OTHERWISE) | set(PRINTED) <= set(SOURCES)
 
 
-@pytest.mark.parametrize(("source", "result"), cases(errors=False))
+@each_row(cases(errors=False))
 def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
         with pytest.raises(HalfulpError) as caught:
@@ -150,7 +147,7 @@ def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dic
     assert differ == (source in PRINTED)
 
 
-@pytest.mark.parametrize(("source", "result"), cases(errors=False))
+@each_row(cases(errors=False))
 def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
         return
@@ -162,7 +159,7 @@ def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     assert print_module(parse_module(print_module(module, generic=True))) == print_module(module)
 
 
-@pytest.mark.parametrize(("source", "result"), cases(errors=True))
+@each_row(cases(errors=True))
 def test_what_mlir_opt_rejects_is_rejected_at_the_same_place(source: str, result: dict[str, str]) -> None:
     if source in WIDER:
         printed = print_module(parse_module(source))

@@ -1,0 +1,33 @@
+"""Tests over long tables: one test for all rows, which lists every row that fails."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+SHOWN = 20
+"""The most failures that are shown in full."""
+
+
+def each_row(rows: Iterable[tuple[Any, ...]]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Make a test of one row a test of all rows. pytest takes longer to list thousands of tests than to run them."""
+    table = list(rows)
+
+    def of_all(test: Callable[..., None]) -> Callable[[], None]:
+        def looping() -> None:
+            failures = []
+            for row in table:
+                try:
+                    test(*row)
+                except (Exception, pytest.fail.Exception):
+                    failures.append(f"{row!r:.200}\n{traceback.format_exc(limit=-2)}")
+            assert table
+            assert not failures, f"{len(failures)} of {len(table)} rows fail:\n\n" + "\n".join(failures[:SHOWN])
+
+        looping.__name__, looping.__doc__, looping.__module__ = test.__name__, test.__doc__, test.__module__
+        return looping
+
+    return of_all
