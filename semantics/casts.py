@@ -68,7 +68,7 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
     policy, rounding = profile.conversions, mode(rounding, profile)
     implementations: Implementations = (
         lambda a: scalar.convert(source, target, a, rounding, policy),
-        lambda a: fast.convert(source, target, a, rounding, policy),
+        partial(fast.convert, source, target, rounding=rounding, policy=policy),
     )
     real = Computes("convert", (source,), target)
     if emulated.emulates(profile, source, target):

@@ -135,10 +135,15 @@ def is_wide(options: RoundingOptions, *formats: FloatFormat) -> bool:
     return max(fmt.precision for fmt in formats) + options.random_width > ONE_LIMB_BITS
 
 
+FEW = 16
+"""The elements up to which `by_scalar` is quicker than array code, whose time is the same for 1 and for 100."""
+
+
 def by_scalar(operation: Operation, width: int, want_flags: bool, *operands: tuple[Codes, int]) -> ArrayResult:
     """Do an operation of `scalar` on every element, as a Python integer; operands and ``width`` as in `run`.
 
-    This is for cases without an array path: very many random bits, and integers wider than 128 bits.
+    This is for few elements, and for cases without an array path: very many random bits, and integers wider than 128
+    bits.
     """
     shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
     columns = [codes_to_ints(np.broadcast_to(codes, code_shape(shape, bits)), bits) for codes, bits in operands]

@@ -24,8 +24,6 @@ _LOAD = 16
 """The instructions that take as long as one look-up in a table."""
 PAYS = 1 << 22
 """The elements of all calls from which a loop is worth its compilation: NumPy takes about 15 ms for them."""
-SHORT = 1 << 12
-"""The elements of a call below which NumPy computes, whatever was computed before."""
 _AT_ONCE = 1 << 16
 """The most refused elements that are computed at once in the general way."""
 _PART = 32 * BLOCK
@@ -303,7 +301,7 @@ class Waiting:
         """Return the loop, or None where NumPy is to compute these elements."""
         if llvm.at_once():
             return self._made()
-        if elements < SHORT or not llvm.machine_code_allowed():
+        if not (llvm.may_pay(elements) and llvm.machine_code_allowed()):
             return None
         self._asked += elements
         return self._made() if self._asked >= PAYS else None

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, encoding
-from halfulp.fp_formats.exact.core import ArrayResult, Random
+from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, NanEncoding
-from halfulp.fp_formats.paths import error_free, quad, word_floats
+from halfulp.fp_formats.paths import error_free, llvm, quad, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.domains import F32, F64, NATIVE, SUMS, conversion_path, dtype_of, path_of
 from halfulp.fp_formats.paths.error_free import Index, Kernel
 from halfulp.fp_formats.paths.fast_conversions import convert, from_integer, narrow, to_integer
 from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_shape, in_chunks, table_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
+from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 __all__ = [
     "add",
@@ -86,9 +87,15 @@ def _arithmetic(
     want_flags: bool = False,
 ) -> ArrayResult:
     def exactly(x: Codes, y: Codes) -> ArrayResult:
+        if plain and x.size <= FEW and y.size <= FEW:
+            one = getattr(scalar, operation)
+            return by_scalar(
+                lambda p, q: one(fmt, p, q, rounding, policy), fmt.bits, False, (x, fmt.bits), (y, fmt.bits)
+            )
         result: ArrayResult = getattr(arithmetic, operation)(fmt, x, y, rounding, policy, random, want_flags)
         return result
 
+    plain = not want_flags and rounding != STOCHASTIC
     path = None if want_flags else path_of(operation, fmt, int(rounding), policy)
     if want_flags or path is None:
         described = None if want_flags else quad.binary(operation, fmt, int(rounding), policy)
@@ -97,7 +104,9 @@ def _arithmetic(
     def in_arrays(x: Codes, y: Codes) -> ArrayResult:
         return _in_arrays(operation, path, fmt, x, y, int(rounding), policy, exactly)
 
-    described = None if path == "native" else word_floats.binary(operation, fmt, int(rounding), policy)
+    if path == "native" or not llvm.may_pay(a.size * b.size):
+        return in_arrays(a, b)
+    described = word_floats.binary(operation, fmt, int(rounding), policy)
     return applied(described, (fmt.bits,) * 2, (a, b), in_arrays) or in_arrays(a, b)
 
 

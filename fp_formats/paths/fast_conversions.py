@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.exact.core import ArrayResult, Random
+from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, storage_dtype
 from halfulp.fp_formats.paths import llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
@@ -54,13 +54,13 @@ def convert(
         if policy.flushing(src).operands:
             a = arithmetic.flush(src, a, policy).codes
         return convert(src, dst, a, rounding, policy.without_f32)
-    if not want_flags and rounding != STOCHASTIC:
+    if want_flags or rounding == STOCHASTIC:
+        return conversions.convert(src, dst, a, rounding, policy, random, want_flags)
+    if llvm.may_pay(a.size):
         described = word_floats.convert(src, dst, int(rounding), policy)
         found = applied(described, (src.bits,), (a,), lambda x: _in_arrays(src, dst, x, int(rounding), policy))
         if found is not None:
             return found
-    if path is EXACT:
-        return conversions.convert(src, dst, a, rounding, policy, random, want_flags)
     return _in_arrays(src, dst, a, int(rounding), policy)
 
 
@@ -76,8 +76,14 @@ def _in_arrays(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, poli
             lambda out, x: put(convert(F32, dst, convert(src, F32, x, RNE, policy).codes, rounding, policy), out),
             a,
         )
-    found = _tabled(path, dst, a, rounding, policy)
-    return conversions.convert(src, dst, a, rounding, policy) if found is None else found
+    return _tabled(path, dst, a, rounding, policy) or _exactly(src, dst, a, rounding, policy)
+
+
+def _exactly(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult:
+    """Convert by `exact`, few elements by `scalar`."""
+    if a.size <= FEW:
+        return by_scalar(lambda code: scalar.convert(src, dst, code, rounding, policy), dst.bits, False, (a, src.bits))
+    return conversions.convert(src, dst, a, rounding, policy)
 
 
 def _tabled(path: ConversionPath, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult | None:
@@ -122,8 +128,8 @@ def _cast(kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: Float
             return
         if nans is None or limit != np.inf:
             index = np.flatnonzero(~(np.absolute(searched) <= limit))
-            found = _tabled(table, dst, x[index], RNE, policy)
-            out[index] = (conversions.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
+            found = _tabled(table, dst, x[index], RNE, policy) or _exactly(src, dst, x[index], RNE, policy)
+            out[index] = found.codes
             return
         met, suspect = True, mask[: x.size]
         if signalling is None:

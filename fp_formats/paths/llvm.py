@@ -163,6 +163,15 @@ def machine_code_allowed() -> bool:
     return backend() != "numpy" and installed()
 
 
+SHORT = 1 << 12
+"""The elements of a call below which NumPy computes, whatever was computed before."""
+
+
+def may_pay(elements: int) -> bool:
+    """Tell whether a call for so many elements may run as machine code."""
+    return elements >= SHORT or _backend == "llvm"
+
+
 def at_once() -> bool:
     """Tell whether machine code is to be made before it pays."""
     return backend() == "llvm"

@@ -285,13 +285,13 @@ def works(loop: ArrayLoop | None) -> bool:
 
 
 def test_a_loop_waits_until_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(array_loop, "PAYS", 3 * array_loop.SHORT)
+    monkeypatch.setattr(array_loop, "PAYS", 3 * llvm.SHORT)
     loop = fresh()
     llvm.use("auto")
-    assert loop.get(2 * array_loop.SHORT) is None
-    assert loop.get(array_loop.SHORT - 1) is None
-    assert works(loop.get(array_loop.SHORT))
-    assert loop.get(array_loop.SHORT - 1) is None
+    assert loop.get(2 * llvm.SHORT) is None
+    assert loop.get(llvm.SHORT - 1) is None
+    assert works(loop.get(llvm.SHORT))
+    assert loop.get(llvm.SHORT - 1) is None
     llvm.use("numpy")
     assert loop.get(1 << 30) is None
     llvm.use("llvm")
@@ -310,7 +310,7 @@ def test_short_arrays_stay_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(array_loop, "ArrayLoop", noted)
     array_loop._waiting.cache_clear()
-    codes = np.arange(array_loop.SHORT, dtype=np.uint32) << np.uint32(19)
+    codes = np.arange(llvm.SHORT, dtype=np.uint32) << np.uint32(19)
     fast.convert(F32, F16, codes[1:])
     assert not made
     fast.convert(F32, F16, codes)
@@ -362,7 +362,7 @@ def test_llvm_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         fresh().get(1)
     llvm.use("auto")
     with pytest.warns(RuntimeWarning, match=r"goes on without machine code: RuntimeError\('no memory may hold code"):
-        assert fresh().get(array_loop.SHORT) is None
+        assert fresh().get(llvm.SHORT) is None
     assert llvm.backend() == "numpy"
 
 
@@ -380,7 +380,7 @@ import sys
 import numpy as np
 from halfulp.fp_formats.paths import array_loop, fast, llvm
 from halfulp.fp_formats.formats import FORMATS
-array_loop.PAYS = array_loop.SHORT = 100
+array_loop.PAYS = llvm.SHORT = 100
 codes = np.arange({elements}, dtype=np.uint32) << np.uint32(20)
 result = fast.convert(FORMATS["f32"], FORMATS["f8E4M3FN"], codes)
 print(llvm.backend(), sys.modules.get("llvmlite") is not None, result.codes[1016])
