@@ -15,8 +15,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import shape_conflict
-from halfulp.interp.values.elements import check_overflow, conversion_kernel, kernel_between_integers
-from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.elements import applied, check_overflow, conversion_kernel, kernel_between_integers
 from halfulp.interp.values.value import Value
 from halfulp.semantics.integer import Overflow
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, Profile, as_profile

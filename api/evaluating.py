@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +25,12 @@ from halfulp.interp.run.stochastic import RandomBits, stochastic_kernel
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import code_layout
-from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.elements import applied
 from halfulp.interp.values.value import Value
 from halfulp.register import user_functions
 from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
-
-if TYPE_CHECKING:
-    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 
 def eval(

@@ -6,15 +6,13 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from halfulp.inputs import refuse_other_arguments
 from halfulp.interp.run.settings import External, IndexWidth, Listener, OnUb, Settings, Swizzle, about
 from halfulp.register import user_functions
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
-
-if TYPE_CHECKING:
-    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,6 +33,7 @@ IN_FUNCTIONS = {
     "cocotb": "optional",
     "bitstring": "slow: 30 ms, for single bit patterns alone",
     "distributed": "optional",
+    "halfulp.fp_formats.paths.disk": "slow: 3 ms; only tables and machine code that are kept on disk need it",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",
     "halfulp.interp.dialects": "slow: up to 40 ms; a run needs what a dialect brings to it, such as its function "
     "libraries, only if its program uses it",
@@ -42,7 +43,7 @@ IN_FUNCTIONS = {
     "halfulp.interp.values.functions": "slow: 30 ms, of sums, matrix units and elementary functions; only arithmetic on "
     "values needs it",
     "halfulp.interp.bytecode": "slow: 12 ms; a program in text does without",
-    "halfulp.semantics.matrix_units": "slow: 30 ms; only ops on tiles, and a run with another model than the exact one, "
+    "halfulp.semantics.matrix_units.chips": "slow: 10 ms; only ops on tiles, and a run with another model than the exact one, "
     "need it",
     "halfulp.interp.ir.errors": "slow: 100 ms, of NumPy; the list of commands needs it only to print errors",
     "halfulp.accuracies": "slow: 50 ms; of the command `verify` only errors in ulp need it",

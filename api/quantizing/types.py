@@ -21,7 +21,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import as_type, natural_array
 from halfulp.interp.values.element_layout import numeric
-from halfulp.interp.values.elementwise import applied
+from halfulp.interp.values.elements import applied
 from halfulp.interp.values.value import Value, to_value
 from halfulp.quantizing.blocks import BlockQuantized, float_value
 from halfulp.semantics import quant

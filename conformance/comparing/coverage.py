@@ -20,9 +20,8 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.exact.core import ArrayResult, classify, lift, magnitude_of
+from halfulp.fp_formats.exact.core import ArrayResult, classify, equal, lift, magnitude_of, nonzero
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, codes_to_ints
-from halfulp.fp_formats.limbs import equal, nonzero
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of

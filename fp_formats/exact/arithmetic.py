@@ -7,30 +7,43 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import limbs, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import core
 from halfulp.fp_formats.exact.core import (
+    U64,
+    WORD,
     ArrayResult,
     Classified,
+    Limbs,
     Operation,
     Packed,
     Random,
     RoundingOptions,
+    Wide,
+    bit_length,
     by_scalar,
     classify,
+    equal,
     flushed,
     is_wide,
+    jam_right,
     less_and_equal,
     lift,
     like,
     magnitude_of,
     nans_of,
+    narrow,
     needs_scalar,
+    nonzero,
     operands,
     rounding_options,
     run,
+    shift_left,
     sign_of,
     specials_of,
     unpack,
+    where,
+    widen,
 )
 from halfulp.fp_formats.exact.encoding import (
     arithmetic_infinity,
@@ -48,20 +61,6 @@ from halfulp.fp_formats.exact.encoding import (
     with_invalid_nan,
 )
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
-from halfulp.fp_formats.limbs import (
-    U64,
-    WORD,
-    Limbs,
-    Wide,
-    bit_length,
-    equal,
-    jam_right,
-    narrow,
-    nonzero,
-    shift_left,
-    where,
-    widen,
-)
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, INEXACT, INVALID, RD, RNE, UNDERFLOW
 
@@ -184,7 +183,7 @@ def multiply(
         if fmt.precision > 63:  # bits below 127 of the product are jammed, so the leading ones must not be zeros
             x_significand, x_exponent = _normalised(fmt.precision, x_significand, x_exponent)
             y_significand, y_exponent = _normalised(fmt.precision, y_significand, y_exponent)
-        product, dropped = limbs.multiply(x_significand, y_significand, fmt.precision)
+        product, dropped = core.multiply(x_significand, y_significand, fmt.precision)
         return round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
@@ -224,7 +223,7 @@ def fma(
         x, y, z = operands(fmt, options, *chunks, wide=room > 62)
         x_sign, x_significand, x_exponent = unpack(fmt, x)
         y_sign, y_significand, y_exponent = unpack(fmt, y)
-        product, _ = limbs.multiply(x_significand, y_significand, fmt.precision)
+        product, _ = core.multiply(x_significand, y_significand, fmt.precision)
         packed = _sum_of_terms(fmt, options, (x_sign ^ y_sign, product, x_exponent + y_exponent), unpack(fmt, z))
         masks = [mask for mask in (specials_of(fmt, each) for each in (x, y, z)) if mask is not None]
         index = np.flatnonzero(np.logical_or.reduce(masks)) if masks else np.empty(0, np.intp)
@@ -308,7 +307,7 @@ def divide(
             divisor = where(by_zero, constant(divisor, 1), divisor)
         dividend, x_exponent = _normalised(bits, dividend, x_exponent)
         divisor, y_exponent = _normalised(bits, divisor, y_exponent)
-        quotient, fraction_bits = limbs.divide(dividend, divisor, bits)
+        quotient, fraction_bits = core.divide(dividend, divisor, bits)
         exponent = x_exponent - y_exponent - fraction_bits
         return round_pack(fmt, x_sign ^ y_sign, quotient, exponent, options), by_zero if any_zero else None
 

@@ -14,6 +14,7 @@ from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import (
     ArrayResult,
     Classified,
+    Limbs,
     Packed,
     Random,
     RoundingOptions,
@@ -23,8 +24,10 @@ from halfulp.fp_formats.exact.core import (
     less_and_equal,
     lift,
     nans_of,
+    nonzero,
     operands,
     run,
+    shift_right,
     unpack,
 )
 from halfulp.fp_formats.exact.encoding import round_f64, signalling_flags
@@ -38,7 +41,6 @@ from halfulp.fp_formats.formats import (
     element_shape,
     ints_to_codes,
 )
-from halfulp.fp_formats.limbs import Limbs, nonzero, shift_right
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, TO_ODD
 

@@ -10,23 +10,36 @@ import numpy.typing as npt
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact.core import (
     TWO_LIMB_BITS,
+    U64,
     ArrayResult,
     Classified,
+    Limbs,
     Packed,
     Random,
     RoundingOptions,
+    Wide,
+    bit_length,
     by_scalar,
     classify,
+    equal,
     flushed,
     is_wide,
+    jam_right,
     lift,
     like,
     nans_of,
+    narrow,
     needs_scalar,
+    nonzero,
     rounding_options,
     run,
+    shift_left,
+    shift_right,
     specials_of,
+    times_bit,
     unpack,
+    where,
+    widen,
     with_flags,
 )
 from halfulp.fp_formats.exact.encoding import (
@@ -43,21 +56,6 @@ from halfulp.fp_formats.exact.encoding import (
     signalling_flags,
 )
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, limb_count, storage_dtype
-from halfulp.fp_formats.limbs import (
-    U64,
-    Limbs,
-    Wide,
-    bit_length,
-    equal,
-    jam_right,
-    narrow,
-    nonzero,
-    shift_left,
-    shift_right,
-    times_bit,
-    where,
-    widen,
-)
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Saturation
 from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RNA, RNE, RZ
 

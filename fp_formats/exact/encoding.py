@@ -12,39 +12,37 @@ import numpy.typing as npt
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact.core import (
     ONE_LIMB_BITS,
+    U64,
     ArrayResult,
     Classified,
+    Count,
     FlagArray,
+    Limbs,
     Packed,
     Random,
     RoundingOptions,
+    Wide,
+    bit_length,
     classify,
+    equal,
     is_wide,
+    jam_right,
     lift,
     like,
     magnitude_of,
-    rounding_options,
-    run,
-    sign_of,
-    unpack,
-)
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, NanEncoding
-from halfulp.fp_formats.limbs import (
-    U64,
-    Count,
-    Limbs,
-    Wide,
-    bit_length,
-    equal,
-    jam_right,
     narrow,
     nonzero,
+    rounding_options,
+    run,
     shift_left,
     shift_right,
+    sign_of,
     times_bit,
+    unpack,
     where,
     widen,
 )
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import (
     INEXACT,

@@ -18,8 +18,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.paths import disk
-
 # --- cpu --------------------------------------------------------------------------------------------------------------
 #
 # How many cores there are, and whether the CPU keeps subnormals, so that its own float arithmetic can be used.
@@ -230,6 +228,8 @@ def compile_assembly(text: str, entry: str, vectors: bool = True) -> Code:
     """Return the machine code of assembly, from disk if it is there. ``vectors``: whether LLVM is to look for
     instructions on vectors.
     """
+    from halfulp.fp_formats.paths import disk
+
     binding, version = _target()
     key = f"machine code {version} {vectors} {hashlib.sha256(text.encode()).hexdigest()}"
     module = binding.parse_assembly("")

@@ -14,10 +14,9 @@ import numpy.typing as npt
 from flint import arb
 
 from halfulp.fp_formats.exact import conversions, core
-from halfulp.fp_formats.exact.core import ArrayResult, Packed, RoundingOptions
+from halfulp.fp_formats.exact.core import ArrayResult, Packed, RoundingOptions, Wide, equal, widen
 from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, ints_to_codes, limbs_to_ints, signed_integers
-from halfulp.fp_formats.limbs import Wide, equal, widen
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision, exact_ball
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO

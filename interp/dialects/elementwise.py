@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.declare.declarations import TypeRule
+from halfulp.interp.declare.declarations import AttributeConstraint, TypeRule
+from halfulp.interp.declare.operands import add_defaults
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.elementwise import PointwiseStep
+from halfulp.interp.run.evaluators import Elementwise, evaluator_of
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
 
 
 def element_of(value: Any) -> ty.Type:
@@ -132,3 +140,188 @@ def elementwise(*results: str) -> tuple[TypeRule, ...]:
             holds=lambda types, properties: all(_compatible(one, other) for one, other in pairwise(_containers(types))),
         ),
     )
+
+
+# --- atomic kinds -----------------------------------------------------------------------------------------------------
+#
+# The ways in which an atomic op, or a parallel loop, combines two values (`arith::AtomicRMWKind`).
+
+ATOMIC_KIND = EnumDefinition(
+    "::mlir::arith::AtomicRMWKind",
+    {
+        "addf": 0,
+        "addi": 1,
+        "andi": 2,
+        "assign": 3,
+        "maximumf": 4,
+        "maxnumf": 5,
+        "maxs": 6,
+        "maxu": 7,
+        "minimumf": 8,
+        "minnumf": 9,
+        "mins": 10,
+        "minu": 11,
+        "mulf": 12,
+        "muli": 13,
+        "ori": 14,
+        "xori": 15,
+    },
+    storage_width=64,
+)
+
+
+class Combining(NamedTuple):
+    """The op of arith that a kind applies, and the elements that MLIR's verifiers ask for: ``f``, ``i`` or any."""
+
+    op: str
+    elements: str
+
+
+COMBINING = {
+    "addf": Combining("arith.addf", "f"),
+    "addi": Combining("arith.addi", "i"),
+    "andi": Combining("arith.andi", "i"),
+    "maximumf": Combining("arith.maximumf", "f"),
+    "maxnumf": Combining("arith.maxnumf", ""),
+    "maxs": Combining("arith.maxsi", "i"),
+    "maxu": Combining("arith.maxui", "i"),
+    "minimumf": Combining("arith.minimumf", "f"),
+    "minnumf": Combining("arith.minnumf", ""),
+    "mins": Combining("arith.minsi", "i"),
+    "minu": Combining("arith.minui", "i"),
+    "mulf": Combining("arith.mulf", "f"),
+    "muli": Combining("arith.muli", "i"),
+    "ori": Combining("arith.ori", "i"),
+    "xori": Combining("arith.xori", "i"),
+}
+"""All kinds but ``assign``, which takes the new value."""
+
+
+# --- combining --------------------------------------------------------------------------------------------------------
+#
+# Elementwise ops that run on behalf of ops of other dialects, such as the combinations of reductions.
+
+
+def elementwise_op(
+    name: str, operands: Sequence[ty.Type], result: ty.Type, properties: Mapping[str, Attribute] | None = None
+) -> Operation:
+    """Return an elementwise op, such as one of arith, that stands in no block."""
+    definition = default_registry().find(name)
+    assert definition is not None
+    assert isinstance(definition.evaluate, Elementwise)
+    op = Operation(name, definition, [SSAValue(type_) for type_ in operands], [result], dict(properties or {}))
+    add_defaults(definition, op.properties)
+    return op
+
+
+def elementwise_step(
+    op: Operation,
+    name: str,
+    operands: Sequence[ty.Type],
+    result: ty.Type,
+    settings: Settings,
+    properties: Mapping[str, Attribute] | None = None,
+) -> PointwiseStep:
+    """Return the step of an elementwise op. Poison and errors name the place of ``op``."""
+    inner = elementwise_op(name, operands, result, properties)
+    evaluator = evaluator_of(inner)
+    return PointwiseStep(inner, evaluator, evaluator.build(inner, settings), settings, op)
+
+
+def neutral(name: str, type_: ty.Type) -> Value:
+    """Return what a combination of no elements by an op of arith gives: +0 for a sum, else the element that changes no
+    other.
+    """
+    width = ty.width_of(type_)
+    mnemonic = name.partition(".")[2]
+    if isinstance(type_, ty.FloatType):
+        code = _neutral_float(mnemonic, type_.format)
+    else:
+        top = (1 << width) - 1
+        codes = {"andi": top, "minui": top, "muli": 1, "minsi": top >> 1, "maxsi": top ^ (top >> 1)}
+        code = codes.get(mnemonic, 0) & top
+    return Value(type_, ints_to_codes([code], width, ()))
+
+
+def _neutral_float(mnemonic: str, fmt: FloatFormat) -> int:
+    if mnemonic in ("addf", "mulf"):
+        return scalar.from_integer(fmt, int(mnemonic == "mulf")).code
+    if mnemonic in ("minnumf", "maxnumf") and fmt.nan_code is not None:
+        return fmt.nan_code
+    smallest = mnemonic.startswith("max")
+    if smallest and not fmt.signed:
+        return 0
+    largest = fmt.max_code if fmt.infinity_code is None else fmt.infinity_code
+    return scalar.with_sign(fmt, int(smallest), largest)
+
+
+# --- reassociation ----------------------------------------------------------------------------------------------------
+#
+# Groups of neighbouring dimensions that `expand_shape` splits and `collapse_shape` joins, of tensors and memrefs.
+
+Groups = tuple[tuple[int, ...], ...]
+Shape = Sequence[int | None]
+
+
+def _is_list_of_lists(attribute: Attribute) -> bool:
+    return isinstance(attribute, at.ArrayAttr) and all(
+        isinstance(group, at.ArrayAttr)
+        and all(isinstance(axis, at.IntegerAttr) and axis.type == ty.I64 for axis in group.elements)
+        for group in attribute.elements
+    )
+
+
+REASSOCIATION_ATTR = AttributeConstraint("Array of 64-bit integer array attributes", _is_list_of_lists)
+
+
+def groups_of(op: Operation) -> Groups:
+    """Return the numbers of the expanded dimensions that each collapsed dimension stands for."""
+    written = op.properties["reassociation"]
+    assert isinstance(written, at.ArrayAttr)
+    found = []
+    for group in written.elements:
+        assert isinstance(group, at.ArrayAttr)
+        found.append(tuple(axis.value for axis in group.elements if isinstance(axis, at.IntegerAttr)))
+    return tuple(found)
+
+
+def verify_groups(expanded: Shape, collapsed: Shape, groups: Groups) -> str | None:
+    """Say why groups do not relate two ranks, in the words of MLIR, or None."""
+    if len(groups) != len(collapsed):
+        return f"expected collapsed rank ({len(collapsed)}) to equal the number of reassociation maps ({len(groups)})."
+    following = 0
+    for number, group in enumerate(groups):
+        for axis in group:
+            if axis != following:
+                return f"expected reassociation map #{number} to be valid and contiguous."
+            following += 1
+    if groups and following != len(expanded):
+        return (
+            f"expected reassociation map #0 to have size equal to the expanded rank ({len(expanded)}), "
+            f"but it is  {following}."
+        )
+    return None
+
+
+def collapsed_shape(expanded: Shape, groups: Groups) -> tuple[int | None, ...]:
+    """Return the sizes of joined dimensions: None where one of the joined is None."""
+    found: list[int | None] = []
+    for group in groups:
+        sizes = [expanded[axis] for axis in group]
+        known = [size for size in sizes if size is not None]
+        found.append(prod(known) if len(known) == len(sizes) else None)
+    return tuple(found)
+
+
+def verify_sizes(expanded: Shape, collapsed: Shape, groups: Groups) -> str | None:
+    """Say why the size of a dimension is not that of its group, in the words of MLIR, or None."""
+    for number, (size, wanted) in enumerate(zip(collapsed, collapsed_shape(expanded, groups), strict=True)):
+        if size == wanted:
+            continue
+        if wanted is None:
+            return (
+                f"expected dimension {number} of collapsed type to be dynamic since one or more of the corresponding "
+                "dimensions in the expanded type is dynamic"
+            )
+        return f"expected dimension {number} of collapsed type to be static value of {wanted}"
+    return None

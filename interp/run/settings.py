@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +26,9 @@ from halfulp.interp.values.element_layout import code_layout, narrowed_index, sh
 from halfulp.interp.values.elements import Marks
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Kernel, Origin, PoisonIds
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import SPEC, Profile
 from halfulp.semantics.random_sources import RandomSource, source_of
-
-if TYPE_CHECKING:
-    from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 # --- events -----------------------------------------------------------------------------------------------------------
 #

@@ -192,6 +192,15 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
     return table
 
 
+def _dtype_of(element: ty.Type) -> np.dtype[Any] | None:
+    """Return the entry of `natural_dtypes`, which is kept in the type: each array is asked for it."""
+    known = element.__dict__
+    if "_dtype" not in known:
+        known["_dtype"] = natural_dtypes().get(element)
+    found: np.dtype[Any] | None = known["_dtype"]
+    return found
+
+
 @cache
 def _types_of_dtypes(unsigned: bool) -> dict[np.dtype[Any], ty.Type]:
     table: dict[np.dtype[Any], ty.Type] = {}
@@ -222,7 +231,7 @@ def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
     Codes of a type without a natural array stay as they are: `natural_dtype` tells.
     """
     element = numeric(element)
-    dtype = natural_dtypes().get(element)
+    dtype = _dtype_of(element)
     if dtype is not None and element_width(element) == 8 * bits.dtype.itemsize:
         return bits.view(dtype)
     if isinstance(element, ty.IntegerType):
@@ -250,7 +259,7 @@ def natural_dtype(element: ty.Type) -> np.dtype[Any] | None:
             return _COMPLEX.get(str(element.element))
     if element_width(element) is None:
         return np.dtype(object)
-    return natural_dtypes().get(element)
+    return _dtype_of(element)
 
 
 _COMPLEX: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
@@ -268,7 +277,7 @@ def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
         array[:] = ints
         return array.reshape(bits.shape[:-1])
     extended = _sign_extended(bits, width, unsigned)
-    dtype = natural_dtypes().get(element)
+    dtype = _dtype_of(element)
     return extended if dtype is None else extended.astype(dtype)
 
 
@@ -462,7 +471,7 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
     stored = numeric(element)
     width = width_of(stored)
     dtype, trailing = code_layout(stored)
-    natural = natural_dtypes().get(stored)
+    natural = _dtype_of(stored)
     if array.dtype.type is np.longdouble and isinstance(stored, ty.FloatType) and stored.format is LONG_DOUBLE:
         return long_double_codes(array)
     if natural is not None and array.dtype == natural:

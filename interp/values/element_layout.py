@@ -35,11 +35,21 @@ _WIDEST = 1 << 8
 """At least the bytes of one element, whatever its type."""
 
 
-@lru_cache(maxsize=1024)
-def code_layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:
+Layout = tuple[np.dtype[Any], tuple[int, ...]]
+
+
+def code_layout(element: ty.Type) -> Layout:
     """Return the storage dtype of an element type's codes and the trailing axes of one element. In memory an element
     may be a vector.
     """
+    # Kept in the type: each value is asked for it several times, and to look up the type takes longer.
+    known: Layout | None = element.__dict__.get("_layout")
+    if known is None:
+        known = element.__dict__["_layout"] = _code_layout(element)
+    return known
+
+
+def _code_layout(element: ty.Type) -> Layout:
     if isinstance(element, ty.ComplexType):
         dtype, limbs = code_layout(element.element)
         return dtype, (2, *limbs)

@@ -20,8 +20,22 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.values.coerce import codes_of
-from halfulp.interp.values.elements import Elements, V, check_clean, common_origins, exported, reshaped_type
-from halfulp.interp.values.elementwise import applied, as_operand, beside, cells_of, codes_of_cells, item, joined, moved
+from halfulp.interp.values.elements import (
+    Elements,
+    V,
+    applied,
+    as_operand,
+    beside,
+    cells_of,
+    check_clean,
+    codes_of_cells,
+    common_origins,
+    exported,
+    item,
+    joined,
+    moved,
+    reshaped_type,
+)
 from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.semantics import elementary, float_unit, floats, integer, integer_functions
 from halfulp.semantics.kernel import Kernel, select, select_poison, zeroed

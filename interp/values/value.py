@@ -41,18 +41,20 @@ from halfulp.interp.values.element_layout import (
 )
 from halfulp.interp.values.elements import (
     Elements,
+    applied,
     array_of_dtype,
     check_overflow,
     conversion_kernel,
     exact_decimal,
     exported,
     exported_dtype,
+    item,
     kernel_between_integers,
     kind_of,
+    moved,
     not_stochastic,
     numbers,
 )
-from halfulp.interp.values.elementwise import applied, item, moved
 from halfulp.semantics.integer import Overflow
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import Profile, as_profile, current_profile

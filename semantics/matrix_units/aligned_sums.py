@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.exact.core import RoundingOptions, nans_of, sign_of, specials_of, unpack
+from halfulp.fp_formats.exact.core import RoundingOptions, Wide, nans_of, sign_of, specials_of, unpack
 from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
-from halfulp.fp_formats.limbs import Wide
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding, as_rounding
 from halfulp.fp_formats.scalar import OVERFLOW, RNE

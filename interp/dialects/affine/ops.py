@@ -29,7 +29,7 @@ from halfulp.interp.dialects.affine.symbols import (
     usable,
     used,
 )
-from halfulp.interp.dialects.combiners import ATOMIC_KIND
+from halfulp.interp.dialects.elementwise import ATOMIC_KIND
 from halfulp.interp.dialects.memref.ops import MEMREF, access
 from halfulp.interp.dialects.regions import yielded as region_yielded
 from halfulp.interp.dialects.scf.forms import either, yielded

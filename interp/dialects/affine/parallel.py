@@ -13,7 +13,7 @@ from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import inline_group, misused, read_groups, used
-from halfulp.interp.dialects.combiners import ATOMIC_KIND, COMBINING, elementwise_step, neutral
+from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, elementwise_step, neutral
 from halfulp.interp.dialects.regions import Bounds, checked_ranges, over_box
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from halfulp.fp_formats.formats import storage_dtype
-from halfulp.interp.dialects.combiners import elementwise_step
+from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -20,7 +20,7 @@ from halfulp.interp.declare.declarations import (
     TypeRule,
     Unprefixed,
 )
-from halfulp.interp.dialects.combiners import elementwise_step
+from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.signatures import Signature, print_signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

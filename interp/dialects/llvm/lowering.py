@@ -22,8 +22,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run, lift, lower, number
-from halfulp.interp.values.elements import common_origins
-from halfulp.interp.values.elementwise import joined, moved
+from halfulp.interp.values.elements import common_origins, joined, moved
 from halfulp.interp.values.lanes import lanes_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import merged_ids

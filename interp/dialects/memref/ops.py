@@ -26,7 +26,7 @@ from halfulp.interp.declare.declarations import (
     same_type,
 )
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.dialects.combiners import ATOMIC_KIND, COMBINING, REASSOCIATION_ATTR
+from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, REASSOCIATION_ATTR
 from halfulp.interp.dialects.memref import evaluate, forms, in_lanes, memory, rules, views
 from halfulp.interp.dialects.memref.evaluate import element_place, moves_elements
 from halfulp.interp.dialects.memref.rules import is_strided

@@ -8,7 +8,7 @@ from itertools import combinations
 from halfulp.interp.declare.declarations import Trait, Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.declare.registry import is_upstream
-from halfulp.interp.dialects.combiners import ATOMIC_KIND, COMBINING, Groups, groups_of
+from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, Groups, groups_of
 from halfulp.interp.dialects.slices import Written, static_numbers, verify_inside, verify_written, written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -10,7 +10,7 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
-from halfulp.interp.dialects.combiners import groups_of
+from halfulp.interp.dialects.elementwise import groups_of
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.rules import collapsed_strides, expanded_strides, permutation_of
 from halfulp.interp.dialects.slices import Written, numbers, part_of, static_numbers, undefined, written

@@ -24,7 +24,6 @@ from halfulp.interp.declare.declarations import (
     derived_type,
 )
 from halfulp.interp.dialects import slices
-from halfulp.interp.dialects.combiners import REASSOCIATION_ATTR
 from halfulp.interp.dialects.elements import (
     Function,
     Operands,
@@ -37,6 +36,7 @@ from halfulp.interp.dialects.elements import (
     replaced,
     stacked,
 )
+from halfulp.interp.dialects.elementwise import REASSOCIATION_ATTR
 from halfulp.interp.dialects.regions import points_of, yielded
 from halfulp.interp.dialects.slices import element_at, numbers, undefined
 from halfulp.interp.dialects.tensor import bodies, joining, slicing

@@ -7,8 +7,8 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.declare.operands import operand_sizes
-from halfulp.interp.dialects.combiners import collapsed_shape, groups_of, verify_groups, verify_sizes
 from halfulp.interp.dialects.elements import Function, Operands, picked, replaced, reshaped
+from halfulp.interp.dialects.elementwise import collapsed_shape, groups_of, verify_groups, verify_sizes
 from halfulp.interp.dialects.slices import (
     Written,
     kept_axes,

@@ -18,7 +18,6 @@ import numpy as np
 from halfulp.fp_formats.formats import Mask
 from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.combiners import elementwise_op, elementwise_step, neutral
 from halfulp.interp.dialects.elements import (
     Function,
     combined,
@@ -29,7 +28,7 @@ from halfulp.interp.dialects.elements import (
     replaced,
     reshaped,
 )
-from halfulp.interp.dialects.elementwise import fastmath_of, format_of
+from halfulp.interp.dialects.elementwise import elementwise_op, elementwise_step, fastmath_of, format_of, neutral
 from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.dialects.vector.forms import indices_of, parts
 from halfulp.interp.dialects.vector.memory import active_lanes

@@ -13,8 +13,8 @@ from float_samples import LARGE, SMALL, all_codes, codes, pairs, to_array, to_li
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfulp.fp_formats import limbs, scalar
-from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions, core
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
@@ -312,13 +312,13 @@ def test_stochastic_needs_bits() -> None:
 WORDS = st.integers(0, 2**128 - 1)
 
 
-def wide(*numbers: int) -> limbs.Wide:
-    return limbs.Wide(
-        np.array([n >> 64 for n in numbers], np.uint64), np.array([n & limbs.WORD for n in numbers], np.uint64)
+def wide(*numbers: int) -> core.Wide:
+    return core.Wide(
+        np.array([n >> 64 for n in numbers], np.uint64), np.array([n & core.WORD for n in numbers], np.uint64)
     )
 
 
-def ints(x: limbs.Wide) -> list[int]:
+def ints(x: core.Wide) -> list[int]:
     return [int(hi) << 64 | int(lo) for hi, lo in zip(x.hi, x.lo, strict=True)]
 
 
@@ -327,22 +327,22 @@ def test_limbs(x: int, y: int, n: int) -> None:
     mask, p, q, counts = 2**128 - 1, wide(x), wide(y), np.array([n])
     assert ints(p + q) == [(x + y) & mask]
     assert ints(p - q) == [(x - y) & mask]
-    assert [bool((p > q)[0]), bool((p < q)[0]), bool(limbs.equal(p, q)[0])] == [x > y, x < y, x == y]
+    assert [bool((p > q)[0]), bool((p < q)[0]), bool(core.equal(p, q)[0])] == [x > y, x < y, x == y]
     for shift in (counts, min(n, 127)):
         by = min(n, 127) if isinstance(shift, int) else n
-        assert ints(limbs.shift_left(p, shift)) == [(x << by) & mask]
-        assert ints(limbs.shift_right(p, shift)) == [x >> by]
-    assert ints(limbs.jam_right(p, counts)) == [x >> n | (x >> n << n != x)]
-    assert limbs.bit_length(p).tolist() == [x.bit_length()]
-    assert limbs.bit_length(np.array([x >> 65], np.uint64)).tolist() == [(x >> 65).bit_length()]
+        assert ints(core.shift_left(p, shift)) == [(x << by) & mask]
+        assert ints(core.shift_right(p, shift)) == [x >> by]
+    assert ints(core.jam_right(p, counts)) == [x >> n | (x >> n << n != x)]
+    assert core.bit_length(p).tolist() == [x.bit_length()]
+    assert core.bit_length(np.array([x >> 65], np.uint64)).tolist() == [(x >> 65).bit_length()]
 
 
 @given(WORDS, WORDS, st.sampled_from([32, 53, 63, 64, 65, 113, 120]))
 def test_limb_products_and_quotients(x: int, y: int, bits: int) -> None:
     x, y = (n >> (128 - bits) | 1 << (bits - 1) for n in (x, y))
-    product, dropped = limbs.multiply(wide(x), wide(y), bits)
+    product, dropped = core.multiply(wide(x), wide(y), bits)
     assert ints(product) == [x * y >> dropped | (x * y >> dropped << dropped != x * y)]
-    quotient, fraction = limbs.divide(wide(x), wide(y), bits)
+    quotient, fraction = core.divide(wide(x), wide(y), bits)
     whole, rest = divmod(x << fraction, y)
     assert ints(quotient) == [whole | (rest != 0)]
     assert whole.bit_length() >= bits + 2
