@@ -133,6 +133,8 @@ RENAMES = Renames(
     },
 )
 CHANGES: tuple[Change, ...] = (
+    Change("recorded * hu.convert(*from_=*", "the type of bits is that of numbers, type="),
+    Change("*", "the name of a function is function= everywhere", r'entry="…"', 'function="…"'),
     Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),
     Change("docs/extending.md python 3", "the classes of evaluators have names that say what they compute on"),
     Change("help run", "the options of runs are listed in another order"),
