@@ -19,7 +19,7 @@ RENAMES = Renames(
         NewCommand("trace", ("run", "--trace")),
     ),
     options={("run", "--expected_output"): "--expected-output", ("", "--seed"): "--first"},
-    names={"hu.round": "hu.round_to", "hu.p3109.eval": "hu.formats.p3109"},
+    names={"hu.round": "hu.round_to", "hu.p3109": "hu.formats.p3109"},
     keywords={("hu.accuracy", "between"): "range"},
 )
 

@@ -91,7 +91,7 @@ def test_the_interface_for_c() -> None:
       llvm.return
     }}"""
     value = hu.convert(np.arange(3.0), "f32")
-    (found,) = _call(text, _source(("tensor<3xf32>",), ("tensor<?xf32>",)), value, function="_mlir_ciface_main")
+    (found,) = _call(text, _source(("tensor<3xf32>",), ("tensor<?xf32>",)), value, entry="_mlir_ciface_main")
     assert found == value
 
 
