@@ -261,12 +261,25 @@ class Unprefixed(str):
 
 @dataclass(frozen=True, eq=False)
 class OpDefinition:
-    """The declaration of one op."""
+    """The declaration of one op.
+
+    ``assembly``: MLIR's declarative notation. ``custom``: a hand-written pair of parser and printer instead. With
+    neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in
+    front, which is added unless the message is `Unprefixed`) or None. ``verify_regions`` does the same after the inside
+    of the op was verified. ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
+    ``named_results``: the printed names of the results (``%low, %high``), or a function of the op that returns them;
+    None means "one more of the same name", and the empty tuple means numbers. ``named_arguments``: a function of the op
+    that returns the printed names of the arguments of its entry blocks. ``implicit_terminator``: the op that may be
+    left out at the end of a region. ``evaluate``: one of the evaluator classes of `halfulp.interp.run.evaluators`,
+    or None: executing the op is `Unsupported`. ``default_dialect``: the dialect whose ops may be written without its
+    name inside the regions. ``assume``: for an op that is made without text (`interp.declare.build`). It takes the
+    properties and the number of operands, adds the properties that may be left out there, and returns the operands'
+    element types as far as they follow. ``choices``: properties that MLIR's op does not have: a program cannot state
+    them, but an op that is made without text can (``rounding=`` of `halfulp.eval`).
+    """
 
     name: str
-    #: MLIR's declarative notation. Without it and ``custom``, the op has only its generic form.
     assembly: str | None = None
-    #: A hand-written pair of parser and printer, in place of ``assembly``.
     custom: CustomForm | None = None
     operands: tuple[Slot, ...] = ()
     results: tuple[Slot, ...] = ()
@@ -275,29 +288,16 @@ class OpDefinition:
     successors: tuple[SuccessorSlot, ...] = ()
     traits: frozenset[Trait] = frozenset()
     type_rules: tuple[TypeRule, ...] = ()
-    #: Returns None or a message in MLIR's wording. "'op' op " is added in front unless the message is `Unprefixed`.
     verify: Callable[[Op], str | None] | None = None
-    #: As ``verify``, but runs after the inside of the op was verified.
     verify_regions: Callable[[Op], str | None] | None = None
-    #: Raises VerifyError for a wrong use of the symbols in reach.
     verify_symbols: Callable[[Op, Mapping[str, Op]], None] | None = None
-    #: One of the evaluator classes of `halfulp.interp.run.evaluators`; with None, executing the op is `Unsupported`.
     evaluate: Any = None
-    #: The printed names of the results (``%low, %high``), or a function of the op that returns them. None in place of
-    #: a name means "one more of the same name"; the empty tuple means numbers.
     named_results: tuple[str, ...] | Callable[[Op], tuple[str | None, ...]] = ()
-    #: A function of the op that returns the printed names of the arguments of its entry blocks.
     named_arguments: Callable[[Op], Sequence[str]] | None = None
-    #: The op that may be left out at the end of a region.
     implicit_terminator: str | None = None
     since: Schema = Schema.MLIR22
-    #: The dialect whose ops may be written without its name inside the regions.
     default_dialect: str = ""
-    #: For an op that is made without text (`interp.declare.build`): takes the properties and the number of operands,
-    #: adds the properties that may be left out there, and returns the operands' element types as far as they follow.
     assume: Callable[[dict[str, Attribute], int], Sequence[Type]] | None = None
-    #: Properties that MLIR's op does not have: a program cannot state them, but an op that is made without text can
-    #: (``rounding=`` of `halfulp.eval`).
     choices: tuple[Property, ...] = ()
 
     @property
