@@ -50,7 +50,7 @@ added: $(VENV)/.installed-test
 
 conformance: $(VENV)/.installed-iree
 	$(VENV)/bin/halfulp verify --level=full -o docs/conformance.md
-	$(VENV)/bin/halfulp validate --pass=all -n 200 -o docs/passes.md
+	$(VENV)/bin/halfulp fuzz --pass=all -n 200 -o docs/passes.md
 	$(VENV)/bin/python docs/generate.py
 
 # The theme would print an advertisement each time.

@@ -80,8 +80,8 @@ def accuracy(
     - ``"./lib.so:expf"``, a symbol of a shared library, called in a process of its own for at most ``time_limit``
       seconds. Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for
       ``void f(const T *x, T *result, size_t count)``;
-    - a file: vectors with operands and results in a format of ``halfulp vectors``, or the results alone of all codes in
-      order: ``.npy``, ``.bin`` (codes, little-endian), or ``.hex`` and ``.txt`` with one hexadecimal code a line.
+    - a file: vectors with operands and results in a format of ``halfulp vectors make``, or the results alone of all
+      codes in order: ``.npy``, ``.bin`` (codes, little-endian), or ``.hex`` and ``.txt`` with a code a line.
 
     ``rounding``: the mode that the implementation should have. ``n``: the count of random arguments, drawn with
     ``seed`` and joined by hard cases. Without it, all arguments of up to 16 bits are measured, else 100,000.

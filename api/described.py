@@ -8,16 +8,17 @@ from dataclasses import MISSING, field, fields
 from typing import Any, ClassVar
 
 
-def option(*names: str, exclusive: bool = False, **keywords: Any) -> Any:
+def option(*names: str, exclusive: bool = False, alias: str | None = None, **keywords: Any) -> Any:
     """Declare a field that is an option, or without ``names`` a positional argument.
 
     ``keywords``: those of `argparse.ArgumentParser.add_argument`; ``default`` is that of the field. A repeated option
     has a tuple, empty by default. ``exclusive``: at most one of the exclusive options may be given.
+    ``alias``: another name, which help does not show.
     """
     required = keywords.get("required", not names and "nargs" not in keywords)
     usual = {"store_true": False, "append": ()}.get(keywords.get("action", ""))
     default = MISSING if required else keywords.pop("default", usual)
-    metadata = {"names": names, "exclusive": exclusive, "keywords": keywords}
+    metadata = {"names": names, "exclusive": exclusive, "alias": alias, "keywords": keywords}
     return field(default=default, metadata=metadata)
 
 

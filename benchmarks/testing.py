@@ -125,7 +125,7 @@ def beside_runner(sizes: Sizes) -> Measured:
 
 def _command(program: Path, out: Path) -> list[str]:
     asked = ["--level=exhaustive", "--format=npz", f"--out={out}"]
-    return [sys.executable, "-m", "halfulp", "sweep", str(program), *asked]
+    return [sys.executable, "-m", "halfulp", "vectors", "sweep", str(program), *asked]
 
 
 def sweep(sizes: Sizes) -> Measured:

@@ -1,4 +1,4 @@
-"""The time of ``halfulp vectors`` per vector, with its start and the computation of the results, beside np.savetxt.
+"""The time of ``halfulp vectors make`` per vector, with its start and the results, beside np.savetxt.
 
 And the time of the processor that simulators take for a package of vectors, beside a package of one vector.
 """
@@ -67,7 +67,7 @@ def rows() -> Iterator[Row]:
 
 def _command(format: str, count: int, source: str = "--level=random") -> list[str]:
     asked = [source, "-n", str(count), f"--format={format}"]
-    return [sys.executable, "-m", "halfulp", "vectors", *OP, *asked]
+    return [sys.executable, "-m", "halfulp", "vectors", "make", *OP, *asked]
 
 
 def of_files(sizes: Sizes) -> Measured:

@@ -368,7 +368,11 @@ def commands() -> str:
         parts.append(f"## {name}\n\n{markdown(summary[0].upper() + summary[1:])}.\n")
         if command.description and command.description.rstrip(".") != summary:
             parts.append(f"```text\n{command.description.strip()}\n```\n")
-        arguments = [action for action in command._actions if action.dest != "help"]
+        arguments = [
+            action
+            for action in command._actions
+            if action.help not in ("show this help message and exit", argparse.SUPPRESS)
+        ]
         parts.append(table(["argument", "meaning"], [row(command, action) for action in arguments]))
         epilog = (command.epilog or "").strip()
         first = epilogs.setdefault(epilog, name)

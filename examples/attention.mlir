@@ -1,6 +1,6 @@
 // One head of attention in f32: softmax(q k^T / 2) v, for 8 queries and keys of 4 numbers each.
 //
-//   halfulp accuracy examples/attention.mlir --samples=20
+//   halfulp verify --ulp examples/attention.mlir --samples=20
 func.func @attention(%q: tensor<8x4xf32>, %k: tensor<8x4xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %zero = arith.constant 0.0 : f32
   %least = arith.constant 0xFF800000 : f32

@@ -1,6 +1,6 @@
 // Computes the number of workgroups of the function @matmul from its workload:
 //
-//   halfulp workgroups examples/dispatch.mlir --input=1000 --input=4096 --input=64
+//   halfulp iree workgroups examples/dispatch.mlir --input=1000 --input=4096 --input=64
 
 func.func @matmul() {
   return

@@ -1,6 +1,6 @@
 // The constraints of a tiled matmul on the sizes of its tiles:
 //
-//   halfulp constraints examples/tuning.mlir --knob wg_m=32 --knob wg_n=64 --knob mma_idx=1 --dim 128 --dim 256 --dim 64
+//   halfulp iree constraints examples/tuning.mlir --knob wg_m=32 --knob wg_n=64 --knob mma_idx=1 --dim 128 --dim 256 --dim 64
 
 func.func @matmul(%m: index, %n: index, %k: index) {
   iree_codegen.smt.constraints target = <set = 0>, pipeline = #iree_gpu.pipeline<VectorDistribute>,

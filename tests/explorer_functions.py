@@ -1,4 +1,4 @@
-"""The functions of the page of ``halfulp explore``: run this file to write ``api/explorer/functions.json``."""
+"""The functions of the page of ``halfulp formats --explore``: run this file to write ``api/explorer/functions.json``."""
 
 from __future__ import annotations
 

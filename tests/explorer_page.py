@@ -1,4 +1,4 @@
-"""What the tests of the page of ``halfulp explore`` do to it and ask of it."""
+"""What the tests of the page of ``halfulp formats --explore`` do to it and ask of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers around the values of a format: where rounding changes, for the tests of the page of ``halfulp explore``."""
+"""Numbers around the values of a format: where rounding changes, for the tests of the page of ``halfulp formats --explore``."""
 
 from __future__ import annotations
 

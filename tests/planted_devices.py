@@ -1,7 +1,7 @@
 """Devices with a planted fault, made without the code that looks for faults: NumPy, fractions, and whole computations.
 
 Each plant takes dice and gives a computation, the outputs that the faulty device has for some inputs, and the words with
-which `check-vectors` must name it first.
+which `vectors check` must name it first.
 """
 
 from __future__ import annotations

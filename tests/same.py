@@ -83,6 +83,21 @@ class Change(NamedTuple):
 
 
 RENAMES = Renames(
+    commands=(
+        NewCommand("trace", ("run", "--trace")),
+        NewCommand("explain-dot", ("explain", "dot")),
+        NewCommand("explain-error", ("explain", "error")),
+        NewCommand("explore", ("formats", "--explore")),
+        NewCommand("inspect", ("translate", "--summary")),
+        NewCommand("accuracy", ("verify", "--ulp")),
+        NewCommand("validate", ("fuzz",)),
+        NewCommand("vectors", ("vectors", "make")),
+        NewCommand("check-vectors", ("vectors", "check")),
+        NewCommand("sweep", ("vectors", "sweep")),
+        NewCommand("constraints", ("iree", "constraints")),
+        NewCommand("workgroups", ("iree", "workgroups")),
+    ),
+    options={("", "--expected_output"): "--expected-output"},
     names={
         **{
             f"hu.{name}": f"hu.errors.{name}"
@@ -136,6 +151,13 @@ CHANGES: tuple[Change, ...] = (
     Change("recorded * hu.convert(*from_=*", "the type of bits is that of numbers, type="),
     Change("*", "the name of a function is function= everywhere", r'entry="…"', 'function="…"'),
     Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),
+    Change("help", "fourteen commands are listed, with their forms"),
+    Change("help explain-dot", "the name of the command and its examples"),
+    Change("help explore", "the option --explore"),
+    Change("help inspect", "the option --summary"),
+    Change("help accuracy", "the option --ulp"),
+    Change("help validate", "fuzz --pass has the help; fuzz alone that of its other forms"),
+    Change("wrong: *", "a missing argument is named", r"^error: [^?]*\? give [^\n]*$", "error: missing"),
     Change("docs/extending.md python 3", "the classes of evaluators have names that say what they compute on"),
     Change("help run", "the options of runs are listed in another order"),
     Change("help eval", "the options of runs are listed in another order"),

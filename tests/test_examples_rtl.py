@@ -46,7 +46,7 @@ def shell(command: str, folder: Path) -> tuple[str, int]:
 
 @pytest.fixture(scope="module")
 def vectors(folder: Path) -> str:
-    said = shell("halfulp vectors arith.addf --type f8E4M3FN --level exhaustive --format readmemh --out .", folder)
+    said = shell("halfulp vectors make arith.addf --type f8E4M3FN --level exhaustive --format readmemh --out .", folder)
     assert said == ("", 0)
     return "addf_f8E4M3FN.hex"
 
@@ -55,7 +55,7 @@ def vectors(folder: Path) -> str:
 def fast(folder: Path) -> str:
     """Vectors with poison and open bits."""
     options = "--attr fastmath=nnan,nsz --level exhaustive --format readmemh --out . --name fast"
-    assert shell(f"halfulp vectors arith.addf --type f8E4M3FN {options}", folder) == ("", 0)
+    assert shell(f"halfulp vectors make arith.addf --type f8E4M3FN {options}", folder) == ("", 0)
     return "fast.hex"
 
 
@@ -103,7 +103,7 @@ def test_check_vectors_finds_it_too(folder: Path, vectors: str) -> None:
     """The README shows the wrong rounding; this test is about flags."""
     told, _ = simulated(folder, vectors, WRONG["never inexact"][:2])
     judged, code = shell(
-        f"vvp -n device +vectors={vectors} +print | halfulp check-vectors - --op arith.addf --type f8E4M3FN", folder
+        f"vvp -n device +vectors={vectors} +print | halfulp vectors check - --op arith.addf --type f8E4M3FN", folder
     )
     differing = re.search(r"65,536 rows, ([\d,]+) differ", judged)
     assert code == 1

@@ -15,7 +15,7 @@ from halfulp.command.main import main
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.formats import read_vectors
 
-ADDF = ("vectors", "arith.addf", "--type", "f8E4M3FN")
+ADDF = ("vectors", "make", "arith.addf", "--type", "f8E4M3FN")
 """The arguments of a small set."""
 
 
@@ -66,4 +66,4 @@ def edited(path: Path, change: Callable[[dict[str, Any]], object], name: str) ->
 
 
 def changed(*arguments: str) -> Ran:
-    return run("vectors", "--changed", *arguments)
+    return run("vectors", "make", "--changed", *arguments)

@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", EXAMPLE, "--function=main", *INPUTS),
     "eval": ("eval", "arith.addf", "--input=f32=1", "--input=f32=2"),
     "diff": ("diff", EXAMPLE, EXAMPLE, "-n", "10"),
-    "vectors": ("vectors", "arith.addf", "--type", "f8E4M3FN", "-n", "3"),
+    "vectors": ("vectors", "make", "arith.addf", "--type", "f8E4M3FN", "-n", "3"),
 }
 
 

@@ -197,7 +197,7 @@ def _wrong_use(arguments: BisectArguments) -> str | None:
     if arguments.dumps is not None and files > 1:
         return f"--dumps takes at most one file, the program before all passes, not {files}"
     if arguments.pass_pipeline is None and arguments.dumps is None and files < 2:
-        return "bisect what? give --pass-pipeline, --dumps, or the stages as files"
+        return "missing: give one of --pass-pipeline, --dumps and the stages as files"
     if arguments.reduce is not None and arguments.pass_pipeline is None:
         return "--reduce goes with --pass-pipeline: the passes run again"
     if arguments.files.count("-") > 1:

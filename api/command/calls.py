@@ -58,7 +58,7 @@ outputs:
   --output=@y.npy              write the first result to a file instead of stdout (repeat it for the next result). Types
                                that .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths
                                than 1, 8, 16, 32 and 64) are written as raw bits. --input=@y.npy reads them.
-  --expected_output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
+  --expected-output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
   The contents of the given memrefs after the run are printed after the results: argument[0]: 4xf32=1 2 3 4
   After the results, both options continue with these contents, in order.
 """
@@ -111,8 +111,8 @@ class ResultOptions(InputOptions):
         "--output", action="append", metavar="@FILE", help="write the next result to a .npy file"
     )
     expected_output: tuple[str, ...] = option(
-        "--expected_output",
         "--expected-output",
+        alias="--expected_output",
         action="append",
         metavar="VALUE",
         help="compare the next result with this value",
@@ -237,7 +237,7 @@ def given(
         types, results_expected = source.inputs, source.results
     _check_count(function, types, arguments)
     memory = tuple([type_ for type_ in types if isinstance(type_, MemRefType)])
-    for name, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+    for name, given in (("--output", arguments.output), ("--expected-output", arguments.expected_output)):
         if len(given) > len(results_expected) + len(memory):
             there = f"{len(results_expected)} results{f' and {len(memory)} memrefs' if memory else ''}"
             raise TypeMismatch(

@@ -40,6 +40,11 @@ def fail(message: str) -> int:
     return WRONG_USE
 
 
+def need_one(names: str, given: int) -> int:
+    """Print that one of several arguments is needed, where none or too many are given; return the exit code."""
+    return fail(f"{'give only one' if given else 'missing: give one'} of {names}")
+
+
 def worst(codes: Iterable[int]) -> int:
     """Return the exit code of several runs together."""
     return max(codes, default=SUCCESS)

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from halfulp.command.calls import SOURCE_FILE
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, need_one, ranked, say, write
 from halfulp.command.execution import Sources, rendered
 from halfulp.command.option import Command, duration
 from halfulp.command.programs import (
@@ -158,8 +158,9 @@ SHOWN = 5
 def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     modes = [arguments.against, arguments.after, arguments.pass_pipeline]
-    if sum(mode is not None for mode in modes) != 1:
-        return fail("compare with what? give --against, a second file, or --pass-pipeline")
+    count = sum(mode is not None for mode in modes)
+    if count != 1:
+        return need_one("--against, a second file and --pass-pipeline", count)
     lone = None if arguments.pass_pipeline is not None else first_given(arguments, PASS_OPTIONS)
     if lone is not None:
         return fail(f"{lone} goes with --pass-pipeline")

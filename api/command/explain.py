@@ -170,9 +170,9 @@ _DOT = """\
 Explain one element of a tile D = A * B + C on a matrix unit: a row of A times a column of B. The output shows every
 step of the model, the bits that it keeps and drops, and the results of all other models:
 
-  halfulp explain-dot NV_MMA_SYNC_F32_16x8x16_F16 --mma=chip:hopper --a="1024 -1024 0*6 0.125 0*7" \\
+  halfulp explain dot NV_MMA_SYNC_F32_16x8x16_F16 --mma=chip:hopper --a="1024 -1024 0*6 0.125 0*7" \\
       --b="1024 1024 0*6 0.125 0*7"
-  halfulp explain-dot wgmma.m64n8k32.f32.e4m3.e4m3 --a=@a.npy --b=@b.npy --c=@c.npy --element=3,5
+  halfulp explain dot wgmma.m64n8k32.f32.e4m3.e4m3 --a=@a.npy --b=@b.npy --c=@c.npy --element=3,5
 
 KIND is a kind of #iree_gpu, or an instruction in the spelling of PTX: mma, wgmma, tcgen05 or mfma, its shape, and the
 types of D, A and B. The type of C follows if it is not the type of D. For scales, their type and the number of
@@ -192,7 +192,7 @@ def _element(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainDotArguments:
-    """The options of ``halfulp explain-dot``."""
+    """The options of ``halfulp explain dot``."""
 
     kind: str = option(metavar="KIND", help="the operation: MFMA_F32_16x16x16_F16, or mma.m16n8k16.f32.f16.f16.f32")
     a: str = option(
@@ -280,13 +280,13 @@ _ERROR = """\
 The program runs beside exact real numbers. From an element of a result the command walks back to where its error came
 from, always to the operand that brings the most of it. All errors are in ulp of the result, computed less exact.
 
-  halfulp explain-error softmax.mlir --input=@x.npy --result=0 --element=3,1
+  halfulp explain error softmax.mlir --input=@x.npy --result=0 --element=3,1
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainErrorArguments(FunctionOptions):
-    """The options of ``halfulp explain-error``."""
+    """The options of ``halfulp explain error``."""
 
     result: str = option(
         "--result",

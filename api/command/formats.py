@@ -104,8 +104,9 @@ file in a browser. It needs no server and no network.
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreArguments:
-    """The options of ``halfulp explore``."""
+    """The options of ``halfulp formats --explore``."""
 
+    explore: bool = option("--explore", action="store_true", help="write the page")
     output: str = option(
         "-o", "--output", required=True, metavar="FILE", help="the file to write, or - for the standard output"
     )

@@ -10,7 +10,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, progress_bar, ranked, say, write
+from halfulp.command.console import (
+    DIFFERENT,
+    SUCCESS,
+    UNSUPPORTED,
+    WRONG_USE,
+    fail,
+    need_one,
+    progress_bar,
+    ranked,
+    say,
+    write,
+)
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
 from halfulp.command.programs import (
@@ -334,8 +345,9 @@ def _runner_record(found: RunnerReport, stage: str) -> dict[str, Any]:
 
 def fuzz_programs(arguments: FuzzArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    if [arguments.against, arguments.pass_pipeline, arguments.stages].count(None) != 2:
-        return fail("test what? give one of --against, --pass-pipeline and --stages")
+    count = sum(given is not None for given in (arguments.against, arguments.pass_pipeline, arguments.stages))
+    if count != 1:
+        return need_one("--against, --pass-pipeline, --stages and --pass", count)
     if arguments.pass_pipeline is not None:
         return fuzz_passes(arguments.pass_pipeline, arguments)
     if arguments.stages is not None:
@@ -410,9 +422,9 @@ _VALIDATE = """\
 Test the claim of a pass of mlir-opt: the program after it does only what the program before it allows. Random programs
 run before and after the pass, on the same inputs:
 
-  halfulp validate --pass=canonicalize -n 5000
-  halfulp validate --pass="affine-loop-tile{tile-size=4}" --from=affine
-  halfulp validate --pass=all -o passes.md
+  halfulp fuzz --pass=canonicalize -n 5000
+  halfulp fuzz --pass="affine-loop-tile{tile-size=4}" --from=affine
+  halfulp fuzz --pass=all -o passes.md
 
 A pass is given programs of the kinds that it works on: mixed (scalars with control flow, memory, vectors and tensors),
 structured (tensors with linalg ops, slices and loops), and structured programs lowered to a stage: generalized, fused,
@@ -424,7 +436,7 @@ reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, all st
 
 @dataclass(frozen=True, kw_only=True)
 class ValidateArguments(KnownOption, PassOptions):
-    """The options of ``halfulp validate``."""
+    """The options of ``halfulp fuzz``."""
 
     passes: tuple[str, ...] = option(
         "--pass",
@@ -476,8 +488,6 @@ class _ClaimRow(NamedTuple):
 
 def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    if not arguments.passes:
-        return fail("test which pass? give --pass=NAME, or --pass=all")
     unknown = next((start for start in arguments.starts if start not in STARTS), None)
     if unknown is not None:
         return fail(f"there are no programs {unknown!r}: choose of {', '.join(STARTS)}")

@@ -23,8 +23,8 @@ from halfulp.semantics.smt import as_model
 _CONSTRAINTS = """\
 Evaluate every iree_codegen.smt.constraints of a file, and print a result for each of its asserts:
 
-  halfulp constraints file.mlir --knob wg_m=32 --dim 128 --dim 256
-  halfulp constraints file.mlir --dim n=256 --set 0 --model iree
+  halfulp iree constraints file.mlir --knob wg_m=32 --dim 128 --dim 256
+  halfulp iree constraints file.mlir --dim n=256 --set 0 --model iree
 
 A result is holds, FAILS or unknown. For unknown, the reasons follow: the knobs and dimensions that are not given, or an
 expression without a value, such as a division by zero. Unknown is not a failure, except with --strict.
@@ -61,7 +61,7 @@ def integer(text: str) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ConstraintsArguments(DiagnosticsOption):
-    """The options of ``halfulp constraints``."""
+    """The options of ``halfulp iree constraints``."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
     knob: tuple[str, ...] = option(
@@ -192,7 +192,7 @@ The iree_codegen.dispatch_config of the function computes the count from the wor
 runs, and each iree_codegen.workgroup_count_hint that runs asks for a count. The result is the largest count in each
 dimension.
 
-  halfulp workgroups dispatch.mlir --function=matmul --input=128 --input=128 --input=1000
+  halfulp iree workgroups dispatch.mlir --function=matmul --input=128 --input=128 --input=1000
   count: 4 1 1
   workgroup_size: 64 16 1
   subgroup_size: 64
@@ -203,7 +203,7 @@ dimension.
 
 @dataclass(frozen=True, kw_only=True)
 class WorkgroupsArguments(CallOptions, SemanticsOptions):
-    """The options of ``halfulp workgroups``."""
+    """The options of ``halfulp iree workgroups``."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
     function: str | None = option(

@@ -32,35 +32,49 @@ class Place(NamedTuple):
 
 COMMANDS: Mapping[str, Place] = {
     "run": Place("run", "RUN", "run a function of an MLIR file"),
+    "run --trace": Place("run", "TRACE", "run a function and show every op that runs"),
     "eval": Place("run", "EVAL", "evaluate one op on typed inputs"),
-    "formats": Place("formats", "LIST", "list the float formats, or describe one"),
-    "translate": Place("translate", "TRANSLATE", "read and verify MLIR text or bytecode, and print text or bytecode"),
-    "inspect": Place("translate", "INSPECT", "show the contents of a bytecode file"),
     "explain": Place("explain", "EXPLAIN", "explain the rounding of one number, or the result of an op"),
-    "explain-dot": Place("explain", "DOT", "explain one element of a matrix product on a real chip"),
-    "explain-error": Place("explain", "ERROR", "walk back from a result to where its error came from"),
-    "explore": Place("formats", "EXPLORE", "write a page that shows any rounding: halfulp explore -o page.html"),
+    "explain dot": Place("explain", "DOT", "explain one element of a matrix product on a real chip"),
+    "explain error": Place("explain", "ERROR", "walk back from a result to where its error came from"),
     "sensitivity": Place(
         "sensitivity", "SENSITIVITY", "rank which op's format, rounding mode or order of sums matters"
     ),
-    "trace": Place("run", "TRACE", "run a function and show every op that runs"),
+    "formats": Place("formats", "LIST", "list the float formats, or describe one"),
+    "formats --explore": Place("formats", "EXPLORE", "write a page that shows any rounding"),
+    "translate": Place("translate", "TRANSLATE", "read and verify MLIR text or bytecode, and print text or bytecode"),
+    "translate --summary": Place("translate", "INSPECT", "show the contents of a bytecode file"),
     "verify": Place("verify", "VERIFY", "check ops against other implementations"),
-    "accuracy": Place("verify", "ACCURACY", "measure how wrong an implementation of a function or an op is"),
+    "verify --ulp": Place("verify", "ACCURACY", "measure how wrong an implementation of a function or an op is"),
     "diff": Place("diff", "DIFF", "compare whole programs"),
     "bisect": Place("bisect", "BISECT", "name the pass of a compilation that changed the results"),
-    "reduce": Place("reduce", "REDUCE", "make a program with a difference smaller"),
     "fuzz": Place("fuzz", "FUZZ", "compare random programs with other implementations"),
-    "validate": Place("fuzz", "VALIDATE", "test the claims of passes with random programs"),
-    "constraints": Place("iree", "CONSTRAINTS", "check the asserts of constraints"),
-    "workgroups": Place("iree", "WORKGROUPS", "compute the number of workgroups of a function"),
-    "vectors": Place(
-        "vectors", "MAKE", "make golden vectors of an op or a program, or compare old ones with this version"
-    ),
-    "check-vectors": Place("vectors", "CHECK", "check the results of a device"),
+    "fuzz --pass": Place("fuzz", "VALIDATE", "test the claims of passes with random programs"),
+    "reduce": Place("reduce", "REDUCE", "make a program with a difference smaller"),
+    "vectors make": Place("vectors", "MAKE", "make golden vectors of an op or a program, or compare old ones with new"),
+    "vectors check": Place("vectors", "CHECK", "check the results of a device"),
+    "vectors sweep": Place("sweep", "SWEEP", "compute a large set of vectors in shards, on many cores or machines"),
+    "iree constraints": Place("iree", "CONSTRAINTS", "check the asserts of constraints"),
+    "iree workgroups": Place("iree", "WORKGROUPS", "compute the number of workgroups of a function"),
     "cache": Place("cache", "CACHE", "show the cache on disk, or clear it"),
-    "sweep": Place("sweep", "SWEEP", "compute a large set of vectors in shards, on many cores or machines"),
 }
-"""The commands by their words."""
+"""The commands by their words. An option among them selects a form of the command that has options of its own."""
+
+NOW: Mapping[str, str] = {
+    "trace": "run --trace",
+    "explain-dot": "explain dot",
+    "explain-error": "explain error",
+    "explore": "formats --explore",
+    "inspect": "translate --summary",
+    "accuracy": "verify --ulp",
+    "validate": "fuzz --pass=PASS",
+    "vectors": "vectors make",
+    "check-vectors": "vectors check",
+    "sweep": "vectors sweep",
+    "constraints": "iree constraints",
+    "workgroups": "iree workgroups",
+}
+"""The former names of commands, and what they are called now."""
 
 _EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.command.execution",
@@ -111,19 +125,28 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     """Make the parser of a command."""
     command = command_named(name)
     texts: Any = {"description": command.description, "epilog": command.epilog, "usage": command.usage}
-    parser = argparse.ArgumentParser(f"halfulp {name}", **texts, **_STYLE)
+    parser = argparse.ArgumentParser(f"halfulp {name.partition(' --')[0]}", **texts, **_STYLE)
     add_options(parser, command)
     return parser
 
 
+def _command_in(words: Sequence[str]) -> str | None:
+    """Return the command that words begin with, in the form that an option selects; None for none."""
+    options = [word.partition("=")[0] for word in words[1:] if word.startswith("--")]
+    forms = (f"{words[0]} {selecting}" for selecting in (*words[1:2], *options)) if words else ()
+    return next((name for name in (*forms, *words[:1]) if name in COMMANDS), None)
+
+
 def parse(words: Sequence[str]) -> tuple[str, Any]:
     """Return the name of the command and its options. Help, and words that are wrong, raise SystemExit."""
-    name = next((name for name in (" ".join(words[:2]), *words[:1]) if name in COMMANDS), None)
+    name = _command_in(words)
     if name is None:
         group = words[0] if words and any(name.startswith(f"{words[0]} ") for name in COMMANDS) else ""
+        if words and words[0] in NOW and not (group and words[1:] in ([], ["-h"], ["--help"])):
+            raise SystemExit(fail(f"halfulp {words[0]} is now: halfulp {NOW[words[0]]}"))
         list_parser(group).parse_args(words[1:] if group else words)
         raise SystemExit(fail("name the command first, and then its options"))
-    rest = words[len(name.split()) :]
+    rest = words[len(name.partition(" --")[0].split()) :]
     given = command_parser(name).parse_args(_negative_values(rest) if name in _OF_NUMBERS else rest)
     return name, taken(command_named(name).arguments, vars(given))
 
@@ -158,7 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-_OF_NUMBERS = ("explain", "explain-dot")
+_OF_NUMBERS = ("explain", "explain dot")
 """The commands whose arguments are numbers."""
 
 

@@ -54,6 +54,9 @@ def add_options(parser: argparse.ArgumentParser, command: Command) -> None:
             keywords = {"dest": each.name, "action": _Once, **keywords}
         # An option that is not given is not in the namespace: the dataclass has the defaults.
         place.add_argument(*(names or [each.name]), default=argparse.SUPPRESS, **keywords)
+        if each.metadata["alias"] is not None:
+            hidden = {**keywords, "help": argparse.SUPPRESS}
+            place.add_argument(each.metadata["alias"], default=argparse.SUPPRESS, **hidden)
 
 
 def taken(arguments: type[Any], given: Mapping[str, Any]) -> Any:

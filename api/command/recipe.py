@@ -1,4 +1,4 @@
-"""Computations and vectors from the options of ``vectors``, ``check-vectors``, ``sweep`` and ``verify``."""
+"""Computations and vectors from the options of ``vectors``, ``vectors check``, ``sweep`` and ``verify``."""
 
 from __future__ import annotations
 

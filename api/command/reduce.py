@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from halfulp.command.calls import SOURCE_FILE
-from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, ranked, say, write
+from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, need_one, ranked, say, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
 from halfulp.command.programs import (
@@ -110,8 +110,9 @@ TRIED = 16
 
 def reduce_program(arguments: ReduceArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    if sum(given is not None for given in (arguments.against, arguments.pass_pipeline, arguments.test)) != 1:
-        return fail("what should stay? give --against, --pass-pipeline or --test")
+    count = sum(given is not None for given in (arguments.against, arguments.pass_pipeline, arguments.test))
+    if count != 1:
+        return need_one("--against, --pass-pipeline and --test", count)
     if arguments.against is not None:
         return _reduce_difference(arguments.against, arguments, sources)
     if arguments.undefined:

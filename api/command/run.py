@@ -79,7 +79,12 @@ def run_program(arguments: RunArguments, sources: Sources) -> int:
     return worst(codes)
 
 
-RUN = Command(RunArguments, run_program, epilog=f"{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}")
+RUN = Command(
+    RunArguments,
+    run_program,
+    "Run a function of an MLIR file. --trace shows every op that runs; halfulp run --trace --help has its options.",
+    epilog=f"{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}",
+)
 
 
 def _run(
@@ -118,8 +123,9 @@ and poison. If the program stops early, the trace ends there.
 
 @dataclass(frozen=True, kw_only=True)
 class TraceArguments(FunctionResultOptions):
-    """The options of ``halfulp trace``."""
+    """The options of ``halfulp run --trace``."""
 
+    trace: bool = option("--trace", action="store_true", help="show every op that runs")
     html: str | None = option("--html", metavar="FILE", help="write the trace as an HTML page")
     npz: str | None = option("--npz", metavar="DIR", help="write all values of the trace to this folder")
     shadow: bool = option(
@@ -226,7 +232,7 @@ def evaluate_op(arguments: EvalArguments, sources: Sources) -> int:
     if arguments.flags:
         outcome, raised = outcome
     results = outcome if isinstance(outcome, tuple) else (outcome,)
-    for name, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+    for name, given in (("--output", arguments.output), ("--expected-output", arguments.expected_output)):
         if len(given) > len(results):
             raise TypeMismatch(f"{arguments.op} has {len(results)} results, but {len(given)} are named by {name}")
     expected = [

@@ -1,4 +1,4 @@
-"""``halfulp sweep``: compute a large set of vectors in shards, on many cores or machines."""
+"""``halfulp vectors sweep``: compute a large set of vectors in shards, on many cores or machines."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SHARD_FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
 _ABOUT = f"""\
 Compute a large set of vectors in shards that take some seconds. Each shard is a file, named by its content:
 
-  halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
-  halfulp sweep spec.json --out sweep --shard array    # a task of a job array: Slurm, LSF, Grid Engine
-  halfulp sweep spec.json --out sweep --join           # after the last task
-  halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
+  halfulp vectors sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
+  halfulp vectors sweep spec.json --out sweep --shard array    # a task of a job array: Slurm, LSF, Grid Engine
+  halfulp vectors sweep spec.json --out sweep --join           # after the last task
+  halfulp vectors sweep spec.json --out sweep --dask tcp://scheduler:8786
 
 SPEC is an op or a program, with the options below. Or it is a JSON file: the metadata of a set, or a file written by
 hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
@@ -66,7 +66,7 @@ def _read_part(text: str) -> tuple[int, int] | str:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepArguments(RecipeOptions):
-    """The options of ``halfulp sweep``."""
+    """The options of ``halfulp vectors sweep``."""
 
     flags: bool | None = option(
         "--flags",

@@ -141,8 +141,9 @@ def _write_translated(output: bytes, arguments: TranslateArguments) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class InspectArguments:
-    """The options of ``halfulp inspect``."""
+    """The options of ``halfulp translate --summary``."""
 
+    summary: bool = option("--summary", action="store_true", help="show what is in a bytecode file")
     file: str = option(metavar="FILE", help="MLIR bytecode, or - for the standard input")
     json: bool = option("--json", action="store_true", help="print one JSON object")
 

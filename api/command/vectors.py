@@ -61,10 +61,10 @@ BLOCK = 32
 _MAKE = f"""\
 Write golden vectors: operands, and the exact bits of the results of an op or a function.
 
-  halfulp vectors arith.addf --type f8E4M3FN
-  halfulp vectors arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
-  halfulp vectors kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
-  halfulp vectors --changed vectors/addf_f8E4M3FN.json
+  halfulp vectors make arith.addf --type f8E4M3FN
+  halfulp vectors make arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
+  halfulp vectors make kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
+  halfulp vectors make --changed vectors/addf_f8E4M3FN.json
 
 Formats: {", ".join(FORMAT_NAMES)}.
 --format dpi writes no vectors, but a model of the op in plain C99, NAME.c, which has some of them as its self-test,
@@ -78,7 +78,7 @@ with such bits.
 
 @dataclass(frozen=True, kw_only=True)
 class VectorsArguments(RecipeOptions):
-    """The options of ``halfulp vectors``."""
+    """The options of ``halfulp vectors make``."""
 
     subject: str | None = option(
         nargs="?", metavar="OP|PROGRAM", help="an op such as arith.addf, or an MLIR file, or - for stdin"
@@ -367,10 +367,10 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
 _CHECK = """\
 Read a file of vectors in any of the formats, compute every row again, and show the first row that differs:
 
-  halfulp check-vectors addf.tv                                    with addf.json beside it
-  ./testbench | halfulp check-vectors - --metadata addf.json --format testfloat
-  testfloat_gen f16_add | halfulp check-vectors - --format testfloat --op arith.addf --type f16
-  halfulp check-vectors out.hex --op program.mlir --function f --columns arg0,arg1,result
+  halfulp vectors check addf.tv                                    with addf.json beside it
+  ./testbench | halfulp vectors check - --metadata addf.json --format testfloat
+  testfloat_gen f16_add | halfulp vectors check - --format testfloat --op arith.addf --type f16
+  halfulp vectors check out.hex --op program.mlir --function f --columns arg0,arg1,result
 
 The metadata names the computation, or --op with the options below. The columns are those that the file describes, else
 those of the metadata, else the operands, results and flags of the op (--no-flags: without flags).
@@ -379,7 +379,7 @@ those of the metadata, else the operands, results and flags of the op (--no-flag
 
 @dataclass(frozen=True, kw_only=True)
 class CheckVectorsArguments(CheckOptions, ComputationOptions):
-    """The options of ``halfulp check-vectors``."""
+    """The options of ``halfulp vectors check``."""
 
     json: bool = option("--json", action="store_true", help="print one JSON object")
 

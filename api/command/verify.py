@@ -280,12 +280,12 @@ def _judge(found: ConformanceReport, named: bool) -> int:
 _ULP_ABOUT = """\
 Measure how wrong an implementation of a function, an op or a program is:
 
-  halfulp accuracy exp --type f16 --against numpy
-  halfulp accuracy math.tanh --type bf16 --against mlir-native --max-ulp=1.0
-  halfulp accuracy exp --type f32 --against ./lib.so:my_expf --range=-10:10
-  halfulp accuracy arith.truncf --from f32 --type bf16 --against package.module:function
-  halfulp accuracy tanh --type bf16 --against results.npy
-  halfulp accuracy softmax.mlir --against mlir-runner,iree --samples=100
+  halfulp verify --ulp exp --type f16 --against numpy
+  halfulp verify --ulp math.tanh --type bf16 --against mlir-native --max-ulp=1.0
+  halfulp verify --ulp exp --type f32 --against ./lib.so:my_expf --range=-10:10
+  halfulp verify --ulp arith.truncf --from f32 --type bf16 --against package.module:function
+  halfulp verify --ulp tanh --type bf16 --against results.npy
+  halfulp verify --ulp softmax.mlir --against mlir-runner,iree --samples=100
 
 The results are compared with the correctly rounded ones, and their errors are the distances from the exact real
 results, in units in the last place (ulp) there. All arguments of up to 16 bits are measured; of wider types, hard cases
@@ -326,8 +326,9 @@ def _range(text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyArguments:
-    """The options of ``halfulp accuracy``."""
+    """The options of ``halfulp verify --ulp``."""
 
+    ulp: bool = option("--ulp", action="store_true", help="measure errors in ulp")
     op: str = option(
         metavar="OP|PROGRAM",
         help="a function (exp, math.exp, sigmoid), an op with a float result (arith.addf), or an MLIR file",
@@ -388,7 +389,7 @@ def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
     if given is not None:
         return fail(f"{given} goes with a program")
     if arguments.type is None or arguments.against is None:
-        return fail("--type and --against are needed for a function and an op")
+        return fail("missing --type and --against: a function and an op need both")
     try:
         as_rounding(arguments.rounding)
     except ValueError as error:

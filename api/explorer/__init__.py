@@ -1,1 +1,1 @@
-"""The page of ``halfulp explore``: one HTML file that shows any rounding, without a server or a network."""
+"""The page of ``halfulp formats --explore``: one HTML file that shows any rounding, without a server or a network."""

@@ -1,4 +1,4 @@
-// The page of `halfulp explore`.
+// The page of `halfulp formats --explore`.
 //
 // Numbers are exact: {n, d} is the rational n / d, with BigInts and d > 0. Nothing here rounds to a format. A code is
 // decoded, numbers are compared, and what a rounding gives is looked up in TABLES, which Python's halfulp made. (A

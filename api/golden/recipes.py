@@ -44,7 +44,7 @@ from halfulp.semantics.profile import as_profile
 
 # --- options ----------------------------------------------------------------------------------------------------------
 #
-# What describes golden vectors and their check, once: the options of ``halfulp vectors``, ``check-vectors`` and
+# What describes golden vectors and their check, once: the options of ``halfulp vectors make``, ``vectors check`` and
 # ``sweep``, and the arguments of `halfulp.vectors`, `halfulp.check` and `halfulp.cocotb.Reference`.
 
 FIELDS: Mapping[str, str] = {

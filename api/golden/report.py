@@ -34,7 +34,7 @@ LONGEST_FRACTION = 100
 
 @dataclass(frozen=True)
 class Report:
-    """The findings on the results of a device. Its text is that of ``halfulp check-vectors``.
+    """The findings on the results of a device. Its text is that of ``halfulp vectors check``.
 
     ``found``: all numbers. ``computation``: the op or program that is expected. ``name``: the device or file in the
     text. ``golden``: a file is the golden set, row by row. ``note``: what else to say of a file. ``format``: of a file.
@@ -108,7 +108,7 @@ class Report:
         return lines
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as one JSON object, as ``halfulp check-vectors --json`` prints it."""
+        """Return the report as one JSON object, as ``halfulp vectors check --json`` prints it."""
         found = self.found
 
         def spelled(columns: Iterable[Column], codes: Iterable[int | str | None]) -> dict[str, str]:

@@ -120,8 +120,8 @@ class Vectors:
         poison: Unmarked = "refuse",
         any_nan: bool = False,
     ) -> Path:
-        """Write the vectors and their metadata into a folder, as ``halfulp vectors --out`` does. Return the path of the
-        metadata.
+        """Write the vectors and their metadata into a folder, as ``halfulp vectors make --out`` does. Return the
+        path of the metadata.
 
         ``formats``: one or more of testfloat, readmemh, npz, npy, bin, c, sv, coe, csv, jsonl, runs, mlir. All files
         have the same columns: those that each of these formats can hold. ``name``: of the files; by default made from
@@ -140,7 +140,8 @@ class Vectors:
 
     def write_model(self, folder: str | os.PathLike[str], *, name: str | None = None) -> Path:
         """Write a model of the op in plain C99, NAME.c, with a self-test on some of these vectors, and NAME_dpi.sv,
-        which imports it into SystemVerilog, as ``halfulp vectors --format dpi`` does. Return the path of the C file.
+        which imports it into SystemVerilog, as ``halfulp vectors make --format dpi`` does. Return the path of the C
+        file.
 
         Raises Unsupported for an op, a format or a profile without a model, InputError for a program, a wrong name, and
         a folder that cannot be written.
@@ -212,7 +213,7 @@ def vectors(
     uniform bits; "weighted", TestFloat's random mixture; "hard", the hardest arguments of an elementary function.
     ``models``: coverage models, such as ["B1", "B3"], or "all" that apply. Their rows come first, or alone without
     ``level``.
-    ``operands``: operands of your own, instead of these: a text as for ``halfulp vectors --operands``, such as
+    ``operands``: operands of your own, instead of these: a text as for ``halfulp vectors make --operands``, such as
     "normal:scale=2", "rows.npz" or "normal@70,corners@20,B1@10"; or a source for each operand by name: such a text, or
     an array of its type or of raw bits as unsigned integers.
     ``n``, ``seed``: the number of random rows, and their seed. For other levels ``n`` is the largest number of rows.

@@ -145,7 +145,7 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
 def _other_operands(row: int) -> InputError:
     return InputError(
         f"row {row} of the old set has operands that its recipe does not make there today: results cannot be compared",
-        hint="halfulp check-vectors computes the results for the operands in the file",
+        hint="halfulp vectors check computes the results for the operands in the file",
     )
 
 

@@ -1,5 +1,5 @@
 // A bench of mx_dot.sv in C++, for Verilator: it reads vectors of blocks of 32 elements in TestFloat's form, and prints their
-// operands with the results of the unit, for halfulp check-vectors. It serves both elements: a code tells its width.
+// operands with the results of the unit, for halfulp vectors check. It serves both elements: a code tells its width.
 #include "Vmx_dot.h"
 #include <cstdint>
 #include <cstdio>

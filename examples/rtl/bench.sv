@@ -2,7 +2,7 @@
 // and set A to OPEN to the fields of its words. The comments in the file of vectors name the bits of each field.
 //
 //   +vectors=FILE  the vectors
-//   +print         print operands, results and flags in TestFloat's form, and compare nothing: halfulp check-vectors
+//   +print         print operands, results and flags in TestFloat's form, and compare nothing: halfulp vectors check
 //                  can do that
 module bench;
   parameter int ROWS = 65536;  // vectors in the file

@@ -164,7 +164,7 @@ def test_what_stands_in_memory_is_printed_after_the_results(program: str, capsys
     for given in ("4xi32=0 1 2 3", "dense<[0, 1, 2, 3]> : tensor<4xi32>", "memref<4xi32>=0 1 2 3"):
         assert main(["run", program, f"--input={given}", "--input=3"]) == 0
         assert capsys.readouterr().out == "result[0]: index=4\nargument[0]: 4xi32=0 2 4 3\n"
-    assert main(["trace", program, "--input=4xi32=0 1 2 3", "--input=3"]) == 0
+    assert main(["run", "--trace", program, "--input=4xi32=0 1 2 3", "--input=3"]) == 0
     assert capsys.readouterr().out.endswith("result[0]: index=4\nargument[0]: 4xi32=0 2 4 3\n")
 
 
@@ -187,7 +187,7 @@ def test_outputs_and_expectations_are_about_results_and_then_memory(
     assert np.load(memory).tolist() == [10, 6]
     assert main([*options, "--expected_output=2", "--expected_output=2xi32=10 7"]) == 1
     assert "error: argument[0]: [1]: expected 7" in capsys.readouterr().err
-    assert main(["trace", *options[1:], "--expected_output=2", f"--expected_output=@{memory}"]) == 0
+    assert main(["run", "--trace", *options[1:], "--expected_output=2", f"--expected_output=@{memory}"]) == 0
     np.save(tmp_path / "x.npy", np.array([7, 8], np.int32))
     assert main(["run", program, f"--input=@{tmp_path / 'x.npy'}", "--input=2"]) == 0
     assert "argument[0]: 2xi32=14 16" in capsys.readouterr().out
@@ -228,8 +228,8 @@ func.func @main(%m: memref<8xi8>, %x: vector<2xi8>) {
   return
 }""")
     options = [str(path), "--input=8xi8=0", "--input=2xi8=1 2"]
-    for command in ("run", "trace"):
-        assert main([command, *options]) == 0
+    for command in (["run"], ["run", "--trace"]):
+        assert main([*command, *options]) == 0
         assert capsys.readouterr().out.endswith("argument[0]: 8xi8=0 0 0 0 1 2 0 0\n")
-        assert main([command, *options, "--swizzle=physical"]) == 0
+        assert main([*command, *options, "--swizzle=physical"]) == 0
         assert capsys.readouterr().out.endswith("argument[0]: 8xi8=0 0 0 0 0 0 1 2\n")

@@ -203,11 +203,11 @@ def test_inspect_shows_what_is_there(tmp_path: Path) -> None:
         '{-# dialect_resources: { builtin: { weights: "0x040000000000803F00000040" } } #-}\n'
     )
     path.write_bytes(hu.write_bytecode(hu.load(text)))
-    done = run_command("inspect", str(path))
+    done = run_command("translate", "--summary", str(path))
     assert done.code == 0
     for word in ("version 6", "MLIR22", "STRING", "ATTR_TYPE", "arith.constant", "weights", "blob", "strings"):
         assert word in done.out
-    summary = json.loads(run_command("inspect", str(path), "--json").out)
+    summary = json.loads(run_command("translate", "--summary", str(path), "--json").out)
     assert summary["size"] == path.stat().st_size
     assert summary["ops"]["func.return"] == 1
     assert summary["resources"] == [
@@ -219,7 +219,7 @@ def test_inspect_shows_what_is_there(tmp_path: Path) -> None:
 
 
 def test_inspect_says_what_is_wrong(files: SimpleNamespace) -> None:
-    done = run_command("inspect", str(files.text))
+    done = run_command("translate", "--summary", str(files.text))
     assert done.code == 2
     assert done.err == (
         f"{files.text}: error: not MLIR bytecode: it does not begin with 4D 4C EF 52 (at byte 0)\n"
@@ -229,8 +229,8 @@ def test_inspect_says_what_is_wrong(files: SimpleNamespace) -> None:
     data = files.binary[6].read_bytes()
     for size in (4, 20, 60, len(data) - 1):
         cut.write_bytes(data[:size])
-        for command in ("inspect", "run", "translate"):
-            done = run_command(command, str(cut))
+        for command in (["translate", "--summary"], ["run"], ["translate"]):
+            done = run_command(*command, str(cut))
             assert done.code == 2
             assert done.err.startswith(f"{cut}: error: ")
             assert done.err.rstrip().endswith(")")
@@ -301,7 +301,7 @@ def test_a_large_resource_is_neither_copied_to_be_read_nor_to_be_run(large: Path
     assert peak < 20_000_000
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert kilobytes * (1 if sys.platform != "darwin" else 1 / 1024) < 150_000
-    assert json.loads(run_command("inspect", str(large), "--json").out)["resources"][0]["size"] == LARGE
+    assert json.loads(run_command("translate", "--summary", str(large), "--json").out)["resources"][0]["size"] == LARGE
 
 
 def test_elements_of_resources_are_views_where_they_can_be() -> None:

@@ -1,6 +1,6 @@
 // cvfpu OP FROM TO MODE <vectors >results: the FPU's results and flags for the operands of vectors in TestFloat's form.
 // OP is a name of a float unit's operation in halfulp (fcvt, fcvt_to_si, fmadd …), FROM the type of the operands (of the
-// factors), TO that of the result, MODE a rounding mode. halfulp check-vectors compares what it prints.
+// factors), TO that of the result, MODE a rounding mode. halfulp vectors check compares what it prints.
 #include "Vunit.h"
 #include <cstdint>
 #include <cstdio>

@@ -249,7 +249,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def run(text: str, *arguments: str) -> tuple[int, str, str]:
         Path("file.mlir").write_text(text)
-        code = main(["constraints", "file.mlir", *arguments])
+        code = main(["iree", "constraints", "file.mlir", *arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -376,7 +376,7 @@ def test_files_that_cannot_be_read(run: Any) -> None:
     assert run("func.func @f( {")[0] == 2
     code, out, err = run("func.func @f() { return }")
     assert (code, out, err) == (2, "", "error: file.mlir has no iree_codegen.smt.constraints\n")
-    assert main(["constraints", "missing.mlir"]) == 2
+    assert main(["iree", "constraints", "missing.mlir"]) == 2
 
 
 def test_errors_as_json(run: Any) -> None:

@@ -268,7 +268,7 @@ def test_a_function_on_tensors_has_hints_too() -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(["workgroups", *arguments])
+    code = main(["iree", "workgroups", *arguments])
     printed = capsys.readouterr()
     return code, printed.out, printed.err
 

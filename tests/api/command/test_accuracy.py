@@ -1,4 +1,4 @@
-"""``halfulp accuracy`` as its users see it."""
+"""``halfulp verify --ulp`` as its users see it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from command import halfulp
 
-EXACT = ("accuracy", "exp", "--type", "f8E5M2", "--against", "ml_dtypes")
-TRUNCATING = ("accuracy", "truncf", "--from", "f16", "--type", "f8E5M2", "--against")
+EXACT = ("verify", "--ulp", "exp", "--type", "f8E5M2", "--against", "ml_dtypes")
+TRUNCATING = ("verify", "--ulp", "truncf", "--from", "f16", "--type", "f8E5M2", "--against")
 
 
 def test_a_report_and_its_exit_codes() -> None:
@@ -36,7 +36,9 @@ def test_json() -> None:
     assert found["max_ulp_allowed"] == 0.5
     schema = files("halfulp.conformance.accuracy").joinpath("accuracy.schema.json").read_text(encoding="utf-8")
     jsonschema.validate(found, json.loads(schema))
-    wrong = halfulp("accuracy", "arith.addf", "--type", "f32", "--against", "ml_dtypes", "--samples", "50", "--json")
+    wrong = halfulp(
+        "verify", "--ulp", "arith.addf", "--type", "f32", "--against", "ml_dtypes", "--samples", "50", "--json"
+    )
     jsonschema.validate(json.loads(wrong.out), json.loads(schema))
     codes = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64)
     # From there on the result is infinity.
@@ -59,7 +61,7 @@ def test_json() -> None:
     ],
 )
 def test_errors(words: tuple[str, ...], code: int, message: str) -> None:
-    done = halfulp("accuracy", *words)
+    done = halfulp("verify", "--ulp", *words)
     assert (done.code, done.out) == (code, "")
     assert message in done.err
 
@@ -67,7 +69,7 @@ def test_errors(words: tuple[str, ...], code: int, message: str) -> None:
 def test_differences_and_the_gate(tmp_path: Path) -> None:
     # bf16 by cutting f32: every result below the real one, by less than an ulp.
     (tmp_path / "codes.txt").write_text("".join(f"{code >> 1 << 1:x}\n" for code in range(256)))
-    words = ("accuracy", "arith.negf", "--type", "f8E5M2", "--against", str(tmp_path / "codes.txt"))
+    words = ("verify", "--ulp", "arith.negf", "--type", "f8E5M2", "--against", str(tmp_path / "codes.txt"))
     done = halfulp(*words)
     assert done.code == 1
     assert "wrong special values" in done.out
@@ -88,7 +90,7 @@ def test_a_picture(tmp_path: Path) -> None:
 @pytest.mark.mlir
 def test_arguments_without_an_answer_keep_the_gate_shut() -> None:
     done = halfulp(
-        "accuracy", "arith.truncf", "--from", "f32", "--type", "bf16", "--against", "mlir-fold", "--samples", "5"
+        "verify", "--ulp", "arith.truncf", "--from", "f32", "--type", "bf16", "--against", "mlir-fold", "--samples", "5"
     )
     assert done.code == 3
     assert "arguments have no answer" in done.err

@@ -75,8 +75,8 @@ def test_dumps_as_a_file_and_as_a_folder(command: Command, write: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "bisect what? give --pass-pipeline, --dumps, or the stages as files"),
-        (["f.mlir"], "bisect what? give --pass-pipeline, --dumps, or the stages as files"),
+        ([], "missing: give one of --pass-pipeline, --dumps and the stages as files"),
+        (["f.mlir"], "missing: give one of --pass-pipeline, --dumps and the stages as files"),
         ([PASSES], "--pass-pipeline takes one file, not 0"),
         (["f.mlir", "f.mlir", PASSES], "--pass-pipeline takes one file, not 2"),
         (["f.mlir", "f.mlir", "--dumps=d"], "--dumps takes at most one file, the program before all passes, not 2"),

@@ -1,4 +1,4 @@
-"""``halfulp vectors --changed``: old sets beside what this version computes."""
+"""``halfulp vectors make --changed``: old sets beside what this version computes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,21 @@ def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
     for number, arguments in enumerate(
         [
             (*ADDF, "--format", "npz,testfloat"),
-            ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "drop"),
-            ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "canonical", "--format", "csv"),
-            ("vectors", "arith.divsi", "--type", "i8", "--format", "sv", "-n", "900"),
+            ("vectors", "make", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "drop"),
+            (
+                "vectors",
+                "make",
+                "arith.fptosi",
+                "--from",
+                "f16",
+                "--type",
+                "i8",
+                "--poison",
+                "canonical",
+                "--format",
+                "csv",
+            ),
+            ("vectors", "make", "arith.divsi", "--type", "i8", "--format", "sv", "-n", "900"),
         ]
     ):
         document = made(tmp_path / str(number), *arguments)
@@ -38,7 +50,7 @@ def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
 
 
 def test_rows_that_change(tmp_path: Path) -> None:
-    made(tmp_path, "vectors", "arith.mulf", "--type", "f8E4M3FN", "--format", "testfloat")
+    made(tmp_path, "vectors", "make", "arith.mulf", "--type", "f8E4M3FN", "--format", "testfloat")
     path = tmp_path / "mulf_f8E4M3FN.json"
     other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
     done = changed(other, "--format", "jsonl")
@@ -46,7 +58,7 @@ def test_rows_that_change(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert done.err == f"{len(rows)} of 38400 vectors change\n"
     before = (tmp_path / "mulf_f8E4M3FN.tv").read_text().splitlines()
-    now = run("vectors", "arith.mulf", "--type", "f8E4M3FN", "--tininess=before").out.splitlines()
+    now = run("vectors", "make", "arith.mulf", "--type", "f8E4M3FN", "--tininess=before").out.splitlines()
     differing = [k for k, (one, two) in enumerate(zip(before, now, strict=True)) if one != two]
     assert [row["row"] for row in rows] == differing
     for row in rows:
@@ -63,7 +75,7 @@ def test_rows_that_change(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
-    fptosi = ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8")
+    fptosi = ("vectors", "make", "arith.fptosi", "--from", "f16", "--type", "i8")
     counts = {}
     for name, more in {"npz": (), "drop": ("--poison", "drop"), "canonical": ("--poison", "canonical")}.items():
         made(tmp_path / name, *fptosi, "--format", "npz" if name == "npz" else "testfloat", *more)
@@ -105,7 +117,7 @@ def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
     ],
 )
 def test_metadata_that_makes_no_sense(change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
-    scaled = ("vectors", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first")
+    scaled = ("vectors", "make", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first")
     made(tmp_path, *scaled, "-n", "64", "--format", "bin", "--name", "v")
     done = changed(edited(tmp_path / "v.json", change, "other.json"))
     assert (done.code, done.out) == (2, "")

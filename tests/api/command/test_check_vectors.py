@@ -1,4 +1,4 @@
-"""``halfulp check-vectors`` as a hardware team uses it: golden files, a device's output, TestFloat's own text."""
+"""``halfulp vectors check`` as a hardware team uses it: golden files, a device's output, TestFloat's own text."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     def command(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         try:
-            code = main(["check-vectors", *map(str, arguments)])
+            code = main(["vectors", "check", *map(str, arguments)])
         except SystemExit as ended:
             code = int(ended.code or 0)
         done = capsys.readouterr()
@@ -470,7 +470,7 @@ def test_wrong_use(arguments: tuple[str, ...], code: int, message: str, run: Run
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_as_a_process_that_reads_a_pipe(name: str) -> None:
-    done = halfulp("check-vectors", name, *OP, stdin=b"3B 41 46 01\n" * 200_000)
+    done = halfulp("vectors", "check", name, *OP, stdin=b"3B 41 46 01\n" * 200_000)
     assert (done.code, done.out, done.err) == (0, "arith.addf f8E4M3FN: 200,000 rows, none differs\n", "")
 
 
@@ -537,7 +537,7 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> Non
     text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
     examples = dict(re.findall(r"<!-- (check[\w-]*) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
     command, _, output = examples["check"].partition("\n")
-    found = re.fullmatch(r"\$ printf '(.*)' \| halfulp check-vectors (.*)", command)
+    found = re.fullmatch(r"\$ printf '(.*)' \| halfulp vectors check (.*)", command)
     assert found is not None
     assert run(*found[2].split(), stdin=found[1].replace(r"\n", "\n").encode())[:2] == (1, output)
     golden(tmp_path)
@@ -554,19 +554,19 @@ def test_operands_that_cannot_be_made_again_are_told(tmp_path: Path) -> None:
     done = run_here(*ADDF_COMMAND, "--operands", "x.npy", "--out", "set", cwd=tmp_path)
     assert done.code == 0, done.err
     vectors = tmp_path / "set" / "addf_f8E4M3FN.tv"
-    assert run_here("check-vectors", str(vectors), cwd=tmp_path).err == ""
+    assert run_here("vectors", "check", str(vectors), cwd=tmp_path).err == ""
     lines = vectors.read_text().splitlines()
     other = tmp_path / "other.tv"
     other.write_text("\n".join(reversed(lines)) + "\n")
     metadata = ("--metadata", str(tmp_path / "set" / "addf_f8E4M3FN.json"))
     (tmp_path / "x.npy").unlink()
     # The digest shows that the operands are those of the set.
-    assert run_here("check-vectors", str(vectors), cwd=tmp_path).err == ""
-    found = run_here("check-vectors", str(other), *metadata, cwd=tmp_path)
+    assert run_here("vectors", "check", str(vectors), cwd=tmp_path).err == ""
+    found = run_here("vectors", "check", str(other), *metadata, cwd=tmp_path)
     assert found.code == 0
     assert "cannot be made again" in found.err
     assert "these were not compared" in found.err
     other.write_text("\n".join(line.split()[2] for line in lines) + "\n")
-    alone = run_here("check-vectors", str(other), *metadata, "--columns", "result", cwd=tmp_path)
+    alone = run_here("vectors", "check", str(other), *metadata, "--columns", "result", cwd=tmp_path)
     assert alone.code == 2
     assert "the file has no operands, and the operands of" in alone.err

@@ -63,13 +63,13 @@ def test_options_take_the_same_names(command: Command) -> None:
     assert command("explain", "0.3", "bfloat16", "--rounding=RD") == command(
         "explain", "0.3", "bf16", "--rounding=downward"
     )
-    vectors = command("vectors", "arith.addf", "--type=bfloat16", "--rounding=RZ", "-n", "3")
-    assert vectors == command("vectors", "arith.addf", "--type=bf16", "--rounding=toward_zero", "-n", "3")
+    vectors = command("vectors", "make", "arith.addf", "--type=bfloat16", "--rounding=RZ", "-n", "3")
+    assert vectors == command("vectors", "make", "arith.addf", "--type=bf16", "--rounding=toward_zero", "-n", "3")
     assert vectors[0] == 0
     for words in (
         ("explain", "0.3", "fp8"),
         ("eval", "arith.negf", "--input=fp8=1"),
-        ("vectors", "arith.negf", "--type=fp8"),
+        ("vectors", "make", "arith.negf", "--type=fp8"),
     ):
         code, _, err = command(*words)
         assert code == 2

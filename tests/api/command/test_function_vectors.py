@@ -21,8 +21,8 @@ ROUNDING = {"to_nearest_even": gmpy2.RoundToNearest, "upward": gmpy2.RoundUp, "t
 
 
 def made(folder: Path, *arguments: str) -> Path:
-    """Return the only data file that ``halfulp vectors`` writes into a folder."""
-    done = halfulp("vectors", *arguments, "--out", str(folder))
+    """Return the only data file that ``halfulp vectors make`` writes into a folder."""
+    done = halfulp("vectors", "make", *arguments, "--out", str(folder))
     assert done.code == 0, done.err
     (path,) = (path for path in folder.iterdir() if path.suffix != ".json")
     return path
@@ -55,7 +55,7 @@ def test_every_exp_of_bf16_is_that_of_mpfr(exp_of_bf16: Path) -> None:
 
 
 def test_the_right_file_passes(exp_of_bf16: Path) -> None:
-    done = halfulp("check-vectors", str(exp_of_bf16))
+    done = halfulp("vectors", "check", str(exp_of_bf16))
     assert done.code == 0
     assert "math.exp bf16: 65,536 rows, none differs" in done.out
 
@@ -68,7 +68,7 @@ def test_one_wrong_bit_is_found(exp_of_bf16: Path, tmp_path: Path) -> None:
     lines[place] = "0x3FAB,0x4072,0x01"
     path = tmp_path / "unit.csv"
     path.write_text("\n".join(lines) + "\n")
-    done = halfulp("check-vectors", str(path), "--op", "math.exp", "--type", "bf16")
+    done = halfulp("vectors", "check", str(path), "--op", "math.exp", "--type", "bf16")
     assert done.code == 1
     assert f"unit.csv: row {place - 1}, line {place + 1}: math.exp bf16" in done.out
     assert "1.3359375" in done.out
@@ -80,7 +80,7 @@ def test_one_wrong_bit_is_found(exp_of_bf16: Path, tmp_path: Path) -> None:
 
 def test_a_unit_that_truncates_is_recognised(tmp_path: Path) -> None:
     path = made(tmp_path, "math.exp", "--type=f8E5M2", "--rounding=toward_zero", "--level=exhaustive", "--format=csv")
-    done = halfulp("check-vectors", str(path), "--op", "math.exp", "--type", "f8E5M2")
+    done = halfulp("vectors", "check", str(path), "--op", "math.exp", "--type", "f8E5M2")
     assert done.code == 1
     assert "are what rounding=toward_zero gives" in done.out
 
@@ -88,13 +88,13 @@ def test_a_unit_that_truncates_is_recognised(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["runs", "npz"])
 def test_each_format_carries_functions(format: str, tmp_path: Path) -> None:
     path = made(tmp_path, "sigmoid", "--type=f8E4M3FN", "--level=exhaustive", f"--format={format}")
-    done = halfulp("check-vectors", str(path))
+    done = halfulp("vectors", "check", str(path))
     assert done.code == 0, done.out + done.err
     assert "none differs" in done.out
 
 
 def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
-    listed = halfulp("vectors", "rsqrt", "--type=f8E5M2", "--models=list")
+    listed = halfulp("vectors", "make", "rsqrt", "--type=f8E5M2", "--models=list")
     assert listed.code == 0
     assert [line.split()[0] for line in listed.out.splitlines()] == ["B1", "B9", "F1", "F2", "F4"]
     path = made(tmp_path, "rsqrt", "--type=f8E5M2", "--models=F4", "--level=hard", "-n", "20", "--format=csv")
@@ -102,7 +102,7 @@ def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
     assert len(rows) == 2 + 20
     assert rows[0].endswith(",0x00")  # exact
     assert all(row.endswith("0x01") for row in rows[2:])  # inexact
-    assert halfulp("check-vectors", str(path)).code == 0
+    assert halfulp("vectors", "check", str(path)).code == 0
     data = json.loads(next(tmp_path.glob("*.json")).read_text())
     assert data["inputs"]["level"] == "hard"
     assert data["source"]["op"] == "math.rsqrt"
@@ -119,13 +119,22 @@ def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_made(arguments: tuple[str, ...], code: int, message: str) -> None:
-    done = halfulp("vectors", *arguments)
+    done = halfulp("vectors", "make", *arguments)
     assert done.code == code
     assert message in done.err
 
 
 def test_a_sweep_of_a_function_goes_on(tmp_path: Path) -> None:
-    command = ("sweep", "exp10", "--type=bf16", "--level=exhaustive", "--format=bin", "--out", str(tmp_path / "sweep"))
+    command = (
+        "vectors",
+        "sweep",
+        "exp10",
+        "--type=bf16",
+        "--level=exhaustive",
+        "--format=bin",
+        "--out",
+        str(tmp_path / "sweep"),
+    )
     first = halfulp(*command)
     assert first.code == 0, first.err
     again = halfulp(*command)

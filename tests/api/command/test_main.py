@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from command import PATIENCE, halfulp
 from command_calls import Command
 from tree import ROOT
 
+from halfulp.command.main import COMMANDS, NOW
+
 EXAMPLES = ROOT / "examples"
 ADD = str(EXAMPLES / "f8_add.mlir")
 
@@ -22,6 +25,22 @@ def test_usage_errors(arguments: list[str], command: Command) -> None:
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
     assert err.startswith("usage: halfulp")
+
+
+def test_former_names_are_answered_with_the_new_ones(command: Command) -> None:
+    assert command("check-vectors", "a.tv") == (2, "", "error: halfulp check-vectors is now: halfulp vectors check\n")
+    assert command("vectors", "arith.addf") == (2, "", "error: halfulp vectors is now: halfulp vectors make\n")
+    for name, new in NOW.items():
+        assert command(name, "x")[0] == 2
+        assert any(new.startswith(known) for known in COMMANDS)
+
+
+def test_commands_of_a_group(command: Command) -> None:
+    for group, names in (("vectors", "make,check,sweep"), ("iree", "constraints,workgroups")):
+        code, out, _ = command(group, "--help")
+        assert code == 0
+        assert re.findall(r"^    (\w+)\b", out, re.MULTILINE) == names.split(",")
+        assert command(group)[0] == 2
 
 
 def test_help_and_version(command: Command) -> None:

@@ -125,8 +125,8 @@ def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["p.mlir"], 2, "compare with what?"),
-        (["p.mlir", "same.mlir", "--against", "right"], 2, "compare with what?"),
+        (["p.mlir"], 2, "missing: give one of --against, a second file and --pass-pipeline"),
+        (["p.mlir", "same.mlir", "--against", "right"], 2, "give only one of --against,"),
         (["p.mlir", "--against", "nobody"], 2, "unknown oracle 'nobody'"),
         (["p.mlir", "--against", "absent"], 2, "absent: it is not on PATH"),
         (["p.mlir", "--against", ""], 2, "unknown oracle ''"),
@@ -310,7 +310,7 @@ def test_programs_on_memory_are_not_compared(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "what should stay?"),
+        ([], 2, "missing: give one of --against, --pass-pipeline and --test"),
         (["--against", "right"], 3, "nothing differs from right"),
         (["--against", "right,wrong"], 2, "takes one oracle"),
         (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),

@@ -1,4 +1,4 @@
-"""halfulp run --shadow, trace --shadow and explain-error: what they print and write, and what they refuse."""
+"""halfulp run --shadow, run --trace --shadow and explain error: what they print and write, and what they refuse."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ def test_run_says_how_far_results_are_and_why(command: Command) -> None:
 
 
 def test_trace_shows_the_errors_of_each_step(command: Command, write: Any) -> None:
-    code, out, _ = command("trace", "--shadow", QUADRATIC, *ROOTS)
+    code, out, _ = command("run", "--trace", "--shadow", QUADRATIC, *ROOTS)
     assert code == 0
     assert "error: own 0.232 ulp, in all 0.232 ulp" in out
     assert "ops whose own errors make that of result[0]:" in out
-    _, without, _ = command("trace", QUADRATIC, *ROOTS)
+    _, without, _ = command("run", "--trace", QUADRATIC, *ROOTS)
     assert "ulp" not in without
     write("x.mlir", INTEGERS)
-    code, _, _ = command("trace", "--shadow", "--html=page.html", "--npz=values", SOFTMAX, "--input=4xf16=12 11 10 9")
+    code, _, _ = command(
+        "run", "--trace", "--shadow", "--html=page.html", "--npz=values", SOFTMAX, "--input=4xf16=12 11 10 9"
+    )
     assert code == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "<summary>errors</summary><svg" in page
@@ -54,12 +56,12 @@ def test_trace_shows_the_errors_of_each_step(command: Command, write: Any) -> No
 
 
 def test_the_way_back_of_an_error(command: Command) -> None:
-    code, out, _ = command("explain-error", QUADRATIC, *ROOTS)
+    code, out, _ = command("explain", "error", QUADRATIC, *ROOTS)
     assert code == 0
     lines = out.splitlines()
     assert lines[0].startswith("result[0]: f32: error -60,809 ulp")
     assert [line for line in lines if line.startswith("line")][-1].startswith("line 11: %root = math.sqrt")
-    code, out, _ = command("explain-error", QUADRATIC, *ROOTS, "--result=1", "--json")
+    code, out, _ = command("explain", "error", QUADRATIC, *ROOTS, "--result=1", "--json")
     assert code == 0
     story = json.loads(out)
     assert story["end"]["name"] == "result[1]"
@@ -86,14 +88,14 @@ def test_what_cannot_be_explained(
     given: tuple[str, ...], code: int, message: str, command: Command, write: Any
 ) -> None:
     write("x.mlir", INTEGERS)
-    found, out, err = command("explain-error", *given)
+    found, out, err = command("explain", "error", *given)
     assert (found, out) == (code, "")
     assert message in err
 
 
 def test_an_argument_needs_no_explanation(command: Command, write: Any) -> None:
     write("x.mlir", INTEGERS)
-    code, out, _ = command("explain-error", "x.mlir", "--input=1", "--input=2xf32=1 2", "--result=argument[1]")
+    code, out, _ = command("explain", "error", "x.mlir", "--input=1", "--input=2xf32=1 2", "--result=argument[1]")
     assert code == 0
     assert "no op computed it" in out
 
@@ -105,13 +107,13 @@ def test_a_wider_format_may_stand_for_the_reals(wider: str, command: Command) ->
     assert f"error of result[0], beside {wider}: f32: error -60,809 ulp" in out
     assert f", in {wider} -0.0010000010" in out
     assert "exactly" not in out
-    code, out, _ = command("trace", f"--shadow-in={wider}", QUADRATIC, *ROOTS)
+    code, out, _ = command("run", "--trace", f"--shadow-in={wider}", QUADRATIC, *ROOTS)
     assert code == 0
     assert f"beside {wider}" in out
 
 
 def test_an_element_that_was_asked_for_has_not_the_largest_error(command: Command) -> None:
-    given = ("explain-error", SOFTMAX, "--input=4xf16=1.1 2.3 5.7 -4.2")
+    given = ("explain", "error", SOFTMAX, "--input=4xf16=1.1 2.3 5.7 -4.2")
     _, largest, _ = command(*given)
     _, chosen, _ = command(*given, "--element=0")
     assert "largest error" in largest.splitlines()[0]

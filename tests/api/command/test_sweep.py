@@ -1,4 +1,4 @@
-"""``halfulp sweep`` as it is used: from options and files, in parts, on clusters, and what it says of mistakes."""
+"""``halfulp vectors sweep`` as it is used: from options and files, in parts, on clusters, and what it says of mistakes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards import directory as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
 
-ADD = ("sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")
+ADD = ("vectors", "sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")
 ADDED = "0989686205e48e37b0ab23c02cbb4e2e6f0ab85783fc88bb6f2c1e4a6646b952"
 """The digest of that sweep: of its one leaf of 65,536 rows."""
 
@@ -63,7 +63,7 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
 def test_runs(tmp_path: Path, capsys: Captured) -> None:
     """The numbers of runs of all f16 in f8E5M2: each result once, but for NaNs, whose payloads are cut."""
     given = ["arith.truncf", "--from", "f16", "--type", "f8E5M2", "--level", "exhaustive", "--format", "runs"]
-    assert main(["sweep", *given, "--out", str(tmp_path)]) == 0
+    assert main(["vectors", "sweep", *given, "--out", str(tmp_path)]) == 0
     rows, digest = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"65536 rows in 1 shard, \d+ runs: .*metadata.json", rows)
     assert re.fullmatch(r"sha256 [0-9a-f]{64}", digest)
@@ -86,7 +86,19 @@ def test_parts_one_after_another(tmp_path: Path, capsys: Captured, small: int) -
 @pytest.mark.long
 def test_a_job_array(tmp_path: Path) -> None:
     """Three processes at once in one directory, of three shards of 2**22 integers each of one bit."""
-    given = ["sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(3 << 22), "--format", "bin"]
+    given = [
+        "vectors",
+        "sweep",
+        "arith.xori",
+        "--type",
+        "i1",
+        "--level",
+        "random",
+        "-n",
+        str(3 << 22),
+        "--format",
+        "bin",
+    ]
     given += ["--pack", "dense", "--shard-rows", str(1 << 22), "--out", str(tmp_path)]
     array = {"SGE_TASK_FIRST": "1", "SGE_TASK_LAST": "3", "SGE_TASK_STEPSIZE": "1"}
     processes = [
@@ -137,7 +149,19 @@ def test_joining(tmp_path: Path, capsys: Captured, small: int) -> None:
 def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
     assert main([*ADD, "--out", str(tmp_path), "--shard-rows", "1000"]) == 0
     assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
-    given = ["sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(1 << 20), "--format", "bin"]
+    given = [
+        "vectors",
+        "sweep",
+        "arith.xori",
+        "--type",
+        "i1",
+        "--level",
+        "random",
+        "-n",
+        str(1 << 20),
+        "--format",
+        "bin",
+    ]
     digests = set()
     for rows, shards in (("1", "4 shards"), ("300000", "2 shards"), ("99999999", "1 shard")):
         for workers in ("1", "2"):
@@ -154,7 +178,19 @@ def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
 @pytest.mark.parametrize("moment", [".0-of-1.*.tmp", ".0-of-1.[0-7].*.tmp"], ids=["any file", "a shard"])
 def test_a_pool_and_an_interrupt(tmp_path: Path, moment: str) -> None:
     """An interrupt in the middle of a run leaves whole shards and no temporary files."""
-    given = ["sweep", "arith.remf", "--type", "f64", "--level", "random", "-n", str(1 << 27), "--workers", "2"]
+    given = [
+        "vectors",
+        "sweep",
+        "arith.remf",
+        "--type",
+        "f64",
+        "--level",
+        "random",
+        "-n",
+        str(1 << 27),
+        "--workers",
+        "2",
+    ]
     out = tmp_path / "new"
     process = subprocess.Popen(
         [*HALFULP, *given, "--out", str(out)],
@@ -225,7 +261,7 @@ def columns_of(directory: Path) -> list[str]:
 
 @pytest.mark.parametrize(("option", "columns"), [([], []), (["--no-flags"], []), (["--flags"], ["flags"])])
 def test_flags_only_if_asked_for(tmp_path: Path, option: list[str], columns: list[str]) -> None:
-    assert main(["sweep", "arith.addf", "--type", "f4E2M1FN", *option, "--out", str(tmp_path)]) == 0
+    assert main(["vectors", "sweep", "arith.addf", "--type", "f4E2M1FN", *option, "--out", str(tmp_path)]) == 0
     assert columns_of(tmp_path) == ["a", "b", "result", *columns]
 
 
@@ -235,7 +271,7 @@ def test_a_program(tmp_path: Path) -> None:
     )
     out = tmp_path / "out"
     given = [str(tmp_path / "f.mlir"), "--level", "exhaustive", "--format", "csv", "--out", str(out)]
-    assert main(["sweep", *given]) == 0
+    assert main(["vectors", "sweep", *given]) == 0
     (file,) = out.glob("*.csv")
     assert file.read_text().splitlines()[4].startswith("0x3,0x9")
 
@@ -245,14 +281,14 @@ def test_files_as_spec(tmp_path: Path, capsys: Captured) -> None:
         '{"source": {"op": "arith.addf", "operands": "f8E4M3FN"}, "inputs": {"level": "exhaustive"}}'
     )
     for file, out in (("spec.json", "a"), ("a/metadata.json", "b"), ("b/sweep.json", "c")):
-        assert main(["sweep", str(tmp_path / file), "--out", str(tmp_path / out)]) == 0
+        assert main(["vectors", "sweep", str(tmp_path / file), "--out", str(tmp_path / out)]) == 0
         assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
 
 
 def test_the_metadata_of_vectors_as_spec(tmp_path: Path) -> None:
-    vectors = ["vectors", "arith.mulf", "--type", "f6E3M2FN", "--format", "npz", "--name", "set"]
+    vectors = ["vectors", "make", "arith.mulf", "--type", "f6E3M2FN", "--format", "npz", "--name", "set"]
     assert main([*vectors, "--out", str(tmp_path)]) == 0
-    assert main(["sweep", str(tmp_path / "set.json"), "--out", str(tmp_path / "swept")]) == 0
+    assert main(["vectors", "sweep", str(tmp_path / "set.json"), "--out", str(tmp_path / "swept")]) == 0
     swept = json.loads((tmp_path / "swept" / "metadata.json").read_text())
     assert swept["shards"][0]["sha256"] == json.loads((tmp_path / "set.json").read_text())["sha256"]
 
@@ -261,12 +297,12 @@ def test_a_shard_is_checked_by_the_metadata_of_all(tmp_path: Path, capsys: Captu
     assert main([*ADD, "--out", str(tmp_path), "--format", "bin", "--workers", "1"]) == 0
     file = sorted(tmp_path.glob("*.bin"))[3]
     capsys.readouterr()
-    assert main(["check-vectors", str(file)]) == 0
+    assert main(["vectors", "check", str(file)]) == 0
     assert "4,096 rows, none differs" in capsys.readouterr().out
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    assert main(["check-vectors", str(file)]) == 1
+    assert main(["vectors", "check", str(file)]) == 1
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
@@ -305,13 +341,13 @@ def test_mistakes(
     spec = {"source": {"op": "arith.addf", "operands": "f32"}, "inputs": {"level": "random"}}
     Path("spec.json").write_text(json.dumps(spec))
     given = ["spec.json" if word == "SPEC" else word for word in given]
-    assert main(["sweep", *given, "--out", "out"]) == 2
+    assert main(["vectors", "sweep", *given, "--out", "out"]) == 2
     assert message in capsys.readouterr().err
     assert not Path("out").exists()
 
 
 def test_an_unsupported_op(tmp_path: Path, capsys: Captured) -> None:
-    assert main(["sweep", "arith.addff", "--type", "f16", "--out", str(tmp_path / "out")]) == 3
+    assert main(["vectors", "sweep", "arith.addff", "--type", "f16", "--out", str(tmp_path / "out")]) == 3
     assert capsys.readouterr().err.startswith("error: no op named 'arith.addff'")
     assert list(tmp_path.iterdir()) == []
 
@@ -396,7 +432,7 @@ def test_the_documented_specs(tmp_path: Path, read_doc: Callable[[str], list[str
         data = json.loads(block)
         data.setdefault("inputs", {}).setdefault("options", {})["count"] = 100
         (tmp_path / "spec.json").write_text(json.dumps(data))
-        assert main(["sweep", str(tmp_path / "spec.json"), "--out", str(tmp_path / str(number))]) == 0
+        assert main(["vectors", "sweep", str(tmp_path / "spec.json"), "--out", str(tmp_path / str(number))]) == 0
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""halfulp validate: the programs that a pass is given, what is counted, and what is found."""
+"""halfulp fuzz: the programs that a pass is given, what is counted, and what is found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_all_is_what_the_program_has() -> None:
 
 
 def test_a_pass_that_keeps_all_programs_shows_nothing(fake_opt: FakeOpt, command: Command) -> None:
-    code, out, _ = command("validate", "--pass=cse", "--from=mixed", "-n", "5", fake_opt("cat"), "--json")
+    code, out, _ = command("fuzz", "--pass=cse", "--from=mixed", "-n", "5", fake_opt("cat"), "--json")
     assert code == 3
     record = json.loads(out)
     assert (record["pass"], record["from"], record["programs"], record["unchanged"]) == ("cse", "mixed", 5, 5)
@@ -48,7 +48,7 @@ def test_a_pass_that_keeps_all_programs_shows_nothing(fake_opt: FakeOpt, command
 @pytest.mark.long
 def test_a_wrong_pass_is_found(fake_opt: FakeOpt, command: Command) -> None:
     wrong = fake_opt("sed 's/arith.addi/arith.subi/; s/arith.xori/arith.ori/; s/arith.addf/arith.subf/'")
-    arguments = ["validate", "--pass=cse", "--from=structured", "-n", "30", "--no-reduce", "-o", "passes.md", wrong]
+    arguments = ["fuzz", "--pass=cse", "--from=structured", "-n", "30", "--no-reduce", "-o", "passes.md", wrong]
     code, out, _ = command(*arguments)
     assert code == 1
     first, *rest = out.splitlines()
@@ -61,7 +61,7 @@ def test_a_wrong_pass_is_found(fake_opt: FakeOpt, command: Command) -> None:
 
 def test_a_crash_is_found(fake_opt: FakeOpt, command: Command) -> None:
     crash = fake_opt('case "$(cat)" in *func.func*) kill -SEGV $$;; *) echo "module {}";; esac')
-    code, out, _ = command("validate", "--pass=cse", "--from=mixed", "-n", "2", "--no-reduce", crash)
+    code, out, _ = command("fuzz", "--pass=cse", "--from=mixed", "-n", "2", "--no-reduce", crash)
     assert code == 2
     assert "cse, mixed: 2 programs: 2 crashed" in out
 
@@ -69,18 +69,18 @@ def test_a_crash_is_found(fake_opt: FakeOpt, command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "test which pass? give --pass=NAME, or --pass=all"),
+        ([], "missing: give one of --against, --pass-pipeline, --stages and --pass"),
         (["--pass=cse", "--from=nowhere"], "there are no programs 'nowhere': choose of mixed, structured, generalized"),
     ],
 )
 def test_wrong_use(command: Command, arguments: list[str], message: str) -> None:
-    code, out, err = command("validate", *arguments)
+    code, out, err = command("fuzz", *arguments)
     assert (code, out) == (2, "")
     assert message in err
 
 
 def test_a_pass_that_does_not_exist(fake_opt: FakeOpt, command: Command) -> None:
-    code, _, err = command("validate", "--pass=no", fake_opt("echo \"'no' is no pass\" >&2; exit 1"))
+    code, _, err = command("fuzz", "--pass=no", fake_opt("echo \"'no' is no pass\" >&2; exit 1"))
     assert code == 2
     assert "'no' is no pass" in err
 
@@ -105,7 +105,7 @@ def test_programs_that_are_not_lowered_are_counted(
     case "$text" in *linalg.fill*) echo "<stdin>:1:1: error: no fill" >&2; exit 1;; *) echo "$text";; esac"""
     tool = fake_opt(no_fills)
     monkeypatch.setenv("HALFULP_MLIR_OPT", tool.removeprefix("--mlir-opt="))
-    arguments = ["validate", "--pass=cse", "--from=loops", "-n", "12", tool, "-o", "page.md"]
+    arguments = ["fuzz", "--pass=cse", "--from=loops", "-n", "12", tool, "-o", "page.md"]
     _, out, _ = command(*arguments, "--json")
     record = json.loads(out)
     assert record["programs"] + record["not lowered"] == 12
@@ -119,14 +119,14 @@ def test_programs_that_are_not_lowered_are_counted(
 
 @pytest.mark.mlir
 def test_a_pass_keeps_its_claim(command: Command) -> None:
-    code, out, _ = command("validate", "--pass=canonicalize", "--from=affine", "--from=structured", "-n", "20")
+    code, out, _ = command("fuzz", "--pass=canonicalize", "--from=affine", "--from=structured", "-n", "20")
     assert code == 0
     assert [line.partition(":")[0] for line in out.splitlines()] == ["canonicalize, affine", "canonicalize, structured"]
 
 
 def test_the_page_has_what_ran_if_a_later_pass_fails(fake_opt: FakeOpt, command: Command) -> None:
     tool = fake_opt('case "$*" in *sccp*) echo "error: no such pass" >&2; exit 1;; *) cat;; esac')
-    code, _, err = command("validate", "--pass=cse", "--pass=sccp", "--from=mixed", "-n", "3", tool, "-o", "page.md")
+    code, _, err = command("fuzz", "--pass=cse", "--pass=sccp", "--from=mixed", "-n", "3", tool, "-o", "page.md")
     assert (code, "no such pass" in err) == (2, True)
     assert "| `cse` | mixed | 3 | 3 |" in Path("page.md").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""``halfulp vectors`` as its users see it: what lies in the files and beside them, and what is refused."""
+"""``halfulp vectors make`` as its users see it: what lies in the files and beside them, and what is refused."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_document_makes_its_set_again(tmp_path: Path) -> None:
             ("arith.shli", "--type", "i65", "--attr", "overflow=nsw", "-n", "100"),
         ]
     ):
-        document = made(tmp_path / str(number), "vectors", "--format", "npz", *arguments)
+        document = made(tmp_path / str(number), "vectors", "make", "--format", "npz", *arguments)
         assert recipe_of(document).vectors().digest() == document["sha256"], arguments
 
 
@@ -115,23 +115,27 @@ def test_flags_are_left_out_where_a_format_has_no_place_for_them(tmp_path: Path)
 
 
 def test_programs(tmp_path: Path, program: Path) -> None:
-    document = made(tmp_path / "main", "vectors", str(program), "--function=main", "-n", "50", "--format", "npz,mlir")
+    document = made(
+        tmp_path / "main", "vectors", "make", str(program), "--function=main", "-n", "50", "--format", "npz,mlir"
+    )
     assert document["source"]["function"] == "main"
     # Its own @eval and @main make way for those of the self-checking program.
     done = run("run", str(tmp_path / "main" / "kernel_main.mlir"), "--function=main")
     assert (done.code, done.err) == (0, "")
-    document = made(tmp_path / "two", "vectors", str(program), "--function=two", "--format", "mlir,testfloat")
+    document = made(tmp_path / "two", "vectors", "make", str(program), "--function=two", "--format", "mlir,testfloat")
     assert [column["name"] for column in document["columns"]] == ["arg0", "result0", "result1"]
     assert run("run", str(tmp_path / "two" / "kernel_two.mlir"), "--function=main").code == 0
-    document = made(tmp_path / "pairs", "vectors", str(program), "--function=pairs", "-n", "30", "--format", "csv")
+    document = made(
+        tmp_path / "pairs", "vectors", "make", str(program), "--function=pairs", "-n", "30", "--format", "csv"
+    )
     assert [c["name"] for c in document["columns"] if c["role"] == "operand"] == ["arg0_0", "arg0_1"]
-    done = run("vectors", str(program), "--function=pairs", "--format=mlir")
+    done = run("vectors", "make", str(program), "--function=pairs", "--format=mlir")
     assert (done.code, done.out) == (2, "")
     assert "checks functions of scalars" in done.err
 
 
 def test_poison_and_undefined_behaviour(tmp_path: Path) -> None:
-    fptosi = ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8")
+    fptosi = ("vectors", "make", "arith.fptosi", "--from", "f16", "--type", "i8")
     refused = run(*fptosi)
     assert refused.code == 2
     assert "row 1: 'result' is poison" in refused.err
@@ -141,7 +145,7 @@ def test_poison_and_undefined_behaviour(tmp_path: Path) -> None:
     assert dropped["count"] + dropped["dropped"] == whole["count"]
     canonical = made(tmp_path / "canonical", *fptosi, "--poison", "canonical")
     assert (canonical["count"], "dropped" in canonical) == (whole["count"], False)
-    divsi = ("vectors", "arith.divsi", "--type", "i4", "--level", "exhaustive")
+    divsi = ("vectors", "make", "arith.divsi", "--type", "i4", "--level", "exhaustive")
     done = run(*divsi)
     # 16 divisions by zero, and -8 / -1.
     assert (len(done.out.splitlines()), done.err.splitlines()) == (
@@ -157,7 +161,7 @@ def test_poison_and_undefined_behaviour(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packing", ["containers", "dense", "dense-high"])
 def test_blocks_with_a_scale_read_back(tmp_path: Path, place: str, packing: str) -> None:
     document = made(
-        tmp_path / "mx", "vectors", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32",
+        tmp_path / "mx", "vectors", "make", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32",
         "--mx", place, "--pack", packing, "--format", "bin,npz", "--name", "mx",
     )  # fmt: skip
     assert document["blocks"] == {"element": "a", "scale": "b", "elements": 32, "scales": place}
@@ -214,7 +218,19 @@ def documented_profile() -> dict[str, Any]:
     ("op", "types"), [("arith.addf", ("--type", "f8E4M3FN")), ("arith.truncf", ("--from", "f32", "--type", "f8E5M2"))]
 )
 def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: str, types: tuple[str, ...]) -> None:
-    arguments = ("vectors", op, *types, "--models", "B3", "--format", "npz", "--coverage", "--out", str(tmp_path))
+    arguments = (
+        "vectors",
+        "make",
+        op,
+        *types,
+        "--models",
+        "B3",
+        "--format",
+        "npz",
+        "--coverage",
+        "--out",
+        str(tmp_path),
+    )
     done = run(*arguments)
     assert done.code == 0
     assert done.err.split()[:4] == ["B3", "16", "of", "16"]
@@ -230,12 +246,12 @@ def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: s
 
 
 def test_models_that_apply() -> None:
-    listed = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "list")
+    listed = run("vectors", "make", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "list")
     assert listed.code == 0
     names = [line.split()[0] for line in listed.out.splitlines() if line.startswith("B")]
     assert names
-    every = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "all")
-    named = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", ",".join(names))
+    every = run("vectors", "make", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "all")
+    named = run("vectors", "make", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", ",".join(names))
     assert every.out == named.out
 
 
@@ -259,23 +275,23 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("arith.addf",), 2, "give --type"),
         (("arith.addf", "--type", "f99"), 2, "f99"),
         (("arith.addf", "--type", "i8"), 2, "arith.addf"),
-        ((*ADDF[1:], "-n", "0"), 2, "'0' is not a positive number"),
-        ((*ADDF[1:], "--level", "random"), 2, "-n says how many"),
-        ((*ADDF[1:], "--level", "3"), 2, "invalid choice: '3'"),
+        ((*ADDF[2:], "-n", "0"), 2, "'0' is not a positive number"),
+        ((*ADDF[2:], "--level", "random"), 2, "-n says how many"),
+        ((*ADDF[2:], "--level", "3"), 2, "invalid choice: '3'"),
         (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
-        ((*ADDF[1:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
-        ((*ADDF[1:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
-        ((*ADDF[1:], "--models", ""), 2, "unknown model ''"),
-        ((*ADDF[1:], "--coverage"), 2, "--models must name some"),
-        ((*ADDF[1:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
-        ((*ADDF[1:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
-        ((*ADDF[1:], "--format", "npz,bin"), 2, "--out names it"),
-        ((*ADDF[1:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
-        ((*ADDF[1:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
-        ((*ADDF[1:], "--name", "3x"), 2, "must be an identifier"),
-        ((*ADDF[1:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
-        ((*ADDF[1:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
-        ((*ADDF[1:], "--block", "8"), 2, "--block goes with --mx"),
+        ((*ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
+        ((*ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
+        ((*ADDF[2:], "--models", ""), 2, "unknown model ''"),
+        ((*ADDF[2:], "--coverage"), 2, "--models must name some"),
+        ((*ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
+        ((*ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
+        ((*ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),
+        ((*ADDF[2:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
+        ((*ADDF[2:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
+        ((*ADDF[2:], "--name", "3x"), 2, "must be an identifier"),
+        ((*ADDF[2:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
+        ((*ADDF[2:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
+        ((*ADDF[2:], "--block", "8"), 2, "--block goes with --mx"),
         (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
         (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
         (
@@ -284,19 +300,19 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ),
         (("arith.addi", "--type", "i100000", "-n", "2"), 3, "there are no corners for operands of 100000 bits"),
         (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
-        ((*ADDF[1:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
-        ((*ADDF[1:], "--tininess", "never"), 2, "must be one of after, before"),
-        ((*ADDF[1:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
+        ((*ADDF[2:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
+        ((*ADDF[2:], "--tininess", "never"), 2, "must be one of after, before"),
+        ((*ADDF[2:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
         (("arith.truncf", "--from", "f32", "--type", "f16", "--rounding", "stochastic", "--format", "runs"), 2, "random"),
         (("arith.andi", "--type", "i8", "--flags"), 2, "has no exception flags"),
         (("missing.mlir",), 2, "missing.mlir"),
-        ((*ADDF[1:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
+        ((*ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
         (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
         (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
     ],
 )  # fmt: skip
 def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
-    done = run("vectors", *arguments, cwd=tmp_path)
+    done = run("vectors", "make", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (code, "")
     assert message in done.err
     assert "internal" not in done.err
@@ -307,7 +323,7 @@ def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None
     program = tmp_path / "three.mlir"
     program.write_text("func.func @three() -> i3 {\n  %c = arith.constant 3 : i3\n  return %c : i3\n}\n")
     for level in ("1", "exhaustive", "random"):
-        done = run("vectors", str(program), "--level", level, "-n", "3")
+        done = run("vectors", "make", str(program), "--level", level, "-n", "3")
         assert (done.code, done.out) == (3, "")
         assert "'@three' has no arguments, so there are no vectors of it" in done.err
 
@@ -373,7 +389,17 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     # Half of the way a row is refused: the set of before stays as it was.
     done = run(
-        "vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--name", "addf_f8E4M3FN", "--out", str(folder)
+        "vectors",
+        "make",
+        "arith.fptosi",
+        "--from",
+        "f16",
+        "--type",
+        "i8",
+        "--name",
+        "addf_f8E4M3FN",
+        "--out",
+        str(folder),
     )
     assert done.code == 2
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
@@ -458,7 +484,7 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
         done = run(*command.split(), cwd=tmp_path)
         assert (done.code, done.out + done.err) == (0, printed)
     assert {file.suffix for file in (tmp_path / "vectors").iterdir()} == {".hex", ".npz", ".json"}
-    made(tmp_path / "mulf", "vectors", "arith.mulf", "--type", "f8E4M3FN")
+    made(tmp_path / "mulf", "vectors", "make", "arith.mulf", "--type", "f8E4M3FN")
     path = tmp_path / "mulf" / "mulf_f8E4M3FN.json"
     other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
     assert changed(other).out.startswith(examples["changed"])
@@ -477,7 +503,7 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
     ],
 )
 def test_names(arguments: tuple[str, ...], name: str, tmp_path: Path) -> None:
-    assert main(["vectors", *arguments, "-n", "10", "--out", str(tmp_path)]) == 0
+    assert main(["vectors", "make", *arguments, "-n", "10", "--out", str(tmp_path)]) == 0
     assert {file.name for file in tmp_path.iterdir()} == {f"{name}.tv", f"{name}.json"}
 
 
@@ -516,8 +542,8 @@ def test_operands_of_ones_own(tmp_path: Path) -> None:
     asked = (*ADDF, "--operands", spelling, "-n", "100", "--format", "npz,csv")
     document = made(tmp_path / "set", *asked)
     assert [part["rows"] for part in document["inputs"]["operands"]["parts"]] == [50, 30, 20]
-    assert run("check-vectors", str(tmp_path / "set" / "addf_f8E4M3FN.csv")).code == 0
-    assert run("vectors", "--changed", str(tmp_path / "set" / "addf_f8E4M3FN.json")).code == 0
+    assert run("vectors", "check", str(tmp_path / "set" / "addf_f8E4M3FN.csv")).code == 0
+    assert run("vectors", "make", "--changed", str(tmp_path / "set" / "addf_f8E4M3FN.json")).code == 0
     covered = run(*asked[:-2], "--coverage")
     assert covered.err.startswith("the 100 rows hit\nB3 ")
     assert run(*ADDF, "--operands", "normal", "-n", "9", "--coverage", "--models", "B1").code == 2

@@ -541,20 +541,20 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
     def words(**more: str) -> list[str]:
         settings = given | {f"--{name}": value for name, value in more.items()}
-        return ["explain-dot", NV, *(f"{name}={value}" for name, value in settings.items())]
+        return ["explain", "dot", NV, *(f"{name}={value}" for name, value in settings.items())]
 
     assert main(words()) == 0
     assert capsys.readouterr().out == f"{dot(NV, CANCEL, 0, 'chip:hopper')}\n"
     np.save(tmp_path / "a.npy", np.ones((16, 16), np.float16))
     np.save(tmp_path / "c.npy", np.full((16, 8), 2, np.float32))
     files = [f"--a=@{tmp_path}/a.npy", f"--b=@{tmp_path}/a.npy", f"--c=@{tmp_path}/c.npy", "--element=15,3"]
-    assert main(["explain-dot", NV, *files]) == 0
+    assert main(["explain", "dot", NV, *files]) == 0
     assert "result        18 (0x41900000)" in capsys.readouterr().out
     np.save(tmp_path / "bf16.npy", np.full((16,), 1.5, ml_dtypes.bfloat16))
-    assert main(["explain-dot", "NV_MMA_SYNC_F32_16x8x16_BF16", f"--a=@{tmp_path}/bf16.npy", "--b=1*16"]) == 0
+    assert main(["explain", "dot", "NV_MMA_SYNC_F32_16x8x16_BF16", f"--a=@{tmp_path}/bf16.npy", "--b=1*16"]) == 0
     assert "result        24 (0x41C00000)" in capsys.readouterr().out
     scaled = ["--a=1*64", "--b=0.5*64", "--scale-a=2*4", "--scale-b=1*4", "--mma=chip:blackwell"]
-    assert main(["explain-dot", NVF4, *scaled]) == 0
+    assert main(["explain", "dot", NVF4, *scaled]) == 0
     assert "result        64 (0x42800000)" in capsys.readouterr().out
     assert main([*words(), "--c", "-1e5"]) == 0
     assert "-100000 (0xC7C35000)" in capsys.readouterr().out

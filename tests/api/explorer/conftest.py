@@ -1,4 +1,4 @@
-"""The page of ``halfulp explore`` in headless Chromium, from a file."""
+"""The page of ``halfulp formats --explore`` in headless Chromium, from a file."""
 
 from __future__ import annotations
 

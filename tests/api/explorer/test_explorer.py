@@ -1,4 +1,4 @@
-"""The tables of ``halfulp explore`` against the specification, the page's text, and the command.
+"""The tables of ``halfulp formats --explore`` against the specification, the page's text, and the command.
 
 test_explorer_browser.py runs the page itself.
 """
@@ -185,17 +185,17 @@ def test_the_page_is_the_same_every_time() -> None:
 
 @pytest.mark.long
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
-    made = halfulp("explore", "-o", "page.html", cwd=tmp_path)
+    made = halfulp("formats", "--explore", "-o", "page.html", cwd=tmp_path)
     assert (made.code, made.out, made.err) == (0, "", "")
     assert (tmp_path / "page.html").read_bytes() == page().encode()
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
-    assert halfulp("explore", "-o", "-", environment={"PYTHONIOENCODING": "ascii"}).out == page()
+    assert halfulp("formats", "--explore", "-o", "-", environment={"PYTHONIOENCODING": "ascii"}).out == page()
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
-    refused = halfulp("explore", "-o", "no/such/folder.html", cwd=tmp_path)
+    refused = halfulp("formats", "--explore", "-o", "no/such/folder.html", cwd=tmp_path)
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("error: cannot write 'no/such/folder.html': ")
-    missing = halfulp("explore")
+    missing = halfulp("formats", "--explore")
     assert missing.code == 2
     assert "-o" in missing.err

@@ -1,4 +1,4 @@
-"""The page of ``halfulp explore`` in headless Chromium, from a file: its arithmetic against the specification, and what
+"""The page of ``halfulp formats --explore`` in headless Chromium, from a file: its arithmetic against the specification, and what
 clicks and keys do.
 
 The screenshots go to build/explore, which git ignores; HALFULP_SCREENSHOTS names another folder.

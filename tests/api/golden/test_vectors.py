@@ -104,6 +104,7 @@ def test_files_are_those_of_the_command(arguments: tuple[str, str], options: dic
     ]
     done = run(
         "vectors",
+        "make",
         arguments[0],
         "--type",
         arguments[1],
@@ -195,10 +196,10 @@ def test_operands_and_a_level_do_not_go_together() -> None:
 def test_arrays_in_memory_cannot_be_made_again(tmp_path: Path) -> None:
     made = hu.vectors("arith.negf", "f32", operands={"a": np.ones(2, np.float32)})
     path = made.write(tmp_path)
-    done = run("vectors", "--changed", str(path))
+    done = run("vectors", "make", "--changed", str(path))
     assert done.code == 2
     assert "was given in memory, so it cannot be made again" in done.err
-    assert run("check-vectors", str(path.with_suffix(".tv"))).code == 0
+    assert run("vectors", "check", str(path.with_suffix(".tv"))).code == 0
 
 
 def test_tiles(tmp_path: Path) -> None:
@@ -215,7 +216,14 @@ def test_tiles(tmp_path: Path) -> None:
     scaled = hu.vectors("MFMA_SCALE_F32_32x32x64_B32", ("f8E4M3FN", "f4E2M1FN"), n=1)
     assert {column.type for column in scaled.columns} == {"f8E4M3FN", "f4E2M1FN", "f32", "f8E8M0FNU"}
     done = run(
-        "vectors", "mma.m1n1k2.f32.f16.f16", "--mma=custom:group=1", "-n", "20", "--out", str(tmp_path / "theirs")
+        "vectors",
+        "make",
+        "mma.m1n1k2.f32.f16.f16",
+        "--mma=custom:group=1",
+        "-n",
+        "20",
+        "--out",
+        str(tmp_path / "theirs"),
     )
     vectors.write(tmp_path / "ours")
     ours, theirs = (next((tmp_path / side).glob("*.tv")).read_bytes() for side in ("ours", "theirs"))

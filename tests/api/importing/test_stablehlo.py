@@ -120,7 +120,7 @@ def test_the_commands_run_it_and_say_so(text: str, tmp_path: Path, capsys: pytes
     assert cli.main(["run", str(path), "--split-input-file", "--input=3xf32=1 2 3"]) == 0
     assert capsys.readouterr() == ("result[0]: 3xf32=2 4 6\n" * 2, note * 2)
     path.write_text(text)
-    assert cli.main(["trace", str(path), "--input=3xf32=1 2 3"]) == 0
+    assert cli.main(["run", "--trace", str(path), "--input=3xf32=1 2 3"]) == 0
     assert capsys.readouterr().out.endswith("result[0]: 3xf32=2 4 6\n")
 
 

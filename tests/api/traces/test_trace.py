@@ -621,52 +621,54 @@ EXAMPLE = str(ROOT / "examples" / "average.mlir")
 
 
 def test_the_command_prints_steps_then_results() -> None:
-    done = halfulp("trace", EXAMPLE, *INPUTS)
+    done = halfulp("run", "--trace", EXAMPLE, *INPUTS)
     assert done.code == 0
     assert done.out.splitlines()[-2:] == ["4 ops ran", "result[0]: 3xi8=3 poison -7"]
     assert "poison born: signed overflow with nsw" in done.out
     assert done.err.startswith("note: result[0]: 1 poison element, the first at [1]")
-    assert halfulp("trace", EXAMPLE, *INPUTS, "--forbid-poison").code == 4
-    assert halfulp("trace", EXAMPLE, *INPUTS, "--expected_output=1 2 3").code == 1
+    assert halfulp("run", "--trace", EXAMPLE, *INPUTS, "--forbid-poison").code == 4
+    assert halfulp("run", "--trace", EXAMPLE, *INPUTS, "--expected_output=1 2 3").code == 1
 
 
 def test_the_command_writes_pages_and_archives_whole(tmp_path: Path) -> None:
     page, folder = tmp_path / "page.html", tmp_path / "values"
-    done = halfulp("trace", EXAMPLE, *INPUTS, f"--html={page}", f"--npz={folder}")
+    done = halfulp("run", "--trace", EXAMPLE, *INPUTS, f"--html={page}", f"--npz={folder}")
     assert (done.code, done.out) == (0, "result[0]: 3xi8=3 poison -7\n")
     assert data_of(page.read_text(encoding="utf-8"))["rows"] == 4
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["index.json", "page.html", "values", "values.npz"]
-    wrong = halfulp("trace", EXAMPLE, "--input=1", f"--html={tmp_path / 'no.html'}", f"--npz={tmp_path / 'no'}")
+    wrong = halfulp(
+        "run", "--trace", EXAMPLE, "--input=1", f"--html={tmp_path / 'no.html'}", f"--npz={tmp_path / 'no'}"
+    )
     assert wrong.code == 2
     assert not list(tmp_path.glob("no*"))
-    assert halfulp("trace", EXAMPLE, *INPUTS, f"--html={tmp_path / 'none' / 'page.html'}").code == 2
+    assert halfulp("run", "--trace", EXAMPLE, *INPUTS, f"--html={tmp_path / 'none' / 'page.html'}").code == 2
 
 
 def test_the_command_traces_up_to_undefined_behaviour(tmp_path: Path) -> None:
     file = tmp_path / "divide.mlir"
     file.write_text("func.func @f(%a: i8) -> i8 {\n  %q = arith.divsi %a, %a : i8\n  return %q : i8\n}\n")
-    done = halfulp("trace", str(file), "--input=0", f"--html={tmp_path / 'page.html'}")
+    done = halfulp("run", "--trace", str(file), "--input=0", f"--html={tmp_path / 'page.html'}")
     assert (done.code, done.out) == (4, "")
     assert "division by zero" in data_of((tmp_path / "page.html").read_text(encoding="utf-8"))["stopped"]
-    done = halfulp("trace", str(file), "--input=0")
+    done = halfulp("run", "--trace", str(file), "--input=0")
     assert done.code == 4
     assert (
         done.out.splitlines()[-1]
         == "1 op ran, then: arith.divsi: undefined behaviour: division by zero: lhs = 0, rhs = 0"
     )
     assert done.err.startswith(f"{file}:2:8: error: arith.divsi: undefined behaviour")
-    batch = halfulp("trace", str(file), "--batch", "--input=1 2 0", "--on-ub=poison")
+    batch = halfulp("run", "--trace", str(file), "--batch", "--input=1 2 0", "--on-ub=poison")
     assert batch.code == 0
     assert "-> %q 3xi8=1 1 poison" in batch.out
 
 
 def test_the_command_keeps_as_many_steps_as_one_says() -> None:
-    done = halfulp("trace", "-", "--input=300", "--input=1", "--max-rows=10", stdin=LOOP.encode())
+    done = halfulp("run", "--trace", "-", "--input=300", "--input=1", "--max-rows=10", stdin=LOOP.encode())
     assert done.code == 0
     assert len(done.out.splitlines()) < 60
     assert "605 ops ran" in done.out
-    assert halfulp("trace", "-", "--max-rows=0", stdin=b"").code == 2
-    unsupported = halfulp("trace", "-", stdin=b'func.func @f() { "a.b"() : () -> ()\n return }')
+    assert halfulp("run", "--trace", "-", "--max-rows=0", stdin=b"").code == 2
+    unsupported = halfulp("run", "--trace", "-", stdin=b'func.func @f() { "a.b"() : () -> ()\n return }')
     assert unsupported.code == 3
 
 

@@ -48,7 +48,7 @@ CASTS: dict[tuple[str, str, str], tuple[str | None, tuple[int, ...]]] = {
     ("fcvt_to_si", "f8E5M2", "i8"): (None, (0,) * 6),
     ("fcvt_to_ui", "f8E5M2", "i8"): (None, (0,) * 6),
 }
-"""Every operand of each cast: what `check-vectors` says, and how many rows differ in each of `MODES`, as recorded."""
+"""Every operand of each cast: what `vectors check` says, and how many rows differ in each of `MODES`, as recorded."""
 
 
 def judged(folder: Path, op: str, types: tuple[str, ...], to: str, mode: str, **amount: Any) -> Report:

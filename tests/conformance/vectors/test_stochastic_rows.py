@@ -77,17 +77,19 @@ def test_files_are_checked_and_made_again(tmp_path: Path, capsys: pytest.Capture
     program = tmp_path / "f.mlir"
     program.write_text(TEXT)
     options = [f"--profile={PROFILE}", "--random=philox:seed=4", "--level=weighted", "-n", "300"]
-    assert main(["vectors", str(program), *options, "--format=csv", "--out", str(tmp_path / "out")]) == 0
+    assert main(["vectors", "make", str(program), *options, "--format=csv", "--out", str(tmp_path / "out")]) == 0
     (file,) = (tmp_path / "out").glob("*.csv")
-    assert main(["check-vectors", str(file)]) == 0
+    assert main(["vectors", "check", str(file)]) == 0
     assert "300 rows, none differs" in capsys.readouterr().out
     lines = file.read_text().split("\n")
     # Another run of the same row rounds in another way, somewhere.
     changed = [lines[0], *[line.replace(f",{line.split(',')[3]},", ",0x00000000,") for line in lines[1:] if line]]
     file.write_text("\n".join([*changed, ""]))
-    assert main(["check-vectors", str(file)]) == 1
+    assert main(["vectors", "check", str(file)]) == 1
     sweep = tmp_path / "sweep"
-    assert main(["sweep", str(program), *options, "--out", str(sweep), "--workers=1", "--shard-rows=64"]) == 0
+    assert (
+        main(["vectors", "sweep", str(program), *options, "--out", str(sweep), "--workers=1", "--shard-rows=64"]) == 0
+    )
 
 
 def test_python_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,8 +102,8 @@ def test_python_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         hu.vectors(TEXT, random="philox:seed=4")
     with pytest.raises(hu.errors.InputError, match="random goes with a program"):
         hu.vectors("arith.addf", "f16", random="philox:seed=4")
-    assert main(["vectors", "arith.addf", "--type=f16", "--random=philox:seed=1"]) == 2
+    assert main(["vectors", "make", "arith.addf", "--type=f16", "--random=philox:seed=1"]) == 2
     program = tmp_path / "f.mlir"
     program.write_text(TEXT)
-    assert main(["vectors", str(program), f"--profile={PROFILE}", "--random=philox"]) == 2
+    assert main(["vectors", "make", str(program), f"--profile={PROFILE}", "--random=philox"]) == 2
     assert "--random=philox: philox needs seed" in capsys.readouterr().err

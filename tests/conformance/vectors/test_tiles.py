@@ -130,7 +130,10 @@ KIND = "mma.m4n2k8.f32.f16.f16"
 
 
 def made(folder: Path, *options: str) -> Path:
-    assert main(["vectors", KIND, f"--mma={CUSTOM}", "-n", "48", "--out", str(folder), "--name=set", *options]) == 0
+    assert (
+        main(["vectors", "make", KIND, f"--mma={CUSTOM}", "-n", "48", "--out", str(folder), "--name=set", *options])
+        == 0
+    )
     return folder
 
 
@@ -142,7 +145,7 @@ def test_made_and_checked(format_: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert document["source"]["mma"] == CUSTOM
     assert recipe_of(document).computation == TileComputation(operation_named(KIND), CUSTOM)
     (file,) = (path for path in folder.iterdir() if path.suffix != ".json")
-    assert main(["check-vectors", str(file)]) == 0
+    assert main(["vectors", "check", str(file)]) == 0
     assert f"{KIND}, model {CUSTOM}: 48 rows, none differs" in capsys.readouterr().out
 
 
@@ -153,14 +156,14 @@ def test_another_unit_is_found_and_named(tmp_path: Path, capsys: pytest.CaptureF
     """Rows of a unit that rounds once, and of one with fewer bits, checked against the accumulator."""
     narrow = CUSTOM.replace("bits=11", "bits=10")
     for name, model, told in (("one", "exact", "--mma=exact"), ("narrow", narrow, "an accumulator with bits=10")):
-        command = ["vectors", SMALL, f"--mma={model}", "-n", "100", "--format=csv", "--out", str(tmp_path)]
+        command = ["vectors", "make", SMALL, f"--mma={model}", "-n", "100", "--format=csv", "--out", str(tmp_path)]
         assert main([*command, f"--name={name}"]) == 0
         file = str(tmp_path / f"{name}.csv")
         capsys.readouterr()
-        assert main(["check-vectors", file, "--op", SMALL, f"--mma={CUSTOM}"]) == 1
+        assert main(["vectors", "check", file, "--op", SMALL, f"--mma={CUSTOM}"]) == 1
         first, *_ = re.findall("rows that differ are what (.*) gives", capsys.readouterr().out)
         assert first == told
-        assert main(["check-vectors", file, "--op", SMALL, f"--mma={model}"]) == 0
+        assert main(["vectors", "check", file, "--op", SMALL, f"--mma={model}"]) == 0
 
 
 def exponent(number: Fraction) -> int:
@@ -258,29 +261,43 @@ def test_another_field_is_named_first(kind: str, model: str, changed: dict[str, 
 
 def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "sweep"
-    command = ["sweep", KIND, f"--mma={CUSTOM}", "-n", "200", "--format=bin", "--out", str(out), "--workers=1"]
+    command = [
+        "vectors",
+        "sweep",
+        KIND,
+        f"--mma={CUSTOM}",
+        "-n",
+        "200",
+        "--format=bin",
+        "--out",
+        str(out),
+        "--workers=1",
+    ]
     assert main(command) == 0
     assert "200 rows in 1 shard" in capsys.readouterr().out
     (file,) = out.glob("*.bin")
-    assert main(["check-vectors", str(file)]) == 0
+    assert main(["vectors", "check", str(file)]) == 0
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["vectors", KIND], "random operands need a count"),
-        (["vectors", KIND, "-n", "4", "--level=2"], "tiles have no level '2'; choose one of random, weighted"),
-        (["vectors", KIND, "-n", "4", "--rounding=upward"], "--rounding goes with an op"),
-        (["vectors", KIND, "-n", "4", "--mma=chip:h100"], "no model is called 'chip:h100'"),
-        (["vectors", KIND, "-n", "4", "--mma=custom:bit=3"], "an accumulator has no field 'bit'"),
-        (["vectors", KIND, "-n", "4", "--mma=custom:width=3"], "width is about integers"),
-        (["vectors", KIND, "-n", "4", "--mma=custom:flush=1"], "flush is '1', but must be true or false"),
-        (["vectors", "mma.m0n2k8.f32.f16.f16", "-n", "4"], "'mma.m0n2k8.f32.f16.f16' has no elements: M is 0"),
-        (["vectors", "NV_MMA_SYNC_F32_16x8x16_F1", "-n", "4"], "did you mean `NV_MMA_SYNC_F32_16x8x16_F16`?"),
-        (["vectors", "mma.m4n2k8.f32.f16", "-n", "4"], "no tile operation is called 'mma.m4n2k8.f32.f16'"),
-        (["vectors", KIND, "-n", "4", "--format=mlir", "--out=x"], "calls an op or a function"),
-        (["vectors", "arith.addf", "--type=f16", "--mma=ieee"], "--mma goes with a tile operation or a program"),
-        (["vectors", "MFMA_SCALE_F32_16x16x128_B32", "-n", "4"], "does not fix the types of A and B"),
+        (["vectors", "make", KIND], "random operands need a count"),
+        (["vectors", "make", KIND, "-n", "4", "--level=2"], "tiles have no level '2'; choose one of random, weighted"),
+        (["vectors", "make", KIND, "-n", "4", "--rounding=upward"], "--rounding goes with an op"),
+        (["vectors", "make", KIND, "-n", "4", "--mma=chip:h100"], "no model is called 'chip:h100'"),
+        (["vectors", "make", KIND, "-n", "4", "--mma=custom:bit=3"], "an accumulator has no field 'bit'"),
+        (["vectors", "make", KIND, "-n", "4", "--mma=custom:width=3"], "width is about integers"),
+        (["vectors", "make", KIND, "-n", "4", "--mma=custom:flush=1"], "flush is '1', but must be true or false"),
+        (["vectors", "make", "mma.m0n2k8.f32.f16.f16", "-n", "4"], "'mma.m0n2k8.f32.f16.f16' has no elements: M is 0"),
+        (["vectors", "make", "NV_MMA_SYNC_F32_16x8x16_F1", "-n", "4"], "did you mean `NV_MMA_SYNC_F32_16x8x16_F16`?"),
+        (["vectors", "make", "mma.m4n2k8.f32.f16", "-n", "4"], "no tile operation is called 'mma.m4n2k8.f32.f16'"),
+        (["vectors", "make", KIND, "-n", "4", "--format=mlir", "--out=x"], "calls an op or a function"),
+        (
+            ["vectors", "make", "arith.addf", "--type=f16", "--mma=ieee"],
+            "--mma goes with a tile operation or a program",
+        ),
+        (["vectors", "make", "MFMA_SCALE_F32_16x16x128_B32", "-n", "4"], "does not fix the types of A and B"),
     ],
 )
 def test_errors(
@@ -313,7 +330,16 @@ def test_programs_take_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """A program of one tile operation gives what the operation gives, by the same accumulator; another is named."""
     (tmp_path / "tile.mlir").write_text(PROGRAM)
     out = tmp_path / "v"
-    program = ["vectors", str(tmp_path / "tile.mlir"), f"--mma={CUSTOM}", "--level=random", "-n", "5", "--seed=2"]
+    program = [
+        "vectors",
+        "make",
+        str(tmp_path / "tile.mlir"),
+        f"--mma={CUSTOM}",
+        "--level=random",
+        "-n",
+        "5",
+        "--seed=2",
+    ]
     assert main([*program, "--format=npz", "--out", str(out), "--name=program"]) == 0
     data = np.load(out / "program.npz")
     computation = TileComputation(operation_named("NV_MMA_SYNC_F32_16x8x16_F16"), CUSTOM)
@@ -323,26 +349,31 @@ def test_programs_take_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ):
         np.testing.assert_array_equal(data[name], got)
     assert json.loads((out / "program.json").read_text())["source"]["mma"] == CUSTOM
-    assert main(["check-vectors", str(out / "program.npz")]) == 0
+    assert main(["vectors", "check", str(out / "program.npz")]) == 0
     assert main([*program[:2], "--mma=exact", "-n", "2", "--level=weighted", "--format=npz", "--out", str(out)]) == 0
     capsys.readouterr()
-    assert main(["check-vectors", str(out / "tile_tile.npz"), "--op", program[1], f"--mma={CUSTOM}"]) == 1
+    assert main(["vectors", "check", str(out / "tile_tile.npz"), "--op", program[2], f"--mma={CUSTOM}"]) == 1
     assert "all 2 rows that differ are what --mma=exact gives" in capsys.readouterr().out
 
 
 @pytest.mark.long
 def test_more_than_a_thousand_elements(tmp_path: Path) -> None:
     """A tile of 32x32x16 has 2,048 operands and 1,024 results."""
-    command = ["vectors", "MFMA_F32_32x32x16_F8E4M3FNUZ", "--mma=chip:cdna3", "-n", "4", "--format=npz"]
+    command = ["vectors", "make", "MFMA_F32_32x32x16_F8E4M3FNUZ", "--mma=chip:cdna3", "-n", "4", "--format=npz"]
     assert main([*command, "--out", str(tmp_path), "--name=set"]) == 0
-    assert main(["check-vectors", str(tmp_path / "set.npz")]) == 0
+    assert main(["vectors", "check", str(tmp_path / "set.npz")]) == 0
 
 
 def test_a_handwritten_recipe(tmp_path: Path) -> None:
     """The metadata's tile and a count make a recipe; what is left out has its default."""
     source = TileComputation(operation_named(KIND), CUSTOM).source()
     (tmp_path / "r.json").write_text(json.dumps({"source": source, "inputs": {"options": {"count": 20}}}))
-    assert main(["sweep", str(tmp_path / "r.json"), "--format=csv", "--out", str(tmp_path / "s"), "--workers=1"]) == 0
+    assert (
+        main(
+            ["vectors", "sweep", str(tmp_path / "r.json"), "--format=csv", "--out", str(tmp_path / "s"), "--workers=1"]
+        )
+        == 0
+    )
     recipe = Recipe(TileComputation(operation_named(KIND), CUSTOM), "weighted", count=20)
     (chunk,) = recipe.chunks()
     first = next(iter((tmp_path / "s").glob("*.csv"))).read_text().split()[1].split(",")

@@ -347,7 +347,10 @@ def test_traces_say_so(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> Non
     assert trace(MIXED.replace(attribute(SIGNED), ""), 1.0, 1e-45, 1, function="main").profiles == {}
     path = tmp_path / "mixed.mlir"
     path.write_text(MIXED)
-    assert main(["trace", str(path), "--function=main", "--input=f32=1", "--input=f32=1e-45", "--input=i32=1"]) == 0
+    assert (
+        main(["run", "--trace", str(path), "--function=main", "--input=f32=1", "--input=f32=1e-45", "--input=i32=1"])
+        == 0
+    )
     assert said in capsys.readouterr().out
 
 

@@ -273,7 +273,7 @@ def test_hints_are_checked_from_the_command_line(tmp_path: Path, capsys: pytest.
     told = capsys.readouterr().err
     assert "hint.mlir:2:8: error: iree_codegen.index_hint: the hint #iree_gpu.lane_constant<2> does not hold" in told
     assert "2 in lane 2, but 3 in lane 3 (lane 3; 1 of 4 lanes)" in told
-    assert main(["trace", *command[1:], "--check-hints"]) == 4
+    assert main(["run", "--trace", *command[1:], "--check-hints"]) == 4
 
 
 def test_an_index_hint_is_for_an_index() -> None:
