@@ -147,6 +147,11 @@ RENAMES = Renames(
         ("hu.trace", "limit"): "n",
     },
 )
+KEPT = (
+    "run", "eval", "formats", "translate", "explain", "sensitivity", "verify", "diff", "bisect", "reduce", "fuzz", "cache",
+)  # fmt: skip
+"""The commands that have their former names."""
+
 CHANGES: tuple[Change, ...] = (
     Change("recorded * hu.convert(*from_=*", "the type of bits is that of numbers, type="),
     Change("*", "the name of a function is function= everywhere", r'entry="…"', 'function="…"'),
@@ -157,7 +162,36 @@ CHANGES: tuple[Change, ...] = (
     Change("help inspect", "the option --summary"),
     Change("help accuracy", "the option --ulp"),
     Change("help validate", "fuzz --pass has the help; fuzz alone that of its other forms"),
-    Change("wrong: *", "a missing argument is named", r"^error: [^?]*\? give [^\n]*$", "error: missing"),
+    Change("help explain", "--list names the ops that have an explanation"),
+    *(
+        Change(f"help {name}", "the usage line is longer by the new name")
+        for name in ("constraints", "workgroups", "vectors", "sweep")
+    ),
+    Change("wrong: a command", "the commands that there are"),
+    *(
+        Change(
+            f"{kind} {old} *",
+            "the error has the name of the command",
+            r"(?m)^halfulp: error: unrecognized",
+            f"halfulp {' '.join(word for word in new if not word.startswith('--'))}: error: unrecognized",
+        )
+        for old, new in (*((row.old, row.new) for row in RENAMES.commands), *((name, (name,)) for name in KEPT))
+        for kind in ("wrong:", "recorded ??????")
+    ),
+    *(
+        Change(
+            f"wrong: {old} *",
+            "the error has the command without its form",
+            rf"(?m)^halfulp {new} \S+: error",
+            f"halfulp {new}: error",
+        )
+        for old, new in (("inspect", "translate"), ("explore", "formats"), ("trace", "run"))
+    ),
+    Change("wrong: fuzz*", "a missing argument is named"),
+    Change("wrong: diff*", "a missing argument is named"),
+    Change("wrong: reduce*", "a missing argument is named"),
+    Change("wrong: bisect*", "a missing argument is named"),
+    Change("wrong: accuracy*", "a missing argument is named"),
     Change("docs/extending.md python 3", "the classes of evaluators have names that say what they compute on"),
     Change("help run", "the options of runs are listed in another order"),
     Change("help eval", "the options of runs are listed in another order"),

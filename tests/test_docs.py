@@ -179,7 +179,9 @@ def test_generated_parts_name_everything() -> None:
     for name, command in commands_of.items():
         section = lines.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert all(
-            f"`{option}" in section for option in command._option_string_actions if option not in ("-h", "--help")
+            f"`{option}" in section
+            for option, action in command._option_string_actions.items()
+            if action.dest != "help" and action.help != argparse.SUPPRESS
         )
     assert sorted(re.findall(r"^### (.*)$", api, re.MULTILINE)) == sorted(DESCRIBED)
 
