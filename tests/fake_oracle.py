@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, reference
-from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Status, Unanswered
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import definition_of, module_with
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
@@ -82,3 +83,25 @@ def _answer(value: Value) -> Answer:
     if value.poison is None:
         return Answer(value.bits)
     return Answer(value.bits, value.poisoned.astype(np.uint8) * np.uint8(Status.POISON))
+
+
+# --- replies ----------------------------------------------------------------------------------------------------------
+#
+# Replies of program oracles, for tests: the results of a program, their codes, or the reason for no answer.
+
+
+def results(reply: Reply) -> tuple[Answer, ...]:
+    """Return the results of a program that the oracle has answered."""
+    assert isinstance(reply, tuple), reply
+    return reply
+
+
+def why(reply: Reply) -> str:
+    """Return the reason why the oracle has not answered."""
+    assert isinstance(reply, Unanswered), reply
+    return reply.why
+
+
+def codes_of(answers: Iterable[Answer]) -> list[Any]:
+    """Return the codes of each result, as lists."""
+    return [answer.bits.tolist() for answer in answers]

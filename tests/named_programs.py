@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 import halfulp as hu
+from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.oracles.oracle import ClosedProgram
+from halfulp.conformance.whole_programs.interesting import with_constant_arguments
+from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.dialects.linalg.ops import CONTRACTIONS, ELEMENTWISE, MATMULS, NamedOp
+from halfulp.interp.ir.operations import Module, argument_types
+from halfulp.interp.values.value import Value
 
 STRIDES, DILATIONS = (2, 1, 3), (1, 2, 1)
 
@@ -136,3 +143,132 @@ def _elements(rng: np.random.Generator, shape: tuple[int, ...], type_: str, divi
         )
         return hu.Value.from_bits(codes.astype(f"u{max(8, width) // 8}"), type_)
     return hu.Value.from_numpy(rng.normal(size=shape).astype(f"f{width // 8}") * 8)
+
+
+# --- known passes -----------------------------------------------------------------------------------------------------
+#
+# Passes that make known divergences, and the programs on which they do.
+
+EXPAND = "arith-expand{include-bf16=true include-f4e2m1=true include-f8e8m0=true}"
+
+PIPELINES: Mapping[str, Sequence[str]] = {
+    "arith-expand": (
+        f"func.func({EXPAND})",
+        "func.func(arith-expand{include-f8e8m0=true})",
+        "func.func(arith-expand)",
+    ),
+    "lower-quant-ops": ("func.func(lower-quant-ops)",),
+    "canonicalize": ("canonicalize",),
+    "*canonicalize": ("canonicalize",),
+    "inline": ("inline",),
+    "convert-arith-to-apfloat": ("convert-arith-to-apfloat",),
+    "buffer-deallocation-pipeline": ("buffer-deallocation-pipeline",),
+    "math-expand-ops": ("func.func(math-expand-ops)",),
+    "math-extend-to-supported-types": ("math-extend-to-supported-types",),
+    "convert-math-to-libm": ("convert-math-to-libm",),
+    "arith-emulate-unsupported-floats": ("arith-emulate-unsupported-floats{source-types=f16 target-type=f32}",),
+    "*": ("canonicalize", "sccp"),
+}
+"""For each pattern of the rows: pipelines that have the pass, some with options."""
+
+Rows = tuple[Sequence[Divergence], Sequence[Cancellation]]
+ALL: Rows = divergences(), cancellations()
+
+
+def closed(module: Module, function: str, arguments: tuple[Value, ...]) -> ClosedProgram:
+    """Return the program with its arguments as constants, so that a pass may fold them."""
+    program = with_constant_arguments(ClosedProgram(module, function, arguments))
+    assert program is not None
+    return program
+
+
+def example(row: Divergence) -> tuple[Module, tuple[Value, ...]]:
+    """Return the program @eval of the op of a row, and its arguments."""
+    asked = row.example
+    types = asked.types[0] if len(asked.types) == 1 else list(asked.types)
+    case = op_case(asked.op, types, asked.to, **dict(asked.properties))
+    widths = zip(case.operand_types, asked.operands, case.operand_widths, strict=True)
+    arguments = tuple(Value(type_, ints_to_codes([code], width, ())) for type_, code, width in widths)
+    return case.module(None), arguments
+
+
+def example_of_two(row: Cancellation) -> tuple[Module, tuple[Value, ...]]:
+    """Return the program of a pair of casts, and its argument."""
+    module = hu.parse(row.example)
+    (type_,) = argument_types(module.body[0])
+    return module, (Value(type_, ints_to_codes([row.argument], 64 if str(type_) in ("index", "i64") else 32, ())),)
+
+
+# --- dumped stages ----------------------------------------------------------------------------------------------------
+#
+# Dumps as mlir-opt 22.1.8 prints them with --mlir-print-ir-after-all, of a function that three passes change.
+
+HEADER = "// -----// IR Dump After {} ({}) //----- //\n"
+
+ADD = """\
+func.func @f(%arg0: i8, %arg1: i8) -> i8 {
+  %0 = arith.addi %arg0, %arg1 : i8
+  return %0 : i8
+}
+
+"""
+
+SWAPPED = ADD.replace("%arg0, %arg1", "%arg1, %arg0")
+WRONG = ADD.replace("addi", "subi")
+
+
+def dump(name: str, argument: str, body: str) -> str:
+    """Return what mlir-opt prints after a pass."""
+    return HEADER.format(name, argument) + body
+
+
+def in_module(body: str) -> str:
+    """Return a function in a module."""
+    return "module {\n" + "".join(f"  {line}\n" for line in body.rstrip().splitlines()) + "}\n\n"
+
+
+# --- lowerings --------------------------------------------------------------------------------------------------------
+#
+# The pipelines through which programs on tensors go down to LLVM's dialect: the passes of mlir-opt 22, by ways.
+
+BUFFERS = (
+    "func.func(linalg-generalize-named-ops)",
+    "one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map "
+    "allow-return-allocs-from-loops}",
+    "canonicalize",
+    "cse",
+)
+BRANCHES = (
+    "buffer-deallocation-pipeline",
+    "expand-strided-metadata",
+    "lower-affine",
+    "math-expand-ops{ops=round,copysign}",
+    "arith-expand",
+    "convert-scf-to-cf",
+)
+LLVM = (
+    "convert-vector-to-llvm",
+    "convert-math-to-llvm",
+    "convert-math-to-libm",
+    "convert-to-llvm",
+    "reconcile-unrealized-casts",
+)
+WAYS: Mapping[str, tuple[str, ...]] = {
+    "loops": ("func.func(convert-linalg-to-loops)",),
+    "parallel loops": ("func.func(convert-linalg-to-parallel-loops)",),
+    "vectors": (
+        "func.func(convert-linalg-to-affine-loops)",
+        "func.func(affine-super-vectorize{virtual-vector-size=8})",
+        "convert-vector-to-scf",
+    ),
+}
+
+
+def passes(way: str, llvm: bool = True) -> tuple[str, ...]:
+    """Return the passes of a way, down to branches, or to LLVM's dialect."""
+    return (*BUFFERS, *WAYS[way], *BRANCHES, *(LLVM if llvm else ()))
+
+
+def pipeline(names: Sequence[str]) -> str:
+    """Return the pipeline of some passes on a module."""
+    return f"builtin.module({','.join(names)})"

@@ -6,19 +6,28 @@ which `vectors check` must name it first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command import PATIENCE
+from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.columns import Chunk, Role
+from halfulp.conformance.vectors.c_model import CModel
+from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, storage_dtype
 from halfulp.semantics.profile import Profile, as_profile
 
 Dice = np.random.Generator
@@ -360,3 +369,60 @@ PLANTS: tuple[Callable[[Dice], Plant], ...] = (
     confused_flags, underflow_by_the_result, compared_before_rounding, lost_carry, saturated, saturated_integers, twice_rounded, narrow_accumulator, adds_random_bits, other_random_rule, two,
     two_with_bytes,
 )  # fmt: skip
+
+
+# --- c models ---------------------------------------------------------------------------------------------------------
+#
+# Compile models in C, and run them on arrays of codes.
+
+STRICT = ("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+"""A compiler that accepts nothing but C99, without any warning."""
+
+
+def compiled(model: CModel, inputs: Sequence[Column], outputs: Sequence[Column], folder: Path) -> ctypes.CDLL:
+    """Return a library with a function ``run`` that calls the model for each row of arrays."""
+    (folder / f"{model.name}.c").write_text(model.source, encoding="utf-8")
+    columns = [*inputs, *outputs]
+    arrays = ", ".join(f"{storage_dtype(column.width).name}_t *{column.name}" for column in columns)
+    given = ", ".join([f"{c.name}[k]" for c in inputs] + [f"&{c.name}[k]" for c in outputs])
+    loop = f'#include "{model.name}.c"\nvoid run(long rows, {arrays});\nvoid run(long rows, {arrays})\n{{\n    long k;\n    for (k = 0; k < rows; k++)\n        {model.name}({given});\n}}\n'
+    (folder / f"{model.name}_loop.c").write_text(loop, encoding="utf-8")
+    library = folder / f"{model.name}.so"
+    subprocess.run(
+        [*STRICT, "-O1", "-shared", "-fPIC", f"{model.name}_loop.c", "-o", library.name], cwd=folder, check=True
+    )
+    return ctypes.CDLL(str(library))
+
+
+def outputs_of(library: ctypes.CDLL, inputs: Chunk, outputs: Sequence[Column]) -> Chunk:
+    """Return the outputs of a model for some rows."""
+    made = tuple(np.zeros(len(inputs[0]), storage_dtype(column.width)) for column in outputs)
+    arrays = [np.ascontiguousarray(codes) for codes in inputs] + list(made)
+    library.run(ctypes.c_long(len(inputs[0])), *(ctypes.c_void_p(array.ctypes.data) for array in arrays))
+    return made
+
+
+# --- simulations ------------------------------------------------------------------------------------------------------
+#
+# Run benches of cocotb in Icarus Verilog, by the script of examples/cocotb.
+
+EXAMPLE = ROOT / "examples" / "cocotb"
+
+
+def simulated(
+    folder: Path, unit: str, parameters: Mapping[str, str] | None = None, **environment: str
+) -> tuple[str, int]:
+    """Return the output of the bench test_UNIT.py of UNIT.sv in a folder, and the exit code of the script."""
+    given = [f"{name}={value}" for name, value in (parameters or {}).items()]
+    shutil.copy(EXAMPLE / "simulate.py", folder)
+    done = subprocess.run(
+        [sys.executable, "simulate.py", unit, *given],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return done.stdout, done.returncode

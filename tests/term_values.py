@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
 import halfulp as hu
+from halfulp.conformance.proving.proof import Proof, Version, prove
 from halfulp.conformance.proving.solving import Condition, Deadline, Scalar, bit
 from halfulp.conformance.proving.walk import Behaviour, behaviour
+from halfulp.conformance.whole_programs.arguments import generated, one_input
+from halfulp.conformance.whole_programs.validation import ValidationReport, validate
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
 from halfulp.interp.ir.operations import argument_types, result_types
@@ -81,3 +85,23 @@ class Function:
             if terms != run:
                 found.append((codes, terms, run))
         return found
+
+
+# --- proofs -----------------------------------------------------------------------------------------------------------
+#
+# Two decisions about two versions of a function: by the solver, and by a run of every input.
+
+pytest.importorskip("z3", reason="the extra `prove` is not installed")
+
+
+def proof_and_run(before: str, after: str) -> tuple[Proof, ValidationReport]:
+    """Return the decision of the solver, and the report of a run of every input, for the only functions of two texts."""
+    one, two = hu.parse(before), hu.parse(after)
+    first, second = (one, one.body[0]), (two, two.body[0])
+    run = validate(first, second, generated(argument_types(one.body[0]), 1), Settings())
+    assert run.exhaustive
+    return prove(first, second, Settings(), 60, partial(_confirmed, first, second)), run
+
+
+def _confirmed(before: Version, after: Version, values: tuple[Value, ...]) -> ValidationReport:
+    return validate(before, after, one_input(values, [value.type for value in values]), Settings())

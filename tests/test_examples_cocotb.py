@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulations import EXAMPLE, simulated
+from planted_devices import EXAMPLE, simulated
 
 import halfulp as hu
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import jsonschema
 import numpy as np
 from hypothesis import strategies as st
 
-from halfulp.conformance.vectors.columns import (
-    Chunk,
-    Column,
-    Role,
-    VectorSet,
-)
+from halfulp.command.main import main
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Options
 from halfulp.conformance.vectors.packing import FORMAT_NAMES
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.shards.directory import SweepPlan
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 
 ROWWISE = tuple(name for name in FORMAT_NAMES if name not in ("runs", "mlir"))
@@ -121,3 +126,103 @@ SUMS = [(0x38, 0x40, 0x44, 0), (0x7E, 0x7E, 0x7F, 5)]
 
 
 MARKED_ROWS = [(0x3C00, 0x0F5, 0, 0), (0x7C00, 0x123, 1, 0), (0x4000, 0x5A3, 0, 0x0F1)]
+
+
+# --- vector sets ------------------------------------------------------------------------------------------------------
+#
+# Sets of vectors that tests make with the command line, in the process of the test.
+
+VECTOR_SETS_ADDF = ("vectors", "make", "arith.addf", "--type", "f8E4M3FN")
+"""The arguments of a small set."""
+
+
+class Ran(NamedTuple):
+    """The exit code of a command, and its output."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: str, cwd: Path | None = None) -> Ran:
+    """Run ``halfulp`` with these arguments in this process, which is quicker than in one of its own."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(cwd or Path.cwd()):
+        code = main(arguments)
+    out.flush()
+    return Ran(code, out.buffer.getvalue().decode(), err.getvalue())
+
+
+def made(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Return the metadata of a set that the command makes in a folder; it must be valid, and each file hold the set."""
+    done = run(*arguments, "--out", str(folder))
+    assert done.code == 0, done.err
+    (path,) = folder.glob("*.json")
+    document = metadata.from_text(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(metadata.schema()).validate(document)
+    assert {file.name for file in folder.iterdir()} == {path.name, *(file["name"] for file in document["files"])}
+    for file in document["files"]:
+        assert digest(folder / file["name"], document) == document["sha256"], file
+    return document
+
+
+def digest(path: Path, document: metadata.Document) -> str:
+    """Return the digest of what a file of a set holds."""
+    format = next(file["format"] for file in document["files"] if file["name"] == path.name)
+    with path.open("rb") as file:
+        columns, options = metadata.columns_of(document), metadata.options_of(document, path.name)
+        return read_vectors(file, format, columns, options).digest()
+
+
+def edited(path: Path, change: Callable[[dict[str, Any]], object], name: str) -> str:
+    """Return a copy of a metadata file, with a change that stands for one between versions."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    (path.parent / name).write_text(json.dumps(data), encoding="utf-8")
+    return str(path.parent / name)
+
+
+def changed(*arguments: str) -> Ran:
+    return run("vectors", "make", "--changed", *arguments)
+
+
+# --- sweeps -----------------------------------------------------------------------------------------------------------
+#
+# Sweeps in shards, for the tests of them.
+
+PER_CHANNEL = "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 2.0:-100}>"
+
+
+def op(name: str, types: str | list[str], to: str | None = None, flags: bool = False, **more: Any) -> OpComputation:
+    return OpComputation(op_case(f"arith.{name}" if "." not in name else name, types, to), flags=flags, **more)
+
+
+def add_f8(**changed: Any) -> SweepPlan:
+    """Return all pairs of f8E4M3FN in 16 shards."""
+    options = {"format": "npz", "shard_rows": 1 << 12, "leaf_rows": 1 << 12, **changed}
+    return SweepPlan(Recipe(op("addf", "f8E4M3FN"), "exhaustive"), **options)
+
+
+def files_of(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+RECIPES = {
+    "random": Recipe(op("mulf", "f16"), "random", seed=7, count=1 << 20),
+    "random integers": Recipe(op("addi", "i32"), "random", seed=7, count=1 << 20),
+    "weighted": Recipe(op("divf", "f32", flags=True), "weighted", seed=1, count=1 << 20),
+    "level 1": Recipe(op("addf", "bf16", flags=True), "1"),
+    "quantised per channel": Recipe(op("quant.qcast", "f32", PER_CHANNEL), "random", seed=3, count=300_000),
+    "stochastic": Recipe(op("truncf", "f32", "f8E4M3FN", flags=True, random_bits=12), "random", seed=5, count=1 << 18),
+}
+
+
+# The digest of one shard of 10,000 rows (per channel: the whole periods in these), computed once.
+PINNED = {
+    "random": (5, "82e07283b1be2c721d1b91940af265ae1b3a20f1d916d9c7f04c83adf29b96cf"),
+    "random integers": (5, "903d070a13384cb8dad2ff3dd37e9c950846a269161a05c5db4ed36b41d1bc28"),
+    "weighted": (5, "0e35739dd28848e92322e8da0935dd03c141c24bc9a5730ba920fac3fd011d39"),
+    "level 1": (4, "526a9ad43159f906687d897aef302e7490282b375096f65ef20288dfb1d81e00"),
+    "quantised per channel": (5, "8ce471635b655881c313b3405f80c48cf5e64bd4a5806fceeafb85a80808a644"),
+    "stochastic": (5, "54de3b7e0a0709f47dc4aa827e1a6b1565bcf322f756e3e33c7954d959200bbb"),
+}

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from command_calls import Command
+from command import Command
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS

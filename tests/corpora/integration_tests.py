@@ -24,9 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corpora.fuzz_text import OutOfTime, stopped_after
-from corpora.lit_script import Command, pipelines, script
-from corpora.lit_tools import LitTools, find_lit_tools
-from corpora.removed_ops import in_mlir_22
+from corpora.lit_script import Command, LitTools, find_lit_tools, in_mlir_22, pipelines, script
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior

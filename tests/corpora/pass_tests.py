@@ -25,9 +25,8 @@ from pathlib import Path
 
 from corpora.answers import Answers
 from corpora.fuzz_text import OutOfTime, stopped_after
-from corpora.mlir_test_dialect import TestCalls
+from corpora.lit_script import Stage, TestCalls, run_lines
 from corpora.pass_results import RECORDED, summarised, write_record
-from corpora.run_lines import Stage, run_lines
 
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.comparing.refinement import Verdict

@@ -15,9 +15,20 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from corpora.block_inputs import Case, Floats, blocks_of
-from corpora.block_quantizers import EMULATORS, compare, emulator_of
-from corpora.block_quirks import QUIRKS, Quirk, Reply, differing, ours, predicted
+from corpora.block_quantizers import (
+    EMULATORS,
+    QUIRKS,
+    Case,
+    Floats,
+    Quirk,
+    Reply,
+    blocks_of,
+    compare,
+    differing,
+    emulator_of,
+    ours,
+    predicted,
+)
 from tree import ROOT
 
 from halfulp.semantics import block_scaling as bs

@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 from command import PATIENCE
 from corpora import recorder
-from corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest, entries, recorded
-from corpora.deviations import DELIBERATE, EXPECTED_FAILURES
+from corpora.corpus import (
+    DELIBERATE,
+    EXPECTED_FAILURES,
+    SEPARATOR,
+    CorpusEntry,
+    CorpusRecord,
+    digest,
+    entries,
+    recorded,
+)
 from corpora.text_coverage import NOT_COUNTED, Facts, groups_of, ops, productions
 
 from halfulp.interp.declare.registry import default_registry

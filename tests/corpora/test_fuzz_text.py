@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
-from corpora import fuzz_text
+from corpora import fuzz_bytecode, fuzz_text
+from corpora.bytecode_files import recorded_files
 from corpora.corpus import entries
 from tree import ROOT
+
+from halfulp.interp.bytecode.encoding import Section
+from halfulp.interp.ir.errors import BytecodeError
 
 TESTS = ROOT / "tests"
 
@@ -78,3 +85,123 @@ def test_printing_that_is_no_fixed_point_is_noticed(monkeypatch: pytest.MonkeyPa
     assert outcome == "accepted"
     assert problem is not None
     assert "@a" in problem
+
+
+# --- fuzz bytecode ----------------------------------------------------------------------------------------------------
+#
+# The fuzzer over recorded bytecode: damaged files are read, or rejected at a byte, in bounded time and memory.
+
+RECORDED = [file.data for file in recorded_files()]
+
+
+@pytest.mark.long
+def test_damaged_files_never_raise_anything_else() -> None:
+    failures, outcomes = fuzz_bytecode.run(1_500, seed=20)
+    # The memory of a process that runs other tests too says nothing.
+    assert [(failure.number, failure.why) for failure in failures if failure.text] == []
+    # What is accepted and what breaks a rule is common enough to mean something.
+    assert outcomes["accepted"] > 150
+    assert outcomes["VerifyError"] > 6
+    assert outcomes["BytecodeError"] > 900
+
+
+@pytest.mark.exhaustive
+def test_three_hundred_thousand_damaged_files() -> None:
+    command = [sys.executable, "-m", "corpora.fuzz_bytecode", "-n", "300000", "--seed", "1"]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+@pytest.mark.long
+def test_memory_stays_bounded() -> None:
+    """In a process of its own."""
+    command = [sys.executable, "-m", "corpora.fuzz_bytecode", "-n", "600", "--seed", "21"]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+def test_an_input_is_the_same_whenever_it_is_made_in_fuzz_bytecode() -> None:
+    first = [fuzz_bytecode.mutant(3, number) for number in range(50)]
+    assert first == [fuzz_bytecode.mutant(3, number) for number in reversed(range(50))][::-1]
+    assert len(set(first)) > 45
+    assert sum(data in {file.data for file in recorded_files()} for data in first) < 8
+
+
+def test_files_are_put_together_as_they_were() -> None:
+    for file in recorded_files():
+        parts = fuzz_bytecode.Parts.of(file.data)
+        assert parts is not None
+        assert parts.join() == file.data
+
+
+def test_attributes_and_types_are_put_together_as_they_were() -> None:
+    for file in recorded_files():
+        parts = fuzz_bytecode.Parts.of(file.data)
+        assert parts is not None
+        contents = {number: content for number, _, content in parts.sections}
+        offsets, data = contents[Section.ATTR_TYPE_OFFSET], contents[Section.ATTR_TYPE]
+        assert fuzz_bytecode.sections_of(fuzz_bytecode.tables_of(offsets, data)) == (offsets, data)
+
+
+@pytest.mark.long
+def test_what_is_made_anew_is_read_often_enough() -> None:
+    outcomes: Counter[str] = Counter()
+    for number in range(200):
+        parts = fuzz_bytecode.Parts.of(RECORDED[number % len(RECORDED)])
+        assert parts is not None
+        fuzz_bytecode.make(random.Random(number), parts)
+        outcome, problem = fuzz_bytecode.check(parts.join())
+        outcomes[outcome] += 1
+        assert problem is None, number
+    assert outcomes["accepted"] > 20
+
+
+def test_what_does_not_pass_is_reported_in_fuzz_bytecode(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def explode(data: bytes, name: str) -> None:
+        raise KeyError(name)
+
+    monkeypatch.setattr(fuzz_bytecode, "read_bytecode", explode)
+    assert fuzz_bytecode.check(b"ML")[0] == "raised"
+    assert fuzz_bytecode.main(["-n", "2", "--seed", "5", "--first", "7"]) == 1
+    printed = capsys.readouterr().out
+    assert "input 7 of seed 5" in printed
+    assert "KeyError" in printed
+    assert "failures: 2" in printed
+
+
+@pytest.mark.parametrize("offset", [None, -1, 4])
+def test_an_error_without_a_byte_of_the_file_is_noticed(monkeypatch: pytest.MonkeyPatch, offset: int | None) -> None:
+    def fail(data: bytes, name: str) -> None:
+        raise BytecodeError("no", offset=offset, filename=name)
+
+    monkeypatch.setattr(fuzz_bytecode, "read_bytecode", fail)
+    outcome, problem = fuzz_bytecode.check(b"ML")
+    assert outcome == "BytecodeError"
+    assert problem is not None
+    assert "no place" in problem
+
+
+def test_what_takes_too_long_is_stopped_in_fuzz_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(data: bytes, name: str) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzz_bytecode, "read_bytecode", endless)
+    monkeypatch.setattr(fuzz_bytecode, "MAX_SECONDS", 0.01)
+    assert fuzz_bytecode.check(b"ML")[0] == "stopped"
+
+
+def test_what_is_written_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = iter(("module {}", "module {}", "module @a {}"))
+    monkeypatch.setattr(fuzz_bytecode, "print_module", lambda module, **arguments: next(texts))
+    outcome, problem = fuzz_bytecode.check(recorded_files()[0].data)
+    assert outcome == "accepted"
+    assert problem is not None
+    assert "@a" in problem
+
+
+def test_an_input_can_be_written_down(tmp_path: Path) -> None:
+    assert fuzz_bytecode.main(["--seed", "3", "--first", "4", "-o", str(tmp_path / "x")]) == 0
+    assert (tmp_path / "x").read_bytes() == fuzz_bytecode.mutant(3, 4)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
+from command import halfulp
 from corpora.recordings import FILE, NOT_RECORDED, recorded, replay
+from corpora.reports import Outcome, outcome, reports, table
+from corpora.reports import recorded as reports_recorded
 from tree import ROOT
 
 from halfulp.conformance.comparing.check import error_bounds
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import ORACLES
+from halfulp.conformance.oracles.tool import find_tool
 
 MAX_BYTES = 5_000_000
 NO_KNOWN_DIFFERENCES = ("exact", "mlir-math-apfloat")
@@ -47,3 +52,67 @@ def test_recorded_answers_are_explained(name: str) -> None:
 
 def test_the_recording_is_small() -> None:
     assert FILE.stat().st_size < MAX_BYTES
+
+
+# --- reports ----------------------------------------------------------------------------------------------------------
+#
+# The programs of public reports, and the verdicts on them.
+
+
+def test_every_report_has_a_verdict() -> None:
+    assert [one.number for one in reports_recorded()] == [report.number for report in reports()]
+    counts = Counter(one.verdict.partition(":")[0] for one in reports_recorded())
+    assert counts["the passes are wrong"] >= 14
+    assert len(reports_recorded()) >= 30
+    assert len(table(reports_recorded())) == len(reports_recorded()) + 2
+
+
+@pytest.mark.parametrize(
+    ("one", "verdict"),
+    [
+        (Outcome(1, "1", "1", "1", ""), "no difference in 22.1.8"),
+        (Outcome(1, "1", "2", "1", "2"), "the passes are wrong"),
+        (Outcome(1, "1", "1", "2", "1"), "the lowering for mlir-runner is wrong: 2"),
+        (Outcome(1, "undefined", "2", "1", "2", "why"), "the program is undefined: any output is right"),
+    ],
+)
+def test_a_verdict_follows_from_what_is_printed(one: Outcome, verdict: str) -> None:
+    assert one.verdict == verdict
+
+
+@pytest.mark.mlir
+def test_the_outcomes_are_as_recorded() -> None:
+    opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22.")
+    runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22.")
+    found = {report.number: outcome(report, opt, runner) for report in reports()}
+    for one in reports_recorded():
+        # What a program reads behind the end of its memory, or of memory that was freed, is another number each time.
+        if one.undefined or one.after in ("undefined", "poison"):
+            assert found[one.number].verdict == one.verdict
+        else:
+            assert found[one.number] == one
+
+
+# --- entry points -----------------------------------------------------------------------------------------------------
+#
+# The tools of the corpora run from a checkout.
+
+TOOLS = {
+    "corpus": [],
+    "corpus_iree": ["--help"],
+    "recorder": ["--help"],
+    "recordings": ["--help"],
+    "bytecode_files": ["--help"],
+    "constraints_iree": ["--help"],
+    "fuzz_text": ["-n", "2"],
+    "fuzz_bytecode": ["-n", "2"],
+}
+"""The arguments that a tool is run with: those that would write recorded data only explain themselves."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_runs(tool: str) -> None:
+    done = halfulp(*TOOLS[tool], module=f"corpora.{tool}")
+    assert (done.code, done.err) == (0, "")
+    assert TOOLS[tool] != ["--help"] or f"usage: python -m corpora.{tool} " in done.out

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import amounts
+from float_samples import NAN, Number, interesting, neighbours
 from float_samples import codes as sample_codes
-from float_samples import interesting
-from neighbours import NAN, Number, neighbours
 from op_implementations import Outcome, check, every_implementation, outcomes_of, value
 
 import halfulp as hu

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import amounts
+from float_samples import NAN, Number, neighbours
 from float_samples import codes as sample_codes
-from neighbours import NAN, Number, neighbours
 from op_implementations import outcomes_of, value
 
 import halfulp as hu

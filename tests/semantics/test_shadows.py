@@ -6,7 +6,9 @@ import itertools
 import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import isqrt
+from inspect import signature
+from itertools import product
+from math import ceil, floor, fmod, isqrt, trunc
 from typing import NamedTuple
 
 import numpy as np
@@ -16,9 +18,11 @@ from flint import arb
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ
+from halfulp.semantics.ball_rules import BALLS, FEWEST, SLOPES, covers
 from halfulp.semantics.shadows import Errors, Shadow, Shadowed, errors, exact, order
 
 NAMES = ("f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "bf16", "f16", "tf32", "f32", "f64")
@@ -339,3 +343,128 @@ def test_order() -> None:
     sign, known = order(x, y)
     assert sign[:3].tolist() == [-1, 0, 1]
     assert known.tolist() == [True, True, True, False, False]
+
+
+# --- shadow margins ---------------------------------------------------------------------------------------------------
+#
+# The errors of elementary functions by margins: exact numbers lie inside, and no function is left out silently.
+
+POSITIVE = ("log", "log2", "log10", "log1p", "rsqrt")
+COUNT = 2_000
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_enclosures(name: str) -> None:
+    draw = np.random.default_rng(sum(map(ord, name)))
+    value = (draw.uniform(-3, 3, COUNT) * 10.0 ** draw.integers(-6, 2, COUNT)).astype(np.float32).astype(np.float64)
+    if name in POSITIVE:
+        value = np.abs(value)
+    error = value * draw.uniform(-1, 1, COUNT) * 10.0 ** draw.integers(-9, -2, COUNT)
+    radius = np.abs(error) * 10.0 ** draw.integers(-12, -1, COUNT)
+    with np.errstate(all="ignore"):
+        result = APPROXIMATIONS[name].function(value).astype(np.float32).astype(np.float64)
+    found = errors(name, result, Shadowed(value, error, radius, narrow=True))
+    ball, known = FUNCTIONS[name].ball, 0
+    with bits_of_precision(400):
+        for k in range(COUNT):
+            own, total = (arb(shadow.error[k], shadow.radius[k]) for shadow in found)
+            if np.isfinite(found.own.radius[k]):
+                assert own.overlaps(ball(arb(value[k])) - result[k]), (name, k)
+            if np.isfinite(found.total.radius[k]):
+                known += 1
+                for side in (-1, 0, 1):
+                    exact = ball(arb(value[k]) + arb(error[k]) + side * arb(radius[k])) - result[k]
+                    assert total.overlaps(exact), (name, k, side)
+    assert known > COUNT * 0.9
+
+
+def test_small_arrays_are_left_to_balls() -> None:
+    assert covers("exp", FEWEST)
+    assert not covers("exp", FEWEST - 1)
+    assert not covers("tgamma", FEWEST)
+
+
+def test_exact_operands_have_no_other_error() -> None:
+    value = np.linspace(0.5, 1, FEWEST)
+    found = errors("exp", np.exp(value), Shadowed(value, np.zeros(FEWEST), np.zeros(FEWEST), narrow=True))
+    assert np.array_equal(found.own.error, found.total.error)
+
+
+# --- ball rules -------------------------------------------------------------------------------------------------------
+#
+# The balls of ops: what is not known stays so, and remainders are exact.
+
+NUMBERS = [arb(0), arb(1.5), arb(-1.5), arb(0, 1), arb(1, 1e-9), arb(-1, 1e-9)]
+
+
+def count_of(name: str) -> int:
+    """Return how many operands a rule takes."""
+    for count in (1, 2, 3):
+        try:
+            BALLS[name](*[arb(0.5)] * count)
+        except TypeError:
+            continue
+        return count
+    raise AssertionError(f"{name} takes {signature(BALLS[name])}")
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_of_unknown_numbers_nothing_is_known(name: str) -> None:
+    count = count_of(name)
+    for place in range(count):
+        for others in product(NUMBERS, repeat=count - 1):
+            operands = [*others[:place], arb.nan(), *others[place:]]
+            assert not BALLS[name](*operands).is_finite(), operands
+
+
+def test_remainders() -> None:
+    """Python's fmod is exact."""
+    draw = random.Random(1)
+    for _ in range(2_000):
+        x, y = (draw.uniform(-1, 1) * 2.0 ** draw.randint(-300, 300) for _ in range(2))
+        assert BALLS["remainder"](arb(x), arb(y)) == arb(fmod(x, y)), (x, y)
+
+
+def test_remainders_of_balls() -> None:
+    """Where the quotient may have two whole parts, nothing is known but that the remainder is less than the divisor."""
+    with bits_of_precision(100):
+        near = BALLS["remainder"](arb(7, 1e-9), arb(2))
+        assert near.contains(arb(1))
+        assert near.rad() < 1e-8
+        either = BALLS["remainder"](arb(6, 1e-9), arb(2))
+        for exact in (Fraction(1, 10**9), 2 - Fraction(1, 10**9)):
+            assert either.contains(arb(exact.numerator) / arb(exact.denominator))
+        assert not BALLS["remainder"](arb(6), arb(0, 1e-30)).is_finite()
+
+
+def away(x: Fraction) -> int:
+    """Round to the nearest integer, of two to that away from zero."""
+    return floor(x + Fraction(1, 2)) if x >= 0 else ceil(x - Fraction(1, 2))
+
+
+ROUNDED: dict[str, Callable[[Fraction], int]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "trunc": trunc,
+    "round": away,
+    "roundeven": round,
+}
+
+
+@pytest.mark.parametrize("precision", [53, 192])
+@pytest.mark.parametrize("name", ROUNDED)
+def test_what_a_ball_rounds_to(name: str, precision: int) -> None:
+    """A ball around an integer or a tie holds numbers on both sides, however small it is. It may be narrower than the
+    last bit of a ball, and its ends may lie beyond.
+    """
+    wrong: list[tuple[object, ...]] = []
+    for halves, exponent in product(range(-9, 10), (1, 2, 30, 52, 53, 54, 190, 191, 192, 193, 194, 400, 1070)):
+        middle, radius = Fraction(halves, 2), Fraction(1, 2**exponent)
+        with bits_of_precision(precision):
+            found = BALLS[name](arb(halves / 2, 2.0**-exponent))
+        inside = {ROUNDED[name](middle + side * radius / 2) for side in (-2, -1, 0, 1, 2)}
+        if not all(found.contains(arb(number)) for number in inside):
+            wrong.append((halves, exponent, str(found), inside))
+        if not ROUNDED[name](middle - 2 * radius) - 0.01 <= found <= ROUNDED[name](middle + 2 * radius) + 0.01:
+            wrong.append((halves, exponent, f"{found} is wide"))
+    assert not wrong

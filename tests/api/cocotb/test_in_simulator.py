@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from simulations import simulated
+from planted_devices import simulated
 from tree import ROOT
 
 pytestmark = pytest.mark.cocotb

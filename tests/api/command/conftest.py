@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_calls import Command
+from command import Command
 from fake_mlir_opt import TWICE, FakeOpt, made_in
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_calls import Command
-from dumped_stages import ADD, SWAPPED, WRONG, dump, in_module
+from command import Command
 from fake_mlir_opt import FakeOpt
+from named_programs import ADD, SWAPPED, WRONG, dump, in_module
 
 PASSES = "--pass-pipeline=builtin.module(canonicalize,cse)"
 DUMPS = dump("Canonicalizer", "canonicalize", in_module(SWAPPED)) + dump("CSE", "cse", in_module(WRONG))

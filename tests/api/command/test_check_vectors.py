@@ -15,8 +15,8 @@ from command import halfulp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tree import ROOT
-from vector_sets import ADDF as ADDF_COMMAND
-from vector_sets import run as run_here
+from vector_files import VECTOR_SETS_ADDF as ADDF_COMMAND
+from vector_files import run as run_here
 
 from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from command_calls import Command
+from command import Command
 from documents import DOCS
 from tree import ROOT
 

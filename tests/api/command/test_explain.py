@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from command_calls import Command
+from command import Command
 
 
 @pytest.mark.parametrize("value", ["0.3", "-0.3", "-inf", "-nan", "-1e-5", "-.5", "1/3", "-1/3", "0x2A", "f32=0.3"])
@@ -96,3 +96,96 @@ def test_every_op_with_an_explanation_is_listed(command: Command) -> None:
     assert {"arith.addf", "arith.addi", "quant.qcast", "math.exp", "exp10"} <= set(names)
     assert len(names) == len(set(names)) > 100
     assert "arith.select" not in names
+
+
+# --- eval -------------------------------------------------------------------------------------------------------------
+#
+# ``halfulp eval``: one op on typed inputs.
+
+EVALUATED = [
+    # SEMANTICS, "Known answers".
+    (["arith.addf", "--input=f8E4M3FN=1.375", "--input=f8E4M3FN=2.25"], "f8E4M3FN=3.5"),
+    (["arith.addf", "--input=f8E4M3FN=1.375", "--input=2.25"], "f8E4M3FN=3.5"),
+    (["arith.truncf", "--input=f32=464", "--to=f8E4M3FN"], "f8E4M3FN=448"),
+    (["arith.truncf", "--input=f32=465", "--to=f8E4M3FN"], "f8E4M3FN=nan"),
+    (["arith.truncf", "--input=f32=465", "--to=f8E4M3FN", "--attr", "rounding=toward_zero"], "f8E4M3FN=448"),
+    (["arith.truncf", "--input=3xf32=1.25 2.5 5", "--to=f4E2M1FN"], "3xf4E2M1FN=1 2 4"),
+    (["arith.truncf", "--input=3xf32=1.25 2.5 5", "--to=3xf4E2M1FN"], "3xf4E2M1FN=1 2 4"),
+    (["arith.truncf", "--input=f64=-431.99999999999994", "--to=f8E4M3FN"], "f8E4M3FN=-416"),
+    (["arith.mulf", "--input=bf16=0x3F81", "--input=0x3FC0"], "bf16=1.516"),  # 0x3FC2 is 1.515625
+    (["arith.remf", "--input=f32=-4", "--input=2"], "f32=-0"),
+    (["arith.fptosi", "--input=f32=3.5", "--to=i32"], "i32=3"),
+    (["arith.sitofp", "--input=i1=true", "--to=f32"], "f32=-1"),
+    (["arith.floordivsi", "--input=i8=7", "--input=-2"], "i8=-4"),
+    (["arith.addi", "--input=i8=127", "--input=1"], "i8=-128"),
+    (["arith.addi", "--input=i8=127", "--input=1", "--attr", "overflow=nsw"], "i8=poison"),
+    (["arith.divsi", "--input=i8=7", "--input=2", "--attr", "exact"], "i8=poison"),
+    (["arith.divsi", "--input=i8=7", "--input=2", "--attr=exact=false"], "i8=3"),
+    (["arith.cmpi", "--input=i8=-1", "--input=1", "--attr", "predicate=slt"], "i1=true"),
+    (["arith.cmpi", "--input=i8=-1", "--input=1", "--attr", "predicate=ult"], "i1=false"),
+    (["arith.addf", "--input=f32=nan", "--input=1", "--attr", "fastmath=ninf,nnan"], "f32=poison"),
+    (["arith.select", "--input=i1=true", "--input=i8=1", "--input=2"], "i8=1"),
+    (["arith.constant", "--attr", "value=1.5 : f16"], "f16=1.5"),
+    (["arith.divsi", "--input=i8=7", "--input=0", "--on-ub=poison"], "i8=poison"),
+    (["arith.truncf", "--input=f32=1000", "--to=f8E4M3FN", "--profile=ocp-saturate"], "f8E4M3FN=448"),
+    (["quant.qcast", "--input=2xf32=1 -3", "--to=!quant.uniform<i8:f32, 0.5>"], None),
+]
+
+
+@pytest.mark.parametrize(("arguments", "printed"), EVALUATED)
+def test_eval(arguments: list[str], printed: str | None, command: Command) -> None:
+    printed = printed or "2x!quant.uniform<i8:f32, 5.000000e-01>=2 -6"
+    code, out, err = command("eval", *arguments)
+    assert (code, out) == (0, f"result[0]: {printed}\n")
+    assert err.startswith("note: ") == ("poison" in printed)
+
+
+# The rules of IEEE 754-2019, clause 7.
+FLAGGED = [
+    (["fmadd", "--input=f8E4M3FN=1.5", "--input=f8E4M3FN=2.5", "--input=f32=3"], "f32=6.75", "none"),
+    (["arith.divf", "--input=f32=1", "--input=3"], "f32=0.33333334", "inexact"),
+    (["arith.divf", "--input=4xf16=1 0 5 65504", "--input=3 0 0 0.5"], "4xf16=0.3333 nan inf inf", "4xi8=1 16 8 5"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "result", "flags"), FLAGGED)
+def test_flags_of_an_op(arguments: list[str], result: str, flags: str, command: Command) -> None:
+    printed = f"result[0]: {result}\nflags: {flags}\n"
+    assert command("eval", *arguments, "--flags") == (0, printed, "")
+
+
+def test_eval_of_an_op_with_two_results(command: Command) -> None:
+    code, out, _ = command("eval", "arith.addui_extended", "--input=i8=255", "--input=1")
+    assert (code, out) == (0, "result[0]: i8=0\nresult[1]: i1=true\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["arith.nonsense", "--input=i8=1"], 3, "no op named 'arith.nonsense'"),
+        (["func.return"], 3, "cannot be evaluated on its own"),
+        (["arith.addf", "--input=1", "--input=2"], 2, "<input 0>: '1' has no type"),
+        (["arith.addf", "--input=f32=1", "--input=f64=2"], 2, "error: "),
+        (["arith.addf", "--input=f32=1"], 2, "expected 2 operands, but found 1"),
+        (["arith.addf", "--input=i32=1", "--input=1"], 2, "floating-point"),
+        (["arith.truncf", "--input=f32=1"], 2, "--to"),
+        (["arith.truncf", "--input=f32=1", "--to=f64"], 2, "error: "),
+        (["arith.truncf", "--input=f32=1", "--to=f33"], 2, "--to:1:1: error: "),
+        (["arith.addf", "--input=f32=1", "--input=1", "--attr=fastmath=nonsense"], 2, "must be one of none, reassoc"),
+        (["arith.addf", "--input=f32=1", "--input=1", "--attr=nonsense=1"], 2, "has no property 'nonsense'"),
+        (["arith.addf", "--input=f32=1", "--input=1", "--attr==1"], 2, "--attr NAME"),
+        (["arith.addf", "--input=f32=1", "--input=1", "--attr=fastmath"], 2, "fastmath"),
+        (["arith.divsi", "--input=i8=1", "--input=0"], 4, "error: arith.divsi: undefined behaviour: division by zero"),
+        (["arith.addi", "--input=i8=127", "--input=1", "--attr=overflow=nsw", "--forbid-poison"], 4, "signed overflow"),
+        (["arith.addi", "--input=i8=1", "--input=1", "--expected_output=3"], 1, "expected 3 (0x03), got 2 (0x02)"),
+        (["arith.addi", "--input=i8=1", "--input=1", "--output=@/dev/null", "--output=@x"], 2, "has 1 results"),
+        (["arith.constant", "--attr", "value=<"], 2, "<attr value>:1:1: error: "),
+        (["arith.addi", "--input=i8=1", "--input=1", "--flags"], 3, "'arith.addi' has no exception flags"),
+        (["arith.truncf", "--input=f32=1", "--to=f16", "--to=bf16"], 2, "argument --to: may be given only once"),
+    ],
+)
+def test_eval_refuses(arguments: list[str], code: int, message: str, command: Command) -> None:
+    got, _, err = command("eval", *arguments)
+    assert got == code
+    assert message in err
+    assert not err.startswith("unknown")

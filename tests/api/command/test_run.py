@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from command_calls import IDENTITY, PARTS, Command
+from command import IDENTITY, PARTS, Command, halfulp
 from tree import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -227,3 +229,227 @@ def test_flags_of_a_run(command: Command) -> None:
     code, _, err = command("run", quotient, "--input=1.3", "--flags", "--shadow")
     assert code == 2
     assert "--flags and --shadow cannot be combined" in err
+
+
+# --- batch ------------------------------------------------------------------------------------------------------------
+#
+# halfulp run --batch: what inputs mean, what comes out, and how undefined behaviour is told.
+
+BATCH_DIVIDE = """func.func @main(%a: i32, %b: i32) -> i32 {
+  %q = arith.divsi %a, %b : i32
+  return %q : i32
+}
+"""
+
+
+@pytest.fixture
+def divide(tmp_path: Path) -> str:
+    (tmp_path / "divide.mlir").write_text(BATCH_DIVIDE)
+    np.save(tmp_path / "a.npy", np.array([7, 8, 9], np.int32))
+    return str(tmp_path / "divide.mlir")
+
+
+@pytest.mark.parametrize("first", ["3xi32=7 8 9", "7 8 9", "7, 8, 9", "dense<[7, 8, 9]> : tensor<3xi32>", "@"])
+def test_inputs_have_an_element_per_lane_or_one_for_all(divide: str, first: str) -> None:
+    given = f"@{Path(divide).parent / 'a.npy'}" if first == "@" else first
+    done = halfulp("run", divide, "--batch", f"--input={given}", "--input=2", "--expected_output=3 4 4")
+    assert (done.code, done.out, done.err) == (0, "result[0]: 3xi32=3 4 4\n", "")
+    done = halfulp("run", divide, "--batch", f"--input={given}", "--input=i32=2", "--expected_output=3xi32=3 4 5")
+    assert done.code == 1
+    assert "[2]: expected 5" in done.err
+
+
+def test_undefined_behaviour_names_the_lane(divide: str) -> None:
+    lanes = ("--input=7 8 9", "--input=1 0 0")
+    done = halfulp("run", divide, "--batch", *lanes)
+    assert done.code == 4
+    assert "division by zero: lhs = 8, rhs = 0 (lane 1; 2 of 3 lanes)" in done.err
+    done = halfulp("run", divide, "--batch", "--on-ub=poison", *lanes)
+    assert (done.code, done.out) == (0, "result[0]: 3xi32=7 poison poison\n")
+    assert "2 poison elements, the first at [1]" in done.err
+
+
+def test_what_cannot_be_a_batch_says_why(divide: str) -> None:
+    done = halfulp("run", divide, "--batch", "--input=1", "--input=2")
+    assert (done.code, "no argument of @main has lanes" in done.err) == (2, True)
+    done = halfulp("run", divide, "--batch", "--input=1 2 3", "--input=1 2")
+    assert (done.code, "argument 1 of @main has 2 lanes, but an argument before it has 3" in done.err) == (2, True)
+
+
+def test_each_lane_has_memory_of_its_own(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.mlir"
+    memory.write_text("""func.func @main(%a: memref<2xi8>, %b: memref<2xi8>, %i: index) {
+      %0 = memref.load %a[%i] : memref<2xi8>
+      memref.store %0, %b[%i] : memref<2xi8>
+      return
+    }""")
+    done = halfulp("run", str(memory), "--batch", "--input=2xi8=1 2", "--input=0 0 0 0", "--input=1 0")
+    assert (done.code, done.out) == (0, "argument[1]: 2x2xi8=[0 2][1 0]\n"), done.err
+
+
+TENSORS = """func.func @main(%a: tensor<2xi8>, %b: vector<2xi8>) -> (tensor<2xi8>, vector<2xi8>) {
+  %0 = arith.addi %a, %a : tensor<2xi8>
+  %1 = arith.divsi %b, %b : vector<2xi8>
+  return %0, %1 : tensor<2xi8>, vector<2xi8>
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", ["3x2xi8=1 2 3 4 5 6", "[1 2][3 4][5 6]", "1 2 3 4 5 6", "@"])
+@pytest.mark.parametrize("second", ["2xi8=7 7", "7 7", "7", "vector<2xi8>=7"])
+def test_tensors_and_vectors_have_an_axis_over_the_lanes_or_none(tmp_path: Path, first: str, second: str) -> None:
+    (tmp_path / "t.mlir").write_text(TENSORS)
+    np.save(tmp_path / "a.npy", np.array([[1, 2], [3, 4], [5, 6]], np.int8))
+    given = f"@{tmp_path / 'a.npy'}" if first == "@" else first
+    expected = ("--expected_output=[2 4][6 8][10 12]", "--expected_output=3x2xi8=1")
+    done = halfulp("run", str(tmp_path / "t.mlir"), "--batch", f"--input={given}", f"--input={second}", *expected)
+    assert done.err == ""
+    assert (done.code, done.out) == (0, "result[0]: 3x2xi8=[2 4][6 8][10 12]\nresult[1]: 3x2xi8=[1 1][1 1][1 1]\n")
+
+
+def test_undefined_behaviour_in_a_tensor_names_the_lane_and_the_element(tmp_path: Path) -> None:
+    (tmp_path / "t.mlir").write_text(TENSORS)
+    inputs = ("--input=0 0", "--input=[7 7][0 7][0 0]")
+    done = halfulp("run", str(tmp_path / "t.mlir"), "--batch", *inputs)
+    assert done.code == 4
+    assert "division by zero at element [0]: lhs = 0, rhs = 0 (1 of 2 elements) (lane 1; 2 of 3 lanes)" in done.err
+    done = halfulp("run", str(tmp_path / "t.mlir"), "--batch", "--on-ub=poison", *inputs)
+    assert (done.code, done.out.splitlines()[1]) == (0, "result[1]: 3x2xi8=[1 1][poison 1][poison poison]")
+    assert "3 poison elements, the first at [1, 0]" in done.err
+    assert "element [1, 0]" in done.err
+
+
+def test_the_shape_of_a_file_says_whether_it_has_lanes(tmp_path: Path) -> None:
+    (tmp_path / "t.mlir").write_text(TENSORS)
+    for name, shape in (("one", (2,)), ("three", (3, 2)), ("wrong", (3, 3)), ("deep", (1, 3, 2))):
+        np.save(tmp_path / f"{name}.npy", np.ones(shape, np.int8))
+
+    def run(first: str, second: str) -> tuple[int, str]:
+        inputs = [f"--input=@{tmp_path / name}.npy" for name in (first, second)]
+        done = halfulp("run", str(tmp_path / "t.mlir"), "--batch", *inputs)
+        return done.code, done.err
+
+    assert run("one", "three") == run("three", "one") == run("three", "three") == (0, "")
+    code, err = run("one", "one")
+    assert (code, "no argument of @main has lanes" in err) == (2, True)
+    for name, told in (("wrong", "3x3"), ("deep", "1x3x2")):
+        code, err = run("three", name)
+        assert code == 2
+        assert "argument 1 of @main: expected" in err
+        assert told in err
+
+
+# --- shadow -----------------------------------------------------------------------------------------------------------
+#
+# halfulp run --shadow, run --trace --shadow and explain error: what they print and write, and what they refuse.
+
+QUADRATIC = str(ROOT / "examples" / "quadratic.mlir")
+SOFTMAX = str(ROOT / "examples" / "softmax.mlir")
+ROOTS = ("--input=1", "--input=1000", "--input=1")
+INTEGERS = "func.func @f(%x: i32, %m: memref<2xf32>) -> i32 { return %x : i32 }"
+
+
+def test_run_says_how_far_results_are_and_why(command: Command) -> None:
+    code, plain, _ = command("run", QUADRATIC, *ROOTS)
+    assert code == 0
+    code, out, err = command("run", "--shadow", QUADRATIC, *ROOTS)
+    assert (code, err) == (0, "")
+    assert out.startswith(plain)
+    errors = out[len(plain) :].splitlines()
+    # The lesser root of x^2 + 1000 x + 1 by exact arithmetic.
+    assert errors[0].endswith("exactly -0.0010000010000020001")
+    assert "math.sqrt" in errors[4]
+    assert errors[-1].endswith("a sum lost 18 leading bits")
+
+
+def test_trace_shows_the_errors_of_each_step(command: Command, write: Any) -> None:
+    code, out, _ = command("run", "--trace", "--shadow", QUADRATIC, *ROOTS)
+    assert code == 0
+    assert "error: own 0.232 ulp, in all 0.232 ulp" in out
+    assert "ops whose own errors make that of result[0]:" in out
+    _, without, _ = command("run", "--trace", QUADRATIC, *ROOTS)
+    assert "ulp" not in without
+    write("x.mlir", INTEGERS)
+    code, _, _ = command(
+        "run", "--trace", "--shadow", "--html=page.html", "--npz=values", SOFTMAX, "--input=4xf16=12 11 10 9"
+    )
+    assert code == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<summary>errors</summary><svg" in page
+    assert "[0] is nan, exactly 0.64391425988797235" in page
+    index = json.loads(Path("values/index.json").read_text(encoding="utf-8"))
+    (result,) = index["errors"]["results"]
+    assert (result["value"], result["exact"], result["unknown"]) == (None, pytest.approx(0.64391425988797235), 3)
+    assert [op["op"] for op in index["errors"]["ops"]].count("math.exp") == 1
+    (exp,) = (step for step in index["steps"] if step["op"] == "math.exp")
+    assert exp["errors"]["overflowed"] == 1
+    # exp(10) is 22026.465794806718, of which f16 has 22032, with an ulp of 16: the infinity beside it hides no error.
+    assert exp["errors"]["own"]["size"] == pytest.approx((22032 - 22026.465794806718) / 16)
+    assert exp["errors"]["own"]["place"] == [2]
+
+
+def test_the_way_back_of_an_error(command: Command) -> None:
+    code, out, _ = command("explain", "error", QUADRATIC, *ROOTS)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith("result[0]: f32: error -60,809 ulp")
+    assert [line for line in lines if line.startswith("line")][-1].startswith("line 11: %root = math.sqrt")
+    code, out, _ = command("explain", "error", QUADRATIC, *ROOTS, "--result=1", "--json")
+    assert code == 0
+    story = json.loads(out)
+    assert story["end"]["name"] == "result[1]"
+    assert abs(story["end"]["ulp"]) < 0.5
+    first = story["steps"][0]
+    assert first["brings"] == pytest.approx(story["end"]["ulp"])
+    assert first["brings"] == pytest.approx(first["own"] + sum(part for _, part in first["operands"]), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ((QUADRATIC, *ROOTS, "--result=2"), 2, "the run has no float result result[2]"),
+        ((QUADRATIC, *ROOTS, "--element=1"), 2, "it has no element [1]"),
+        ((QUADRATIC, *ROOTS, "--element=a"), 2, "--element: 'a' is no list of integers"),
+        ((SOFTMAX, "--input=4xf16=1 2 3 4", "--element=4"), 2, "it has no element [4]"),
+        ((SOFTMAX, "--input=4xf16=poison 2 3 4", "--element=0"), 3, "nothing is known of the exact number"),
+        (("x.mlir", "--input=1", "--input=2xf32=1 2", "--result=0"), 2, "it has argument[1]"),
+        ((SOFTMAX, "--input=4xf16=1 2 3 4", "--forbid-poison"), 2, "--forbid-poison"),
+        (("missing.mlir",), 2, "missing.mlir"),
+    ],
+)
+def test_what_cannot_be_explained(
+    given: tuple[str, ...], code: int, message: str, command: Command, write: Any
+) -> None:
+    write("x.mlir", INTEGERS)
+    found, out, err = command("explain", "error", *given)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_an_argument_needs_no_explanation(command: Command, write: Any) -> None:
+    write("x.mlir", INTEGERS)
+    code, out, _ = command("explain", "error", "x.mlir", "--input=1", "--input=2xf32=1 2", "--result=argument[1]")
+    assert code == 0
+    assert "no op computed it" in out
+
+
+@pytest.mark.parametrize("wider", ["f64", "f128"])
+def test_a_wider_format_may_stand_for_the_reals(wider: str, command: Command) -> None:
+    code, out, _ = command("run", f"--shadow-in={wider}", QUADRATIC, *ROOTS)
+    assert code == 0
+    assert f"error of result[0], beside {wider}: f32: error -60,809 ulp" in out
+    assert f", in {wider} -0.0010000010" in out
+    assert "exactly" not in out
+    code, out, _ = command("run", "--trace", f"--shadow-in={wider}", QUADRATIC, *ROOTS)
+    assert code == 0
+    assert f"beside {wider}" in out
+
+
+def test_an_element_that_was_asked_for_has_not_the_largest_error(command: Command) -> None:
+    given = ("explain", "error", SOFTMAX, "--input=4xf16=1.1 2.3 5.7 -4.2")
+    _, largest, _ = command(*given)
+    _, chosen, _ = command(*given, "--element=0")
+    assert "largest error" in largest.splitlines()[0]
+    assert " at [0]" in chosen.splitlines()[0]
+    assert "largest" not in chosen

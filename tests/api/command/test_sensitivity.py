@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_calls import Command
+from command import Command
 from tree import ROOT
 
 import halfulp as hu

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_calls import PARTS, Command
+from command import PARTS, Command
 from conftest import MlirOpt
 from tree import ROOT
 

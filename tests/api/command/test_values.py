@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_calls import IDENTITY, Command
+from command import IDENTITY, Command
 from tree import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from command import MEMORY, PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
-from vector_sets import ADDF, changed, digest, edited, made, run
+from vector_files import VECTOR_SETS_ADDF, changed, digest, edited, made, run
 
 from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case
@@ -64,7 +64,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_a_stream_is_what_testfloat_writes_and_as_the_specification_says() -> None:
-    done = halfulp(*ADDF, "-n", "500")
+    done = halfulp(*VECTOR_SETS_ADDF, "-n", "500")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert len(lines) == 500
@@ -78,12 +78,12 @@ def test_a_stream_is_what_testfloat_writes_and_as_the_specification_says() -> No
 
 def test_formats_of_one_set_have_one_digest_and_one_document(tmp_path: Path) -> None:
     everything = [name for name in FORMAT_NAMES if name not in ("runs", "mlir")]
-    document = made(tmp_path / "sets", *ADDF, "-n", "300", "--format", ",".join(everything), "--any-nan")
+    document = made(tmp_path / "sets", *VECTOR_SETS_ADDF, "-n", "300", "--format", ",".join(everything), "--any-nan")
     assert [file["format"] for file in document["files"]] == everything
     assert (document["count"], document["nan"]["accept"]) == (300, "any")
     assert document["anchors"][0]["row"] == 0
     assert all((tmp_path / "sets" / f"addf_f8E4M3FN{format_named(name).suffix}").is_file() for name in everything)
-    again = made(tmp_path / "again", *ADDF, "-n", "300", "--any-nan", "--format", ",".join(everything))
+    again = made(tmp_path / "again", *VECTOR_SETS_ADDF, "-n", "300", "--any-nan", "--format", ",".join(everything))
     assert again == document
 
 
@@ -104,12 +104,12 @@ def test_a_document_makes_its_set_again(tmp_path: Path) -> None:
 
 
 def test_flags_are_left_out_where_a_format_has_no_place_for_them(tmp_path: Path) -> None:
-    document = made(tmp_path / "sets", *ADDF, "-n", "40", "--format", "npz,mlir,testfloat")
+    document = made(tmp_path / "sets", *VECTOR_SETS_ADDF, "-n", "40", "--format", "npz,mlir,testfloat")
     assert "flags" not in {column["role"] for column in document["columns"]}
     assert document["flags"] is None
     done = run("run", str(tmp_path / "sets" / "addf_f8E4M3FN.mlir"), "--function=main")
     assert (done.code, done.err) == (0, "")
-    refused = run(*ADDF, "--format", "npz,mlir", "--flags", "--out", str(tmp_path / "no"))
+    refused = run(*VECTOR_SETS_ADDF, "--format", "npz,mlir", "--flags", "--out", str(tmp_path / "no"))
     assert (refused.code, not (tmp_path / "no").exists()) == (2, True)
     assert "the format 'mlir' has no place for flags" in refused.err
 
@@ -256,7 +256,7 @@ def test_models_that_apply() -> None:
 
 
 def test_metadata_of_a_stream(tmp_path: Path) -> None:
-    done = run(*ADDF, "-n", "20", "--metadata", "told.json", cwd=tmp_path)
+    done = run(*VECTOR_SETS_ADDF, "-n", "20", "--metadata", "told.json", cwd=tmp_path)
     assert done.code == 0
     document = metadata.from_text((tmp_path / "told.json").read_bytes())
     assert document["files"] == [{"format": "testfloat"}]
@@ -275,23 +275,23 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("arith.addf",), 2, "give --type"),
         (("arith.addf", "--type", "f99"), 2, "f99"),
         (("arith.addf", "--type", "i8"), 2, "arith.addf"),
-        ((*ADDF[2:], "-n", "0"), 2, "'0' is not a positive number"),
-        ((*ADDF[2:], "--level", "random"), 2, "-n says how many"),
-        ((*ADDF[2:], "--level", "3"), 2, "invalid choice: '3'"),
+        ((*VECTOR_SETS_ADDF[2:], "-n", "0"), 2, "'0' is not a positive number"),
+        ((*VECTOR_SETS_ADDF[2:], "--level", "random"), 2, "-n says how many"),
+        ((*VECTOR_SETS_ADDF[2:], "--level", "3"), 2, "invalid choice: '3'"),
         (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
-        ((*ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
-        ((*ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
-        ((*ADDF[2:], "--models", ""), 2, "unknown model ''"),
-        ((*ADDF[2:], "--coverage"), 2, "--models must name some"),
-        ((*ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
-        ((*ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
-        ((*ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),
-        ((*ADDF[2:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
-        ((*ADDF[2:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
-        ((*ADDF[2:], "--name", "3x"), 2, "must be an identifier"),
-        ((*ADDF[2:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
-        ((*ADDF[2:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
-        ((*ADDF[2:], "--block", "8"), 2, "--block goes with --mx"),
+        ((*VECTOR_SETS_ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
+        ((*VECTOR_SETS_ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
+        ((*VECTOR_SETS_ADDF[2:], "--models", ""), 2, "unknown model ''"),
+        ((*VECTOR_SETS_ADDF[2:], "--coverage"), 2, "--models must name some"),
+        ((*VECTOR_SETS_ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
+        ((*VECTOR_SETS_ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
+        ((*VECTOR_SETS_ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),
+        ((*VECTOR_SETS_ADDF[2:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
+        ((*VECTOR_SETS_ADDF[2:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
+        ((*VECTOR_SETS_ADDF[2:], "--name", "3x"), 2, "must be an identifier"),
+        ((*VECTOR_SETS_ADDF[2:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
+        ((*VECTOR_SETS_ADDF[2:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
+        ((*VECTOR_SETS_ADDF[2:], "--block", "8"), 2, "--block goes with --mx"),
         (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
         (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
         (
@@ -300,13 +300,13 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ),
         (("arith.addi", "--type", "i100000", "-n", "2"), 3, "there are no corners for operands of 100000 bits"),
         (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
-        ((*ADDF[2:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
-        ((*ADDF[2:], "--tininess", "never"), 2, "must be one of after, before"),
-        ((*ADDF[2:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
+        ((*VECTOR_SETS_ADDF[2:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
+        ((*VECTOR_SETS_ADDF[2:], "--tininess", "never"), 2, "must be one of after, before"),
+        ((*VECTOR_SETS_ADDF[2:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
         (("arith.truncf", "--from", "f32", "--type", "f16", "--rounding", "stochastic", "--format", "runs"), 2, "random"),
         (("arith.andi", "--type", "i8", "--flags"), 2, "has no exception flags"),
         (("missing.mlir",), 2, "missing.mlir"),
-        ((*ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
+        ((*VECTOR_SETS_ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
         (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
         (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
     ],
@@ -331,7 +331,7 @@ def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None
 def test_binary_formats_are_not_for_a_terminal() -> None:
     master, terminal = os.openpty()
     done = subprocess.run(
-        [sys.executable, "-I", "-m", "halfulp", *ADDF, "--format=npz"],
+        [sys.executable, "-I", "-m", "halfulp", *VECTOR_SETS_ADDF, "--format=npz"],
         stdout=terminal,
         stderr=subprocess.PIPE,
         check=False,
@@ -351,7 +351,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
             "-I",
             "-m",
             "halfulp",
-            *ADDF,
+            *VECTOR_SETS_ADDF,
             "--level=random",
             "-n",
             "1000000",
@@ -375,7 +375,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
 def test_a_full_disk(name: str) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "halfulp", *ADDF, f"--format={name}"],
+            [sys.executable, "-I", "-m", "halfulp", *VECTOR_SETS_ADDF, f"--format={name}"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
@@ -385,7 +385,7 @@ def test_a_full_disk(name: str) -> None:
 
 def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     folder = tmp_path / "sets"
-    document = made(folder, *ADDF, "-n", "50")
+    document = made(folder, *VECTOR_SETS_ADDF, "-n", "50")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     # Half of the way a row is refused: the set of before stays as it was.
     done = run(
@@ -404,7 +404,7 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     assert done.code == 2
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     (folder / "taken.tv").mkdir()
-    done = run(*ADDF, "--name", "taken", "--out", str(folder))
+    done = run(*VECTOR_SETS_ADDF, "--name", "taken", "--out", str(folder))
     assert (done.code, "it is a folder" in done.err) == (2, True)
     assert {file.name for file in folder.iterdir()} == {*before, "taken.tv"}
     assert digest(folder / "addf_f8E4M3FN.tv", document) == document["sha256"]
@@ -419,7 +419,7 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
             "-I",
             "-m",
             "halfulp",
-            *ADDF,
+            *VECTOR_SETS_ADDF,
             "--level=random",
             "-n",
             "4000000000",
@@ -463,7 +463,7 @@ def test_memory_is_constant() -> None:
     sizes = []
     for count in ("3000000", "12000000"):
         done = subprocess.run(
-            [sys.executable, "-I", "-c", script, *ADDF, "--level=random", "-n", count],
+            [sys.executable, "-I", "-c", script, *VECTOR_SETS_ADDF, "--level=random", "-n", count],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             check=True,
@@ -512,11 +512,11 @@ def test_names(arguments: tuple[str, ...], name: str, tmp_path: Path) -> None:
 
 def test_a_model_in_c(tmp_path: Path) -> None:
     """What the model computes has tests of its own: tests/conformance/vectors/test_c_model.py."""
-    done = run(*ADDF, "--format", "dpi", "-n", "50", "--out", str(tmp_path / "model"))
+    done = run(*VECTOR_SETS_ADDF, "--format", "dpi", "-n", "50", "--out", str(tmp_path / "model"))
     assert (done.code, done.out, done.err) == (0, "", "")
     assert {path.name for path in (tmp_path / "model").iterdir()} == {"addf_f8E4M3FN.c", "addf_f8E4M3FN_dpi.sv"}
     text = (tmp_path / "model" / "addf_f8E4M3FN.c").read_text(encoding="utf-8")
-    assert run(*ADDF, "--format", "dpi", "-n", "50").out == text
+    assert run(*VECTOR_SETS_ADDF, "--format", "dpi", "-n", "50").out == text
     assert "#define ADDF_F8E4M3FN_GOLDEN_COUNT 50\n" in text
 
 
@@ -531,7 +531,7 @@ def test_a_model_in_c(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_model_cannot_be(arguments: tuple[str, ...], code: int, message: str) -> None:
-    done = run(*ADDF, *arguments)
+    done = run(*VECTOR_SETS_ADDF, *arguments)
     assert done.code == code
     assert message in done.err
 
@@ -539,19 +539,21 @@ def test_what_a_model_cannot_be(arguments: tuple[str, ...], code: int, message: 
 def test_operands_of_ones_own(tmp_path: Path) -> None:
     np.savez(tmp_path / "rows.npz", a=np.arange(40, dtype=np.uint8), b=np.arange(40, dtype=np.uint8) + 100)
     spelling = f"{tmp_path / 'rows.npz'}@50,normal:scale=8@30,B3@20"
-    asked = (*ADDF, "--operands", spelling, "-n", "100", "--format", "npz,csv")
+    asked = (*VECTOR_SETS_ADDF, "--operands", spelling, "-n", "100", "--format", "npz,csv")
     document = made(tmp_path / "set", *asked)
     assert [part["rows"] for part in document["inputs"]["operands"]["parts"]] == [50, 30, 20]
     assert run("vectors", "check", str(tmp_path / "set" / "addf_f8E4M3FN.csv")).code == 0
     assert run("vectors", "make", "--changed", str(tmp_path / "set" / "addf_f8E4M3FN.json")).code == 0
     covered = run(*asked[:-2], "--coverage")
     assert covered.err.startswith("the 100 rows hit\nB3 ")
-    assert run(*ADDF, "--operands", "normal", "-n", "9", "--coverage", "--models", "B1").code == 2
+    assert run(*VECTOR_SETS_ADDF, "--operands", "normal", "-n", "9", "--coverage", "--models", "B1").code == 2
 
 
 def test_the_coverage_of_a_set_is_that_of_its_rows(tmp_path: Path) -> None:
     """The buckets of B3 from the rows of the file: sign, last kept bit, guard and sticky of each exact sum."""
-    done = run(*ADDF, "--operands", "uniform:low=1,high=1.9@50,B3@50", "-n", "16", "--coverage", "--format", "csv")
+    done = run(
+        *VECTOR_SETS_ADDF, "--operands", "uniform:low=1,high=1.9@50,B3@50", "-n", "16", "--coverage", "--format", "csv"
+    )
     case, model = op_case("arith.addf", "f8E4M3FN"), MODELS["B3"]
     rows = [tuple(int(code, 16) for code in line.split(",")[:2]) for line in done.out.splitlines()[1:]]
     model_case, _ = filled_models(case, ["B3"])
@@ -571,13 +573,13 @@ def test_the_coverage_of_a_set_is_that_of_its_rows(tmp_path: Path) -> None:
     ],
 )
 def test_operands_that_are_refused(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
-    done = run(*ADDF, *arguments, cwd=tmp_path)
+    done = run(*VECTOR_SETS_ADDF, *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert told in done.err
 
 
 def test_text_that_is_wrong_shows_its_line(tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("1 2\n1 x\n")
-    done = run(*ADDF, "--operands", "rows.txt", cwd=tmp_path)
+    done = run(*VECTOR_SETS_ADDF, "--operands", "rows.txt", cwd=tmp_path)
     assert done.code == 2
     assert done.err.startswith("rows.txt:2:3: error: 'x' is neither a code, such as 0x3C, nor a number")

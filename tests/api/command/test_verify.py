@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+import jsonschema
+import ml_dtypes
 import numpy as np
 import pytest
-from command import halfulp
+from command import Command, halfulp
+from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.oracles.vector_format import Record, save_records
@@ -167,3 +173,134 @@ def test_all_cases_of_a_file_of_results(tmp_path: Path) -> None:
     assert (done.code, "garbage" in done.err) == (2, True)
     for other in ("command=cat", f"npz={path},exact"):
         assert halfulp("verify", "--against", other).code == 2
+
+
+# --- accuracy ---------------------------------------------------------------------------------------------------------
+#
+# ``halfulp verify --ulp`` as its users see it.
+
+EXACT = ("verify", "--ulp", "exp", "--type", "f8E5M2", "--against", "ml_dtypes")
+TRUNCATING = ("verify", "--ulp", "truncf", "--from", "f16", "--type", "f8E5M2", "--against")
+
+
+def test_a_report_and_its_exit_codes() -> None:
+    done = halfulp(*EXACT)
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("exp f8E5M2 against ml_dtypes ")
+    assert lines[0].endswith(": all 256 arguments")
+    assert lines[1].split(maxsplit=3)[-1] == "0 of 248 finite arguments"
+    assert any("largest error (κ)" in line for line in lines)
+
+
+def test_json_in_accuracy() -> None:
+    done = halfulp(*EXACT, "--json", "--max-ulp", "0.5")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert (found["schema"], found["compared"], found["wrong"], found["wrong_special"]) == (1, 256, 0, 0)
+    assert found["max_ulp"] <= 0.5
+    assert found["max_ulp_allowed"] == 0.5
+    schema = files("halfulp.conformance.accuracy").joinpath("accuracy.schema.json").read_text(encoding="utf-8")
+    jsonschema.validate(found, json.loads(schema))
+    wrong = halfulp(
+        "verify", "--ulp", "arith.addf", "--type", "f32", "--against", "ml_dtypes", "--samples", "50", "--json"
+    )
+    jsonschema.validate(json.loads(wrong.out), json.loads(schema))
+    codes = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e5m2).astype(np.float64)
+    # From there on the result is infinity.
+    numbers = sum(-math.inf < x <= math.log(61440) for x in codes.tolist())
+    assert sum(each["count"] for each in found["histogram"]) == numbers
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("exp", "--type", "f32"), 2, "--against"),
+        (("exq", "--type", "f32", "--against", "numpy"), 3, "no op named 'exq'"),
+        (("exp", "--type", "f33", "--against", "numpy"), 2, "f33"),
+        (("exp", "--type", "f32", "--against", "numpy", "--range", "1"), 2, "write LOW:HIGH"),
+        (("exp", "--type", "f32", "--against", "numpy", "--max-ulp=-1"), 2, "is not a number of ulp"),
+        (("exp", "--type", "f32", "--against", "numpy", "--rounding=sideways"), 2, "--rounding"),
+        (("exp", "--type", "bf16", "--against", "numpy"), 3, "numpy has no bf16"),
+        (("exp", "--type", "f32", "--against", "./no.so:f"), 3, "no.so does not exist"),
+    ],
+)
+def test_errors(words: tuple[str, ...], code: int, message: str) -> None:
+    done = halfulp("verify", "--ulp", *words)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+
+
+def test_differences_and_the_gate(tmp_path: Path) -> None:
+    # bf16 by cutting f32: every result below the real one, by less than an ulp.
+    (tmp_path / "codes.txt").write_text("".join(f"{code >> 1 << 1:x}\n" for code in range(256)))
+    words = ("verify", "--ulp", "arith.negf", "--type", "f8E5M2", "--against", str(tmp_path / "codes.txt"))
+    done = halfulp(*words)
+    assert done.code == 1
+    assert "wrong special values" in done.out
+    gated = halfulp(*words, "--max-ulp=1000")
+    assert gated.code == 1
+    assert gated.out.splitlines()[-1] == "NOT within 1000 ulp"
+
+
+@pytest.mark.long
+def test_a_picture(tmp_path: Path) -> None:
+    path = tmp_path / "errors.svg"
+    done = halfulp(*EXACT, "--plot", str(path), "--dark")
+    assert done.code == 0
+    assert path.read_text(encoding="utf-8").startswith("<?xml")
+    assert halfulp(*EXACT, "--plot", str(tmp_path / "errors.gif")).code == 2
+
+
+@pytest.mark.mlir
+def test_arguments_without_an_answer_keep_the_gate_shut() -> None:
+    done = halfulp(
+        "verify", "--ulp", "arith.truncf", "--from", "f32", "--type", "bf16", "--against", "mlir-fold", "--samples", "5"
+    )
+    assert done.code == 3
+    assert "arguments have no answer" in done.err
+
+
+# --- program accuracy -------------------------------------------------------------------------------------------------
+#
+# halfulp verify --ulp of programs: what it prints, and what it refuses.
+
+
+def test_the_command(command: Command) -> None:
+    program = str(ROOT / "examples" / "attention.mlir")
+    code, out, err = command("verify", "--ulp", program, "--samples=3")
+    assert (code, err) == (0, "")
+    assert out.startswith("@attention: 3 inputs\n")
+    code, out, _ = command("verify", "--ulp", program, "--samples=3", "--json")
+    (run,) = json.loads(out)["runs"]
+    assert (run["name"], run["elements"]) == ("halfulp", 96)
+    assert sum(each["count"] for each in run["histogram"]) == 96
+    assert command("verify", "--ulp", program, "--samples=3", "--max-ulp=1e6")[0] == 0
+    assert command("verify", "--ulp", program, "--samples=3", "--max-ulp=0.1")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        (("{}", "--type=f32"), 2, "--type does not go with a program"),
+        (("{}", "--against=nobody"), 2, "unknown oracle 'nobody'"),
+        (("{}", "--input=1", "--input=2"), 2, "@softmax"),
+        (("exp", "--type=f16"), 2, "missing --type and --against"),
+        (("exp", "--type=f16", "--against=numpy", "--input=1"), 2, "--input goes with a program"),
+        (("missing.mlir",), 2, "cannot read 'missing.mlir'"),
+    ],
+)
+def test_wrong_use_in_program_accuracy(given: tuple[str, ...], code: int, message: str, command: Command) -> None:
+    softmax = str(ROOT / "examples" / "softmax.mlir")
+    found, _, err = command("verify", "--ulp", *(each.format(softmax) for each in given))
+    assert found == code
+    assert message in err
+
+
+def test_memory_is_refused(command: Command, tmp_path: Any) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text("func.func @f(%m: memref<2xf32>) { return }")
+    code, _, err = command("verify", "--ulp", str(path))
+    assert code == 3
+    assert "takes memory" in err

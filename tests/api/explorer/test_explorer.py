@@ -13,21 +13,27 @@ import sys
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from amounts import amounts
 from command import halfulp
-from explorer_samples import around, code_at, places
+from explorer_functions import STORED, text
+from explorer_page import around, ask, choose, code_at, outcome, places
+from explorer_page import text as shown
 
 from halfulp.explanations.explaining import explain
 from halfulp.explanations.rules import rounding_rule
-from halfulp.explorer.decisions import tables
+from halfulp.explorer.decisions import FUNCTIONS, results_of, small_formats, tables
 from halfulp.explorer.notebook import page
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.number_reader import MODES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 F64 = FORMATS["f64"]
 
@@ -52,10 +58,10 @@ def looked_up(fmt: FloatFormat, sign: int, magnitude: int, part: Fraction) -> li
         region = next(region for region in row["regions"] if magnitude <= int(region["last"], 16))
         position = sum((4 * part >= cut) + (4 * part > cut) for cut in region["cuts"])
         found = region["outcomes"][magnitude & 1][position][sign]
-    return [outcome(fmt, number, sign, magnitude) for number in found]
+    return [explorer_outcome(fmt, number, sign, magnitude) for number in found]
 
 
-def outcome(fmt: FloatFormat, number: int, sign: int = 0, magnitude: int = 0) -> tuple[int | None, int, str]:
+def explorer_outcome(fmt: FloatFormat, number: int, sign: int = 0, magnitude: int = 0) -> tuple[int | None, int, str]:
     result, flags, rule = rows()[fmt.name]["outcomes"][number]
     names = {"lower": code_at(fmt, sign, magnitude), "upper": code_at(fmt, sign, magnitude + 1), "poison": None}
     return (names[result] if result in names else int(result, 16)), flags, rule
@@ -125,21 +131,21 @@ def test_the_tables_say_what_the_specification_says_after_every_value(fmt: Float
 @pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
 def test_what_is_no_number_other_than_zero(fmt: FloatFormat) -> None:
     special = rows()[fmt.name]["special"]
-    for name, text in (("nan", "nan"), ("inf", "inf"), ("zero", "0")):
-        for sign, spelled in enumerate((text, f"-{text}")):
+    for name, bare in (("nan", "nan"), ("inf", "inf"), ("zero", "0")):
+        for sign, spelled in enumerate((bare, f"-{bare}")):
             assert len(special[name][sign]) == 8
             assert {special[name][sign][index] for index in (5, 6, 7)} == {special[name][sign][0]}
             for mode, number in zip(MODES, special[name][sign], strict=False):
                 explanation = explain(spelled, fmt, mode)
                 result = explanation.result
                 assert result.flags is not None
-                assert outcome(fmt, number) == (result.code, int(result.flags), explanation.rule)
+                assert explorer_outcome(fmt, number) == (result.code, int(result.flags), explanation.rule)
     assert ("below" in special) == (not fmt.zero)
     if not fmt.zero:
         smallest = Fraction(2) ** fmt.emin
         for part in (Fraction(1, 10**9), Fraction(1, 2), Fraction(3, 4), 1 - Fraction(1, 10**9)):
             for sign, number in enumerate((smallest * part, -smallest * part)):
-                row = [outcome(fmt, index) for index in special["below"][sign]]
+                row = [explorer_outcome(fmt, index) for index in special["below"][sign]]
                 assert row[:5] == specified(fmt, number, None)
                 assert row[5:] == row[:1] * 3
                 for random in ((0, 8), (255, 8)):
@@ -199,3 +205,69 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     missing = halfulp("formats", "--explore")
     assert missing.code == 2
     assert "-o" in missing.err
+
+
+# --- explorer functions -----------------------------------------------------------------------------------------------
+#
+# The elementary functions of the explore page, in headless Chromium, against halfulp.
+
+APPLIED = """(name, [functions]) => functions.map((operation) => {
+  const format = FORMATS.get(name);
+  return Array.from({ length: 1 << format.bits }, (_, code) => {
+    const made = applied(format, operation, { code: BigInt(code), rule: "" });
+    return rounded(format, made).map(({ code, flags }) => [code === null ? null : Number(code), flags]);
+  });
+})"""
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("fmt", small_formats(), ids=str)
+def test_every_result_in_every_mode_is_that_of_halfulp(fmt: FloatFormat, shared: Page) -> None:
+    for name, got in zip(FUNCTIONS, ask(shared, APPLIED, fmt, [list(FUNCTIONS)]), strict=True):
+        expected = [[list(result) for result in row] for row in results_of(name, fmt)]
+        assert len(got) == 1 << fmt.bits
+        wrong = [(hex(code), *pair) for code, pair in enumerate(zip(got, expected, strict=True)) if pair[0] != pair[1]]
+        assert wrong == [], (name, len(wrong), wrong[:5])
+
+
+@pytest.mark.exhaustive
+def test_the_stored_tables_are_those_that_halfulp_makes() -> None:
+    assert STORED.read_text(encoding="utf-8") == text()
+
+
+@pytest.mark.added
+def test_the_stored_tables_are_complete() -> None:
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    again = "run `python tests/explorer_functions.py`"
+    assert tuple(stored["functions"]) == FUNCTIONS, again
+    assert list(stored["formats"]) == [fmt.name for fmt in small_formats()], again
+    assert STORED.stat().st_size < 100_000
+
+
+@pytest.mark.chromium
+def test_a_function_is_shown(view: Page) -> None:
+    view.set_viewport_size({"width": 390, "height": 900})
+    choose(view, "f8E4M3FN", "2")
+    view.select_option("#operation", "exp")
+    assert outcome(view).startswith("exp 2 is 0x40 = 2 0x4F = 7.5 ")
+    assert "between 7 (0x4E) and 7.5 (0x4F), above the midpoint 7.25" in shown(view, "#line")
+    assert not view.is_visible("#other-controls")
+    assert "from a table that halfulp made of exp" in shown(view, "#facts")
+    assert view.evaluate("document.documentElement.scrollWidth") <= 390
+    # -1 / 3 lies between -0.34375 and -0.3125, nearer to the first.
+    choose(view, "f8E4M3FN", "-3", "upward")
+    view.select_option("#operation", "reciprocal")
+    assert "0xAA = -0.3125 " in outcome(view)
+    assert "below the midpoint -0.328125" in shown(view, "#line")
+    choose(view, "f8E4M3FN", "-3", "stochastic")
+    assert "the five other modes" in shown(view, "#wrong")
+    choose(view, "bf16", "-3")
+    assert 'hu.explain_op("reciprocal", …, type="bf16")' in shown(view, "#wrong")
+    assert not view.is_visible("#result")
+
+
+def test_f64_holds_the_midpoints_of_the_formats() -> None:
+    # So a number between two f64s is on no midpoint.
+    for fmt in small_formats():
+        assert fmt.mantissa_bits + 2 < FORMATS["f64"].mantissa_bits
+        assert np.ldexp(1.0, fmt.emin - fmt.mantissa_bits - 2) > 0

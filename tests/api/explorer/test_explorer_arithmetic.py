@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from explorer_page import ask
-from explorer_samples import around, places
+from explorer_page import around, ask, places
 from float_samples import interesting, one_code
 
 import halfulp as hu

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from explorer_page import ask, bits, choose, outcome, text
-from explorer_samples import around, places
+from explorer_page import around, ask, bits, choose, outcome, places, text
 from float_samples import interesting, one_code
 from tree import ROOT
 

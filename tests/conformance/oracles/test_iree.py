@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from typing import Any
 
@@ -15,8 +16,10 @@ from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sam
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.iree import Iree
 from halfulp.conformance.oracles.oracle import ClosedProgram, Oracle, ProgramOracle, Unanswered, Unavailable
+from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.loading import parse_module
+from halfulp.interp.values.memref_layout import RotateRows, Swizzle, XorShuffle, places
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 
@@ -192,3 +195,64 @@ def test_programs(iree: Iree) -> None:
     assert isinstance(found[2], tuple)
     assert found[2][0].bits == 0xFF
     assert isinstance(found[3], Unanswered)
+
+
+# --- swizzle iree -----------------------------------------------------------------------------------------------------
+#
+# Swizzled accesses against the constants that iree-opt 3.13 folds.
+
+CASES: list[tuple[str, Swizzle]] = [
+    *(
+        (f"rotate_rows<{row}, {access}>", RotateRows(row, access))
+        for row, access in ((16, 4), (64, 8), (12, 4), (6, 1))
+    ),
+    *(
+        (f"xor_shuffle<{row}, {access}, {stride}, {phase}>", XorShuffle(row, access, stride, phase))
+        for row, access, stride in ((16, 4, 16), (16, 4, 48), (64, 8, 64), (12, 4, 24))
+        for phase in (1, 2, 3)
+    ),
+    ("xor_shuffle<16, 4>", XorShuffle(16, 4, 16)),
+    ("xor_shuffle<32, 8, 64>", XorShuffle(32, 8, 64)),
+]
+OFFSETS = (*range(0, 60, 3), 68, 100, 129, 500, 777)
+PIPELINE = "builtin.module(func.func(iree-codegen-resolve-swizzle-hints, canonicalize))"
+WIDTHS = (1, 2)
+"""Numbers of groups in a vector."""
+
+
+def module_of_accesses() -> str:
+    """Return a function for each attribute, offset and width, which loads a vector from a hinted memref."""
+    functions: list[str] = []
+    for spelling, swizzle in CASES:
+        for width in WIDTHS:
+            vector = f"vector<{width * swizzle.access_width}xf32>"
+            for offset in OFFSETS:
+                functions.append(f"""\
+func.func @f{len(functions)}(%m: memref<4096xf32>) -> {vector} {{
+  %h = iree_codegen.swizzle_hint %m[#iree_codegen.{spelling}] : memref<4096xf32>
+  %o = arith.constant {offset} : index
+  %v = vector.load %h[%o] : memref<4096xf32>, {vector}
+  return %v : {vector}
+}}
+""")
+    return "".join(functions)
+
+
+def folded(function: str) -> list[int]:
+    """Return the constant offsets of the loads of a function, in the order in which they fill the vector."""
+    constants = {name: int(value) for name, value in re.findall(r"(%c\d+) = arith.constant (\d+) : index", function)}
+    constants |= dict.fromkeys(re.findall(r"%c0(?!\d)", function), 0)
+    return [constants[name] for name in re.findall(r"vector.load %arg0\[(%\w+)\]", function)]
+
+
+def test_offsets_that_iree_opt_folds(iree_opt: str) -> None:
+    answer = run_bounded([iree_opt, f"--pass-pipeline={PIPELINE}"], module_of_accesses().encode(), 60)
+    assert answer.returncode == 0, answer.stderr.decode()
+    functions = answer.stdout.decode().split("func.func @f")[1:]
+    asked = [(swizzle, width, offset) for _, swizzle in CASES for width in WIDTHS for offset in OFFSETS]
+    assert len(functions) == len(asked)
+    for function, (swizzle, width, offset) in zip(functions, asked, strict=True):
+        found = places(swizzle, offset, width * swizzle.access_width)
+        groups = found.reshape(width, swizzle.access_width)
+        assert folded(function) == groups[:, 0].tolist(), (swizzle, offset)
+        assert (groups == groups[:, :1] + range(swizzle.access_width)).all()

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from replies import codes_of, results
+from fake_oracle import codes_of, results
 
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import divergences

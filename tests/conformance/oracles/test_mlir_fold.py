@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from replies import codes_of, results, why
+from fake_oracle import codes_of, results, why
 
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import divergences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from replies import results
+from fake_oracle import results
 
 from halfulp.conformance.comparing.check import check
 from halfulp.conformance.comparing.divergences import divergences

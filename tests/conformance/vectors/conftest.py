@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sweeps import add_f8
+from vector_files import add_f8
 
 from halfulp.conformance.vectors.shards.shard import sweep_shards
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_models import STRICT, compiled, outputs_of
+from planted_devices import STRICT, compiled, outputs_of
 
 import halfulp as hu
 from halfulp.conformance.vectors.c_model import c_model

@@ -18,6 +18,10 @@ from amounts import amounts
 
 from halfulp.codegen.tile_names import operation_named
 from halfulp.command.main import main
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors import computation
+from halfulp.conformance.vectors.columns import Role
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.metadata import schema
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.conformance.vectors.row_check import VectorChecker
@@ -391,3 +395,113 @@ def test_malformed_sources(change: dict[str, Any]) -> None:
     }
     with pytest.raises((InputError, Unsupported)):
         recipe_of(document)
+
+
+# --- scaled -----------------------------------------------------------------------------------------------------------
+#
+# Elements and scales that are drawn together: results fill their format, and blocks share their scale.
+
+CASES = (
+    ("arith.scaling_truncf", "f32", "f4E2M1FN"),
+    ("arith.scaling_truncf", "bf16", "f8E4M3FN"),
+    ("arith.scaling_truncf", "f16", "f6E3M2FN"),
+    ("arith.scaling_truncf", "f64", "f8E5M2"),
+    ("arith.scaling_extf", "f4E2M1FN", "f16"),
+    ("arith.scaling_extf", "f8E5M2", "f16"),
+    ("arith.scaling_extf", "f8E4M3FN", "f32"),
+)
+
+
+def recipe(case: tuple[str, str, str], level: Any, block: int | None, scale: str = "f8E8M0FNU") -> Recipe:
+    op, source, target = case
+    return Recipe(OpComputation(op_case(op, [source, scale], target)), level, seed=3, count=20_000, block=block)
+
+
+@pytest.mark.parametrize("block", [None, 32])
+@pytest.mark.parametrize("level", ["1", "random", "weighted"])
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_results_fill_their_format(case: tuple[str, str, str], level: Any, block: int | None) -> None:
+    """Drawn alone, 76 to 98 % of the results were zero or the largest value."""
+    fmt = FORMATS[case[2]]
+    made = recipe(case, level, block)
+    place = next(k for k, column in enumerate(made.columns) if column.role is Role.RESULT)
+    results = np.concatenate([chunk[place] for chunk in made.chunks()])
+    magnitudes = results & results.dtype.type(fmt.code_mask ^ (fmt.sign_mask or 0))
+    extreme = float(((magnitudes == 0) | (magnitudes >= fmt.max_code)).mean())
+    # Of the 8 magnitudes of f4E2M1FN, these are 2.
+    assert 0 < extreme < (0.45 if fmt.bits == 4 else 0.35)
+    if fmt.bits <= 8:
+        numbers = np.unique(magnitudes[magnitudes <= fmt.max_code])
+        # In level 1 the first rows have few different elements.
+        assert numbers.size >= (0.5 if level == "1" else 0.8) * (fmt.max_code + 1)
+
+
+@pytest.mark.parametrize("level", ["1", "random"])
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_rows_of_a_block_share_their_scale(case: tuple[str, str, str], level: Any) -> None:
+    _, scales, *_ = next(iter(recipe(case, level, 32).chunks()))
+    blocks = scales.reshape(-1, 32)
+    assert (blocks == blocks[:, :1]).all()
+    assert np.unique(blocks[:, 0]).size > 10
+
+
+def test_what_stays() -> None:
+    """Every combination is every combination."""
+    everything = Recipe(OpComputation(op_case("arith.scaling_extf", ["f4E2M1FN", "f8E8M0FNU"], "f32")), "exhaustive")
+    (chunk,) = everything.chunks()
+    assert np.unique(chunk[0].astype(int) << 8 | chunk[1]).size == 1 << 12
+
+
+# --- tensor rows ------------------------------------------------------------------------------------------------------
+#
+# Rows of programs on tensors: many at once give what each gives alone.
+
+TENSORS = """
+func.func @divide(%a: tensor<2xi8>, %b: tensor<2xi8>) -> (tensor<2xi8>, i8) {
+  %one = arith.constant 1 : index
+  %q = arith.divsi %a, %b : tensor<2xi8>
+  %x = tensor.extract %q[%one] : tensor<2xi8>
+  %s = arith.shli %x, %x : i8
+  return %q, %s : tensor<2xi8>, i8
+}
+func.func @constant(%a: vector<2x1xf80>) -> (vector<1x2xf80>, tensor<2xi4>, tensor<0xi8>) {
+  %t = vector.transpose %a, [1, 0] : vector<2x1xf80> to vector<1x2xf80>
+  %c = arith.constant dense<[3, 4]> : tensor<2xi4>
+  %n = arith.constant dense<[]> : tensor<0xi8>
+  return %t, %c, %n : vector<1x2xf80>, tensor<2xi4>, tensor<0xi8>
+}
+func.func @zeros(%a: tensor<2xf16>) -> tensor<2xf16> {
+  %m = arith.addf %a, %a fastmath<nsz> : tensor<2xf16>
+  return %m : tensor<2xf16>
+}
+func.func @shapes(%a: tensor<4xi8>, %n: i2) -> tensor<1xi8> {
+  %n64 = arith.index_castui %n : i2 to index
+  %zero = arith.constant 0 : index
+  %p = tensor.extract_slice %a[0] [%n64] [1] : tensor<4xi8> to tensor<?xi8>
+  %d = tensor.dim %p, %zero : tensor<?xi8>
+  %x = arith.index_cast %d : index to i8
+  %r = tensor.from_elements %x : tensor<1xi8>
+  return %r : tensor<1xi8>
+}
+"""
+
+
+@pytest.mark.parametrize("keep_ub", [False, True])
+@pytest.mark.parametrize("function", ["divide", "constant", "zeros", "shapes"])
+def test_rows_of_tensors_at_once_are_what_each_row_is_alone(
+    function: str, keep_ub: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in parts, and where lanes would hold different shapes, so that each row runs alone."""
+    recipe = Recipe(ProgramComputation(TENSORS, function, "tensors.mlir", keep_ub=keep_ub), "weighted", count=300)
+    inputs = recipe.given(0, 300)
+    assert isinstance(recipe.computation, ProgramComputation)
+    wanted = recipe.computation._one_by_one(inputs)
+    assert (wanted.undefined is not None) == (function == "divide")
+    for most in (1 << 20, 250):
+        monkeypatch.setattr(computation, "ELEMENTS_AT_ONCE", most)
+        found = recipe.computation.compute(inputs)
+        assert len(found.outputs) == len(recipe.computation.outputs)
+        for mine, alone in zip(found.outputs, wanted.outputs, strict=True):
+            assert (mine.dtype, mine.shape) == (alone.dtype, alone.shape)
+            assert np.array_equal(mine, alone)
+        assert np.array_equal(found.undefined, wanted.undefined)  # type: ignore[arg-type]

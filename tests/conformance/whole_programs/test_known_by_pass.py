@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from known_passes import ALL, EXPAND, PIPELINES, Rows, closed, example, example_of_two
+from named_programs import ALL, EXPAND, PIPELINES, Rows, closed, example, example_of_two
 
 import halfulp as hu
 from halfulp.command.values import read_value

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
 import pytest
 from shadow_programs import run_with_shadows
 
 import halfulp as hu
+from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.shadows import shadow_of
+from halfulp.interp.values.value import Value
+from halfulp.semantics.ball_rules import BALLS
+from halfulp.semantics.judging import STEPS
+from halfulp.semantics.kernel import Computes, Reinterprets
+from halfulp.semantics.profile import SPEC
+from halfulp.semantics.shadows import RULES
 
 Reading = tuple[int, int]
 """The least and the greatest integer of a type."""
@@ -213,3 +228,105 @@ def test_truth_values_do_not_overflow() -> None:
     text = "func.func @f(%a: i1) -> i1 { %0 = arith.addi %a, %a : i1 %1 = arith.muli %a, %a : i1 %2 = arith.xori %0, %1 : i1 return %2 : i1 }"
     _, shadows = run_with_shadows(text, hu.Value.from_bits(np.array(1, np.uint8), "i1"))
     assert not shadows.figures
+
+
+# --- unspecified scalars ----------------------------------------------------------------------------------------------
+#
+# Runs that keep unspecified results: scalar by scalar they give the masks that runs in lanes give.
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        f"arith.{name} %a, %b{flags}"
+        for name in ("addf", "divf", "maxnumf", "maximumf")
+        for flags in ("", " fastmath<nsz>", " fastmath<nnan>", " fastmath<reassoc>")
+    ],
+)
+def test_floats(op: str) -> None:
+    element = "f4E2M1FN" if "maximumf" in op else "f8E5M2"
+    text = (
+        f"func.func @f(%a: {element}, %b: {element}) -> {element} {{ %0 = {op} : {element}\n return %0 : {element} }}"
+    )
+    module = hu.parse(text)
+    type_ = ty.F(element)
+    codes = np.array([0, 1, 0x3C, 0x40, 0x7B, 0x7C, 0x7D, 0x7F, 0x80, 0x81, 0xBC, 0xFC, 0xFF], np.uint8)
+    codes = codes if element == "f8E5M2" else np.arange(16, dtype=np.uint8)
+    left, right = (grid.reshape(-1) for grid in np.meshgrid(codes, codes))
+    program = program_for(module, Settings(track_open=True))
+    (lanes,) = run_batch(program, module.body[0], (Value(type_, left), Value(type_, right)), len(left))
+    expected = [(lanes.bits[k], lanes.open is not None and lanes.open[k], lanes.poisoned[k]) for k in range(len(left))]
+    found = []
+    for pair in zip(left, right, strict=True):
+        (value,) = program.run(module.body[0], [Value(type_, np.array(code)) for code in pair])
+        found.append((value.bits, value.open is not None and value.open, value.poisoned))
+    assert found == expected
+    assert any(open_ for _, open_, _ in expected) is (element == "f8E5M2" or "nsz" in op or "reassoc" in op)
+
+
+def test_integers_are_never_unspecified() -> None:
+    module = hu.parse("func.func @f(%a: i8) -> i8 { %0 = arith.addi %a, %a : i8\n return %0 : i8 }")
+    (value,) = program_for(module, Settings(track_open=True)).run(
+        module.body[0], [Value(ty.IntegerType(8), np.array(200, np.uint8))]
+    )
+    assert (int(value.bits), value.open) == (144, None)
+
+
+def test_an_unspecified_value_makes_what_follows_unspecified() -> None:
+    text = """\
+func.func @f(%a: f8E5M2, %b: f8E5M2) -> i1 {
+  %0 = arith.addf %a, %b : f8E5M2
+  %1 = arith.bitcast %0 : f8E5M2 to i8
+  %c = arith.constant 0 : i8
+  %2 = arith.cmpi slt, %1, %c : i8
+  return %2 : i1
+}
+"""
+    module = hu.parse(text)
+    nan = Value(ty.F("f8E5M2"), np.array(0x7F, np.uint8))
+    (value,) = program_for(module, Settings(track_open=True)).run(module.body[0], [nan, nan])
+    assert value.open is not None
+    assert value.open.any()
+
+
+# --- meanings ---------------------------------------------------------------------------------------------------------
+#
+# Which ops have a meaning on real numbers: all ops on elements whose results are floats, except complex numbers.
+
+QUANTIZED = "!quant.uniform<i8:f32, 0.5:3>"
+OPERANDS = ("f32", "i32", "f8E8M0FNU", QUANTIZED)
+RESULTS = (None, "f16", "bf16", "f64", QUANTIZED)
+
+
+def cases(name: str) -> Iterator[OpCase]:
+    """Yield the cases of an op, those that it accepts."""
+    for count in (1, 2, 3):
+        for types, to in product(product(OPERANDS, repeat=count), RESULTS):
+            try:
+                yield op_case(name, list(types), to)
+            except (HalfulpError, ValueError):
+                continue
+
+
+def names() -> list[str]:
+    """Return the ops of arith, math and quant that work on elements."""
+    registry = default_registry()
+    found = [name for dialect in ("arith", "math", "quant") for name in registry.dialects[dialect].ops]
+    return [name for name in found if isinstance(registry.require(name).evaluate, Elementwise)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", names())
+def test_every_float_has_a_meaning(name: str) -> None:
+    for case in cases(name):
+        evaluator = case.definition.evaluate
+        assert isinstance(evaluator, Elementwise)
+        kernel = evaluator.build(case.operation((1,)), Settings(SPEC))
+        for number, type_ in enumerate(case.result_types):
+            if isinstance(type_, ty.IntegerType | ty.IndexType):
+                continue
+            meaning = kernel.meaning(number)
+            assert isinstance(meaning, Computes | Reinterprets), str(case)
+            if isinstance(meaning, Computes):
+                assert meaning.rule in BALLS, str(case)
+                assert meaning.rule in RULES or meaning.rule in STEPS, str(case)

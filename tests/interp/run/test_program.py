@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
+import halfulp as hu
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.program import run_batch
-from halfulp.interp.run.program import CompiledModule
+from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Listener, Settings
 from halfulp.interp.values.value import Value
 from halfulp.running import find_entry, run
@@ -448,3 +452,93 @@ def test_the_newer_number_ops_leave_no_zero_open() -> None:
     assert result.open is None
     (result,) = run(text.replace("maximumnumf", "minimumnumf"), a, b)
     assert result.bits.tolist() == [0x80000000, 0x3F800000, 0x80000000]
+
+
+# --- unresolved casts -------------------------------------------------------------------------------------------------
+#
+# Casts that no function is registered for: ops that are given one say so, whatever way they read their operands.
+
+USES = {
+    "llvm.extractvalue": """
+  %1 = llvm.extractvalue %0[0] : !llvm.struct<(i32, i32)>
+  return %1 : i32""",
+    "llvm.insertvalue": """
+  %c = llvm.mlir.constant(1 : i32) : i32
+  %1 = llvm.insertvalue %c, %0[0] : !llvm.struct<(i32, i32)>
+  return %c : i32""",
+}
+
+
+@pytest.mark.parametrize("op", USES)
+def test_ops_that_read_slots(op: str) -> None:
+    text = f"""func.func @f(%x: i64) -> i32 {{
+  %0 = builtin.unrealized_conversion_cast %x : i64 to !llvm.struct<(i32, i32)>{USES[op]}
+}}"""
+    with pytest.raises(hu.Unsupported, match=r"from 'i64' to '!llvm.struct<\(i32, i32\)>' is used, and no function"):
+        hu.run(text, 1)
+
+
+# --- outside ----------------------------------------------------------------------------------------------------------
+#
+# Ops that no dialect has, and calls of declarations, given to the function that stands for what is outside.
+
+TEXT = """
+func.func private @g(i8) -> i8
+func.func @f(%a: i8) -> (i8, tensor<2xi8>) {
+  %x = call @g(%a) : (i8) -> i8
+  %y = "foo.pair"(%x, %a) {k = 1 : i32} : (i8, i8) -> tensor<2xi8>
+  return %x, %y : i8, tensor<2xi8>
+}
+"""
+
+
+def test_what_is_outside_gets_the_operands_and_gives_the_results() -> None:
+    seen: list[tuple[str, list[int]]] = []
+
+    def outside(op: Operation, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> Sequence[Any]:
+        seen.append((op.name, [int(value.bits) for value in operands]))
+        return [hu.Value.from_bits([4, 5], "tensor<2xi8>") if op.name == "foo.pair" else hu.Value.from_bits(7, "i8")]
+
+    module = hu.parse(TEXT)
+    argument = hu.Value.from_bits(3, "i8")
+    x, y = program_for(module, Settings()).run(module.body[1], [argument], outside)
+    assert (int(x.bits), y.bits.tolist()) == (7, [4, 5])
+    assert seen == [("func.call", [3]), ("foo.pair", [7, 3])]
+
+
+def test_without_it_such_an_op_is_unsupported() -> None:
+    with pytest.raises(hu.Unsupported, match="'@g' is a declaration"):
+        hu.run(TEXT, 3, function="f")
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+#
+# The settings of a run: each field says what it means, and refuses what is not one of its choices.
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"on_ub": "ignore"}, "on_ub is 'ignore', but must be 'raise' or 'poison'"),
+        ({"index_width": 16}, "index_width is 16, but must be 64 or 32"),
+        ({"swizzle": "never"}, "swizzle is 'never', but must be 'hint' or 'physical'"),
+        ({"mma": "chip:z80"}, "mma: 'chip:z80' is none of exact, ieee, chip:"),
+    ],
+)
+def test_a_value_that_is_not_a_choice_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings(**given)
+
+
+def test_every_field_has_a_meaning_and_defaults_to_one_of_its_choices() -> None:
+    for field in fields(Settings):
+        assert field.metadata["meaning"]
+        choices = field.metadata["choices"]
+        assert not choices or field.default in choices
+
+
+def test_only_what_compiled_code_depends_on_is_in_the_key() -> None:
+    plain = Settings()
+    assert Settings(externals={"f": abs}).key() == plain.key()
+    others: list[dict[str, Any]] = [{"max_steps": 1}, {"index_width": 32}, {"casts": {(("i8",), ("i16",)): abs}}]
+    assert all(Settings(**other).key() != plain.key() for other in others)

@@ -15,7 +15,7 @@ from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.accumulator import Accumulator
-from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 FILE = ROOT / "tests" / "data" / "mma_recorded.npz"
@@ -123,3 +123,31 @@ def test_another_rule_differs(name: str, changed: dict[str, Any]) -> None:
     assert rule is not None
     other = replace(rule, **changed)
     assert differences(name, models.multiply_accumulate(other.text, op, *operands(name))) > 0
+
+
+# --- chips ------------------------------------------------------------------------------------------------------------
+#
+# Names of products lead to the chips that are known.
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("chip:h100", "chip:hopper"),
+        ("chip:H200", "chip:hopper"),
+        ("NVIDIA A100", "chip:ampere"),
+        ("chip:MI300X", "chip:cdna3"),
+        ("hopper", "chip:hopper"),
+        ("chip:hoper", "chip:hopper"),
+        ("exat", "exact"),
+        ("chip:sm_90a", "chip:hopper"),
+        ("chip:pascal", None),
+        ("nonsense", None),
+    ],
+)
+def test_the_hint(name: str, model: str | None) -> None:
+    assert model_hint(name) == (None if model is None else f"did you mean `{model}`?")
+
+
+def test_every_product_has_a_known_chip() -> None:
+    assert set(PRODUCTS.values()) == set(CHIPS)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sweeps import add_f8, files_of, op
+from vector_files import add_f8, files_of, op
 
 from halfulp.conformance.vectors.columns import VectorSet
 from halfulp.conformance.vectors.formats import write_vectors

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from known_passes import ALL, PIPELINES, closed, example, example_of_two
+from named_programs import ALL, PIPELINES, closed, example, example_of_two
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.bisection.bisect import Judgement

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lowerings import WAYS, passes, pipeline
+from named_programs import WAYS, passes, pipeline
 from tree import ROOT
 
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt

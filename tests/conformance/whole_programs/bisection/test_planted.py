@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from lowerings import WAYS, passes, pipeline
+from named_programs import WAYS, passes, pipeline
 from planted import planted
 from tree import ROOT
 

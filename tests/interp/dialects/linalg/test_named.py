@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from batches import agree
+from code_of_programs import run_loops, same_numbers
 from corpora.corpus import entries
-from loop_runner import run_loops, same_numbers
 from named_programs import Program, programs
 
 import halfulp as hu

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from batches import agree
-from loop_runner import run_loops, same_numbers
+from code_of_programs import run_loops, same_numbers
 from random_generics import Case, argument, generic
 
 import halfulp as hu

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, UndefinedBehavior, Unsupported
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Listener
+from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
 from halfulp.running import run
 
@@ -492,3 +494,24 @@ def test_casts_cannot_pass_through_tensors() -> None:
     )
     with pytest.raises(Unsupported, match="from 'i8' to 'f32'"):
         run(text, 4)
+
+
+# --- forall text ------------------------------------------------------------------------------------------------------
+#
+# Bounds of scf.forall that are constants.
+
+
+def test_constant_bounds_from_zero_by_one_are_left_out_as_mlir_opt_does() -> None:
+    text = """
+func.func @f(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.forall (%i) = (%c0) to (%n) step (%c1) {
+  }
+  scf.forall (%i) = (%c1) to (%n) step (%c1) {
+  }
+  return
+}
+"""
+    lines = [line.strip() for line in print_module(parse_module(text)).splitlines() if "forall" in line]
+    assert lines == ["scf.forall (%arg1) in (%arg0) {", "scf.forall (%arg1) = (%c1) to (%arg0) step (%c1) {"]

@@ -1,0 +1,372 @@
+"""Functions of JAX as modules, and their results beside JAX's: `hu.from_jax` and `hu.compare`."""
+
+from __future__ import annotations
+
+import inspect
+import stat
+import subprocess
+import sys
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.command import main as cli
+from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.conformance.oracles.tool import Tool
+from halfulp.importing import lowering
+from halfulp.importing.comparison import OutputDistance
+from halfulp.interp.ir.base import file_position
+
+JAX = pytest.mark.jax
+
+
+def jax() -> Any:
+    return import_module("jax")
+
+
+def test_an_absent_jax_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.setattr("halfulp.importing.lowering.find_spec", lambda name: None)
+    for call in (hu.from_jax, hu.compare):
+        with pytest.raises(hu.Unsupported, match="needs the Python package jax") as caught:
+            call(lambda x: x, np.float32(1))
+        assert caught.value.hint == "pip install 'jax>=0.5'"
+
+
+@JAX
+def test_a_function_of_nested_arguments_has_flat_ones() -> None:
+    def both(x: Any, unused: Any, more: dict[str, Any]) -> dict[str, Any]:
+        return {"sum": x + more["y"], "product": x * more["y"]}
+
+    args = (np.array([1, 2], np.float32), np.int8(3), {"y": np.array([0.5, 4], np.float32)})
+    module = hu.from_jax(both, *args)
+    product, total = hu.run(module, *jax().tree.leaves(args))
+    assert product.tolist() == [0.5, 8]
+    assert total.tolist() == [1.5, 6]
+
+
+@JAX
+def test_shapes_suffice_and_other_values_go_in_before() -> None:
+    struct = jax().ShapeDtypeStruct((2, 3), np.float32)
+    module = hu.from_jax(partial(jax().numpy.flip, axis=1), struct)
+    assert hu.run(module, np.array([[1, 2, 3], [4, 5, 6]], np.float32))[0].tolist() == [[3, 2, 1], [6, 5, 4]]
+
+
+@JAX
+def test_a_compiled_function_must_keep_its_arguments() -> None:
+    def first(x: Any, y: Any) -> Any:
+        return x
+
+    x = np.array([1, 2], np.float32)
+    with pytest.raises(hu.errors.InputError, match="first has 2 arguments, but JAX kept only the 1") as caught:
+        hu.from_jax(jax().jit(first), x, x)
+    assert "keep_unused=True" in (caught.value.hint or "")
+    assert hu.run(hu.from_jax(jax().jit(first, keep_unused=True), x, x), x, 2 * x)[0].tolist() == [1, 2]
+
+
+@JAX
+def test_ops_know_their_lines_in_the_python_file() -> None:
+    def f(x: Any) -> Any:
+        return jax().numpy.exp(x)
+
+    (found,) = (op for op in hu.from_jax(f, np.array([1], np.float32)).walk() if op.name == "math.exp")
+    place = file_position(found.location)
+    assert place is not None
+    assert (place.file, place.line) == (__file__, inspect.getsourcelines(f)[1] + 1)
+
+
+@JAX
+def test_constants_of_the_function_are_part_of_the_module() -> None:
+    weights = np.arange(2000, dtype=np.float32)
+    module = hu.from_jax(lambda x: x * weights, np.zeros(2000, np.float32))
+    assert np.array_equal(hu.run(module, np.full(2000, 2, np.float32))[0], 2 * weights)
+
+
+KEPT = {"exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "arctan2": "atan2", "sqrt": "sqrt", "cbrt": "cbrt", "power": "powf"}  # fmt: skip
+FORMULAS = {"exp2": 2, "sinh": 5, "cosh": 4, "arcsin": 4, "arccosh": 5}
+
+
+@JAX
+@pytest.mark.parametrize("name", KEPT)
+def test_a_function_with_an_op_keeps_it(name: str) -> None:
+    """As the page From JAX says."""
+    function = getattr(jax().numpy, name)
+    x = [np.array([0.5], np.float32)] * (2 if name in ("arctan2", "power") else 1)
+    computing = [op.name for op in hu.from_jax(function, *x).walk() if op.name.startswith(("math.", "arith."))]
+    assert computing == [f"math.{KEPT[name]}"]
+
+
+@JAX
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_function_without_an_op_is_a_formula(name: str) -> None:
+    module = hu.from_jax(getattr(jax().numpy, name), np.array([0.5], np.float32))
+    assert sum(op.name.startswith(("math.", "arith.")) for op in module.walk()) >= FORMULAS[name]
+
+
+@JAX
+@pytest.mark.parametrize("name", ["sort", "cumsum"])
+def test_an_op_that_only_iree_has_is_named(name: str) -> None:
+    x = np.array([2, 1], np.float32)
+    with pytest.raises(hu.Unsupported, match=r"cannot execute 'iree_linalg_ext\."):
+        hu.run(hu.from_jax(getattr(jax().numpy, name), x), x)
+
+
+@JAX
+def test_the_text_of_a_portable_artifact_runs() -> None:
+    x = np.array([1, 4, 9], np.float32)
+    exported = jax().export.export(jax().jit(jax().numpy.sqrt))(x)
+    assert hu.run(hu.from_stablehlo(exported.mlir_module()), x)[0].tolist() == [1, 2, 3]
+
+
+@JAX
+def test_compare_counts_what_differs() -> None:
+    def f(x: Any) -> Any:
+        jnp = jax().numpy
+        exact = {"bool": x > 0, "int": x.astype(jnp.uint8), "nan": jnp.sqrt(-x)}
+        # The module adds in bf16, JAX in f32.
+        return {**exact, "sum": jnp.dot(x.astype(jnp.bfloat16), jnp.full(256, 0.1, jnp.bfloat16))}
+
+    found = hu.compare(f, np.linspace(1, 2, 256, dtype=np.float32))
+    by_name = {output.name: output for output in found.outputs}
+    assert list(by_name) == ["['bool']", "['int']", "['nan']", "['sum']"]
+    assert [by_name[name].different for name in list(by_name)[:3]] == [0, 0, 0]
+    total = by_name["['sum']"]
+    ours, theirs = total.ours.item(), total.jax.item()
+    assert (found.different, total.different, total.farthest) == (1, 1, ())
+    assert total.max_ulp == found.max_ulp == abs(ours - theirs) / hu.ulp(theirs, "bf16")
+    assert f"{ours:g}, JAX {theirs:g}" in str(found)
+    assert found.to_dict()["outputs"][3]["different"] == 1
+    assert "<table>" in found._repr_html_()
+
+
+def distance(ours: Any, theirs: Any, type_: str) -> OutputDistance:
+    return OutputDistance("", hu.Value.from_bits(np.array(ours, np.uint32), type_), hu.Value.from_bits(np.array(theirs, np.uint32), type_))  # fmt: skip
+
+
+def test_the_distance_of_floats_counts_steps() -> None:
+    one, infinity, nan, other_nan = 0x3F800000, 0x7F800000, 0x7FC00000, 0xFFC00001
+    found = distance(
+        [one, one, 0, 0x80000001, infinity, nan, nan],
+        [one, one + 2, 0x80000000, 1, infinity - 1, other_nan, one],
+        "f32",
+    )
+    assert np.array_equal(found.ulp, [0, 2, 0, 2, 1, 0, np.nan], equal_nan=True)
+    assert (found.different, found.nan_in_one, found.max_ulp, found.farthest) == (5, 1, 2.0, (6,))
+
+
+def test_the_distance_of_integers_is_their_difference() -> None:
+    found = distance([5, 0xFFFFFFFF], [7, 1], "i32")
+    assert found.ulp.tolist() == [2, 2]
+    assert found.different == 2
+
+
+def test_poison_is_counted_apart() -> None:
+    program = "func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> { %0 = arith.shli %x, %x : tensor<2xi32>  return %0 : tensor<2xi32> }"
+    (ours,) = hu.run(program, np.array([1, 40], np.int32))
+    found = OutputDistance("", ours, hu.Value.from_numpy(np.array([2, 0], np.int32)))
+    assert (found.poison, found.different, found.nan_in_one, found.max_ulp) == (1, 1, 0, 0.0)
+    assert "poison" in found.farthest_text()
+
+
+# --- stablehlo --------------------------------------------------------------------------------------------------------
+#
+# StableHLO runs: `hu.from_stablehlo`, `halfulp run`, and the errors of what is missing, rejected or too slow.
+
+TEXT = """// Twice.
+func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.add %x, %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+"""
+GENERIC = TEXT.replace("stablehlo.add %x, %x : tensor<3xf32>", '"stablehlo.add"(%x, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>')  # fmt: skip
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program in the place of IREE's compiler: a script that a test writes."""
+    script = tmp_path / "iree-compile"
+    script.touch(stat.S_IRWXU)
+    monkeypatch.setattr(lowering, "_compiler", lambda: Tool(str(script), "3.13"))
+    return script
+
+
+def test_an_absent_compiler_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> Tool:
+        raise Unavailable("iree-compile is not on PATH")
+
+    monkeypatch.setattr(lowering, "_compiler", absent)
+    with pytest.raises(hu.Unsupported, match="iree-compile is not on PATH") as caught:
+        hu.from_stablehlo(TEXT)
+    assert caught.value.hint == "pip install 'iree-base-compiler==3.13.*'"
+
+
+def test_a_rejected_program_is_an_error_at_its_line(tool: Path) -> None:
+    tool.write_text("#!/bin/sh\necho '<stdin>:3:8: error: it is not pretty: loc(\"x\")' >&2\nexit 1\n")
+    with pytest.raises(hu.errors.InputError, match="it is not pretty") as caught:
+        hu.from_stablehlo(TEXT, name="m.mlir")
+    assert str(caught.value).startswith("m.mlir:3:8: error: IREE's compiler cannot lower the program: it is not")
+
+
+def test_an_op_without_a_lowering_is_unsupported(tool: Path) -> None:
+    said = "<stdin>:3:8: error: failed to legalize operation 'stablehlo.foo' that was explicitly marked illegal: %0"
+    tool.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 1\n')
+    with pytest.raises(hu.Unsupported, match=r"failed to legalize operation 'stablehlo\.foo'$"):
+        hu.from_stablehlo(TEXT)
+
+
+def test_a_program_that_calls_python_is_unsupported_with_what_to_do(tool: Path) -> None:
+    tool.write_text(
+        "#!/bin/sh\ncat >&2 <<'END'\n<stdin>:3:3: error: Dialect `sdy' not found for custom op 'sdy.mesh'\nEND\nexit 1\n"
+    )
+    with pytest.raises(hu.Unsupported, match=r"sdy\.mesh") as caught:
+        hu.from_stablehlo(TEXT)
+    assert "jax.debug.print" in (caught.value.hint or "")
+    assert "jax.random.PRNGKey" in (caught.value.hint or "")
+
+
+def test_a_crash_is_unsupported(tool: Path) -> None:
+    tool.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    with pytest.raises(hu.Unsupported, match=r"IREE's compiler cannot lower the program: .*ended with"):
+        hu.from_stablehlo(TEXT)
+
+
+def test_a_compiler_that_does_not_end_is_stopped(tool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lowering, "SECONDS", 0.2)
+    tool.write_text("#!/bin/sh\nsleep 60\n")
+    with pytest.raises(hu.errors.LimitExceeded, match=r"did not end in 0\.2 s"):
+        hu.from_stablehlo(TEXT)
+
+
+def test_load_says_what_lowers_it() -> None:
+    with pytest.raises(hu.ParseError) as caught:
+        hu.load(TEXT)
+    assert "hu.from_stablehlo" in (caught.value.hint or "")
+
+
+def test_a_program_that_is_not_stablehlo_needs_no_compiler(
+    tool: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    tool.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
+    path = tmp_path / "plain.mlir"
+    path.write_text("func.func @main(%x: f32) -> f32 { return %x : f32 } // not stablehlo.add\n")
+    assert cli.main(["run", str(path), "--input=f32=1"]) == 0
+    assert capsys.readouterr() == ("result[0]: f32=1\n", "")
+
+
+@pytest.mark.iree
+@pytest.mark.parametrize("text", [TEXT, GENERIC], ids=["custom", "generic"])
+def test_from_text_bytes_and_a_file(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "twice.stablehlo.mlir"
+    path.write_text(text)
+    places = []
+    x = np.array([1, 2, np.inf], np.float32)
+    for source in (text, text.encode(), path):
+        module = hu.from_stablehlo(source)
+        assert hu.run(module, x)[0].tolist() == [2, 4, float("inf")]
+        (add,) = (op for op in module.walk() if op.name == "arith.addf")
+        places.append(file_position(add.location))
+    assert [(place.file, place.line) for place in places if place] == [("<string>", 3), ("<bytes>", 3), (str(path), 3)]
+
+
+@pytest.mark.iree
+@pytest.mark.parametrize("text", [TEXT, GENERIC], ids=["custom", "generic"])
+def test_the_commands_run_it_and_say_so(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twice.stablehlo.mlir"
+    path.write_text(f"{text}// -----\n{text}")
+    note = f"note: {path} is StableHLO: IREE's compiler lowers it to linalg, which may change its numerics\n"
+    assert cli.main(["run", str(path), "--split-input-file", "--input=3xf32=1 2 3"]) == 0
+    assert capsys.readouterr() == ("result[0]: 3xf32=2 4 6\n" * 2, note * 2)
+    path.write_text(text)
+    assert cli.main(["run", "--trace", str(path), "--input=3xf32=1 2 3"]) == 0
+    assert capsys.readouterr().out.endswith("result[0]: 3xf32=2 4 6\n")
+
+
+@pytest.mark.iree
+def test_an_error_of_a_part_has_its_line_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twice.stablehlo.mlir"
+    wrong = GENERIC.replace('"stablehlo.add"', '"stablehlo.custom_call"').replace("(%x, %x)", '(%x, %x) <{call_target_name = "f"}>')  # fmt: skip
+    path.write_text(f"{TEXT}// -----\n{wrong}")
+    assert cli.main(["run", str(path), "--split-input-file", "--input=3xf32=1 2 3"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == "result[0]: 3xf32=2 4 6\n"
+    assert f"{path}:9:8: error: IREE's compiler cannot lower the program: failed to legalize" in printed.err
+
+
+def test_bytecode_is_refused_with_a_way_on(tool: Path) -> None:
+    data = hu.write_bytecode(hu.load("func.func @main() { return }"))
+    with pytest.raises(hu.Unsupported, match="is MLIR bytecode") as caught:
+        hu.from_stablehlo(data)
+    assert "mlir_module()" in (caught.value.hint or "")
+
+
+@pytest.mark.iree
+def test_f64_stays_f64() -> None:
+    module = hu.from_stablehlo(TEXT.replace("f32", "f64"))
+    assert hu.run(module, np.array([0.1, 1e300, 1], np.float64))[0].tolist() == [0.2, 2e300, 2]
+
+
+# --- onnx models ------------------------------------------------------------------------------------------------------
+#
+# ONNX models as modules: `hu.from_onnx`.
+
+MODEL = """
+<ir_version: 8, opset_import: ["" : 17]>
+model (float[n, 3] x, float[3, 2] w) => (float[n, 2] y) {
+  product = MatMul(x, w)
+  y = Relu(product)
+}
+"""
+
+
+def saved(path: Path) -> Path:
+    onnx: Any = import_module("onnx")
+    onnx.save(onnx.parser.parse_model(MODEL), path)
+    return path
+
+
+def test_an_absent_package_is_named_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halfulp.importing.lowering.compiler_for", lambda name: None)
+    monkeypatch.setattr("halfulp.importing.lowering.find_spec", lambda name: None if name == "onnx" else object())
+    with pytest.raises(hu.Unsupported, match="needs the Python package onnx") as caught:
+        hu.from_onnx(tmp_path / "model.onnx")
+    assert caught.value.hint == "pip install 'onnx>=1.16'"
+
+
+@pytest.mark.onnx
+def test_a_model_with_a_dynamic_axis(tmp_path: Path) -> None:
+    module = hu.from_onnx(saved(tmp_path / "model.onnx"))
+    x, w = np.array([[1, 2, 3], [-4, 5, -6]], np.float32), np.array([[1, 0], [0, 1], [1, -1]], np.float32)
+    (result,) = hu.run(module, x, w)
+    assert result.tolist() == [[4, 0], [0, 11]]
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.onnx
+def test_what_the_importer_prints_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, printed = saved(tmp_path / "-o.onnx"), tmp_path / "model.mlir"
+    importer = [sys.executable, "-m", "iree.compiler.tools.import_onnx", str(path), "-o", str(printed)]
+    subprocess.run(importer, check=True, capture_output=True)
+    inputs = ["--input=2x3xf32=[1 2 3][-4 5 -6]", "--input=3x2xf32=[1 0][0 1][1 -1]"]
+    assert cli.main(["run", str(printed), *inputs]) == 0
+    assert capsys.readouterr().out == "result[0]: 2x2xf32=[4 0][0 11]\n"
+    monkeypatch.chdir(tmp_path)
+    assert str(hu.from_onnx("-o.onnx").body[0].symbol_name) == "model"
+
+
+@pytest.mark.onnx
+def test_a_file_that_is_not_a_model_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    with pytest.raises(hu.errors.InputError, match="cannot read"):
+        hu.from_onnx(path)
+    path.write_bytes(b"not a model")
+    with pytest.raises(hu.errors.InputError, match=r"iree-import-onnx cannot read .*model\.onnx"):
+        hu.from_onnx(path)
