@@ -322,7 +322,7 @@ def test_parts_that_are_none(tmp_path: Path, capsys: Captured, text: str) -> Non
         (["arith.addf", "--type", "f16", "--workers", "2", "--shard", "0/2"], "not allowed with argument --workers"),
         (["arith.addf", "--type", "f16", "--format", "mlir"], "invalid choice: 'mlir'"),
         (["arith.addf", "--type", "f16", "--pack", "dense"], "--pack goes with the format 'bin'"),
-        (["arith.addf", "--type", "f16", "--format", "runs"], "the format 'runs' needs one operand"),
+        (["arith.addf", "--type", "f16", "--format", "runs"], "the format 'runs' needs exactly one operand"),
         (["arith.addf", "--type", "f16", "--level", "random"], "random operands need a count"),
         (["arith.addf", "--type", "f32", "--level", "exhaustive"], "64 bits together have too many combinations"),
         (["none.json"], "cannot read 'none.json'"),

@@ -151,13 +151,13 @@ def test_it_is_frozen_equal_and_pickled() -> None:
     [
         ({"recipe": "nearest"}, ValueError, "must be one of mx, floor, ceil, even, rceil, nvfp4, nvfp4-te"),
         (
-            {"element": "f8E4M3FN", "recipe": "nvfp4"},
+            {"to": "f8E4M3FN", "recipe": "nvfp4"},
             ValueError,
             "does not take elements of 'f8E4M3FN'; it takes f4E2M1FN",
         ),
-        ({"element": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
-        ({"element": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),
-        ({"element": "f32"}, ValueError, "does not take elements of 'f32'"),
+        ({"to": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
+        ({"to": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),
+        ({"to": "f32"}, ValueError, "does not take elements of 'f32'"),
         ({"block": 0}, ValueError, "block is 0, but must be positive"),
         ({"block": 10}, ValueError, "is not a multiple of the block of 10"),
         ({"axis": 2}, ValueError, "axis is 2, but x has 2 dimensions"),

@@ -166,7 +166,7 @@ def test_what_is_wrong_before_the_first_op_is_raised() -> None:
         hu.trace(LOOP, 3, 1, function="other")
     with pytest.raises(hu.ParseError):
         hu.trace("func.func @f(")
-    with pytest.raises(ValueError, match="limit is 0"):
+    with pytest.raises(ValueError, match="n is 0, but must be at least 1"):
         hu.trace(LOOP, 3, 1, n=0)
 
 

@@ -81,7 +81,7 @@ def test_files_that_do_not_fit(tmp_path: Path, results: Any) -> None:
 
 def test_a_file_has_its_own_arguments(tmp_path: Path, results: Any) -> None:
     path = written(tmp_path, "codes.hex", results)
-    own: list[dict[str, Any]] = [{"samples": 10}, {"exhaustive": True}, {"between": (1, 2)}]
+    own: list[dict[str, Any]] = [{"n": 10}, {"exhaustive": True}, {"range": (1, 2)}]
     for choices in own:
         with pytest.raises(InputError, match="the arguments that it holds"):
             hu.accuracy("tanh", "f8E5M2", path, **choices)
@@ -95,7 +95,19 @@ def test_spellings_that_name_no_function(spelling: str) -> None:
 
 @pytest.mark.parametrize("name", ["testfloat"])
 def test_vectors(tmp_path: Path, name: str) -> None:
-    words = ("vectors", "arith.mulf", "--type", "f8E4M3FN", "--level", "random", "-n", "100", "--out", str(tmp_path))
+    words = (
+        "vectors",
+        "make",
+        "arith.mulf",
+        "--type",
+        "f8E4M3FN",
+        "--level",
+        "random",
+        "-n",
+        "100",
+        "--out",
+        str(tmp_path),
+    )
     assert halfulp(*words, "--format", name).code == 0
     (path,) = [path for path in tmp_path.iterdir() if path.suffix != ".json"]
     found = hu.accuracy("mulf", "f8E4M3FN", path)

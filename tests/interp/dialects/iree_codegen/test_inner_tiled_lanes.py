@@ -189,7 +189,7 @@ def test_whole_tiles_of_many_lanes(
     name: str, model: str, over: str, together: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bit for bit what each lane gets alone; operands outside of ``over`` are the same in all lanes."""
-    monkeypatch.setattr(inner_tiled, "TOGETHER", together)
+    monkeypatch.setattr(inner_tiled, "ELEMENTS_AT_ONCE", together)
     kind, lanes = KINDS[name], 5
     inputs = len(kind.operand_shapes) - 1
     loops, names = [*("mk", "kn", "mk", "kn")[:inputs], "mn"], [*"abab"[:inputs], "c"]

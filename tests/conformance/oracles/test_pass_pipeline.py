@@ -1,0 +1,235 @@
+"""Pass pipelines: what mlir-opt prints, and what is said where it refuses, crashes, hangs or prints nothing of use."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from halfulp.conformance.oracles.oracle import Unavailable
+from halfulp.conformance.oracles.tool import Finished, PassFailure, PassPipeline, Tool, find_mlir_opt
+from halfulp.interp.ir.errors import HalfulpError, VerifyError
+
+CANONICALIZE = "builtin.module(canonicalize)"
+
+GOOD = """\
+func.func @f(%x: i32) -> i32 {
+  %c0 = arith.constant 0 : i32
+  %0 = arith.addi %x, %c0 : i32
+  return %0 : i32
+}
+"""
+
+GOOD_AFTER = """\
+module {
+  func.func @f(%arg0: i32) -> i32 {
+    return %arg0 : i32
+  }
+}
+"""
+
+REJECTED = """\
+func.func @f(%x: i32) -> i32 {
+  %0 = arith.foo %x : i32
+  return %0 : i32
+}
+"""
+
+CRASHES = """\
+func.func @f() -> (i8, i1) {
+  %p = ub.poison : i8
+  %0, %1 = arith.addui_extended %p, %p : i8, i1
+  return %0, %1 : i8, i1
+}
+"""
+"""A module on which the canonicaliser of MLIR 22 crashes."""
+
+UNKNOWN_FORM = """\
+func.func @f(%x: index) -> index {
+  %0 = async.runtime.num_worker_threads : index
+  return %x : index
+}
+"""
+
+Fake = Callable[[str], PassPipeline]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Fake:
+    """Make an mlir-opt from the body of a shell script, which is run with a limit of two seconds."""
+
+    def make(body: str) -> PassPipeline:
+        path = tmp_path / "my-opt"
+        version = 'if [ "$1" = --version ]; then echo "LLVM version 99.1.0git"; exit 0; fi'
+        path.write_text(f"#!/bin/sh\n{version}\n{body}\n", encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return PassPipeline(find_mlir_opt(str(path)), CANONICALIZE, seconds=2)
+
+    return make
+
+
+def failure_of(pipeline: PassPipeline, text: str = GOOD, name: str = "<stdin>") -> PassFailure:
+    with pytest.raises(PassFailure) as caught:
+        pipeline.apply(text, name)
+    return caught.value
+
+
+def test_any_build_is_used_with_its_version(fake: Fake) -> None:
+    pipeline = fake('echo "$@"; cat')
+    assert pipeline.version == "my-opt 99.1.0git"
+    assert pipeline.command == "my-opt --pass-pipeline='builtin.module(canonicalize)'"
+    options, *lines = pipeline.apply("module {\n}\n").splitlines()
+    assert options == "--allow-unregistered-dialect --pass-pipeline=builtin.module(canonicalize)"
+    assert lines == ["module {", "}"]
+
+
+def test_a_tool_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Unavailable, match=r"^/nowhere/mlir-opt is not a program that can be run$"):
+        find_mlir_opt("/nowhere/mlir-opt")
+    monkeypatch.setenv("HALFULP_MLIR_OPT", "/nowhere/other")
+    with pytest.raises(Unavailable, match=r"^HALFULP_MLIR_OPT: /nowhere/other is not a program that can be run$"):
+        find_mlir_opt()
+    monkeypatch.delenv("HALFULP_MLIR_OPT")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Unavailable, match=r"^mlir-opt-22 is not on PATH; install it, or set HALFULP_MLIR_OPT$"):
+        find_mlir_opt()
+
+
+def test_a_program_that_is_not_an_mlir_opt_is_refused() -> None:
+    with pytest.raises(Unavailable, match="--version does not tell a version"):
+        find_mlir_opt("true")
+
+
+def test_an_error_has_the_place_in_the_file(fake: Fake) -> None:
+    failure = failure_of(fake("echo '<stdin>:2:8: error: no such op' >&2; exit 1"), name="p.mlir")
+    assert failure.kind == "refusal"
+    assert failure.render(GOOD).splitlines() == [
+        "p.mlir:2:8: error: my-opt 99.1.0git: no such op",
+        "  %c0 = arith.constant 0 : i32",
+        "       ^",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "message"),
+    [
+        ("echo \"<unknown>:0: error: 'foo' is not a pass\" >&2; exit 1", "refusal", "'foo' is not a pass"),
+        ("exit 3", "refusal", "my-opt ended with 3"),
+        ("kill -SEGV $$", "crash", "my-opt 99.1.0git crashed (signal 11)"),
+        ("exit 139", "crash", "my-opt 99.1.0git crashed (signal 11)"),  # as a shell
+        ("exit 248", "crash", "my-opt 99.1.0git crashed (signal 8)"),  # as a Python program passes -8 on
+        ("echo 'x.cpp:1: Assertion `y` failed.' >&2; kill -ABRT $$", "crash", "(signal 6): x.cpp:1: Assertion `y`"),
+        ("echo 'LLVM ERROR: cannot do z' >&2; kill -ABRT $$", "crash", "(signal 6): LLVM ERROR: cannot do z"),
+        ("sleep 1000", "hang", "my-opt did not end in 2 s"),
+        (r"printf '\377\376'", "garbage", "not UTF-8"),
+        ("exit 0", "garbage", "my-opt 99.1.0git printed no module"),
+    ],
+)
+def test_failures_have_a_kind(fake: Fake, body: str, kind: str, message: str) -> None:
+    failure = failure_of(fake(body))
+    assert failure.kind == kind
+    assert message in str(failure)
+
+
+@pytest.mark.parametrize("place", ["(/lib/b.so+0x2)", "Folding.cpp:0:0"])
+def test_a_crash_names_the_function_of_mlir(fake: Fake, place: str) -> None:
+    dump = f"Stack dump:\n #0 0x01 llvm::sys::Print(int) (/lib/a.so+0x1)\n #1 0x02 mlir::x::Y::fold(int) {place}"
+    failure = failure_of(fake(f"cat >&2 <<'END'\n{dump}\nEND\nkill -SEGV $$"))
+    assert failure.where == "mlir::x::Y::fold(int)"
+    assert str(failure) == "error: my-opt 99.1.0git crashed (signal 11) in mlir::x::Y::fold(int)"
+
+
+def test_an_output_that_is_cut_short_is_an_error(fake: Fake) -> None:
+    pipeline = fake("echo 'module {'")
+    with pytest.raises(HalfulpError):
+        pipeline.read(pipeline.apply(GOOD), "<after>")
+
+
+def test_many_modules_that_all_crash_are_asked_alone(fake: Fake) -> None:
+    found = fake("kill -SEGV $$").apply_all([GOOD] * 5)
+    assert [getattr(failure, "kind", None) for failure in found] == ["crash"] * 5
+
+
+def test_no_modules_need_no_process(fake: Fake) -> None:
+    assert fake("exit 1").apply_all([]) == []
+
+
+@pytest.fixture
+def canonicalize() -> PassPipeline:
+    return PassPipeline(find_mlir_opt(), CANONICALIZE)
+
+
+@pytest.mark.mlir
+def test_real_passes(canonicalize: PassPipeline) -> None:
+    assert canonicalize.apply(GOOD) == GOOD_AFTER
+    assert canonicalize.version.startswith("mlir-opt")
+
+
+@pytest.mark.mlir
+def test_one_module_of_many_does_not_lose_the_others(canonicalize: PassPipeline) -> None:
+    found = canonicalize.apply_all([GOOD, REJECTED, GOOD, CRASHES, GOOD, REJECTED])
+    assert [text if isinstance(text, str) else text.kind for text in found] == [
+        GOOD_AFTER,
+        "refusal",
+        GOOD_AFTER,
+        "crash",
+        GOOD_AFTER,
+        "refusal",
+    ]
+    refused = found[-1]
+    assert isinstance(refused, PassFailure)
+    assert "<stdin>:2:8: error: " in str(refused)  # the place in its own text
+    assert "custom op 'arith.foo' is unknown" in str(refused)
+
+
+@pytest.mark.mlir
+def test_modules_with_markers_stay_whole(canonicalize: PassPipeline) -> None:
+    two = f"{GOOD}// -----\n{GOOD.replace('@f', '@g')}"
+    found = canonicalize.apply_all([two, GOOD])
+    assert found == [canonicalize.apply(two), GOOD_AFTER]
+    assert isinstance(found[0], str)
+    assert "@g" in found[0]
+
+
+@pytest.mark.mlir
+def test_many_modules_take_few_processes(canonicalize: PassPipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[list[str]] = []
+    finished = Tool.finished
+
+    def counted(tool: Tool, arguments: list[str], text: str = "", seconds: float = 0) -> Finished:
+        starts.append(arguments)
+        return finished(tool, arguments, text, seconds)
+
+    monkeypatch.setattr(Tool, "finished", counted)
+    assert canonicalize.apply_all([GOOD] * 300) == [GOOD_AFTER] * 300
+    assert len(starts) == 2
+
+
+@pytest.mark.mlir
+def test_an_unknown_custom_form_is_read_in_the_generic_form(canonicalize: PassPipeline) -> None:
+    module = canonicalize.read(UNKNOWN_FORM, "<after>")
+    assert '"async.runtime.num_worker_threads"()' in (module.text or "")
+
+
+@pytest.mark.mlir
+def test_the_generic_form_has_every_op(canonicalize: PassPipeline) -> None:
+    assert '"arith.addi"(%arg0, %0)' in canonicalize.generic(GOOD)  # and no pass ran
+
+
+def test_an_output_that_breaks_a_rule_is_not_asked_for_again(fake: Fake) -> None:
+    wrong = 'func.func @f(%x: i32) -> i32 {\n  %0 = "arith.addf"(%x, %x) : (i32, i32) -> i32\n  return %0 : i32\n}\n'
+    with pytest.raises(VerifyError):
+        fake("exit 1").read(wrong, "<after>")
+
+
+def test_programs_may_have_the_generic_form(fake: Fake, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    pipeline = replace(fake(f'cat > {kept}; echo "$@" >> {kept}; head -n -1 {kept}'), in_generic_form=True)
+    one = "module {\n  func.func @f(%arg0: i8) -> i8 {\n    return %arg0 : i8\n  }\n}\n"
+    assert pipeline.apply("func.func @f(%x: i8) -> i8 {\n  return %x : i8\n}\n").strip() == one.strip()
+    assert '"func.return"(%arg0)' in kept.read_text(encoding="utf-8")
+    assert "--mlir-print-op-generic" in kept.read_text(encoding="utf-8")
+    assert pipeline.apply_all([one, one]) == [one, one]
