@@ -139,7 +139,7 @@ def _exactly(text: str, given: str | Fraction | decimal.Decimal, literal: bool =
     except ValueError as error:
         raise InputError(str(error), hint="raw bits are written 0x7F" if isinstance(given, str) else None) from None
     if numbers.is_too_large(number) and not isinstance(read, float):
-        raise InputError(f"the exponent of {numbers.shortened(text)} is too large")
+        raise InputError(f"the exponent of {text if len(text) <= 60 else numbers.shortened(text)} is too large")
     if isinstance(read, int):  # text has no type, not even that of an integer
         read = numbers.Ratio(int(read < 0), abs(read), 1)
     reading = READ_AS_F64 if numbers.fraction_of(number) != numbers.fraction_of(read) else ""
