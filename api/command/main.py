@@ -146,6 +146,8 @@ def parse(words: Sequence[str]) -> tuple[str, Any]:
             raise SystemExit(fail(f"halfulp {words[0]} is now: halfulp {NOW[words[0]]}"))
         list_parser(group).parse_args(words[1:] if group else words)
         raise SystemExit(fail("name the command first, and then its options"))
+    if wrong := _wrong_setting():  # before the command is loaded, for its modules read the settings
+        raise SystemExit(fail(wrong))
     rest = words[len(name.partition(" --")[0].split()) :]
     given = command_parser(name).parse_args(_negative_values(rest) if name in _OF_NUMBERS else rest)
     return name, taken(command_named(name).arguments, vars(given))
@@ -155,8 +157,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code. Write to stdout and stderr, never a traceback."""
     try:
         name, arguments = parse(sys.argv[1:] if argv is None else argv)
-        if wrong := _wrong_setting():
-            return fail(wrong)
         code: int = import_module(_EXECUTION).execute(command_named(name), arguments)
         if sys.stdout is not None:
             sys.stdout.flush()

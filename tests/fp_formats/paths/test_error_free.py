@@ -19,7 +19,7 @@ from float_samples import codes, interesting, pairs, to_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfulp.fp_formats.exact import arithmetic, conversions
+from halfulp.fp_formats.exact import arithmetic, conversions, core
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.paths import error_free, fast, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
@@ -232,6 +232,12 @@ def test_ordinary_elements_never_take_the_exact_path(fmt: FloatFormat, monkeypat
 
         return exact
 
+    def few(function: Any, bits: int, flags: bool, first: tuple[Codes, int], *rest: Any) -> Any:
+        asked.append(first[0].size)
+        return by_scalar(function, bits, flags, first, *rest)
+
+    by_scalar = core.by_scalar
+    monkeypatch.setattr(fast, "by_scalar", few)
     for operation in OPERATIONS:
         monkeypatch.setattr(arithmetic, operation, counted(getattr(arithmetic, operation)))
     for operation, mode in WAYS:
