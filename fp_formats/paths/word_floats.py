@@ -33,7 +33,7 @@ from halfulp.fp_formats.paths.domains import (
     sums_of,
 )
 from halfulp.fp_formats.paths.words import F32, F64, Implementation, Real, Word
-from halfulp.fp_formats.policy import FloatPolicy
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
 _BF16, _F16 = FORMATS["bf16"], FORMATS["f16"]
@@ -306,13 +306,17 @@ def from_integer(
     dst: FloatFormat, width: int, signed: bool, rounding: int, policy: FloatPolicy
 ) -> Implementation | None:
     """Return the description of a conversion of integers to floats."""
-    if not 0 < width <= 64:
+    # These fields are about floats that are converted; the way by f64 would apply them to integers.
+    if not 0 < width <= 64 or any(getattr(policy, field) != getattr(SPEC, field) for field in _OF_FLOATS):
         return None
     if dst in NATIVE and rounding == RNE:
         return lambda a: a.number(signed, dst).code()
     # f64 has every integer of so many bits.
     narrow = convert(F64, dst, rounding, policy) if width <= F64.precision and dst != F64 else None
     return None if narrow is None else lambda a: narrow(a.number(signed, F64).code())
+
+
+_OF_FLOATS = ("float_to_nanless", "float_to_zeroless", "wide_source")
 
 
 @llvm.forgotten

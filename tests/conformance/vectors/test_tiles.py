@@ -354,7 +354,7 @@ def test_programs_take_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
         np.testing.assert_array_equal(data[name], got)
     assert json.loads((out / "program.json").read_text())["source"]["mma"] == CUSTOM
     assert main(["vectors", "check", str(out / "program.npz")]) == 0
-    assert main([*program[:2], "--mma=exact", "-n", "2", "--level=weighted", "--format=npz", "--out", str(out)]) == 0
+    assert main([*program[:3], "--mma=exact", "-n", "2", "--level=weighted", "--format=npz", "--out", str(out)]) == 0
     capsys.readouterr()
     assert main(["vectors", "check", str(out / "tile_tile.npz"), "--op", program[2], f"--mma={CUSTOM}"]) == 1
     assert "all 2 rows that differ are what --mma=exact gives" in capsys.readouterr().out

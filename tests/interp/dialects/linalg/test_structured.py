@@ -49,7 +49,7 @@ def check_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     options["profile"] = "mlir22-fold" if seed % 7 == 3 else "spec"
     with monkeypatch.context() as patch:
         patch.setattr(arrays, "AT_ONCE", seed % 11 + 1)
-        patch.setattr(arrays, "WHOLE", seed % 11 + 1)
+        patch.setattr(arrays, "ONE_BLOCK", seed % 11 + 1)
         patch.setattr(arrays, "LANES", 16 * (seed % 2))
         by_arrays = outcome(case, memrefs, **options)
         patch.setattr(evaluate, "plan_of", lambda structure: None)
