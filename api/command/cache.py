@@ -34,6 +34,8 @@ def show_cache(arguments: CacheArguments, sources: Sources) -> int:
         ("size", f"{sum(file.size for file in kept):,} bytes"),
         ("limit", f"{disk.limit():,} bytes"),
     ]
+    if (reason := disk.refusal(folder)) is not None:
+        rows.append(("not used", reason))
     write("\n".join(table_lines(rows)) + "\n")
     return SUCCESS
 
@@ -41,6 +43,7 @@ def show_cache(arguments: CacheArguments, sources: Sources) -> int:
 CACHE = Command(
     CacheArguments,
     show_cache,
-    description="Show the folder of the cache on disk, and its size. It keeps tables of elementary functions. The "
+    description="Show the folder of the cache on disk, and its size. It keeps machine code, and tables of "
+    "elementary functions. The folder is not used if another user owns it or may write there. The "
     "environment variable HALFULP_CACHE is another folder, or off; HALFULP_CACHE_SIZE is the limit, such as 500M.",
 )

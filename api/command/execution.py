@@ -262,6 +262,9 @@ def _show(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning: one about a program as it is, any other with the place in Python."""
-    place = "" if isinstance(message, DocumentWarning) else f"{filename}:{lineno}: {category.__name__}: "
+    """Print a warning: one about a program or a slower way as it is, any other with the place in Python."""
+    from halfulp.fp_formats.paths.disk import FallbackWarning  # which few commands load
+
+    spoken = isinstance(message, DocumentWarning | FallbackWarning)
+    place = "" if spoken else f"{filename}:{lineno}: {category.__name__}: "
     say(f"{place}{message}")

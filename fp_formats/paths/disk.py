@@ -7,6 +7,9 @@ such files, such as ``~/.cache/halfulp``. HALFULP_CACHE_SIZE limits the size of 
 A file belongs to one version of the source code of `halfulp.fp_formats`: any change there makes a new file. Files are
 written under another name first, so several processes can share the folder. Nothing depends on the folder: where it
 cannot be read or written, everything is computed again.
+
+Files hold machine code that the process runs, so the folder and its files are used only if nobody else can have
+written them: `refusal` says why a folder is not. The name of a file depends on the user's number, too.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import stat
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -37,6 +41,7 @@ _OURS = re.compile(r"[0-9a-f]{40}\.kept|[0-9a-f]{40}\..*\.part")
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _ABANDONED = 3600  # seconds: no process writes one file for so long
 _unwritable: set[Path] = set()
+_refused: set[Path] = set()
 
 
 def place(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path | None:
@@ -67,6 +72,10 @@ def limit(environment: Mapping[str, str] = os.environ) -> int:
     if match is None:
         raise ValueError(f"{LIMIT} is {environment[LIMIT]!r}, but must be a size in bytes, such as 500M or 2G")
     return int(match[1]) << _UNITS[match[2]]
+
+
+class FallbackWarning(RuntimeWarning):
+    """The cache on disk or machine code cannot be used: results are the same, and come later."""
 
 
 class CachedFile(NamedTuple):
@@ -107,11 +116,10 @@ def load(key: str, size: int | None = None) -> bytes | None:
         return None
     text = key.encode()
     try:
-        found = os.stat(path, follow_symlinks=False)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        whole = path.read_bytes() if size is None or found.st_size == _HEAD + len(text) + size else b""
+        whole = _read(path, None if size is None else _HEAD + len(text) + size)
     except OSError:
+        return None
+    if whole is None:
         return None
     body = whole[_HEAD:]
     if not body.startswith(text) or whole[:_HEAD] != _head(body):
@@ -130,6 +138,8 @@ def store(key: str, payload: bytes) -> None:
         return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_refused(path.parent, os.stat(path.parent)):
+            return
         handle, name = tempfile.mkstemp(".part", f"{path.stem}.", path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -142,6 +152,56 @@ def store(key: str, payload: bytes) -> None:
         _unwritable.add(path.parent)  # a full disk, or a folder of another user: do not try again
         return
     _drop_oldest(path.parent)
+
+
+def refusal(folder: Path) -> str | None:
+    """Return why a folder is not used as the cache: who else can write there. None if it is used, or not there yet."""
+    try:
+        return _refusal(folder, os.stat(folder))
+    except OSError:
+        return None
+
+
+def _refusal(path: Path, status: os.stat_result) -> str | None:
+    if sys.platform == "win32":  # the folder of the platform is the user's alone; st_mode says nothing there
+        return None
+    if status.st_uid != os.geteuid():
+        return f"{path} belongs to another user ({status.st_uid}), who could put machine code there"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"{path} can be written by other users: run chmod go-w {path}"
+    return None
+
+
+def _is_refused(folder: Path, status: os.stat_result) -> bool:
+    reason = _refusal(folder, status)
+    if reason is not None and folder not in _refused:
+        _refused.add(folder)
+        warnings.warn(f"the cache on disk is not used: {reason}", FallbackWarning, stacklevel=4)
+    return reason is not None
+
+
+def _read(path: Path, size: int | None) -> bytes | None:
+    """Return the content of a file of the cache, b"" if it has another size. None if it is not ours alone.
+
+    The folder stays open between its check and the file's, and no link is followed, so nobody can exchange what was
+    checked. Raises OSError if there is no such file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if os.open in os.supports_dir_fd:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if _is_refused(path.parent, os.fstat(folder)):
+                return None
+            handle = os.open(path.name, flags, dir_fd=folder)
+        finally:
+            os.close(folder)
+    else:
+        handle = os.open(path, flags)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or _refusal(path, status) is not None:
+            return None
+        return file.read() if size is None or status.st_size == size else b""
 
 
 def _path(key: str) -> Path | None:
@@ -174,8 +234,9 @@ def _drop_oldest(folder: Path) -> None:
 
 @cache
 def _version() -> str | None:
-    """Return a digest of all that results are computed by: this package's source, and NumPy. None if it is hidden."""
-    digest = hashlib.sha256(f"{np.__version__} {sys.byteorder}".encode())
+    """Return a digest of the user, this package's source and NumPy's version. None if the source is hidden."""
+    user = "" if sys.platform == "win32" else os.geteuid()
+    digest = hashlib.sha256(f"{user} {np.__version__} {sys.byteorder}".encode())
     root = Path(__file__).parent.parent
     try:
         sources = sorted(root.rglob("*.py"))

@@ -185,7 +185,9 @@ def unless_broken(make: Callable[[], Compiled]) -> Compiled | None:
         if at_once():
             raise
         use("numpy")
-        warnings.warn(f"halfulp goes on without machine code: {error!r}", RuntimeWarning, stacklevel=2)
+        from halfulp.fp_formats.paths.disk import FallbackWarning
+
+        warnings.warn(f"halfulp goes on without machine code: {error!r}", FallbackWarning, stacklevel=2)
         return None
 
 

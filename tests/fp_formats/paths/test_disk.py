@@ -27,6 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(disk.FOLDER, str(found))
     monkeypatch.delenv(disk.LIMIT, raising=False)
     monkeypatch.setattr(disk, "_unwritable", set())
+    monkeypatch.setattr(disk, "_refused", set())
     return found
 
 
@@ -158,6 +159,60 @@ def test_what_is_not_a_file_is_left_alone(kind: str, folder: Path, tmp_path: Pat
     disk.store("key", PAYLOAD)
     assert disk.load("key", len(PAYLOAD)) == (None if kind == "folder" else PAYLOAD)
     assert target.exists()
+
+
+def planted(path: Path, mode: int, owner: int | None) -> None:
+    path.chmod(mode)
+    if owner is not None:
+        os.chown(path, owner, -1)
+
+
+OTHERS = [
+    pytest.param(0o770, None, "can be written by other users: run chmod go-w", id="group"),
+    pytest.param(0o703, None, "can be written by other users", id="others"),
+    pytest.param(
+        0o700,
+        12345,
+        "belongs to another user \\(12345\\), who could put machine code there",
+        id="owner",
+        marks=pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away"),
+    ),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+@pytest.mark.parametrize(("mode", "owner", "reason"), OTHERS)
+def test_a_folder_that_others_can_write_is_refused_once(
+    mode: int, owner: int | None, reason: str, folder: Path
+) -> None:
+    disk.store("key", PAYLOAD)
+    assert disk.refusal(folder) is None
+    planted(folder, mode, owner)
+    with pytest.warns(RuntimeWarning, match=f"the cache on disk is not used: .*{reason}"):
+        assert disk.load("key", len(PAYLOAD)) is None
+    disk.store("another", PAYLOAD)  # and it is said no second time
+    assert len(disk.files(folder)) == 1
+    assert disk.refusal(folder) is not None
+    planted(folder, 0o700, None if owner is None else os.geteuid())
+    assert disk.load("key", len(PAYLOAD)) == PAYLOAD
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+@pytest.mark.parametrize(("mode", "owner", "reason"), OTHERS)
+def test_a_file_that_others_can_write_is_not_read(mode: int, owner: int | None, reason: str, folder: Path) -> None:
+    disk.store("key", PAYLOAD)
+    assert stat.S_IMODE(only_file(folder).stat().st_mode) == 0o600
+    planted(only_file(folder), mode, owner)
+    assert disk.load("key", len(PAYLOAD)) is None
+    disk.store("key", PAYLOAD)  # replaces it by one of our own
+    assert disk.load("key", len(PAYLOAD)) == PAYLOAD
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_the_files_of_another_user_have_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = disk._version.__wrapped__()
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert disk._version.__wrapped__() != mine
 
 
 def test_another_version_of_the_source_has_its_own_files(monkeypatch: pytest.MonkeyPatch) -> None:
