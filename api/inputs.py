@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import wraps
 from math import prod
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.conformance.files import replaced
 from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
@@ -126,23 +126,24 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
-def write_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
-    """Write a file whole or not at all: under a temporary name first, then renamed. Raise InputError."""
+def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:
+    """Write a file whole or not at all: under a temporary name first, then renamed. Raise InputError.
+
+    ``follow``: whether the user chose the path. A link there is followed if the user or the system made it; one of
+    somebody else would let them choose the file that is replaced, and is an error. Any other link is replaced.
+    """
     name = os.fspath(path)
     target = Path(path)
     try:
-        if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
+        if follow and target.is_symlink():
+            if hasattr(os, "geteuid") and target.lstat().st_uid not in (0, os.geteuid()):
+                raise InputError(f"cannot write {name!r}: it is a link that another user made", hint="remove it")
+            target = Path(os.path.realpath(target))
+        if follow and target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
             target.write_bytes(data)
             return
-        target = Path(os.path.realpath(target))
-        partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            partial.write_bytes(data)
-            partial.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                partial.unlink()
-            raise
+        with replaced(target) as file:
+            file.write(data)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot write {name!r}: {reason}") from None

@@ -262,7 +262,7 @@ def _keep(compilation: Compilation, folder: str) -> None:
     for number, stage in enumerate(compilation.stages):
         name = re.sub(r"[^\w.-]+", "_", stage.argument or Path(stage.name).stem.strip("<>"))[:_LONGEST_NAME] or "stage"
         path = Path(folder) / f"{number:03}-{name}.mlir"
-        write_file(path, stage.text.encode("utf-8", "surrogateescape"))
+        write_file(path, stage.text.encode("utf-8", "surrogateescape"), follow=False)
 
 
 def _bisected(

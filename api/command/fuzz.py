@@ -158,9 +158,9 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
     def emit(program: RandomFunction, before: str, after: str | None) -> None:
         if folder is not None:
             stem = f"seed{program.seed}-{program.index:06}"
-            (folder / f"{stem}.mlir").write_text(before, encoding="utf-8")
+            write_file(folder / f"{stem}.mlir", before.encode(), follow=False)
             if after is not None:
-                (folder / f"{stem}.after.mlir").write_text(after, encoding="utf-8")
+                write_file(folder / f"{stem}.after.mlir", after.encode(), follow=False)
 
     known = KnownByPass(pipeline, *known_divergences(arguments), Settings(max_steps=kind.max_steps))
     with progress_bar("programs") as progress:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from halfulp.command.console import (
@@ -28,6 +29,7 @@ from halfulp.command.recipe import case_named
 from halfulp.command.values import profile_named, properties_of, read_value
 from halfulp.conformance.comparing.check import known_differences
 from halfulp.conformance.comparing.coverage import Coverage
+from halfulp.conformance.files import replaced
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
@@ -247,16 +249,11 @@ def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
     if output is None:
         yield write
         return
-    temporary = f"{output}.{os.getpid()}.tmp"
     try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            yield file.write
-        os.replace(temporary, output)
+        with replaced(Path(output)) as file:
+            yield lambda text: file.write(text.encode())
     except OSError as error:
         raise InputError(f"cannot write {output!r}: {error.strerror}") from None
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
 
 
 def _judge(found: ConformanceReport, named: bool) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.conformance.files import replaced, temporary_name
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.operations import Module, SSAValue
 from halfulp.interp.values.value import Value
@@ -69,8 +70,8 @@ class Archive:
         try:
             self._made = not self._directory.exists()
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._partial = self._directory / f".{VALUES}.{os.getpid()}.tmp"
-            self._zip = zipfile.ZipFile(self._partial, "w", zipfile.ZIP_STORED, allowZip64=True)
+            self._partial = temporary_name(self._directory / VALUES)
+            self._zip = zipfile.ZipFile(self._partial, "x", zipfile.ZIP_STORED, allowZip64=True)
         except (OSError, ValueError) as error:
             raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
         return self
@@ -78,16 +79,11 @@ class Archive:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         with suppress(OSError, ValueError):
             self._zip.close()
-        for leftover in (self._partial, self._partial_index):
-            with suppress(OSError):
-                leftover.unlink()
+        with suppress(OSError):
+            self._partial.unlink()
         if error is not None and self._made:
             with suppress(OSError):
                 self._directory.rmdir()
-
-    @property
-    def _partial_index(self) -> Path:
-        return self._directory / f".{INDEX}.{os.getpid()}.tmp"
 
     def note(self, defined: SSAValue | None, seen: TracedValue, value: Any) -> None:
         """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
@@ -141,11 +137,11 @@ class Archive:
         index = self._index(trace, results)
         try:
             self._zip.close()
-            self._partial_index.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
-            with suppress(FileNotFoundError):
-                (self._directory / INDEX).unlink()
-            self._partial.replace(self._directory / VALUES)
-            self._partial_index.replace(self._directory / INDEX)
+            with replaced(self._directory / INDEX) as file:
+                file.write(json.dumps(index, indent=1).encode() + b"\n")
+                with suppress(FileNotFoundError):
+                    (self._directory / INDEX).unlink()
+                self._partial.replace(self._directory / VALUES)
         except OSError as error:
             raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
 

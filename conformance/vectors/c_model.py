@@ -7,7 +7,6 @@ consists of those that its op needs, with the formats and the choices of the pro
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.files import open_new, temporary_name
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
@@ -179,7 +179,7 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
     """Write files of a folder that get their names together, in this order, once all are written. The last one marks
     the set as complete, so its old version is removed before. Raises InputError naming the file that cannot be written.
     """
-    partial = [folder / f".{name}.{os.getpid()}.tmp" for name in names]
+    partial = [temporary_name(folder / name) for name in names]
     open_files: list[BinaryIO] = []
     was_there = folder.exists()
     with _cannot_write(folder):
@@ -189,7 +189,7 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
             if (folder / name).is_dir():
                 raise InputError(f"cannot write '{folder / name}': it is a folder")
             with _cannot_write(folder):
-                open_files.append(path.open("wb"))
+                open_files.append(open_new(path))
         with _cannot_write(folder):
             yield open_files
             for file in open_files:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from halfulp.conformance.files import open_new, open_to_append, temporary_name
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.format import SetInFormat
@@ -161,7 +161,7 @@ def writing(directory: Path) -> Iterator[None]:
 @contextmanager
 def temporary_path(directory: Path, owner: str, name: str) -> Iterator[Path]:
     """Give a path of this process alone, and remove the file afterwards unless it was renamed."""
-    path = directory / f".{owner}.{name}.{secrets.token_hex(6)}.tmp"
+    path = temporary_name(directory / name, f"{owner}.")
     try:
         yield path
     finally:
@@ -179,7 +179,7 @@ def flush_and_close(file: IO[bytes]) -> None:
 def put_file(directory: Path, owner: str, name: str, write: Callable[[BinaryIO], object]) -> None:
     """Write a file as a whole or not at all."""
     with writing(directory), temporary_path(directory, owner, name) as path:
-        with path.open("wb") as file:
+        with open_new(path) as file:
             write(file)
             flush_and_close(file)
         path.replace(directory / name)
@@ -296,7 +296,7 @@ class Manifest:
     def __init__(self, directory: Path, owner: str, plan: SweepPlan) -> None:
         self._directory = directory
         with writing(directory):
-            self._file = (directory / manifest_name(owner)).open("ab")
+            self._file = open_to_append(directory / manifest_name(owner))
         try:
             self._wait()
             _, self._size = _entries(directory / manifest_name(owner), plan)

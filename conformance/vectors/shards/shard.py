@@ -15,6 +15,7 @@ from pathlib import Path
 from time import process_time
 from typing import BinaryIO
 
+from halfulp.conformance.files import open_new
 from halfulp.conformance.ops.memory import memory_kept
 from halfulp.conformance.vectors.columns import Chunk, VectorSet, root_of
 from halfulp.conformance.vectors.computation import OpComputation
@@ -111,7 +112,7 @@ def _made_anew(
     options = Options(name=f"vectors_{index}", packing=plan.packing)
     try:
         with writing(directory), temporary_path(directory, owner, str(index)) as path:
-            with path.open("w+b") as file:
+            with open_new(path) as file:
                 written = write_vectors(vectors, file, plan.format, plan.unmarked, options, leaves=True)
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
