@@ -197,8 +197,8 @@ def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None)
     update = [] if opset_version is None else ["--opset-version", str(opset_version)]
     importer = Tool(sys.executable, "")
     try:
-        # An absolute path is never taken as an option.
-        done = importer.finished(["-m", _IMPORTER, os.path.abspath(name), "-o", "-", *update], seconds=SECONDS)
+        # With -P nothing is imported from the current folder. An absolute path is never taken as an option.
+        done = importer.finished(["-P", "-m", _IMPORTER, os.path.abspath(name), "-o", "-", *update], seconds=SECONDS)
     except OracleError as error:
         kind = LimitExceeded if error.kind == "hang" else InputError
         raise kind(f"iree-import-onnx, on {name}: {error}") from None

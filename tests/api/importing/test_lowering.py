@@ -363,6 +363,16 @@ def test_what_the_importer_prints_runs(
 
 
 @pytest.mark.onnx
+def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("grp", "onnx", "iree", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({name + '.ran'!r}, 'w')")
+    saved(tmp_path / "model.onnx")
+    hu.from_onnx("model.onnx")
+    assert not list(tmp_path.glob("*.ran"))
+
+
+@pytest.mark.onnx
 def test_a_file_that_is_not_a_model_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     with pytest.raises(hu.errors.InputError, match="cannot read"):
