@@ -280,12 +280,10 @@ def test_output_is_whole_or_absent(command: Command, write: Any, monkeypatch: py
     assert code == 2
     write("y.npy", "what was there before")
 
-    def full(self: Path, data: bytes) -> int:
-        with self.open("wb") as file:
-            file.write(bytes(data)[:10])
+    def full(self: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     code, _, err = command(*run, "--output=@y.npy")
     assert (code, err) == (2, "error: cannot write 'y.npy': No space left on device\n")
     assert Path("y.npy").read_text() == "what was there before"
