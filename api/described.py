@@ -4,22 +4,54 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import Any, ClassVar
 
 
-def option(*names: str, exclusive: bool = False, alias: str | None = None, **keywords: Any) -> Any:
-    """Declare a field that is an option, or without ``names`` a positional argument.
+def option(metavar: str | None, help: str, default: Any = None, *, name: str = "", **keywords: Any) -> Any:
+    """Declare a field that is an option. Its name is that of the field, ``--max-steps`` of ``max_steps`` and ``-n`` of
+    ``n``, unless ``name`` has others, separated by blanks.
 
-    ``keywords``: those of `argparse.ArgumentParser.add_argument`; ``default`` is that of the field. A repeated option
-    has a tuple, empty by default. ``exclusive``: at most one of the exclusive options may be given.
-    ``alias``: another name, which help does not show.
+    ``keywords``: more of those of `argparse.ArgumentParser.add_argument`. With ``required`` the field has no default.
+    ``exclusive``: at most one of the exclusive options may be given. ``alias``: another name, which help does not show.
     """
-    required = keywords.get("required", not names and "nargs" not in keywords)
-    usual = {"store_true": False, "append": ()}.get(keywords.get("action", ""))
-    default = MISSING if required else keywords.pop("default", usual)
-    metadata = {"names": names, "exclusive": exclusive, "alias": alias, "keywords": keywords}
-    return field(default=default, metadata=metadata)
+    given = {"help": help, **({} if metavar is None else {"metavar": metavar}), **keywords}
+    metadata = {"name": name, **{key: given.pop(key, None) for key in ("exclusive", "alias")}, "keywords": given}
+    return field(default=MISSING if "required" in given else default, metadata=metadata)
+
+
+def flag(help: str, **keywords: Any) -> Any:
+    """Declare an option without a value, False by default."""
+    return option(None, help, False, action="store_true", **keywords)
+
+
+def repeated(metavar: str | None, help: str, **keywords: Any) -> Any:
+    """Declare an option that may be given several times: a tuple of texts."""
+    return option(metavar, help, (), action="append", **keywords)
+
+
+def amount(help: str, default: int | None = None, *, metavar: str = "N", **keywords: Any) -> Any:
+    """Declare an option that is a positive number."""
+    return option(metavar, help, default, type=positive, **keywords)
+
+
+def choice(choices: Iterable[Any], help: str, default: Any = None, **keywords: Any) -> Any:
+    """Declare an option that is one of some values."""
+    return option(None, help, default, choices=choices, **keywords)
+
+
+def argument(metavar: str, help: str, nargs: str | None = None) -> Any:
+    """Declare a positional argument; with ``nargs``, "?" or "*", one that may be left out."""
+    keywords = {"metavar": metavar, "help": help, **({} if nargs is None else {"nargs": nargs})}
+    default: Any = MISSING if nargs is None else () if nargs == "*" else None
+    return field(default=default, metadata={"name": None, "exclusive": None, "alias": None, "keywords": keywords})
+
+
+def names_of(each: Field[Any]) -> list[str]:
+    """Return the names of an option; none of a positional argument."""
+    if each.metadata["name"] is None:
+        return []
+    return each.metadata["name"].split() or [f"-{'-' * (len(each.name) > 1)}{each.name.replace('_', '-')}"]
 
 
 class Keywords:
@@ -36,7 +68,7 @@ def written(options: Any, name: str, value: object = None) -> str:
     if isinstance(options, Keywords):
         argument = options.ARGUMENTS.get(name, name)
         return argument if value is None else f"{argument}={value!r}"
-    named = next(str(each.metadata["names"][0]) for each in fields(options) if each.name == name)
+    named = next(names_of(each)[0] for each in fields(options) if each.name == name)
     return named if value is None else f"{named}={value}"
 
 
@@ -59,5 +91,4 @@ def positive(text: str) -> int:
 
 def profile_option(meaning: str = "the profile: the semantics where documents or tools differ") -> Any:
     """Declare the option ``--profile``."""
-    help = f"{meaning} (default: spec)"
-    return option("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help=help)
+    return option("NAME[,FIELD=VALUE...]", f"{meaning} (default: spec)", "spec")

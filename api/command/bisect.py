@@ -50,7 +50,7 @@ from halfulp.conformance.whole_programs.bisection.stages import (
 )
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
-from halfulp.described import option, positive
+from halfulp.described import amount, argument, flag, option
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation
@@ -78,38 +78,21 @@ Without --input, the arguments are generated.
 class BisectArguments(PassOptions, ProgramOptions):
     """The options of ``halfulp bisect``."""
 
-    files: tuple[str, ...] = option(
-        nargs="*",
-        default=(),
-        metavar="FILE",
-        help="the program, or the stages as files; with --dumps, the program before all passes",
+    files: tuple[str, ...] = argument(
+        "FILE", "the program, or the stages as files; with --dumps, the program before all passes", nargs="*"
     )
-    pass_pipeline: str | None = option(
-        "--pass-pipeline", metavar="PIPELINE", help="run these passes of mlir-opt on the program"
-    )
-    dumps: str | None = option("--dumps", metavar="PATH", help="read the stages from a file or folder of dumps")
-    n: int = option("-n", type=positive, default=8, metavar="N", help="the number of inputs to generate (default: 8)")
-    vscale: int | None = option(
-        "--vscale", type=positive, metavar="N", help="the factor of the size of scalable vectors"
-    )
-    max_steps: int = option(
-        "--max-steps",
-        type=positive,
-        default=100_000_000,
-        metavar="N",
-        help="the largest number of ops of one run (default: 100000000)",
-    )
-    seconds: float = option(
-        "--seconds", type=duration, default=120.0, metavar="S", help="the time for all passes (default: 120)"
-    )
-    keep: str | None = option("--keep", metavar="DIR", help="write each stage into this directory")
+    pass_pipeline: str | None = option("PIPELINE", "run these passes of mlir-opt on the program")
+    dumps: str | None = option("PATH", "read the stages from a file or folder of dumps")
+    n: int = amount("the number of inputs to generate (default: 8)", 8)
+    vscale: int | None = amount("the factor of the size of scalable vectors")
+    max_steps: int = amount("the largest number of ops of one run (default: 100000000)", 100_000_000)
+    seconds: float = option("S", "the time for all passes (default: 120)", 120.0, type=duration)
+    keep: str | None = option("DIR", "write each stage into this directory")
     reduce: str | None = option(
-        "--reduce",
-        metavar="FILE",
-        help="shrink the program while the same pass stays guilty, and write a report for the developers of the pass",
+        "FILE", "shrink the program while the same pass stays guilty, and write a report for the developers of the pass"
     )
-    html: str | None = option("--html", metavar="FILE", help="write a page with the stages side by side")
-    json: bool = option("--json", action="store_true", help="print one JSON object for each function")
+    html: str | None = option("FILE", "write a page with the stages side by side")
+    json: bool = flag("print one JSON object for each function")
 
 
 _LONGEST_NAME = 80

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from halfulp.command.console import SUCCESS, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
-from halfulp.described import option
+from halfulp.described import flag
 from halfulp.fp_formats.paths import disk
 from halfulp.fp_formats.spelling import table_lines
 
@@ -16,7 +16,7 @@ from halfulp.fp_formats.spelling import table_lines
 class CacheArguments:
     """The options of ``halfulp cache``."""
 
-    clear: bool = option("--clear", action="store_true", help="remove the files of the cache")
+    clear: bool = flag("remove the files of the cache")
 
 
 def show_cache(arguments: CacheArguments, sources: Sources) -> int:

@@ -20,7 +20,7 @@ from halfulp.command.values import (
     source_of_bits,
     write_npy,
 )
-from halfulp.described import option, positive, profile_option
+from halfulp.described import amount, argument, choice, flag, option, profile_option, repeated
 from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import MemRefType, TensorType, Type, contents_type, element_count, element_type, shape_of
@@ -78,28 +78,20 @@ class ProfileOption:
 class SemanticsOptions(ProfileOption):
     """The semantics of results, and the limit on the size of a value."""
 
-    index_width: Literal[64, 32] | None = option(
-        "--index-width", type=int, choices=(64, 32), help="the width of index values, in bits (default: 64)"
-    )
-    max_bytes: int | None = option(
-        "--max-bytes", type=positive, metavar="N", help="the largest size of one value, in bytes"
-    )
+    index_width: Literal[64, 32] | None = choice((64, 32), "the width of index values, in bits (default: 64)", type=int)
+    max_bytes: int | None = amount("the largest size of one value, in bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class InputOptions(SemanticsOptions):
     """The options of all commands that compute with inputs."""
 
-    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument (see below)")
-    on_ub: Literal["raise", "poison"] | None = option(
-        "--on-ub",
-        choices=("raise", "poison"),
-        help="at undefined behaviour: stop with an error (default), or give poison",
+    input: tuple[str, ...] = repeated("VALUE", "the next argument (see below)")
+    on_ub: Literal["raise", "poison"] | None = choice(
+        ("raise", "poison"), "at undefined behaviour: stop with an error (default), or give poison"
     )
     mma: str | None = option(
-        "--mma",
-        metavar="MODEL",
-        help="the model that adds in tile operations: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+        "MODEL", "the model that adds in tile operations: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,..."
     )
 
 
@@ -107,30 +99,19 @@ class InputOptions(SemanticsOptions):
 class ResultOptions(InputOptions):
     """The options of all commands that show or compare results."""
 
-    output: tuple[str, ...] = option(
-        "--output", action="append", metavar="@FILE", help="write the next result to a .npy file"
+    output: tuple[str, ...] = repeated("@FILE", "write the next result to a .npy file")
+    expected_output: tuple[str, ...] = repeated(
+        "VALUE", "compare the next result with this value", alias="--expected_output"
     )
-    expected_output: tuple[str, ...] = option(
-        "--expected-output",
-        alias="--expected_output",
-        action="append",
-        metavar="VALUE",
-        help="compare the next result with this value",
-    )
-    forbid_poison: bool = option(
-        "--forbid-poison", action="store_true", help="exit with 4 if a result, or a memref after the run, has poison"
-    )
+    forbid_poison: bool = flag("exit with 4 if a result, or a memref after the run, has poison")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiagnosticsOption:
     """The form in which errors are printed."""
 
-    diagnostics: Literal["text", "json"] = option(
-        "--diagnostics",
-        choices=("text", "json"),
-        default="text",
-        help="print errors as text, or as one JSON object per line",
+    diagnostics: Literal["text", "json"] = choice(
+        ("text", "json"), "print errors as text, or as one JSON object per line", "text"
     )
 
 
@@ -138,35 +119,27 @@ class DiagnosticsOption:
 class CallOptions(DiagnosticsOption):
     """The options of all commands that call a function."""
 
-    vscale: int | None = option(
-        "--vscale", type=positive, metavar="N", help="the factor of the size of scalable vectors"
-    )
-    max_steps: int | None = option(
-        "--max-steps", type=positive, metavar="N", help="the largest number of ops to execute"
-    )
-    max_depth: int | None = option("--max-depth", type=positive, metavar="N", help="the largest depth of nested calls")
+    vscale: int | None = amount("the factor of the size of scalable vectors")
+    max_steps: int | None = amount("the largest number of ops to execute")
+    max_depth: int | None = amount("the largest depth of nested calls")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionOptions(CallOptions, InputOptions):
     """The file, the function that runs, and how it runs."""
 
-    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    file: str = argument("FILE", SOURCE_FILE)
     function: str | None = option(
-        "--function",
-        metavar="NAME",
-        help="the function to call (default: the only public one); @a::@b for a nested one",
+        "NAME", "the function to call (default: the only public one); @a::@b for a nested one"
     )
     random: str | None = option(
-        "--random",
-        metavar="SOURCE",
-        help="the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
+        "SOURCE",
+        "the random bits, if the profile has program_rounding=stochastic: philox:seed=1 or "
         "lfsr:width=16,taps=16+14+13+11,seed=1",
     )
-    swizzle: Literal["hint", "physical"] | None = option(
-        "--swizzle",
-        choices=("hint", "physical"),
-        help="physical: iree_codegen.swizzle_hint moves elements in memory; hint (default): it does not",
+    swizzle: Literal["hint", "physical"] | None = choice(
+        ("hint", "physical"),
+        "physical: iree_codegen.swizzle_hint moves elements in memory; hint (default): it does not",
     )
 
 
@@ -174,14 +147,8 @@ class FunctionOptions(CallOptions, InputOptions):
 class FunctionResultOptions(FunctionOptions, ResultOptions):
     """The function that runs, once or for each lane of a batch, and what becomes of its results."""
 
-    batch: bool = option(
-        "--batch", action="store_true", help="call the function for each entry of the inputs (see below)"
-    )
-    check_hints: bool = option(
-        "--check-hints",
-        action="store_true",
-        help="with --batch: stop if an iree_codegen.index_hint is wrong",
-    )
+    batch: bool = flag("call the function for each entry of the inputs (see below)")
+    check_hints: bool = flag("with --batch: stop if an iree_codegen.index_hint is wrong")
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
@@ -241,8 +208,7 @@ def given(
         if len(given) > len(results_expected) + len(memory):
             there = f"{len(results_expected)} results{f' and {len(memory)} memrefs' if memory else ''}"
             raise TypeMismatch(
-                f"@{function.symbol_name} has {there}, but {len(given)} are named by {name}",
-                location=function.location,
+                f"@{function.symbol_name} has {there}, but {len(given)} are named by {name}", location=function.location
             )
     if arguments.batch:
         types = tuple(map(_lanes_type, arguments.input, types))

@@ -52,7 +52,7 @@ from halfulp.conformance.whole_programs.validation import (
     compare,
     left_out,
 )
-from halfulp.described import first_given, option, positive
+from halfulp.described import amount, argument, first_given, flag, option, repeated
 from halfulp.inputs import write_file
 from halfulp.interp.ir.base import FileLineCol, file_position
 from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, plural
@@ -85,66 +85,31 @@ versions. Both versions must call them in the same order, with operands that agr
 class DiffArguments(PassOptions, ProgramOptions):
     """The options of ``halfulp diff``."""
 
-    file: str = option(metavar="FILE", help=SOURCE_FILE)
-    after: str | None = option(nargs="?", metavar="AFTER", help="the second version of the program")
-    against: str | None = option(
-        "--against", metavar="ORACLE[,ORACLE...]", help="the implementations to compare with, as for verify"
+    file: str = argument("FILE", SOURCE_FILE)
+    after: str | None = argument("AFTER", "the second version of the program", nargs="?")
+    against: str | None = option("ORACLE[,ORACLE...]", "the implementations to compare with, as for verify")
+    pass_pipeline: str | None = option("PIPELINE", "make the second version with these passes of mlir-opt")
+    repeat: int = amount("run the passes N times; if they do not always print the same module, that is a difference", 1)
+    keep: str | None = option("DIR", "write the second version into this directory, and name that file in messages")
+    report: str | None = option("FILE", "write a report of the first difference, for the developers of the passes")
+    junit: str | None = option("FILE", "write the results as a JUnit file, for CI")
+    github: bool = flag("print the results also as annotations of GitHub Actions")
+    n: int | None = amount("the number of inputs to generate (default: 100 for oracles, else 1000)")
+    assume: tuple[str, ...] = repeated(
+        "RANGE", 'for two versions: the range of an argument, as in "%%0 in [0, 10]" (repeat it for more arguments)'
     )
-    pass_pipeline: str | None = option(
-        "--pass-pipeline", metavar="PIPELINE", help="make the second version with these passes of mlir-opt"
+    vscale: int | None = amount("for two versions: the factor of the size of scalable vectors")
+    uninterpreted: bool = flag(
+        "for two versions: run ops that no dialect has, and calls of declarations, as unknown functions"
     )
-    repeat: int = option(
-        "--repeat",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="run the passes N times; if they do not always print the same module, that is a difference",
-    )
-    keep: str | None = option(
-        "--keep", metavar="DIR", help="write the second version into this directory, and name that file in messages"
-    )
-    report: str | None = option(
-        "--report", metavar="FILE", help="write a report of the first difference, for the developers of the passes"
-    )
-    junit: str | None = option("--junit", metavar="FILE", help="write the results as a JUnit file, for CI")
-    github: bool = option(
-        "--github", action="store_true", help="print the results also as annotations of GitHub Actions"
-    )
-    n: int | None = option(
-        "-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)"
-    )
-    assume: tuple[str, ...] = option(
-        "--assume",
-        action="append",
-        metavar="RANGE",
-        help='for two versions: the range of an argument, as in "%%0 in [0, 10]" (repeat it for more arguments)',
-    )
-    vscale: int | None = option(
-        "--vscale", type=positive, metavar="N", help="for two versions: the factor of the size of scalable vectors"
-    )
-    uninterpreted: bool = option(
-        "--uninterpreted",
-        action="store_true",
-        help="for two versions: run ops that no dialect has, and calls of declarations, as unknown functions",
-    )
-    max_steps: int | None = option(
-        "--max-steps",
-        type=positive,
-        metavar="N",
-        help="for two versions: the largest number of ops of one run (default: 200000)",
-    )
-    require_all: bool = option(
-        "--require-all",
-        action="store_true",
-        help="for two versions: exit with 3 if any function was not compared, not only if none was",
-    )
+    max_steps: int | None = amount("for two versions: the largest number of ops of one run (default: 200000)")
+    require_all: bool = flag("for two versions: exit with 3 if any function was not compared, not only if none was")
     prove_seconds: float | None = option(
-        "--prove-seconds",
+        "S",
+        "for two versions: the time for the proof of one function; 0: no proof (default: 5 if z3 is installed)",
         type=duration,
-        metavar="S",
-        help="for two versions: the time for the proof of one function; 0: no proof (default: 5 if z3 is installed)",
     )
-    json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
+    json: bool = flag("print one JSON object per oracle or function")
 
 
 PASS_OPTIONS = ("repeat", "keep", "report")

@@ -15,7 +15,7 @@ from halfulp.command.console import EXIT_CODES, SUCCESS, write
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
 from halfulp.command.values import naming, profile_named, properties_of, read_npy
-from halfulp.described import first_given, option, profile_option
+from halfulp.described import argument, first_given, flag, option, profile_option, repeated
 from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.dot import explain_dot
 from halfulp.explanations.op import explained_ops, signature_of
@@ -53,42 +53,25 @@ A number is a decimal 0.3, a fraction 1/3, nan, -inf, raw bits 0x7F of the type 
 class ExplainArguments:
     """The options of ``halfulp explain``."""
 
-    words: tuple[str, ...] = option(
-        nargs="*", default=(), metavar="WORD", help="a value and a float type; or an op, a type and the operands"
-    )
-    list: bool = option("--list", action="store_true", help="name every op that has an explanation")
+    words: tuple[str, ...] = argument("WORD", "a value and a float type; or an op, a type and the operands", nargs="*")
+    list: bool = flag("name every op that has an explanation")
     rounding: str | None = option(
-        "--rounding",
-        metavar="MODE",
-        help=f"the rounding mode to explain: {', '.join(MODES)} (default: to_nearest_even), or another name of it, "
+        "MODE",
+        f"the rounding mode to explain: {', '.join(MODES)} (default: to_nearest_even), or another name of it, "
         "such as RNE; a table shows all modes. Or stochastic",
     )
     random: int | None = option(
-        "--random",
+        "N",
+        "the random bits of --rounding=stochastic, as an integer; without them both outcomes are explained",
         type=int,
-        metavar="N",
-        help="the random bits of --rounding=stochastic, as an integer; without them both outcomes are explained",
     )
-    random_bits: int | None = option(
-        "--random-bits", type=int, metavar="N", help="the number of random bits, 1 to 64 (default: infinitely many)"
-    )
+    random_bits: int | None = option("N", "the number of random bits, 1 to 64 (default: infinitely many)", type=int)
     profile: str = profile_option()
-    source: str | None = option(
-        "--from", metavar="TYPE", help="the type that a cast converts from (default: f64, or i64)"
-    )
-    channel: int | None = option(
-        "--channel", type=int, metavar="N", help="the channel of a quantised type with several scales, counted from 0"
-    )
-    attr: tuple[str, ...] = option(
-        "--attr",
-        action="append",
-        metavar="NAME[=VALUE]",
-        help="a property of the op: fastmath=nnan predicate=olt",
-    )
-    plot: str | None = option(
-        "--plot", metavar="FILE", help="also draw the rounding, to a file .svg or .png (needs matplotlib)"
-    )
-    dark: bool = option("--dark", action="store_true", help="use colours for a dark page")
+    source: str | None = option("TYPE", "the type that a cast converts from (default: f64, or i64)", name="--from")
+    channel: int | None = option("N", "the channel of a quantised type with several scales, counted from 0", type=int)
+    attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property of the op: fastmath=nnan predicate=olt")
+    plot: str | None = option("FILE", "also draw the rounding, to a file .svg or .png (needs matplotlib)")
+    dark: bool = flag("use colours for a dark page")
 
 
 _OP = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -194,31 +177,21 @@ def _element(text: str) -> tuple[int, int]:
 class ExplainDotArguments:
     """The options of ``halfulp explain dot``."""
 
-    kind: str = option(metavar="KIND", help="the operation: MFMA_F32_16x16x16_F16, or mma.m16n8k16.f32.f16.f16.f32")
-    a: str = option(
-        "--a", required=True, metavar="VALUES", help="a row of A, of K elements; with --element, all of A, [M, K]"
-    )
-    b: str = option("--b", required=True, metavar="VALUES", help="a column of B; with --element, all of B, [K, N]")
-    c: str = option(
-        "--c", default="0", metavar="VALUE", help="the element of C (default: 0); with --element, all of C, [M, N]"
-    )
+    kind: str = argument("KIND", "the operation: MFMA_F32_16x16x16_F16, or mma.m16n8k16.f32.f16.f16.f32")
+    a: str = option("VALUES", "a row of A, of K elements; with --element, all of A, [M, K]", name="--a", required=True)
+    b: str = option("VALUES", "a column of B; with --element, all of B, [K, N]", name="--b", required=True)
+    c: str = option("VALUE", "the element of C (default: 0); with --element, all of C, [M, N]", "0", name="--c")
     mma: str = option(
-        "--mma",
-        default="exact",
-        metavar="MODEL",
-        help="the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+        "MODEL", "the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...", "exact"
     )
     element: tuple[int, int] | None = option(
-        "--element",
-        type=_element,
-        metavar="I,J",
-        help="the element of D to explain, if A, B and C are files of whole tiles",
+        "I,J", "the element of D to explain, if A, B and C are files of whole tiles", type=_element
     )
-    scale_a: str | None = option("--scale-a", metavar="VALUES", help="the scales of the row, one for each block of K")
-    scale_b: str | None = option("--scale-b", metavar="VALUES", help="the scales of the column")
-    a_type: str | None = option("--a-type", metavar="TYPE", help="the element type of A, if the kind does not fix it")
-    b_type: str | None = option("--b-type", metavar="TYPE", help="the element type of B, if the kind does not fix it")
-    html: str | None = option("--html", metavar="FILE", help="write the explanation as an HTML page instead")
+    scale_a: str | None = option("VALUES", "the scales of the row, one for each block of K")
+    scale_b: str | None = option("VALUES", "the scales of the column")
+    a_type: str | None = option("TYPE", "the element type of A, if the kind does not fix it")
+    b_type: str | None = option("TYPE", "the element type of B, if the kind does not fix it")
+    html: str | None = option("FILE", "write the explanation as an HTML page instead")
 
 
 _REPEATED = re.compile(r"([^*]+)\*(\d{1,18})", re.ASCII)
@@ -289,15 +262,10 @@ class ExplainErrorArguments(FunctionOptions):
     """The options of ``halfulp explain error``."""
 
     result: str = option(
-        "--result",
-        default="0",
-        metavar="NAME",
-        help="the result: its number, or argument[1] for what memory holds after the run (default: 0)",
+        "NAME", "the result: its number, or argument[1] for what memory holds after the run (default: 0)", "0"
     )
-    element: str | None = option(
-        "--element", metavar="I,J,...", help="the element (default: that with the largest error)"
-    )
-    json: bool = option("--json", action="store_true", help="print one JSON object")
+    element: str | None = option("I,J,...", "the element (default: that with the largest error)")
+    json: bool = flag("print one JSON object")
 
 
 def explain_result(arguments: ExplainErrorArguments, sources: Sources) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from halfulp.command.console import SUCCESS, fail, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
-from halfulp.described import option
+from halfulp.described import argument, flag, option
 from halfulp.fp_formats.aliases import float_format
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import value
@@ -20,8 +20,8 @@ from halfulp.inputs import write_file
 class FormatsArguments:
     """The options of ``halfulp formats``."""
 
-    name: str | None = option(
-        nargs="?", metavar="NAME", help="the format to describe; with up to 8 bits, all its values are listed"
+    name: str | None = argument(
+        "NAME", "the format to describe; with up to 8 bits, all its values are listed", nargs="?"
     )
 
 
@@ -106,10 +106,8 @@ file in a browser. It needs no server and no network.
 class ExploreArguments:
     """The options of ``halfulp formats --explore``."""
 
-    explore: bool = option("--explore", action="store_true", help="write the page")
-    output: str = option(
-        "-o", "--output", required=True, metavar="FILE", help="the file to write, or - for the standard output"
-    )
+    explore: bool = flag("write the page")
+    output: str = option("FILE", "the file to write, or - for the standard output", name="-o --output", required=True)
 
 
 def write_explorer(arguments: ExploreArguments, sources: Sources) -> int:

@@ -59,7 +59,7 @@ from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, c
 from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
-from halfulp.described import option, positive
+from halfulp.described import amount, flag, option, repeated
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.errors import plural
 from halfulp.interp.run.settings import Settings
@@ -92,50 +92,27 @@ A program with an unexplained difference is reduced, unless it was run by mlir-r
 class FuzzArguments(KnownOption, PassOptions):
     """The options of ``halfulp fuzz``."""
 
-    against: str | None = option(
-        "--against",
-        metavar="ORACLE[,ORACLE...]",
-        help="the implementations to compare with, as for verify",
-    )
-    pass_pipeline: str | None = option(
-        "--pass-pipeline", metavar="PIPELINE", help="test these passes of mlir-opt with the programs"
-    )
+    against: str | None = option("ORACLE[,ORACLE...]", "the implementations to compare with, as for verify")
+    pass_pipeline: str | None = option("PIPELINE", "test these passes of mlir-opt with the programs")
     stages: str | None = option(
-        "--stages",
-        metavar="STAGE[,STAGE...]",
-        help="lower programs on tensors to these stages: loops, vectorized, runner:loops and others, or all; a wrong "
+        "STAGE[,STAGE...]",
+        "lower programs on tensors to these stages: loops, vectorized, runner:loops and others, or all; a wrong "
         "name lists them",
     )
-    n: int = option("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
-    seconds: float | None = option(
-        "--seconds", type=float, metavar="S", help="with --pass-pipeline: make no more programs after this time"
-    )
-    seed: int = option("--seed", type=int, default=1, metavar="N", help="the seed of all programs (default: 1)")
-    first: int = option(
-        "--first",
-        type=int,
-        default=0,
-        metavar="I",
-        help="the number of the first program; program i of a seed is always the same",
-    )
-    allow: tuple[str, ...] = option(
-        "--allow", action="append", choices=("poison", "undefined"), help="allow programs with this kind of result"
-    )
-    max_failures: int | None = option(
-        "--max-failures",
-        type=positive,
-        metavar="K",
-        help="stop using an oracle after this number of failures (default: 5), or the passes after this number of "
+    n: int = amount("the number of programs (default: 1000)", 1000)
+    seconds: float | None = option("S", "with --pass-pipeline: make no more programs after this time", type=float)
+    seed: int = option("N", "the seed of all programs (default: 1)", 1, type=int)
+    first: int = option("I", "the number of the first program; program i of a seed is always the same", 0, type=int)
+    allow: tuple[str, ...] = repeated(None, "allow programs with this kind of result", choices=("poison", "undefined"))
+    max_failures: int | None = amount(
+        "stop using an oracle after this number of failures (default: 5), or the passes after this number of "
         "kinds of findings (default: 20)",
+        metavar="K",
     )
-    no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
-    emit: str | None = option(
-        "--emit", metavar="DIR", help="with --pass-pipeline: write each program, and what the passes made of it, there"
-    )
-    statistics: bool = option(
-        "--statistics", action="store_true", help="with --pass-pipeline: print a table of the ops of the programs"
-    )
-    json: bool = option("--json", action="store_true", help="print one JSON object with all counts")
+    no_reduce: bool = flag("print failing programs as they were found")
+    emit: str | None = option("DIR", "with --pass-pipeline: write each program, and what the passes made of it, there")
+    statistics: bool = flag("with --pass-pipeline: print a table of the ops of the programs")
+    json: bool = flag("print one JSON object with all counts")
 
 
 # --- passes of mlir-opt -----------------------------------------------------------------------------------------------
@@ -438,26 +415,20 @@ reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, all st
 class ValidateArguments(KnownOption, PassOptions):
     """The options of ``halfulp fuzz``."""
 
-    passes: tuple[str, ...] = option(
-        "--pass",
-        action="append",
-        metavar="PASS",
-        help="the pass, with its options in braces if it has any (repeat it for more); all for every known pass",
+    passes: tuple[str, ...] = repeated(
+        "PASS",
+        "the pass, with its options in braces if it has any (repeat it for more); all for every known pass",
+        name="--pass",
     )
-    starts: tuple[str, ...] = option(
-        "--from",
-        action="append",
-        metavar="START",
-        help="give the pass only these programs (default: those it works on)",
+    starts: tuple[str, ...] = repeated(
+        "START", "give the pass only these programs (default: those it works on)", name="--from"
     )
-    n: int = option("-n", type=positive, default=1000, metavar="N", help="the programs of each start (default: 1000)")
-    seconds: float | None = option(
-        "--seconds", type=float, metavar="S", help="make no more programs of a start after this time"
-    )
-    seed: int = option("--seed", type=int, default=1, metavar="N", help="the seed of all programs (default: 1)")
-    no_reduce: bool = option("--no-reduce", action="store_true", help="print failing programs as they were found")
-    output: str | None = option("-o", "--output", metavar="FILE", help="write the table as Markdown into a file")
-    json: bool = option("--json", action="store_true", help="print one JSON object per pass and start")
+    n: int = amount("the programs of each start (default: 1000)", 1000)
+    seconds: float | None = option("S", "make no more programs of a start after this time", type=float)
+    seed: int = option("N", "the seed of all programs (default: 1)", 1, type=int)
+    no_reduce: bool = flag("print failing programs as they were found")
+    output: str | None = option("FILE", "write the table as Markdown into a file", name="-o --output")
+    json: bool = flag("print one JSON object per pass and start")
 
 
 CUSTOM_FORM = "22"

@@ -14,7 +14,7 @@ from halfulp.command.calls import SOURCE_FILE, CallOptions, DiagnosticsOption, S
 from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, say, write
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
-from halfulp.described import option
+from halfulp.described import argument, flag, option, repeated
 from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict
 from halfulp.interp.ir.errors import UNPRINTABLE, InputError, TypeMismatch, spell_place, wrong_count
 from halfulp.interp.ir.operations import Module, argument_types
@@ -63,34 +63,26 @@ def integer(text: str) -> int | None:
 class ConstraintsArguments(DiagnosticsOption):
     """The options of ``halfulp iree constraints``."""
 
-    file: str = option(metavar="FILE", help=SOURCE_FILE)
-    knob: tuple[str, ...] = option(
-        "--knob",
-        action="append",
-        metavar="NAME=VALUE",
-        help="a knob: a number; for a one_of_knob, the index or the spelling of an option. Repeat it for each knob",
+    file: str = argument("FILE", SOURCE_FILE)
+    knob: tuple[str, ...] = repeated(
+        "NAME=VALUE",
+        "a knob: a number; for a one_of_knob, the index or the spelling of an option. Repeat it for each knob",
     )
-    dim: tuple[str, ...] = option(
-        "--dim",
-        action="append",
-        metavar="[NAME=]VALUE",
-        help="a problem dimension: in order, or by the name or position of its block argument. Repeat it for each",
+    dim: tuple[str, ...] = repeated(
+        "[NAME=]VALUE",
+        "a problem dimension: in order, or by the name or position of its block argument. Repeat it for each",
     )
     set: int | None = option(
-        "--set",
-        type=_number_of_set,
-        metavar="N",
-        help="check only constraints of this set of root ops (target = <set = N>)",
+        "N", "check only constraints of this set of root ops (target = <set = N>)", type=_number_of_set
     )
-    function: str | None = option("--function", metavar="NAME", help="check only constraints in this function")
+    function: str | None = option("NAME", "check only constraints in this function")
     model: str = option(
-        "--model",
-        default="smt",
-        metavar="MODEL",
-        help="smt (default), solver or iree; change single choices with ,FIELD=VALUE, as in smt,lookup_miss=last",
+        "MODEL",
+        "smt (default), solver or iree; change single choices with ,FIELD=VALUE, as in smt,lookup_miss=last",
+        "smt",
     )
-    strict: bool = option("--strict", action="store_true", help="exit with 1 also if a result is unknown")
-    json: bool = option("--json", action="store_true", help="print one JSON object per assert")
+    strict: bool = flag("exit with 1 also if a result is unknown")
+    json: bool = flag("print one JSON object per assert")
 
 
 # One line for each assert, even where its message has several.
@@ -205,16 +197,12 @@ dimension.
 class WorkgroupsArguments(CallOptions, SemanticsOptions):
     """The options of ``halfulp iree workgroups``."""
 
-    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    file: str = argument("FILE", SOURCE_FILE)
     function: str | None = option(
-        "--function",
-        metavar="NAME",
-        help="the function (default: the only one with a dispatch_config, or the only public one)",
+        "NAME", "the function (default: the only one with a dispatch_config, or the only public one)"
     )
-    input: tuple[str, ...] = option(
-        "--input", action="append", metavar="VALUE", help="the next workload value or argument"
-    )
-    json: bool = option("--json", action="store_true", help="print one JSON object")
+    input: tuple[str, ...] = repeated("VALUE", "the next workload value or argument")
+    json: bool = flag("print one JSON object")
 
 
 def count_workgroups(arguments: WorkgroupsArguments, sources: Sources) -> int:

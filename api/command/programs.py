@@ -24,7 +24,7 @@ from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Argume
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
 from halfulp.conformance.whole_programs.interesting import inputs_of, text_of_program
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault, find_runner, pass_report
-from halfulp.described import option, profile_option
+from halfulp.described import flag, option, profile_option, repeated
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.errors import (
     HalfulpError,
@@ -53,18 +53,16 @@ COMPARISON_CODES = (
 class KnownOption:
     """The option to ignore the table of known divergences."""
 
-    no_known: bool = option("--no-known", action="store_true", help="do not use the table of known divergences")
+    no_known: bool = flag("do not use the table of known divergences")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramOptions(KnownOption):
     """The function of a program that is compared, its inputs, and the semantics."""
 
-    function: str | None = option(
-        "--function", metavar="NAME", help="the function to run (default: the only public one; for two versions: all)"
-    )
-    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument, as for run")
-    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the generated inputs (default: 0)")
+    function: str | None = option("NAME", "the function to run (default: the only public one; for two versions: all)")
+    input: tuple[str, ...] = repeated("VALUE", "the next argument, as for run")
+    seed: int = option("N", "the seed of the generated inputs (default: 0)", 0, type=int)
     profile: str = profile_option("the profile that halfulp uses")
 
 
@@ -73,9 +71,7 @@ class PassOptions:
     """The mlir-opt that runs passes."""
 
     mlir_opt: str | None = option(
-        "--mlir-opt",
-        metavar="PATH",
-        help="the mlir-opt that runs the passes, of any version (default: $HALFULP_MLIR_OPT, else mlir-opt-22)",
+        "PATH", "the mlir-opt that runs the passes, of any version (default: $HALFULP_MLIR_OPT, else mlir-opt-22)"
     )
 
 
@@ -124,8 +120,7 @@ def given_arguments(
         return None
     if len(arguments.input) != len(types):
         raise TypeMismatch(
-            wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)),
-            location=function.location,
+            wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)), location=function.location
         )
     values = []
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):

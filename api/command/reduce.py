@@ -40,7 +40,7 @@ from halfulp.conformance.whole_programs.op_search import NoMeaning, Search, run_
 from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, PassCrash, PassFault, SamePassDifference
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
-from halfulp.described import option, positive
+from halfulp.described import amount, argument, flag, option
 from halfulp.inputs import write_file
 from halfulp.interp.ir.errors import HalfulpError, plural
 from halfulp.interp.ir.operations import Module, argument_types
@@ -74,34 +74,14 @@ _CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing 
 class ReduceArguments(ProgramOptions, PassOptions):
     """The options of ``halfulp reduce``."""
 
-    file: str = option(metavar="FILE", help=SOURCE_FILE)
-    against: str | None = option("--against", metavar="ORACLE", help="the implementation whose difference must remain")
-    undefined: bool = option(
-        "--undefined",
-        action="store_true",
-        help="instead of a difference, keep undefined behaviour for which the implementation has a value",
-    )
-    pass_pipeline: str | None = option(
-        "--pass-pipeline", metavar="PIPELINE", help="the passes of mlir-opt whose difference must remain"
-    )
-    test: str | None = option(
-        "--test", metavar="PROGRAM", help="a program that gets a file, and exits with 0 if the file is interesting"
-    )
-    n: int = option(
-        "-n",
-        type=positive,
-        default=100,
-        metavar="N",
-        help="the number of inputs to generate, to find one that differs (default: 100)",
-    )
-    max_tests: int = option(
-        "--max-tests",
-        type=positive,
-        default=2000,
-        metavar="N",
-        help="the largest number of programs to try (default: 2000)",
-    )
-    output: str | None = option("-o", metavar="FILE", help="write the program to this file instead of stdout")
+    file: str = argument("FILE", SOURCE_FILE)
+    against: str | None = option("ORACLE", "the implementation whose difference must remain")
+    undefined: bool = flag("instead of a difference, keep undefined behaviour for which the implementation has a value")
+    pass_pipeline: str | None = option("PIPELINE", "the passes of mlir-opt whose difference must remain")
+    test: str | None = option("PROGRAM", "a program that gets a file, and exits with 0 if the file is interesting")
+    n: int = amount("the number of inputs to generate, to find one that differs (default: 100)", 100)
+    max_tests: int = amount("the largest number of programs to try (default: 2000)", 2000)
+    output: str | None = option("FILE", "write the program to this file instead of stdout", name="-o")
 
 
 TRIED = 16

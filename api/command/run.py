@@ -12,7 +12,7 @@ from halfulp.command.console import EXIT_CODES, fail, worst, write
 from halfulp.command.execution import Sources, read, report
 from halfulp.command.option import Command
 from halfulp.command.values import check_size, naming, properties_of, read_value
-from halfulp.described import option, positive
+from halfulp.described import amount, argument, choice, flag, option, repeated
 from halfulp.evaluating import eval as evaluate
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.policy import Flags
@@ -33,28 +33,15 @@ class RunArguments(FunctionResultOptions):
     """The options of ``halfulp run``."""
 
     signature: str | None = option(
-        "--signature",
-        metavar="TYPE",
-        help="the MLIR function type before lowering to the llvm dialect; inputs and results use it",
+        "TYPE", "the MLIR function type before lowering to the llvm dialect; inputs and results use it"
     )
-    shadow: bool = option(
-        "--shadow",
-        action="store_true",
-        help="also run with exact real arithmetic and report the errors of results and ops",
+    shadow: bool = flag("also run with exact real arithmetic and report the errors of results and ops")
+    shadow_in: str | None = choice(
+        ("f64", "f128"),
+        "the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
     )
-    shadow_in: str | None = option(
-        "--shadow-in",
-        choices=("f64", "f128"),
-        help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
-    )
-    flags: bool = option(
-        "--flags", action="store_true", help="show the exception flags of the run, and the ops that raised some"
-    )
-    split_input_file: bool = option(
-        "--split-input-file",
-        action="store_true",
-        help="run each part of the file separately; lines '// -----' divide parts",
-    )
+    flags: bool = flag("show the exception flags of the run, and the ops that raised some")
+    split_input_file: bool = flag("run each part of the file separately; lines '// -----' divide parts")
 
 
 def run_program(arguments: RunArguments, sources: Sources) -> int:
@@ -125,22 +112,15 @@ and poison. If the program stops early, the trace ends there.
 class TraceArguments(FunctionResultOptions):
     """The options of ``halfulp run --trace``."""
 
-    trace: bool = option("--trace", action="store_true", help="show every op that runs")
-    html: str | None = option("--html", metavar="FILE", help="write the trace as an HTML page")
-    npz: str | None = option("--npz", metavar="DIR", help="write all values of the trace to this folder")
-    shadow: bool = option(
-        "--shadow",
-        action="store_true",
-        help="also run with exact real arithmetic and report the errors of ops and results",
+    trace: bool = flag("show every op that runs")
+    html: str | None = option("FILE", "write the trace as an HTML page")
+    npz: str | None = option("DIR", "write all values of the trace to this folder")
+    shadow: bool = flag("also run with exact real arithmetic and report the errors of ops and results")
+    shadow_in: str | None = choice(
+        ("f64", "f128"),
+        "the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
     )
-    shadow_in: str | None = option(
-        "--shadow-in",
-        choices=("f64", "f128"),
-        help="the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
-    )
-    max_rows: int | None = option(
-        "--max-rows", type=positive, metavar="N", help="the number of steps to keep (default: 5000)"
-    )
+    max_rows: int | None = amount("the number of steps to keep (default: 5000)")
 
 
 def trace_program(arguments: TraceArguments, sources: Sources) -> int:
@@ -188,19 +168,15 @@ TRACE = Command(
 class EvalArguments(ResultOptions):
     """The options of ``halfulp eval``."""
 
-    op: str = option(metavar="OP", help="the full name of the op, such as arith.addf")
-    to: str | None = option("--to", metavar="TYPE", help="for casts: the type, or element type, of the result")
-    attr: tuple[str, ...] = option(
-        "--attr",
-        action="append",
-        metavar="NAME[=VALUE]",
-        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
+    op: str = argument("OP", "the full name of the op, such as arith.addf")
+    to: str | None = option("TYPE", "for casts: the type, or element type, of the result")
+    attr: tuple[str, ...] = repeated(
+        "NAME[=VALUE]",
+        "a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
     )
-    flags: bool = option(
-        "--flags",
-        action="store_true",
-        help="show the exception flags: by name, for several elements as the sum of 1 inexact, 2 underflow, "
-        "4 overflow, 8 division by zero, 16 invalid",
+    flags: bool = flag(
+        "show the exception flags: by name, for several elements as the sum of 1 inexact, 2 underflow, 4 "
+        "overflow, 8 division by zero, 16 invalid"
     )
 
 

@@ -11,7 +11,7 @@ from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
 from halfulp.command.console import EXIT_CODES, SUCCESS, progress_bar, say, write
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
-from halfulp.described import option
+from halfulp.described import choice, flag, option, repeated
 from halfulp.drawing.figures import ending_of, save
 from halfulp.inputs import write_file
 from halfulp.run_options import TraceKeywords, run_options
@@ -34,41 +34,24 @@ its result is converted back. Errors are in ulp of the exact number.
 class SensitivityArguments(FunctionOptions):
     """The options of ``halfulp sensitivity``."""
 
-    formats: str = option(
-        "--formats", default="f32,f64", metavar="F,F,...", help="the formats to try (default: f32,f64)"
+    formats: str = option("F,F,...", "the formats to try (default: f32,f64)", "f32,f64")
+    by: Literal["op", "kind", "tensor"] = choice(
+        ("op", "kind", "tensor"),
+        "what changes at a time: each op (default), all ops of a kind, or each value, arguments too",
+        "op",
     )
-    by: Literal["op", "kind", "tensor"] = option(
-        "--by",
-        choices=("op", "kind", "tensor"),
-        default="op",
-        help="what changes at a time: each op (default), all ops of a kind, or each value, arguments too",
+    modes: str = option("M,M,...", "also try rounding modes, by default all of them", "", nargs="?", const="all")
+    profiles: tuple[str, ...] = repeated(
+        "NAME[,FIELD=VALUE...]", "also try a profile, as a whole and field by field", name="--try-profile"
     )
-    modes: str = option(
-        "--modes",
-        nargs="?",
-        const="all",
-        default="",
-        metavar="M,M,...",
-        help="also try rounding modes, by default all of them",
-    )
-    profiles: tuple[str, ...] = option(
-        "--try-profile",
-        action="append",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="also try a profile, as a whole and field by field",
-    )
-    orders: str = option("--orders", default="", metavar="O,O,...", help="also try orders of reductions")
-    models: str = option("--models", default="", metavar="M,M,...", help="also try models of tile operations")
+    orders: str = option("O,O,...", "also try orders of reductions", "")
+    models: str = option("M,M,...", "also try models of tile operations", "")
     result: str | None = option(
-        "--result",
-        metavar="NAME",
-        help="the result that counts: its number, or argument[1] for what memory holds after the run (default: all)",
+        "NAME", "the result that counts: its number, or argument[1] for what memory holds after the run (default: all)"
     )
-    json: bool = option("--json", action="store_true", help="print one JSON object")
-    plot: str | None = option("--plot", metavar="FILE", help="draw the ranking to a file, .svg or .png")
-    best: str | None = option(
-        "--best", metavar="FILE", help="write the program with the single change that reduces the error most"
-    )
+    json: bool = flag("print one JSON object")
+    plot: str | None = option("FILE", "draw the ranking to a file, .svg or .png")
+    best: str | None = option("FILE", "write the program with the single change that reduces the error most")
 
 
 def rank_changes(arguments: SensitivityArguments, sources: Sources) -> int:

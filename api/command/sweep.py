@@ -22,7 +22,7 @@ from halfulp.conformance.vectors.packing import FORMAT_NAMES, NO_SHARDS, PACKING
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
 from halfulp.conformance.vectors.shards.directory import SweepPlan, sized_as_in, tidy
 from halfulp.conformance.vectors.shards.shard import rows_by_time, sweep_shards
-from halfulp.described import first_given, option, positive
+from halfulp.described import amount, argument, choice, first_given, flag, option
 from halfulp.fp_formats.aliases import how_to_install
 from halfulp.fp_formats.paths.llvm import cores
 from halfulp.golden.recipes import RecipeOptions
@@ -69,65 +69,31 @@ class SweepArguments(RecipeOptions):
     """The options of ``halfulp vectors sweep``."""
 
     flags: bool | None = option(
-        "--flags",
+        None,
+        "a column of exception flags (default: none, since flags take the exact path, many times as long)",
         action=argparse.BooleanOptionalAction,
-        help="a column of exception flags (default: none, since flags take the exact path, many times as long)",
     )
-    subject: str = option(metavar="SPEC", help="an op such as arith.addf, an MLIR file, or a JSON file")
-    out: str = option(
-        "--out", required=True, metavar="DIR", help="the folder of the shards; workers on all machines must see it"
+    subject: str = argument("SPEC", "an op such as arith.addf, an MLIR file, or a JSON file")
+    out: str = option("DIR", "the folder of the shards; workers on all machines must see it", required=True)
+    format: str = option("FORMAT", "the format of the files (default: npz)", "npz", choices=SHARD_FORMATS)
+    poison: Unmarked = choice(
+        UNMARKED, "the treatment of rows with poison or open bits, if the format has no columns for them", "refuse"
     )
-    format: str = option(
-        "--format",
-        choices=SHARD_FORMATS,
-        default="npz",
-        metavar="FORMAT",
-        help="the format of the files (default: npz)",
-    )
-    poison: Unmarked = option(
-        "--poison",
-        choices=UNMARKED,
-        default="refuse",
-        help="the treatment of rows with poison or open bits, if the format has no columns for them",
-    )
-    pack: str = option(
-        "--pack",
-        choices=PACKINGS,
-        default="containers",
-        help="the packing in bin of elements that do not fill whole bytes",
-    )
-    workers: int | None = option(
-        "--workers",
-        exclusive=True,
-        type=positive,
-        metavar="N",
-        help="the number of processes (default: the number of cores)",
-    )
+    pack: str = choice(PACKINGS, "the packing in bin of elements that do not fill whole bytes", "containers")
+    workers: int | None = amount("the number of processes (default: the number of cores)", exclusive=True)
     shard: tuple[int, int] | str | None = option(
-        "--shard",
+        "I/N",
+        "in one process: make every Nth shard, from shard I on; 'array': I and N are those of this task of a job "
+        "array of Slurm, LSF or Grid Engine",
         exclusive=True,
         type=_read_part,
-        metavar="I/N",
-        help="in one process: make every Nth shard, from shard I on; 'array': I and N are those of this task of a job "
-        "array of Slurm, LSF or Grid Engine",
     )
-    join: bool = option(
-        "--join",
-        exclusive=True,
-        action="store_true",
-        help="make no shards: check that all of them exist, and write metadata.json",
-    )
+    join: bool = flag("make no shards: check that all of them exist, and write metadata.json", exclusive=True)
     dask: str | None = option(
-        "--dask",
-        exclusive=True,
-        metavar="ADDRESS",
-        help="use the cluster of this Dask scheduler, such as tcp://HOST:8786",
+        "ADDRESS", "use the cluster of this Dask scheduler, such as tcp://HOST:8786", exclusive=True
     )
-    shard_rows: int | None = option(
-        "--shard-rows",
-        type=positive,
-        metavar="ROWS",
-        help="the least number of rows in a shard (default: as many as take 1 to 10 seconds)",
+    shard_rows: int | None = amount(
+        "the least number of rows in a shard (default: as many as take 1 to 10 seconds)", metavar="ROWS"
     )
 
 

@@ -12,7 +12,7 @@ from halfulp.command.calls import SOURCE_FILE, DiagnosticsOption
 from halfulp.command.console import SUCCESS, fail, worst, write
 from halfulp.command.execution import DiagnosticsChecker, Sources, read, report
 from halfulp.command.option import Command
-from halfulp.described import option
+from halfulp.described import argument, choice, flag, option
 from halfulp.inputs import write_file
 from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.inspect import Summary, inspect
@@ -28,49 +28,31 @@ from halfulp.interp.text.printer import print_module
 class TranslateArguments(DiagnosticsOption):
     """The options of ``halfulp translate``."""
 
-    file: str = option(metavar="FILE", help=SOURCE_FILE)
-    output: str | None = option("-o", metavar="FILE", help="write to this file instead of stdout")
-    generic: bool = option("--mlir-print-op-generic", "--generic", action="store_true", help="print the generic form")
-    debug_info: bool = option("--mlir-print-debuginfo", "--debug-info", action="store_true", help="print locations")
-    split_input_file: bool = option(
-        "--split-input-file",
-        action="store_true",
-        help="read each part of the file separately; lines '// -----' divide parts",
-    )
-    allow_unregistered_dialect: bool = option(
-        "--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know"
-    )
-    emit_bytecode: bool = option(
-        "--emit-bytecode", action="store_true", help="write bytecode; for MLIR 22, the same bytes as mlir-opt"
-    )
+    file: str = argument("FILE", SOURCE_FILE)
+    output: str | None = option("FILE", "write to this file instead of stdout", name="-o")
+    generic: bool = flag("print the generic form", name="--mlir-print-op-generic --generic")
+    debug_info: bool = flag("print locations", name="--mlir-print-debuginfo --debug-info")
+    split_input_file: bool = flag("read each part of the file separately; lines '// -----' divide parts")
+    allow_unregistered_dialect: bool = flag("accept ops that halfulp does not know")
+    emit_bytecode: bool = flag("write bytecode; for MLIR 22, the same bytes as mlir-opt")
     emit_bytecode_version: int | None = option(
-        "--emit-bytecode-version",
+        "N",
+        "the version of the format, 0 to 6 (default: 6); every MLIR since 17 can read version 4",
         type=int,
         choices=range(7),
-        metavar="N",
-        help="the version of the format, 0 to 6 (default: 6); every MLIR since 17 can read version 4",
     )
     emit_bytecode_producer: str | None = option(
-        "--emit-bytecode-producer",
-        metavar="NAME",
-        help="the name in the file (default: by the schema, as MLIR22-halfulp)",
+        "NAME", "the name in the file (default: by the schema, as MLIR22-halfulp)"
     )
-    schema: Literal["mlir22", "llvm24", "newer"] | None = option(
-        "--schema",
-        choices=("mlir22", "llvm24", "newer"),
-        help=(
-            "the MLIR to write for. mlir22: refuse everything that only newer MLIR has. llvm24 or newer: use "
-            "the newer layout of bytecode, and do not pack i1 in blobs of text. Default for bytecode: mlir22; "
-            "for text: MLIR 22's spelling, but nothing is refused"
-        ),
+    schema: Literal["mlir22", "llvm24", "newer"] | None = choice(
+        ("mlir22", "llvm24", "newer"),
+        "the MLIR to write for. mlir22: refuse everything that only newer MLIR has. llvm24 or newer: use the "
+        "newer layout of bytecode, and do not pack i1 in blobs of text. Default for bytecode: mlir22; for text: "
+        "MLIR 22's spelling, but nothing is refused",
     )
-    verify_diagnostics: bool = option(
-        "--verify-diagnostics",
-        action="store_true",
-        help=(
-            "compare the errors with the comments // expected-error {{...}} in the file, as mlir-opt does; "
-            "exit with 2 if they differ"
-        ),
+    verify_diagnostics: bool = flag(
+        "compare the errors with the comments // expected-error {{...}} in the file, as mlir-opt does; exit with "
+        "2 if they differ"
     )
 
 
@@ -143,9 +125,9 @@ def _write_translated(output: bytes, arguments: TranslateArguments) -> None:
 class InspectArguments:
     """The options of ``halfulp translate --summary``."""
 
-    summary: bool = option("--summary", action="store_true", help="show what is in a bytecode file")
-    file: str = option(metavar="FILE", help="MLIR bytecode, or - for the standard input")
-    json: bool = option("--json", action="store_true", help="print one JSON object")
+    summary: bool = flag("show what is in a bytecode file")
+    file: str = argument("FILE", "MLIR bytecode, or - for the standard input")
+    json: bool = flag("print one JSON object")
 
 
 def summarize_bytecode(arguments: InspectArguments, sources: Sources) -> int:

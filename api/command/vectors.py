@@ -48,7 +48,7 @@ from halfulp.conformance.vectors.packing import (
 )
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
-from halfulp.described import first_given, option, positive
+from halfulp.described import amount, argument, choice, first_given, flag, option
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.golden.checking import check_file, described
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
@@ -80,48 +80,26 @@ with such bits.
 class VectorsArguments(RecipeOptions):
     """The options of ``halfulp vectors make``."""
 
-    subject: str | None = option(
-        nargs="?", metavar="OP|PROGRAM", help="an op such as arith.addf, or an MLIR file, or - for stdin"
-    )
-    format: str | None = option(
-        "--format", metavar="FORMAT[,FORMAT...]", help="the formats of the files (default: testfloat)"
-    )
+    subject: str | None = argument("OP|PROGRAM", "an op such as arith.addf, or an MLIR file, or - for stdin", nargs="?")
+    format: str | None = option("FORMAT[,FORMAT...]", "the formats of the files (default: testfloat)")
     out: str | None = option(
-        "--out",
-        metavar="DIR",
-        help="write NAME.* and the metadata NAME.json to this folder; after an error, nothing is written",
+        "DIR", "write NAME.* and the metadata NAME.json to this folder; after an error, nothing is written"
     )
-    metadata: str | None = option(
-        "--metadata", metavar="FILE", help="the file for the metadata, if the vectors go to stdout"
-    )
+    metadata: str | None = option("FILE", "the file for the metadata, if the vectors go to stdout")
     name: str | None = option(
-        "--name",
-        metavar="NAME",
-        help="the name of the files, and in C and SystemVerilog (default: by op, types and properties)",
+        "NAME", "the name of the files, and in C and SystemVerilog (default: by op, types and properties)"
     )
-    poison: Unmarked | None = option(
-        "--poison",
-        choices=UNMARKED,
-        help="the treatment of rows with poison or open bits, if a format has no columns for them",
+    poison: Unmarked | None = choice(
+        UNMARKED, "the treatment of rows with poison or open bits, if a format has no columns for them"
     )
-    pack: str | None = option(
-        "--pack", choices=PACKINGS, help="the packing in bin of elements of other than 8, 16, 32 or 64 bits"
+    pack: str | None = choice(PACKINGS, "the packing in bin of elements of other than 8, 16, 32 or 64 bits")
+    mx: ScalePlace | None = choice(
+        SCALE_PLACES, "write the operands of scaling ops in blocks, in bin; the place of the scales"
     )
-    mx: ScalePlace | None = option(
-        "--mx",
-        choices=SCALE_PLACES,
-        help="write the operands of scaling ops in blocks, in bin; the place of the scales",
-    )
-    block: int | None = option(
-        "--block", type=positive, metavar="N", help=f"with --mx: the number of elements in a block (default: {BLOCK})"
-    )
-    any_nan: bool = option(
-        "--any-nan", action="store_true", help="ask checkers, in the metadata, to accept any NaN if the result is a NaN"
-    )
-    coverage: bool = option("--coverage", action="store_true", help="show the cases that the models cover, on stderr")
-    changed: str | None = option(
-        "--changed", metavar="FILE", help="show the vectors of the set with this metadata that change in this version"
-    )
+    block: int | None = amount(f"with --mx: the number of elements in a block (default: {BLOCK})")
+    any_nan: bool = flag("ask checkers, in the metadata, to accept any NaN if the result is a NaN")
+    coverage: bool = flag("show the cases that the models cover, on stderr")
+    changed: str | None = option("FILE", "show the vectors of the set with this metadata that change in this version")
 
 
 BINARY = ("npz", "npy", "bin")
@@ -381,7 +359,7 @@ those of the metadata, else the operands, results and flags of the op (--no-flag
 class CheckVectorsArguments(CheckOptions, ComputationOptions):
     """The options of ``halfulp vectors check``."""
 
-    json: bool = option("--json", action="store_true", help="print one JSON object")
+    json: bool = flag("print one JSON object")
 
 
 _FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "flags"]

@@ -34,7 +34,7 @@ from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
-from halfulp.described import first_given, option, positive
+from halfulp.described import amount, argument, choice, first_given, flag, option, positive, repeated
 from halfulp.drawing.figures import ending_of, save
 from halfulp.fp_formats.paths.llvm import cores
 from halfulp.fp_formats.policy import as_rounding
@@ -84,59 +84,32 @@ def _few_bits(text: str) -> int:
 class VerifyArguments:
     """The options of ``halfulp verify``."""
 
-    op: str | None = option(
-        nargs="?", metavar="OP", help="the full name of the op, such as arith.addf; without it, all ops are checked"
+    op: str | None = argument(
+        "OP", "the full name of the op, such as arith.addf; without it, all ops are checked", nargs="?"
     )
-    type: str | None = option(
-        "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result"
-    )
-    source: str | None = option(
-        "--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands"
-    )
-    attr: tuple[str, ...] = option(
-        "--attr", action="append", metavar="NAME[=VALUE]", help="a property of the op, as for eval"
-    )
-    against: str | None = option(
-        "--against", metavar="ORACLE[,ORACLE...]", help="the oracles to use (default: all that are installed)"
-    )
+    type: str | None = option("TYPE[,TYPE...]", "the element type of the operands; for a cast, of its result")
+    source: str | None = option("TYPE[,TYPE...]", "for a cast: the element types of the operands", name="--from")
+    attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property of the op, as for eval")
+    against: str | None = option("ORACLE[,ORACLE...]", "the oracles to use (default: all that are installed)")
     profile: str | None = option(
-        "--profile",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the profile of the results that the answers are compared with",
+        "NAME[,FIELD=VALUE...]", "the profile of the results that the answers are compared with"
     )
-    n: int | None = option(
-        "-n", type=positive, metavar="N", help="the number of inputs, if not every input is tested (default: 100000)"
-    )
+    n: int | None = amount("the number of inputs, if not every input is tested (default: 100000)")
     bits: int | None = option(
-        "--bits",
-        type=_few_bits,
-        metavar="N",
-        help="test every input if all operands have at most N bits together (default: 24)",
+        "N", "test every input if all operands have at most N bits together (default: 24)", type=_few_bits
     )
-    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the random inputs")
-    no_known: bool = option("--no-known", action="store_true", help="do not use the table of known divergences")
-    coverage: bool = option(
-        "--coverage",
-        action="store_true",
-        help="show the classes of operands and the outcomes that were tested",
-    )
+    seed: int = option("N", "the seed of the random inputs", 0, type=int)
+    no_known: bool = flag("do not use the table of known divergences")
+    coverage: bool = flag("show the classes of operands and the outcomes that were tested")
     fail_under: float | None = option(
-        "--fail-under",
-        type=_percent,
-        metavar="PERCENT",
-        help="exit with 1 if fewer combinations of operand classes than this were tested",
+        "PERCENT", "exit with 1 if fewer combinations of operand classes than this were tested", type=_percent
     )
-    json: bool = option("--json", action="store_true", help="print one JSON object per op and oracle")
-    level: Literal["sample", "full"] | None = option(
-        "--level", choices=("sample", "full"), help="without an op: the number of tests (default: sample)"
+    json: bool = flag("print one JSON object per op and oracle")
+    level: Literal["sample", "full"] | None = choice(
+        ("sample", "full"), "without an op: the number of tests (default: sample)"
     )
-    jobs: int | None = option(
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="without an op: the number of processes (default: the number of cores)",
-    )
-    output: str | None = option("-o", metavar="FILE", help="without an op: the file for the report (default: stdout)")
+    jobs: int | None = amount("without an op: the number of processes (default: the number of cores)")
+    output: str | None = option("FILE", "without an op: the file for the report (default: stdout)", name="-o")
 
 
 _FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
@@ -325,51 +298,36 @@ def _range(text: str) -> tuple[str, str]:
 class AccuracyArguments:
     """The options of ``halfulp verify --ulp``."""
 
-    ulp: bool = option("--ulp", action="store_true", help="measure errors in ulp")
-    op: str = option(
-        metavar="OP|PROGRAM",
-        help="a function (exp, math.exp, sigmoid), an op with a float result (arith.addf), or an MLIR file",
+    ulp: bool = flag("measure errors in ulp")
+    op: str = argument(
+        "OP|PROGRAM", "a function (exp, math.exp, sigmoid), an op with a float result (arith.addf), or an MLIR file"
     )
-    type: str | None = option("--type", metavar="TYPE", help="the element type; of a cast, that of the result")
-    source: str | None = option("--from", metavar="TYPE", help="the element type of the operands, if it is another one")
-    against: str | None = option("--against", metavar="X", help="the implementation to measure")
-    function: str | None = option("--function", metavar="NAME", help="the function of a program")
-    input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="an argument of a program")
-    attr: tuple[str, ...] = option(
-        "--attr", action="append", metavar="NAME[=VALUE]", help="a property of the op, as for eval"
-    )
-    rounding: str = option(
-        "--rounding", default="to_nearest_even", metavar="MODE", help="the rounding mode that it should have"
-    )
-    profile: str = option(
-        "--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the profile of the correct results"
-    )
-    samples: int | None = option(
-        "--samples",
-        type=positive,
+    type: str | None = option("TYPE", "the element type; of a cast, that of the result")
+    source: str | None = option("TYPE", "the element type of the operands, if it is another one", name="--from")
+    against: str | None = option("X", "the implementation to measure")
+    function: str | None = option("NAME", "the function of a program")
+    input: tuple[str, ...] = repeated("VALUE", "an argument of a program")
+    attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property of the op, as for eval")
+    rounding: str = option("MODE", "the rounding mode that it should have", "to_nearest_even")
+    profile: str = option("NAME[,FIELD=VALUE...]", "the profile of the correct results", "spec")
+    samples: int | None = amount(
+        "the number of random arguments, beside hard cases (default: all arguments of up to 16 bits, else 100000)",
         exclusive=True,
-        metavar="N",
-        help="the number of random arguments, beside hard cases (default: all arguments of up to 16 bits, else 100000)",
     )
-    exhaustive: bool = option(
-        "--exhaustive", action="store_true", exclusive=True, help="measure all arguments, of up to 32 bits"
-    )
+    exhaustive: bool = flag("measure all arguments, of up to 32 bits", exclusive=True)
     between: tuple[str, str] | None = option(
-        "--range", type=_range, exclusive=True, metavar="LOW:HIGH", help="measure all arguments between two numbers"
+        "LOW:HIGH", "measure all arguments between two numbers", name="--range", type=_range, exclusive=True
     )
-    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the random arguments")
+    seed: int = option("N", "the seed of the random arguments", 0, type=int)
     max_ulp: float | None = option(
-        "--max-ulp",
+        "N",
+        "accept errors of up to N ulp; wrong special values (NaN, infinities, signs of zeros) still fail",
         type=_ulps,
-        metavar="N",
-        help="accept errors of up to N ulp; wrong special values (NaN, infinities, signs of zeros) still fail",
     )
-    seconds: float = option(
-        "--time-limit", type=duration, default=60.0, metavar="SECONDS", help="for a library (default: 60)"
-    )
-    json: bool = option("--json", action="store_true", help="print one JSON object")
-    plot: str | None = option("--plot", metavar="FILE.svg|FILE.png", help="also draw the errors, by binade and by size")
-    dark: bool = option("--dark", action="store_true", help="draw on a dark background")
+    seconds: float = option("SECONDS", "for a library (default: 60)", 60.0, name="--time-limit", type=duration)
+    json: bool = flag("print one JSON object")
+    plot: str | None = option("FILE.svg|FILE.png", "also draw the errors, by binade and by size")
+    dark: bool = flag("draw on a dark background")
 
 
 PROGRAM_FILES = (".mlir", ".mlirbc")

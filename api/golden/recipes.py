@@ -28,7 +28,18 @@ from halfulp.conformance.vectors.stimulus.grammar import ARRAY
 from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
 from halfulp.conformance.vectors.stimulus.tables import Group
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.described import Keywords, first_given, option, positive, profile_option, written
+from halfulp.described import (
+    Keywords,
+    amount,
+    argument,
+    choice,
+    first_given,
+    flag,
+    option,
+    profile_option,
+    repeated,
+    written,
+)
 from halfulp.fp_formats.formats import Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.inputs import as_value
@@ -75,50 +86,30 @@ def about_field(field: str) -> str:
 class ComputationOptions:
     """The computation: an op with its types and properties, or a function of a program."""
 
-    type: Any = option(
-        "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result"
-    )
-    source: Any = option("--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands")
-    attr: tuple[str, ...] = option(
-        "--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt"
-    )
-    rounding: str | None = option(
-        "--rounding", metavar="MODE", help="the rounding mode of the op; with stochastic, the random bits are a column"
-    )
-    random_bits: int | None = option(
-        "--random-bits",
-        type=positive,
-        metavar="N",
-        help="the random bits per row for stochastic rounding (default: 16)",
-    )
+    type: Any = option("TYPE[,TYPE...]", "the element type of the operands; for a cast, of its result")
+    source: Any = option("TYPE[,TYPE...]", "for a cast: the element types of the operands", name="--from")
+    attr: tuple[str, ...] = repeated("NAME[=VALUE]", "a property, as for eval: fastmath=nsz predicate=slt")
+    rounding: str | None = option("MODE", "the rounding mode of the op; with stochastic, the random bits are a column")
+    random_bits: int | None = amount("the random bits per row for stochastic rounding (default: 16)")
     random: str | None = option(
-        "--random",
-        metavar="SOURCE",
-        help="for a program with program_rounding=stochastic: philox:seed=1 (the number of each row's run is a column)"
-        " or lfsr:width=16,taps=16+14+13+11,seed=1",
+        "SOURCE",
+        "for a program with program_rounding=stochastic: philox:seed=1 (the number of each row's run is a column) "
+        "or lfsr:width=16,taps=16+14+13+11,seed=1",
     )
-    function: str | None = option(
-        "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
-    )
+    function: str | None = option("NAME", "for a program: the function (default: the only public one)")
     mma: Any = option(
-        "--mma",
-        metavar="MODEL",
-        help="for tile operations: the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...",
+        "MODEL", "for tile operations: the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,..."
     )
     profile: Any = profile_option()
-    denormals: str | None = option("--denormals", metavar="VALUE", help=about_field("denormals"))
-    nan_result: str | None = option("--nan-result", metavar="VALUE", help=about_field("nan_result"))
-    tininess: str | None = option("--tininess", metavar="VALUE", help=about_field("tininess"))
-    float_to_int: str | None = option("--float-to-int", metavar="VALUE", help=about_field("float_to_int"))
-    keep_ub: bool = option(
-        "--keep-ub",
-        action="store_true",
-        help="keep rows with undefined behaviour, as poison (default: leave them out)",
-    )
+    denormals: str | None = option("VALUE", about_field("denormals"))
+    nan_result: str | None = option("VALUE", about_field("nan_result"))
+    tininess: str | None = option("VALUE", about_field("tininess"))
+    float_to_int: str | None = option("VALUE", about_field("float_to_int"))
+    keep_ub: bool = flag("keep rows with undefined behaviour, as poison (default: leave them out)")
     flags: bool | None = option(
-        "--flags",
+        None,
+        "a column of exception flags (default: where the op has flags, and every format a place for them)",
         action=argparse.BooleanOptionalAction,
-        help="a column of exception flags (default: where the op has flags, and every format a place for them)",
     )
 
 
@@ -126,31 +117,24 @@ class ComputationOptions:
 class RecipeOptions(ComputationOptions):
     """The computation and its operands."""
 
-    level: LevelName | None = option(
-        "--level",
-        choices=LEVELS,
-        help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, a mixture, or the"
-        " hardest arguments of an elementary function",
+    level: LevelName | None = choice(
+        LEVELS,
+        "the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, a mixture, or the "
+        "hardest arguments of an elementary function",
     )
     models: Any = option(
-        "--models",
-        metavar="B1[,B3...]",
-        help="FPgen models, F1 to F6 of elementary functions, and M1 of multiply-adds: their vectors come first, or"
-        " alone without --level; all: every model that applies",
+        "B1[,B3...]",
+        "FPgen models, F1 to F6 of elementary functions, and M1 of multiply-adds: their vectors come first, or "
+        "alone without --level; all: every model that applies",
     )
     operands: Any = option(
-        "--operands",
-        metavar="SOURCE",
-        help="operands of your own, instead of --level and --models: rows of a .npy, .npz, .safetensors or .txt file, a"
-        " distribution such as normal:scale=2, one source for each operand (a=SOURCE;b=SOURCE), or a mixture with"
-        " shares in percent (normal@70,corners@20,B1@10)",
+        "SOURCE",
+        "operands of your own, instead of --level and --models: rows of a .npy, .npz, .safetensors or .txt file, "
+        "a distribution such as normal:scale=2, one source for each operand (a=SOURCE;b=SOURCE), or a mixture "
+        "with shares in percent (normal@70,corners@20,B1@10)",
     )
-    n: int | None = option(
-        "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"
-    )
-    seed: int = option(
-        "--seed", type=seed, default=0, metavar="N", help="the seed of everything random, 0 to 2**64 - 1 (default: 0)"
-    )
+    n: int | None = amount("the number of random rows; for other levels, the largest number of rows")
+    seed: int = option("N", "the seed of everything random, 0 to 2**64 - 1 (default: 0)", 0, type=seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,31 +148,20 @@ class RecipeKeywords(Keywords, RecipeOptions):
 class CheckOptions:
     """A file to check, and what counts as equal."""
 
-    file: str = option(metavar="FILE", help="the file to check, or - for the standard input")
-    format: str | None = option(
-        "--format", metavar="NAME", help="the format of the file (default: by its name, else by its content)"
-    )
-    metadata: str | None = option(
-        "--metadata", metavar="FILE.json", help="the metadata of the file (default: the name of the file with .json)"
-    )
-    op: str | None = option("--op", metavar="OP|FILE.mlir", help="the computation, if there is no metadata")
+    file: str = argument("FILE", "the file to check, or - for the standard input")
+    format: str | None = option("NAME", "the format of the file (default: by its name, else by its content)")
+    metadata: str | None = option("FILE.json", "the metadata of the file (default: the name of the file with .json)")
+    op: str | None = option("OP|FILE.mlir", "the computation, if there is no metadata")
     columns: str | None = option(
-        "--columns",
-        metavar="NAME[,NAME...]",
-        help="the columns of the file, if some are missing; with metadata, even all operands can be missing",
+        "NAME[,NAME...]",
+        "the columns of the file, if some are missing; with metadata, even all operands can be missing",
     )
-    nan: Literal["exact", "any"] | None = option(
-        "--nan",
-        choices=("exact", "any"),
-        help="any: accept every NaN if a NaN is expected (default: by the metadata)",
+    nan: Literal["exact", "any"] | None = choice(
+        ("exact", "any"), "any: accept every NaN if a NaN is expected (default: by the metadata)"
     )
-    ignore_flags: bool = option("--ignore-flags", action="store_true", help="do not compare the flags in the file")
-    partial: bool = option(
-        "--partial", action="store_true", help="allow fewer rows than in the metadata, and other rows"
-    )
-    max: int = option(
-        "--max", type=positive, default=1, metavar="N", help="the number of different rows to show in full (default: 1)"
-    )
+    ignore_flags: bool = flag("do not compare the flags in the file")
+    partial: bool = flag("allow fewer rows than in the metadata, and other rows")
+    max: int = amount("the number of different rows to show in full (default: 1)", 1)
 
 
 # --- recipes ----------------------------------------------------------------------------------------------------------
