@@ -12,16 +12,9 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from halfulp.interp.bytecode import encoding
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.encoding import (
-    NATIVE_PROPERTIES,
-    SEGMENT_ARRAYS,
-    ByteCursor,
-    Emitter,
-    Varints,
-    varint,
-    zigzag,
-)
+from halfulp.interp.bytecode.encoding import varint
 from halfulp.interp.bytecode.fields import (
     ATTRIBUTE,
     BOOL,
@@ -164,12 +157,12 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
     numbers = tuple(prop.name for prop in definition.properties if prop.number)
     if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
         return Layout(tuple(sorted(fields)), None, flags, numbers)
-    if version >= SEGMENT_ARRAYS:
+    if version >= encoding.SEGMENT_ARRAYS:
         return Layout(tuple(sorted(fields)), len(definition.operands), flags, numbers)
     return Layout(tuple(sorted([*fields, (SEGMENTS, True)])), None, flags, numbers)
 
 
-def read_segments(cursor: ByteCursor, count: int) -> DenseArrayAttr:
+def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
     """Read numbers of operands: all of them, or only those that are not 0, with their positions in the low bits."""
     start = cursor.pos
     length, sparse = cursor.flagged()
@@ -201,7 +194,7 @@ def segments_of(sizes: Attribute | None) -> bytes:
     numbers = sizes.values
     present = [(position, size) for position, size in enumerate(numbers) if size]
     last = present[-1][0] if present else 0
-    emitter = Emitter()
+    emitter = encoding.Emitter()
     if last > MAX_SPARSE_POSITION or len(present) > len(numbers) // 2:
         emitter.flagged(len(numbers), False)
         for size in numbers:
@@ -306,7 +299,7 @@ def _key(thing: Thing) -> Thing | Position:
 class _Recorder:
     """A `fields.CodeSink` that records what is written, with attributes and types in place of their numbers."""
 
-    def __init__(self, schema: Schema, codes: Varints) -> None:
+    def __init__(self, schema: Schema, codes: encoding.Varints) -> None:
         self.schema = schema
         self._codes = codes
         self._parts: list[Any] = []
@@ -334,7 +327,7 @@ class _Recorder:
 
     def svarint(self, value: int) -> None:
         """Record a signed integer of up to 64 bits."""
-        self._parts.append(self._codes[zigzag(value)])
+        self._parts.append(self._codes[encoding.zigzag(value)])
 
     def blob(self, data: bytes) -> None:
         """Record the number of bytes, and these."""
@@ -368,7 +361,7 @@ class Numbering:
         self.arguments: dict[BlockArgument, tuple[NumberedEntry, NumberedEntry]] = {}
         self.resources: dict[str, NumberedEntry] = {}
         self.isolated = isolated_ops(module.operation)
-        self.codes = Varints()
+        self.codes = encoding.Varints()
         self._names: dict[str, NameEntry] = {}
         self._entries: dict[Thing | Position, NumberedEntry] = {}
         # By identity, for parts of the module, which stay alive: faster than comparing and hashing.
@@ -437,19 +430,19 @@ class Numbering:
         return OpRecord(operation, name, location, attributes, properties, types)
 
     def _check_raw(self, operation: Operation) -> None:
-        if self.version < NATIVE_PROPERTIES:
+        if self.version < encoding.NATIVE_PROPERTIES:
             raise Unsupported(
                 f"bytecode version {self.version} cannot hold the properties of the unregistered op '{operation.name}'",
                 location=operation.location,
                 op=operation.name,
-                hint=f"write version {NATIVE_PROPERTIES} or a later one",
+                hint=f"write version {encoding.NATIVE_PROPERTIES} or a later one",
             )
 
     def _new_name(self, operation: Operation) -> NameEntry:
         dialect, _, mnemonic = operation.name.partition(".")
         definition = operation.definition
         layout = None
-        if definition is not None and definition.has_properties and self.version >= NATIVE_PROPERTIES:
+        if definition is not None and definition.has_properties and self.version >= encoding.NATIVE_PROPERTIES:
             layout = layout_of(definition, self.schema, self.version)
             if layout == Layout(()):
                 # All its properties are newer than the schema.
@@ -595,7 +588,7 @@ def _resources_in(thing: Thing) -> Iterator[str]:
         stack += reversed(list(nested_parts(inner)))
 
 
-def _assign(entries: list[Any], codes: Varints) -> None:
+def _assign(entries: list[Any], codes: encoding.Varints) -> None:
     """Sort entries, and number them.
 
     The most used come first. In each run of numbers of equally many bytes, the things of a dialect are together; the

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from halfulp.interp.bytecode.encoding import (
-    ELIDED_LOCATIONS,
-    ISOLATED_SECTIONS,
-    NATIVE_PROPERTIES,
-    USE_LISTS,
-    ByteCursor,
-    OpMask,
-    Section,
-)
+from halfulp.interp.bytecode import encoding
 from halfulp.interp.bytecode.index import Container, FileIndex, Likeness, OpName, schema_of
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import is_inherent, move_inherent, split_successor_operands
@@ -30,13 +22,13 @@ from halfulp.interp.text.lexer import MAX_NESTING
 #
 # The ops of a bytecode file, in their blocks and regions.
 
-_ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
+_ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, encoding.OpMask)
 _UNLIKE: tuple[int, dict[bytes, Likeness]] = (0, {})
 # The most bytes by which ops are known to be like another one: they are copied for each op.
 _LONGEST_LIKE = 64
 # The attributes of ops without any, which share them.
 _NO_ATTRIBUTES: dict[str, at.Attribute] = {}
-_UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
+_UNKNOWN_PARTS = 0xFF & ~sum(encoding.OpMask)
 
 
 class _Forward(SSAValue):
@@ -90,7 +82,7 @@ class _Regions:
         "scope",
     )
 
-    def __init__(self, op: Operation, left: int, cursor: ByteCursor, scope: _Scope, isolated: bool) -> None:
+    def __init__(self, op: Operation, left: int, cursor: encoding.ByteCursor, scope: _Scope, isolated: bool) -> None:
         self.op = op
         self.left = left
         self.cursor = cursor
@@ -115,13 +107,13 @@ class Body:
         self.orders: dict[SSAValue, tuple[tuple[int, ...], bool, int]] = {}
         self.promised = 0
 
-    def _promise(self, cursor: ByteCursor, count: int, what: str, start: int) -> None:
+    def _promise(self, cursor: encoding.ByteCursor, count: int, what: str, start: int) -> None:
         """Count announced values, blocks and regions. Raises BytecodeError for more than the file has bytes."""
         self.promised += count
         if self.promised > len(cursor.data):
             cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
 
-    def top(self, cursor: ByteCursor) -> Operation:
+    def top(self, cursor: encoding.ByteCursor) -> Operation:
         """Read the one op of the outermost section, with all that is in it."""
         start = cursor.pos
         count, has_arguments = cursor.flagged()
@@ -159,7 +151,7 @@ class Body:
             else:
                 if frame.isolated:
                     frame.scope.resolve()
-                    if self.version >= ISOLATED_SECTIONS or len(self.stack) == 1:
+                    if self.version >= encoding.ISOLATED_SECTIONS or len(self.stack) == 1:
                         frame.cursor.finish(f"the regions of '{frame.op.name}'")
                 self.stack.pop()
 
@@ -205,17 +197,17 @@ class Body:
             start = cursor.pos
             number = cursor.varint()
             placed = True
-            if self.version >= ELIDED_LOCATIONS:
+            if self.version >= encoding.ELIDED_LOCATIONS:
                 number, placed = number >> 1, bool(number & 1)
             if number >= len(file_index.types):
                 cursor.fail(f"type {number} does not exist: there are {len(file_index.types)}", start)
             type = file_index.type_at(number)
             argument = block.add_argument(type, None, self._location(cursor) if placed else UnknownLoc())
             self._define(frame, argument)
-        if self.version >= USE_LISTS:
+        if self.version >= encoding.USE_LISTS:
             start = cursor.pos
             mask = cursor.byte()
-            if mask & ~OpMask.USE_LISTS:
+            if mask & ~encoding.OpMask.USE_LISTS:
                 cursor.fail(f"unknown parts {mask:#x} of a block", start)
             if mask:
                 self._use_orders(cursor, block.arguments)
@@ -231,11 +223,11 @@ class Body:
         elif frame.end >= 0:
             frame.cursor.fail(f"a region of '{frame.op.name}' has more values than the file announces")
 
-    def _location(self, cursor: ByteCursor) -> Place:
+    def _location(self, cursor: encoding.ByteCursor) -> Place:
         start = cursor.pos
         return self._location_at(cursor.varint(), cursor, start)
 
-    def _location_at(self, number: int, cursor: ByteCursor, start: int) -> Place:
+    def _location_at(self, number: int, cursor: encoding.ByteCursor, start: int) -> Place:
         index = self.index
         if number >= len(index.attributes):
             cursor.fail(f"attribute {number} does not exist: there are {len(index.attributes)}", start)
@@ -264,7 +256,7 @@ class Body:
         long, fail, values = cursor.varint_at, cursor.fail, scope.values
         names, types, places = file_index.ops, file_index.types, file_index.places
         position_at = file_index.position_at
-        native = self.version >= NATIVE_PROPERTIES
+        native = self.version >= encoding.NATIVE_PROPERTIES
         block = frame.blocks[frame.next_block - 1]
         operations = block.operations
         left, next_value, last = frame.ops, frame.next_value, frame.end
@@ -423,7 +415,7 @@ class Body:
                 fail(f"op '{name.name}' goes beyond its section", start)
         frame.ops, frame.next_value = left, next_value
 
-    def _attributes(self, cursor: ByteCursor, name: OpName) -> dict[str, at.Attribute]:
+    def _attributes(self, cursor: encoding.ByteCursor, name: OpName) -> dict[str, at.Attribute]:
         start = cursor.pos
         file_index = self.index
         number = cursor.varint()
@@ -436,7 +428,7 @@ class Body:
         return dict(dictionary.entries)
 
     def _properties(
-        self, cursor: ByteCursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
+        self, cursor: encoding.ByteCursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
     ) -> tuple[dict[str, at.Attribute], at.Attribute | None]:
         """Return the inherent attributes of an op, and the attribute that an unregistered one has in their place."""
         definition = name.definition
@@ -445,7 +437,7 @@ class Body:
         start = cursor.pos
         if mask & _PROPERTIES:
             number = cursor.varint()
-            if self.version < NATIVE_PROPERTIES:
+            if self.version < encoding.NATIVE_PROPERTIES:
                 cursor.fail(f"op '{name.name}': version {self.version} has no properties", start)
             if not name.registered:
                 raw = self.index.raw_properties(number, cursor, start)
@@ -497,16 +489,16 @@ class Body:
         operation.regions = regions = [Region() for _ in range(count)]
         for region in regions:
             region.parent = operation
-        if isolated and self.version >= ISOLATED_SECTIONS:
+        if isolated and self.version >= encoding.ISOLATED_SECTIONS:
             start = cursor.pos
             kind, cursor = cursor.section()
-            if kind != Section.IR:
+            if kind != encoding.Section.IR:
                 cursor.fail(f"expected regions, found section {kind}", start)
         self.stack.append(_Regions(operation, count, cursor, _Scope() if isolated else frame.scope, isolated))
 
     # The orders of uses.
 
-    def _use_orders(self, cursor: ByteCursor, values: Sequence[SSAValue]) -> None:
+    def _use_orders(self, cursor: encoding.ByteCursor, values: Sequence[SSAValue]) -> None:
         """Read how the uses of some values are ordered, where that is not the order of their places."""
         count = 1 if len(values) == 1 else cursor.count()
         for _ in range(count):
@@ -521,7 +513,7 @@ class Body:
                 cursor.fail(f"value {index} has two orders of uses", start)
             self.orders[values[index]] = tuple([cursor.varint() for _ in range(size)]), pairs, start
 
-    def _keep_orders(self, operation: Operation, cursor: ByteCursor) -> None:
+    def _keep_orders(self, operation: Operation, cursor: encoding.ByteCursor) -> None:
         """Expand the orders that list only what differs, and check all of them."""
         if not self.orders:
             return
@@ -591,7 +583,7 @@ def read_as(
 
 def _module(index: FileIndex, skip_unknown: bool) -> Module:
     index.read()
-    operation = Body(index, skip_unknown).top(index.file.section(Section.IR))
+    operation = Body(index, skip_unknown).top(index.file.section(encoding.Section.IR))
     index.read_rest()
     module = Module(operation, None, index.resources)
     module.use_orders = index.use_orders

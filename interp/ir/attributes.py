@@ -14,35 +14,14 @@ from math import prod
 import numpy as np
 
 from halfulp.fp_formats.formats import Codes
+from halfulp.interp.ir import base
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.affine_expressions import spell as spell_affine
-from halfulp.interp.ir.base import (
-    NO_NAMES,
-    decimal_text,
-    filled,
-    immutable,
-    is_bare_identifier,
-    quoted,
-    spell_float,
-    spell_symbol,
-)
 from halfulp.interp.ir.base import Attribute as Attribute
-from halfulp.interp.ir.types import (
-    I1,
-    I64,
-    INDEX_WIDTH,
-    ComplexType,
-    FloatType,
-    IntegerType,
-    MemRefType,
-    TensorType,
-    Type,
-    VectorType,
-    width_of,
-)
 
 
-@immutable
+@base.immutable
 class UnitAttr(Attribute):
     """``unit``: an attribute whose presence is its meaning."""
 
@@ -51,67 +30,67 @@ class UnitAttr(Attribute):
         return "unit"
 
 
-@immutable
+@base.immutable
 class IntegerAttr(Attribute):
     """``5 : i32``, ``true``. ``value`` is the number MLIR prints: signed unless the type is unsigned; i1 is 0 or 1."""
 
     value: int
-    type: Type
+    type: ty.Type
 
     @property
     def code(self) -> int:
         """The bit pattern (an index has 64 bits)."""
-        width = self.type.width if isinstance(self.type, IntegerType) else INDEX_WIDTH
+        width = self.type.width if isinstance(self.type, ty.IntegerType) else ty.INDEX_WIDTH
         return self.value & ((1 << width) - 1)
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell ``true``, ``false``, or the value with its type."""
-        if self.type == I1:
+        if self.type == ty.I1:
             return "true" if self.value else "false"
-        return f"{decimal_text(self.value)} : {self.type.spell(names)}"
+        return f"{base.decimal_text(self.value)} : {self.type.spell(names)}"
 
-    def spell_untyped(self, names: Mapping[object, str] = NO_NAMES) -> str:
+    def spell_untyped(self, names: Mapping[object, str] = base.NO_NAMES) -> str:
         """Spell an i64 without its type."""
-        return str(self.value) if self.type == I64 else self.spell_nested(names)
+        return str(self.value) if self.type == ty.I64 else self.spell_nested(names)
 
 
 def BoolAttr(value: bool) -> IntegerAttr:
     """Return the attribute ``true`` or ``false``."""
-    return IntegerAttr(int(value), I1)
+    return IntegerAttr(int(value), ty.I1)
 
 
-def integer_of_code(code: int, type: Type) -> int:
+def integer_of_code(code: int, type: ty.Type) -> int:
     """Return the number that MLIR prints for a bit pattern: signed unless the type is unsigned; an i1 is 0 or 1."""
-    width = type.width if isinstance(type, IntegerType) else INDEX_WIDTH
-    unsigned = isinstance(type, IntegerType) and (type.signedness == "unsigned" or type == I1)
+    width = type.width if isinstance(type, ty.IntegerType) else ty.INDEX_WIDTH
+    unsigned = isinstance(type, ty.IntegerType) and (type.signedness == "unsigned" or type == ty.I1)
     return code if unsigned or not width or not code >> (width - 1) else code - (1 << width)
 
 
-@immutable
+@base.immutable
 class FloatAttr(Attribute):
     """``1.0 : f32``: a float as its bit pattern."""
 
     code: int
-    type: FloatType
+    type: ty.FloatType
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the literal with its type."""
-        return f"{spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
+        return f"{base.spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
 
-    def spell_untyped(self, names: Mapping[object, str] = NO_NAMES) -> str:
+    def spell_untyped(self, names: Mapping[object, str] = base.NO_NAMES) -> str:
         """Spell an f64 without its type, unless it is a NaN or an infinity: its bits alone would be an integer."""
         if self.type.format.name == "f64":
-            spelling = spell_float(self.type.format, self.code)
+            spelling = base.spell_float(self.type.format, self.code)
             return self.spell(names) if spelling.startswith("0x") else spelling
         return self.spell_nested(names)
 
 
-@immutable
+@base.immutable
 class StringAttr(Attribute):
     """``"text"``, possibly with a type. Bytes that are not UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
 
     value: str
-    type: Type | None = None
+    type: ty.Type | None = None
 
     @property
     def data(self) -> bytes:
@@ -120,10 +99,10 @@ class StringAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the literal, with its type if it has one."""
-        return quoted(self.value) if self.type is None else f"{quoted(self.value)} : {self.type.spell(names)}"
+        return base.quoted(self.value) if self.type is None else f"{base.quoted(self.value)} : {self.type.spell(names)}"
 
 
-@immutable
+@base.immutable
 class ArrayAttr(Attribute):
     """``[a, b]``."""
 
@@ -134,7 +113,7 @@ class ArrayAttr(Attribute):
         return f"[{', '.join(element.spell_untyped(names) for element in self.elements)}]"
 
 
-@immutable
+@base.immutable
 class DictionaryAttr(Attribute):
     """``{name = value}``: entries sorted by name, each name once."""
 
@@ -161,22 +140,22 @@ def spell_dictionary(entries: Mapping[str, Attribute], names: Mapping[object, st
 
 
 def _entry(name: str, value: Attribute, names: Mapping[object, str]) -> str:
-    key = name if is_bare_identifier(name) else quoted(name)
+    key = name if base.is_bare_identifier(name) else base.quoted(name)
     return key if isinstance(value, UnitAttr) else f"{key} = {value.spell_nested(names)}"
 
 
-@immutable
+@base.immutable
 class TypeAttr(Attribute):
     """A type as an attribute."""
 
-    type: Type
+    type: ty.Type
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the type."""
         return names.get(self.type) or self.type.spell(names)
 
 
-@immutable
+@base.immutable
 class SymbolRefAttr(Attribute):
     """``@root::@nested``."""
 
@@ -185,10 +164,10 @@ class SymbolRefAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the names, joined by ``::``."""
-        return "::".join(spell_symbol(name) for name in (self.root, *self.nested))
+        return "::".join(base.spell_symbol(name) for name in (self.root, *self.nested))
 
 
-ElementsType = TensorType | VectorType | MemRefType
+ElementsType = ty.TensorType | ty.VectorType | ty.MemRefType
 
 
 def constant_codes(codes: Codes) -> Codes:
@@ -264,10 +243,10 @@ class DenseElementsAttr(Attribute):
         byte.
         """
         element = self.type.element
-        if element == I1:
+        if element == ty.I1:
             bits = self.codes.reshape(-1)
             return np.packbits(bits, bitorder="little").tobytes() if packed else bits.tobytes()
-        width = width_of(element.element if isinstance(element, ComplexType) else element)
+        width = ty.width_of(element.element if isinstance(element, ty.ComplexType) else element)
         limbs = self.codes.shape[-1] if width > 64 else 1
         rows = np.ascontiguousarray(self.codes.astype(self.codes.dtype.newbyteorder("<"))).view(np.uint8)
         rows = rows.reshape(-1, limbs * self.codes.dtype.itemsize)
@@ -281,18 +260,18 @@ MAX_PLAIN_ELEMENTS = 100
 DYNAMIC = 1 << 63
 
 
-def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
+def _element_texts(element: ty.Type, flat: Codes) -> Iterator[str]:
     """Spell each code along the first axis."""
-    if isinstance(element, ComplexType):
+    if isinstance(element, ty.ComplexType):
         parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:])))
         return (f"({re},{im})" for re, im in zip(parts[::2], parts[1::2], strict=True))
     codes = python_codes(flat, wide=flat.ndim > 1)
-    if isinstance(element, FloatType):
+    if isinstance(element, ty.FloatType):
         format = element.format
-        return (spell_float(format, code) for code in codes)
-    if element == I1:
+        return (base.spell_float(format, code) for code in codes)
+    if element == ty.I1:
         return ("true" if code else "false" for code in codes)
-    return (decimal_text(integer_of_code(code, element)) for code in codes)
+    return (base.decimal_text(integer_of_code(code, element)) for code in codes)
 
 
 def python_codes(flat: Codes, wide: bool) -> list[int]:
@@ -310,7 +289,7 @@ def nest(texts: list[str], shape: tuple[int, ...]) -> str:
     return texts[0]
 
 
-@immutable
+@base.immutable
 class DenseStringAttr(Attribute):
     """``dense<…>`` of strings, in a tensor of any element type; one value for a splat."""
 
@@ -324,12 +303,12 @@ class DenseStringAttr(Attribute):
 
     def literal(self) -> str:
         """Spell the strings between the brackets: one for a splat, none where there are no elements."""
-        texts = [quoted(value) for value in self.values]
+        texts = [base.quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
         return texts[0] if self.splat else nest(texts, shape) if texts else ""
 
 
-@immutable
+@base.immutable
 class SparseElementsAttr(Attribute):
     """``sparse<indices, values> : type``: coordinates, one row per value; every other element is zero."""
 
@@ -346,11 +325,11 @@ class SparseElementsAttr(Attribute):
         return f"sparse<{literal}> : {self.type.spell(names)}"
 
 
-@immutable
+@base.immutable
 class DenseArrayAttr(Attribute):
     """``array<i32: 1, 2>``: ``codes`` as Python integers (bit patterns) of the element type."""
 
-    element: Type
+    element: ty.Type
     codes: tuple[int, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
@@ -361,9 +340,9 @@ class DenseArrayAttr(Attribute):
     def values_text(self) -> str:
         """Spell the values, joined by commas."""
         element = self.element
-        if isinstance(element, FloatType):
-            return ", ".join(spell_float(element.format, code) for code in self.codes)
-        if element == I1:
+        if isinstance(element, ty.FloatType):
+            return ", ".join(base.spell_float(element.format, code) for code in self.codes)
+        if element == ty.I1:
             return ", ".join("true" if code else "false" for code in self.codes)
         return ", ".join(str(integer_of_code(code, element)) for code in self.codes)
 
@@ -377,7 +356,7 @@ class DenseArrayAttr(Attribute):
         return tuple([integer_of_code(code, self.element) for code in self.codes])
 
 
-@immutable
+@base.immutable
 class DenseResourceAttr(Attribute):
     """``dense_resource<key> : type``: elements kept in the file's resource section under ``key``."""
 
@@ -386,11 +365,11 @@ class DenseResourceAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell ``dense_resource<key> : type``."""
-        key = self.key if is_bare_identifier(self.key) else quoted(self.key)
+        key = self.key if base.is_bare_identifier(self.key) else base.quoted(self.key)
         return f"dense_resource<{key}> : {self.type.spell(names)}"
 
 
-@immutable
+@base.immutable
 class AffineMapAttr(Attribute):
     """``affine_map<(d0)[s0] -> (d0 + s0)>``: the numbers of dimensions and symbols, and the results."""
 
@@ -409,7 +388,7 @@ class AffineMapAttr(Attribute):
         return f"affine_map<{_affine_inputs(self.dimensions, self.symbols)} -> ({results})>"
 
 
-@immutable
+@base.immutable
 class IntegerSetAttr(Attribute):
     """``affine_set<(d0) : (d0 - 2 >= 0)>``: constraints, each an expression that is equal to zero (True) or at least
     zero.
@@ -431,7 +410,7 @@ def _affine_inputs(dimensions: int, symbols: int) -> str:
     return f"({', '.join(f'd{number}' for number in range(dimensions))}){named}"
 
 
-@immutable
+@base.immutable
 class StridedLayoutAttr(Attribute):
     """``strided<[strides], offset: n>``; None stands for ``?``."""
 
@@ -488,7 +467,7 @@ class Names(dict[object, str]):
         return self._numbers.setdefault(distinct, len(self._numbers))
 
 
-@immutable
+@base.immutable
 class OpaqueAttr(Attribute):
     """An attribute of a dialect that is not registered, as it was written: ``#dialect.body`` or ``#dialect<body>``.
 
@@ -498,10 +477,10 @@ class OpaqueAttr(Attribute):
 
     dialect: str
     body: str
-    type: Type | None = None
-    inner: tuple[Attribute | Type, ...] = ()
+    type: ty.Type | None = None
+    inner: tuple[Attribute | ty.Type, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the attribute as it was written."""
         type = "" if self.type is None else f" : {self.type.spell(names)}"
-        return f"#{self.dialect}{filled(self.body, self.inner, names)}{type}"
+        return f"#{self.dialect}{base.filled(self.body, self.inner, names)}{type}"

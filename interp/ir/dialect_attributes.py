@@ -8,31 +8,9 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from halfulp.interp.ir.attributes import (
-    ArrayAttr,
-    DenseElementsAttr,
-    DenseResourceAttr,
-    DenseStringAttr,
-    DictionaryAttr,
-    DistinctAttr,
-    IntegerAttr,
-    OpaqueAttr,
-    SparseElementsAttr,
-    StringAttr,
-    TypeAttr,
-)
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute, CallSiteLoc, FusedLoc, NameLoc, Type, UnknownLoc, immutable
-from halfulp.interp.ir.types import (
-    ComplexType,
-    DialectType,
-    FunctionType,
-    IntegerType,
-    MemRefType,
-    OpaqueType,
-    TensorType,
-    TupleType,
-    VectorType,
-)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,18 +54,18 @@ class EnumDefinition:
         """Return the attribute that holds ``value`` in an op's properties."""
         if self.storage_width is None:
             return EnumAttr(self, value)
-        return IntegerAttr(value, IntegerType(self.storage_width))
+        return at.IntegerAttr(value, ty.IntegerType(self.storage_width))
 
     def accepts(self, attribute: Attribute) -> bool:
         """Tell whether ``attribute`` holds a case of this enum."""
         if isinstance(attribute, EnumAttr):
             return attribute.definition is self
-        if self.storage_width is None or not isinstance(attribute, IntegerAttr):
+        if self.storage_width is None or not isinstance(attribute, at.IntegerAttr):
             return False
         known = attribute.value in self.names
         if self.flags and attribute.value > 0:
             known = not attribute.value & ~reduce(or_, self.cases.values())
-        return attribute.type == IntegerType(self.storage_width) and known
+        return attribute.type == ty.IntegerType(self.storage_width) and known
 
 
 @immutable
@@ -211,27 +189,32 @@ class DialectAttr(Attribute):
 
 def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
     """Return the attributes and types inside something, in the order of printing."""
-    if isinstance(thing, ArrayAttr):
+    if isinstance(thing, at.ArrayAttr):
         yield from thing.elements
-    elif isinstance(thing, DictionaryAttr):
+    elif isinstance(thing, at.DictionaryAttr):
         yield from (value for _, value in thing.entries)
     elif isinstance(
         thing,
-        TypeAttr | IntegerAttr | DenseElementsAttr | DenseStringAttr | SparseElementsAttr | DenseResourceAttr,
+        at.TypeAttr
+        | at.IntegerAttr
+        | at.DenseElementsAttr
+        | at.DenseStringAttr
+        | at.SparseElementsAttr
+        | at.DenseResourceAttr,
     ):
         yield thing.type
-    elif isinstance(thing, StringAttr):
+    elif isinstance(thing, at.StringAttr):
         if thing.type is not None:
             yield thing.type
-    elif isinstance(thing, OpaqueAttr):
+    elif isinstance(thing, at.OpaqueAttr):
         yield from thing.inner
         if thing.type is not None:
             yield thing.type
-    elif isinstance(thing, OpaqueType):
+    elif isinstance(thing, ty.OpaqueType):
         yield from thing.inner
-    elif isinstance(thing, DistinctAttr):
+    elif isinstance(thing, at.DistinctAttr):
         yield thing.attribute
-    elif isinstance(thing, DialectAttr | DialectType):
+    elif isinstance(thing, DialectAttr | ty.DialectType):
         yield from thing.parts
     elif isinstance(thing, NameLoc):
         if thing.child != UnknownLoc():
@@ -243,18 +226,18 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
         if thing.metadata is not None:
             yield thing.metadata
         yield from thing.locations
-    elif isinstance(thing, FunctionType):
+    elif isinstance(thing, ty.FunctionType):
         yield from thing.inputs
         yield from thing.results
-    elif isinstance(thing, TupleType):
+    elif isinstance(thing, ty.TupleType):
         yield from thing.elements
-    elif isinstance(thing, ComplexType | VectorType):
+    elif isinstance(thing, ty.ComplexType | ty.VectorType):
         yield thing.element
-    elif isinstance(thing, TensorType):
+    elif isinstance(thing, ty.TensorType):
         yield thing.element
         if thing.encoding is not None:
             yield thing.encoding
-    elif isinstance(thing, MemRefType):
+    elif isinstance(thing, ty.MemRefType):
         yield thing.element
         yield from (extra for extra in (thing.layout, thing.memory_space) if extra is not None)
 

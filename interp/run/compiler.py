@@ -9,31 +9,8 @@ from typing import Any, Protocol
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
+from halfulp.interp.run import evaluators, frames
 from halfulp.interp.run.chains import ChainPieces, can_join
-from halfulp.interp.run.evaluators import (
-    Compiler,
-    Constant,
-    Elementwise,
-    Entry,
-    MachineCall,
-    OnFrames,
-    OnRawSlots,
-    OnValues,
-    evaluator_of,
-)
-from halfulp.interp.run.frames import (
-    Action,
-    Frame,
-    Function,
-    FunctionCode,
-    Segment,
-    Slots,
-    Step,
-    is_cast,
-    listener_view,
-    located,
-    lower,
-)
 from halfulp.interp.run.settings import Listener, Settings, on_floats, recording_function, settings_of
 from halfulp.interp.run.steps import (
     GeneralPath,
@@ -67,14 +44,16 @@ def _report_stop(op: Operation, listeners: Sequence[Listener], report: Undefined
         listener.undefined_behavior(op, report)
 
 
-def observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: Step | None) -> Step:
+def observed(
+    op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: frames.Step | None
+) -> frames.Step:
     """Make a step of which the listeners are told, before and after; None stands for a step that does nothing."""
     operand_types = [value.type for value in op.operands]
     result_types = [value.type for value in op.results]
 
-    def watched(slots: Slots) -> None:
+    def watched(slots: frames.Slots) -> None:
         listeners = slots[0].settings.listeners
-        before = [listener_view(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
+        before = [frames.listener_view(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
         for listener in listeners:
             listener.op_will_run(op, before)
         if step is not None:
@@ -83,20 +62,20 @@ def observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...],
             except UndefinedBehavior as report:
                 _report_stop(op, listeners, report)
                 raise
-        after = [listener_view(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
+        after = [frames.listener_view(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
         for listener in listeners:
             listener.op_did_run(op, before, after)
 
     return watched
 
 
-def observed_control(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+def observed_control(op: Operation, operands: tuple[int, ...], action: frames.Action) -> frames.Action:
     """Make an action of which the listeners are told: before, and, except for calls and ops with regions, after."""
     types = [value.type for value in op.operands]
 
-    def watched(frame: Frame) -> Segment | None:
+    def watched(frame: frames.Frame) -> frames.Segment | None:
         listeners = frame.slots[0].settings.listeners
-        before = [listener_view(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        before = [frames.listener_view(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
         for listener in listeners:
             listener.op_will_run(op, before)
         try:
@@ -125,14 +104,14 @@ class CodeStore(Protocol):
     settings: Settings
     kernels: dict[Profile, dict[Any, Kernel]]
 
-    def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> FunctionCode:
+    def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> frames.FunctionCode:
         """Return the code that a compiler makes of a function with a body."""
 
-    def called(self, op: Operation) -> MachineCall | None:
+    def called(self, op: Operation) -> evaluators.MachineCall | None:
         """Return what runs a function as machine code; None for one that is not worth it."""
 
 
-class FunctionCompiler(Compiler):
+class FunctionCompiler(evaluators.Compiler):
     """Compiles one function to slots and steps.
 
     ``one_at_a_time``: no frame waits for another in the middle of a function, so that what a branch or a call has
@@ -150,12 +129,12 @@ class FunctionCompiler(Compiler):
         self._kernels = store.kernels.setdefault(settings.profile, {})
         self._dying = self._last_uses()
 
-    def compile(self) -> FunctionCode:
+    def compile(self) -> frames.FunctionCode:
         """Compile the whole function."""
-        entry, evaluator = self.region(self.function.regions[0]), evaluator_of(self.function)
-        if isinstance(evaluator, Entry):
+        entry, evaluator = self.region(self.function.regions[0]), evaluators.evaluator_of(self.function)
+        if isinstance(evaluator, evaluators.Entry):
             entry.steps = (evaluator.build(self.function, self), *entry.steps)
-        return FunctionCode(self.function, self._template, entry)
+        return frames.FunctionCode(self.function, self._template, entry)
 
     # --- values that are not needed any more ---
 
@@ -182,8 +161,8 @@ class FunctionCompiler(Compiler):
         """
         last: dict[SSAValue, Operation | None] = {}
         for op in self.function.walk():
-            evaluator = evaluator_of(op)
-            control = isinstance(evaluator, OnFrames)
+            evaluator = evaluators.evaluator_of(op)
+            control = isinstance(evaluator, evaluators.OnFrames)
             stays = control and (op.regions or not self.one_at_a_time)
             passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
             for value in (*op.operands, *(value for _, passed in op.successors for value in passed)):
@@ -193,7 +172,7 @@ class FunctionCompiler(Compiler):
                     last[value] = op if here else None
             for result in () if control else op.results:
                 if self._large(result.type):
-                    last.setdefault(result, None if isinstance(evaluator, Constant) else op)
+                    last.setdefault(result, None if isinstance(evaluator, evaluators.Constant) else op)
         dying: dict[Operation, list[SSAValue]] = {}
         for value, final in last.items():
             if final is not None:
@@ -202,18 +181,18 @@ class FunctionCompiler(Compiler):
 
     # --- blocks ---
 
-    def _fill(self, block: Block, segment: Segment) -> None:
+    def _fill(self, block: Block, segment: frames.Segment) -> None:
         """Compile the ops of a block, cut into segments at its control ops."""
         outer = self._after
-        steps: list[Step] = []
+        steps: list[frames.Step] = []
         pieces = ChainPieces(self._dying, self.slot)
         cost = begin = 0
         for index, op in enumerate(block.operations):
             cost += 1
-            evaluator = evaluator_of(op)
-            if isinstance(evaluator, OnFrames):
+            evaluator = evaluators.evaluator_of(op)
+            if isinstance(evaluator, evaluators.OnFrames):
                 steps += pieces.taken()
-                after = self._after = Segment()
+                after = self._after = frames.Segment()
                 segment.op, segment.steps, segment.cost = op, tuple(steps), cost
                 segment.control = self._control(op, evaluator)
                 self._cut(segment, block.operations[begin:index], op, after)
@@ -223,7 +202,7 @@ class FunctionCompiler(Compiler):
                 try:
                     step = self._step(op, evaluator)
                 except HalfulpError as error:
-                    raise located(error, op) from None
+                    raise frames.located(error, op) from None
                 own = [] if step is None else [step]
                 if op in self._dying:
                     own.append(letting_go(self.slots(self._dying[op])))
@@ -235,15 +214,17 @@ class FunctionCompiler(Compiler):
             raise unsupported(block.operations[-1])
         self._after = outer
 
-    def _cut(self, segment: Segment, before: Sequence[Operation], control: Operation, after: Segment) -> None:
+    def _cut(
+        self, segment: frames.Segment, before: Sequence[Operation], control: Operation, after: frames.Segment
+    ) -> None:
         """Note a complete segment: some ops, then the control op, then ``after``, where the block does not end."""
 
     # --- control ops ---
 
-    def _control(self, op: Operation, evaluator: OnFrames) -> Action:
+    def _control(self, op: Operation, evaluator: evaluators.OnFrames) -> frames.Action:
         action = self._action(op, evaluator)
         used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
-        if any(is_cast(value) for value in used):
+        if any(frames.is_cast(value) for value in used):
             action = refusing_casts(op, self.slots(used), action)
         if self.settings.listeners:
             action = self._watched(op, action)
@@ -251,19 +232,21 @@ class FunctionCompiler(Compiler):
             action = then(action, letting_go(self.slots(self._dying[op])))
         return action
 
-    def _action(self, op: Operation, evaluator: OnFrames) -> Action:
+    def _action(self, op: Operation, evaluator: evaluators.OnFrames) -> frames.Action:
         return evaluator.build(op, self)
 
-    def _watched(self, op: Operation, action: Action) -> Action:
+    def _watched(self, op: Operation, action: frames.Action) -> frames.Action:
         """Tell the listeners of a control op's action, and of the end of the call that it ends."""
         operands, types = self.slots(op.operands), [value.type for value in op.operands]
         watched = observed_control(op, operands, action)
 
-        def observed(frame: Frame) -> Segment | None:
+        def observed(frame: frames.Frame) -> frames.Segment | None:
             following = watched(frame)
             call, run = frame.call, frame.slots[0]
             if following is None and run.frame is frame.parent and call is not None and call.results:
-                results = [listener_view(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+                results = [
+                    frames.listener_view(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)
+                ]
                 for listener in run.settings.listeners:
                     listener.op_did_run(call, (), results)
             return following
@@ -272,26 +255,26 @@ class FunctionCompiler(Compiler):
 
     # --- all other ops ---
 
-    def _step(self, op: Operation, evaluator: Any) -> Step | None:
+    def _step(self, op: Operation, evaluator: Any) -> frames.Step | None:
         operands, results = self.slots(op.operands), self.slots(op.results)
-        step: Step | None
+        step: frames.Step | None
         match evaluator:
-            case Constant():
+            case evaluators.Constant():
                 value = evaluator.build(op, self)
-                self._template[results[0]] = lower(value)
+                self._template[results[0]] = frames.lower(value)
                 step = None
-            case Elementwise() if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
+            case evaluators.Elementwise() if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
                 return self._step(op, evaluator.on_memrefs)
-            case Elementwise():
+            case evaluators.Elementwise():
                 step = self._elementwise_step(op, evaluator, operands, results)
-            case OnValues():
+            case evaluators.OnValues():
                 values, function = evaluator.reads(op), self._function(op, evaluator)
                 read = self.slots(values)
                 if evaluator.raw:
                     step = raw_step(function, op, read, results)
                 else:
                     step = general_step(function, op, read, results, values)
-            case OnRawSlots():
+            case evaluators.OnRawSlots():
                 step = evaluator.build(op, self)
             case _ if op.definition is None:
                 step = outside_step(op, operands, results)
@@ -301,16 +284,16 @@ class FunctionCompiler(Compiler):
             step = observed(op, operands, results, step)
         return step
 
-    def _function(self, op: Operation, evaluator: OnValues) -> Function:
+    def _function(self, op: Operation, evaluator: evaluators.OnValues) -> frames.Function:
         function = evaluator.build(op, self if evaluator.of_module else self.settings)
-        if evaluator.raw and not evaluator.casts and any(map(is_cast, evaluator.reads(op))):
+        if evaluator.raw and not evaluator.casts and any(map(frames.is_cast, evaluator.reads(op))):
             function = without_casts(function)
         recorder = self.settings.recorder
         return function if recorder is None else recording_function(op, recorder, function)
 
     def _elementwise_step(
-        self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
-    ) -> Step:
+        self, op: Operation, evaluator: evaluators.Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
+    ) -> frames.Step:
         kernel = self.kernel(op, evaluator)
         values = (*op.operands, *op.results)
         slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)
@@ -330,11 +313,11 @@ class FunctionCompiler(Compiler):
         """Return the implementation on numbers; None where each result may be one that a run keeps as unspecified."""
         return specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
 
-    def machine_code(self, function: Operation) -> MachineCall | None:
+    def machine_code(self, function: Operation) -> evaluators.MachineCall | None:
         """See `Compiler`."""
         return self._store.called(function) if self.by_machine else None
 
-    def kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
+    def kernel(self, op: Operation, evaluator: evaluators.Elementwise) -> Kernel:
         """Return the kernel of an elementwise op; each is made once."""
         # Types are compared by identity: equal ones read from one text are one object.
         types = tuple([id(value.type) for value in (*op.operands, *op.results)])
@@ -346,9 +329,9 @@ class FunctionCompiler(Compiler):
 
     def _kernel_of_elements(self, op: Operation, evaluator: Any) -> Kernel | None:
         """Return the kernel of an op that does the same to each element; None for any other op."""
-        if isinstance(evaluator, Elementwise):
+        if isinstance(evaluator, evaluators.Elementwise):
             return self.kernel(op, evaluator)
-        return evaluator.kernel if isinstance(evaluator, OnValues) else None
+        return evaluator.kernel if isinstance(evaluator, evaluators.OnValues) else None
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
         """Give a kernel of few bits a table."""

@@ -12,18 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.run.frames import (
-    Action,
-    Frame,
-    Function,
-    FunctionCode,
-    Run,
-    Segment,
-    Slots,
-    Step,
-    Yield,
-    listener_view,
-)
+from halfulp.interp.run import frames
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Kernel
 
@@ -31,7 +20,7 @@ from halfulp.semantics.kernel import Kernel
 #
 # The compiler as control ops see it: the slots, blocks and regions of the function that is being compiled.
 
-MachineCall = Callable[[Run, Sequence[Any], int], "tuple[Any, ...] | None"]
+MachineCall = Callable[[frames.Run, Sequence[Any], int], "tuple[Any, ...] | None"]
 
 
 class Compiler:
@@ -42,18 +31,22 @@ class Compiler:
     """
 
     def __init__(
-        self, module: Module, function: Operation, settings: Settings, code_of: Callable[[Operation], FunctionCode]
+        self,
+        module: Module,
+        function: Operation,
+        settings: Settings,
+        code_of: Callable[[Operation], frames.FunctionCode],
     ) -> None:
         self.module = module
         self.function = function
         self.settings = settings
         self.code_of = code_of
-        self.new_frame: type[Frame] = Frame
-        self.on_yield: Yield | None = None
+        self.new_frame: type[frames.Frame] = frames.Frame
+        self.on_yield: frames.Yield | None = None
         self._slots: dict[SSAValue, int] = {}
-        self._template: Slots = [None]
-        self._blocks: dict[Block, Segment] = {}
-        self._after = Segment()
+        self._template: frames.Slots = [None]
+        self._blocks: dict[Block, frames.Segment] = {}
+        self._after = frames.Segment()
 
     def slot(self, value: SSAValue) -> int:
         """Return the slot of a value."""
@@ -72,18 +65,18 @@ class Compiler:
         self._template.append(None)
         return len(self._template) - 1
 
-    def block(self, block: Block) -> Segment:
+    def block(self, block: Block) -> frames.Segment:
         """Return the first segment of a block of this function; while compiling it may not be filled in yet."""
         code = self._blocks.get(block)
         if code is None:
-            code = self._blocks[block] = Segment(self.slots(block.arguments))
+            code = self._blocks[block] = frames.Segment(self.slots(block.arguments))
         return code
 
-    def after(self) -> Segment:
+    def after(self) -> frames.Segment:
         """Return the segment that follows the control op being compiled in its block."""
         return self._after
 
-    def region(self, region: Region, on_yield: Yield | None = None) -> Segment:
+    def region(self, region: Region, on_yield: frames.Yield | None = None) -> frames.Segment:
         """Compile the blocks of a region and return its entry. ``on_yield`` makes the actions of its terminators."""
         outer, self.on_yield = self.on_yield, on_yield
         for block in region.blocks:
@@ -101,28 +94,28 @@ class Compiler:
         """
         return None
 
-    def _fill(self, block: Block, segment: Segment) -> None:
+    def _fill(self, block: Block, segment: frames.Segment) -> None:
         """Compile the ops of a block, beginning with this segment."""
         raise NotImplementedError
 
-    def resume(self, op: Operation) -> Yield:
+    def resume(self, op: Operation) -> frames.Yield:
         """Make the end of ``op``, the control op with regions being compiled: its results, then the segment after."""
         after, results = self._after, self.slots(op.results)
         types, listeners = [result.type for result in op.results], self.settings.listeners
 
-        def tell(slots: Slots) -> None:
-            values = [listener_view(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
+        def tell(slots: frames.Slots) -> None:
+            values = [frames.listener_view(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
             for listener in listeners:
                 listener.op_did_run(op, (), values)
 
         return lambda sources: passing((*moves(sources, results), *((tell,) if listeners else ())), after)
 
-    def leaving(self, operands: tuple[int, ...]) -> Action:
+    def leaving(self, operands: tuple[int, ...]) -> frames.Action:
         """Make the action of func.return: the caller goes on, with these slots as the results of its call."""
 
-        def return_(frame: Frame) -> None:
+        def return_(frame: frames.Frame) -> None:
             slots = frame.slots
-            run: Run = slots[0]
+            run: frames.Run = slots[0]
             parent = run.frame = frame.parent
             if parent is None:
                 run.results = tuple([slots[slot] for slot in operands])
@@ -135,7 +128,7 @@ class Compiler:
         return return_
 
 
-def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
+def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[frames.Step, ...]:
     """Make the steps, one or none, that copy some slots to others, all at once."""
     pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
     if not pairs:
@@ -143,34 +136,34 @@ def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
     if len(pairs) == 1:
         ((source, target),) = pairs
 
-        def move_one(slots: Slots) -> None:
+        def move_one(slots: frames.Slots) -> None:
             slots[target] = slots[source]
 
         return (move_one,)
     read = itemgetter(*(source for source, _ in pairs))
     written = [target for _, target in pairs]
 
-    def move(slots: Slots) -> None:
+    def move(slots: frames.Slots) -> None:
         for slot, value in zip(written, read(slots), strict=True):
             slots[slot] = value
 
     return (move,)
 
 
-def passing(steps: Sequence[Step], target: Segment) -> Action:
+def passing(steps: Sequence[frames.Step], target: frames.Segment) -> frames.Action:
     """Make the action that runs some steps and goes on at ``target``."""
     if not steps:
         return lambda frame: target
     if len(steps) == 1:
         (only,) = steps
 
-        def run_one(frame: Frame) -> Segment:
+        def run_one(frame: frames.Frame) -> frames.Segment:
             only(frame.slots)
             return target
 
         return run_one
 
-    def run(frame: Frame) -> Segment:
+    def run(frame: frames.Frame) -> frames.Segment:
         for step in steps:
             step(frame.slots)
         return target
@@ -209,7 +202,7 @@ class OnValues:
     """An op on whole values, by a function of its operands. It may have effects, as loads, stores and prints do."""
 
     #: Makes the function, from the values of the operands to a tuple of results. It is given the op and the settings.
-    build: Callable[[Operation, Any], Function]
+    build: Callable[[Operation, Any], frames.Function]
     #: Whether the function gets what slots hold, such as integers, instead of `Value`s; in a batch it then gets values
     #: over lanes. Any other function, and each one on memrefs, is called lane by lane in a batch.
     raw: bool = False
@@ -218,7 +211,7 @@ class OnValues:
     #: Whether ``build`` is given the compiler, which knows the module, instead of the settings.
     of_module: bool = False
     #: Makes the function for a batch, which gets what all lanes that run the op have. None: it is called lane by lane.
-    in_lanes: Callable[[Operation, Any], Function | None] = lambda op, settings: None
+    in_lanes: Callable[[Operation, Any], frames.Function | None] = lambda op, settings: None
     #: The values that the function gets: the operands, or more for an op that depends on those of the op around it.
     reads: Callable[[Operation], Sequence[SSAValue]] = lambda op: op.operands
     #: Lowers the op to machine code. Without it machine code calls the function through Python, or is not made if the
@@ -235,12 +228,12 @@ class OnFrames:
     """An op that acts on frames: a branch, a call, a return, or an op whose regions run in the frame around it."""
 
     #: Makes its action, which returns the segment to go on with.
-    build: Callable[[Operation, Compiler], Action]
+    build: Callable[[Operation, Compiler], frames.Action]
     #: The number of the i1 operand that chooses where to go on. In a batch the lanes where it is 0 part there from
     #: those where it is 1.
     decides: int | None = None
     #: Makes its action in a batch, where that differs.
-    in_lanes: Callable[[Operation, Any], Action] | None = None
+    in_lanes: Callable[[Operation, Any], frames.Action] | None = None
     #: Whether the op does not know of lanes, so that a batch that may reach it runs one lane after the other.
     alone: bool = False
     #: Lowers the op to machine code. Without it the function stays with the executor.
@@ -252,7 +245,7 @@ class OnRawSlots:
     """An op whose regions run inside of one step, which reads and writes the slots of its frame."""
 
     #: Makes that step.
-    build: Callable[[Operation, Compiler], Step]
+    build: Callable[[Operation, Compiler], frames.Step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +253,7 @@ class Entry:
     """A function that does something to its arguments when it is called. It is not compiled, and knows of no lanes."""
 
     #: Makes the step that begins the function.
-    build: Callable[[Operation, Compiler], Step]
+    build: Callable[[Operation, Compiler], frames.Step]
 
 
 @dataclass(frozen=True, slots=True)

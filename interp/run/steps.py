@@ -13,64 +13,51 @@ from typing import Any
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run import frames
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Elementwise
-from halfulp.interp.run.frames import (
-    Action,
-    Cast,
-    Frame,
-    Function,
-    Run,
-    Segment,
-    Slots,
-    Step,
-    lift,
-    located,
-    lower,
-    unresolved,
-)
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.kernel import Integral, Kernel, Open
 
 
-def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+def refusing_casts(op: Operation, operands: tuple[int, ...], action: frames.Action) -> frames.Action:
     """Make an action that first raises Unsupported for an unresolved cast among its operands."""
 
-    def checked(frame: Frame) -> Segment | None:
+    def checked(frame: frames.Frame) -> frames.Segment | None:
         for slot in operands:
-            if isinstance(frame.slots[slot], Cast):
-                raise located(Unsupported(unresolved(frame.slots[slot])), op)
+            if isinstance(frame.slots[slot], frames.Cast):
+                raise frames.located(Unsupported(frames.unresolved(frame.slots[slot])), op)
         return action(frame)
 
     return checked
 
 
-def without_casts(function: Function) -> Function:
+def without_casts(function: frames.Function) -> frames.Function:
     """Return a function of what slots hold that raises Unsupported for an unresolved cast among its operands."""
 
-    def checked(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    def checked(run: frames.Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         for slot in operands:
-            if isinstance(slot, Cast):
-                raise Unsupported(unresolved(slot))
+            if isinstance(slot, frames.Cast):
+                raise Unsupported(frames.unresolved(slot))
         return function(run, operands)
 
     return checked
 
 
-def letting_go(dead: tuple[int, ...]) -> Step:
+def letting_go(dead: tuple[int, ...]) -> frames.Step:
     """Make the step that empties some slots, so that the next result can take their memory."""
 
-    def let_go(slots: Slots) -> None:
+    def let_go(slots: frames.Slots) -> None:
         for slot in dead:
             slots[slot] = None
 
     return let_go
 
 
-def then(action: Action, step: Step) -> Action:
+def then(action: frames.Action, step: frames.Step) -> frames.Action:
     """Make an action that is followed by a step."""
 
-    def both(frame: Frame) -> Segment | None:
+    def both(frame: frames.Frame) -> frames.Segment | None:
         following = action(frame)
         step(frame.slots)
         return following
@@ -85,29 +72,29 @@ def unsupported(op: Operation, why: str = "") -> Unsupported:
     return Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
 
 
-def unsupported_step(op: Operation, why: str = "") -> Step:
+def unsupported_step(op: Operation, why: str = "") -> frames.Step:
     """Make a step that raises Unsupported when it runs."""
 
-    def step(slots: Slots) -> None:
+    def step(slots: frames.Slots) -> None:
         raise unsupported(op, why)
 
     return step
 
 
-def outside_step(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+def outside_step(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> frames.Step:
     """Make the step of an op that no dialect has: what is outside of the program gives its results."""
     unsupported = unsupported_step(op)
     types = [value.type for value in op.operands]
     produced = [value.type for value in op.results]
 
-    def step(slots: Slots) -> None:
-        run: Run = slots[0]
+    def step(slots: frames.Slots) -> None:
+        run: frames.Run = slots[0]
         if run.outside is None or op.regions:
             unsupported(slots)
         else:
-            values = tuple([lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
+            values = tuple([frames.lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
             for slot, value in zip(results, run.outside(op, values, produced), strict=True):
-                slots[slot] = lower(value)
+                slots[slot] = frames.lower(value)
 
     return step
 
@@ -130,9 +117,9 @@ class GeneralPath:
         results: tuple[int, ...],
     ) -> None:
         self._parts = op, evaluator, kernel, settings, operands, results
-        self._step: Step | None = None
+        self._step: frames.Step | None = None
 
-    def __call__(self, slots: Slots) -> None:
+    def __call__(self, slots: frames.Slots) -> None:
         """Run the op."""
         if self._step is None:
             op, evaluator, kernel, settings, operands, results = self._parts
@@ -141,59 +128,63 @@ class GeneralPath:
 
 
 def general_step(
-    function: Function,
+    function: frames.Function,
     op: Operation,
     operands: tuple[int, ...],
     results: tuple[int, ...],
     values: Sequence[SSAValue] | None = None,
-) -> Step:
+) -> frames.Step:
     """Make a step that gives the function `Value`s. ``values``: what it reads, the operands unless given."""
     types = tuple(value.type for value in (op.operands if values is None else values))
 
-    def step(slots: Slots) -> None:
-        run: Run = slots[0]
+    def step(slots: frames.Slots) -> None:
+        run: frames.Run = slots[0]
         try:
-            values = tuple([lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
+            values = tuple([frames.lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
             produced = function(run, values)
         except HalfulpError as error:
-            raise located(error, op) from None
+            raise frames.located(error, op) from None
         for slot, value in zip(results, produced, strict=True):
-            slots[slot] = lower(value)
+            slots[slot] = frames.lower(value)
 
     return step
 
 
-def raw_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+def raw_step(
+    function: frames.Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
+) -> frames.Step:
     """Make a step that gives the function what the slots hold, unresolved casts included."""
 
     read = reading(operands)
 
-    def step(slots: Slots) -> None:
+    def step(slots: frames.Slots) -> None:
         try:
             produced = function(slots[0], read(slots))
         except HalfulpError as error:
-            raise located(error, op) from None
+            raise frames.located(error, op) from None
         for slot, value in zip(results, produced, strict=True):
-            slots[slot] = value if value.__class__ is int else lower(value)
+            slots[slot] = value if value.__class__ is int else frames.lower(value)
 
     return step
 
 
-def reading(operands: tuple[int, ...]) -> Callable[[Slots], tuple[Any, ...]]:
+def reading(operands: tuple[int, ...]) -> Callable[[frames.Slots], tuple[Any, ...]]:
     """Return the function that reads some slots. For two and more, ``itemgetter`` is quicker than a loop."""
     if len(operands) > 1:
         return itemgetter(*operands)
     return lambda slots: tuple([slots[slot] for slot in operands])
 
 
-def scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: Step) -> Step:
+def scalar_step(
+    scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: frames.Step
+) -> frames.Step:
     """Make the fast path of a scalar op: integers in, integers out, else ``slow``."""
     if len(results) == 1 and len(operands) == 2:
         return _binary_step(scalar, *operands, results[0], slow)
     if len(results) == 1 and len(operands) == 1:
         return _unary_step(scalar, operands[0], results[0], slow)
 
-    def step(slots: Slots) -> None:
+    def step(slots: frames.Slots) -> None:
         codes = [slots[slot] for slot in operands]
         if all(code.__class__ is int for code in codes):
             produced = scalar(*codes)
@@ -210,15 +201,15 @@ def scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: 
 
 
 def drawing_step(
-    op: Operation, scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: Step
-) -> Step:
+    op: Operation, scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: frames.Step
+) -> frames.Step:
     """Make the fast path of a scalar op that rounds stochastically: it takes random bits of the run. ``scalar``: takes
     them as its last operand.
 
     Where a result is poison, or may be unspecified, ``slow`` takes the same bits again.
     """
 
-    def step(slots: Slots) -> None:
+    def step(slots: frames.Slots) -> None:
         codes = [slots[slot] for slot in operands]
         draws = slots[0].draws
         if all(code.__class__ is int for code in codes):
@@ -267,8 +258,8 @@ def exact_scalar(kernel: Kernel) -> Callable[..., Any]:
     return unless_wrapped
 
 
-def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int, slow: Step) -> Step:
-    def step(slots: Slots) -> None:
+def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int, slow: frames.Step) -> frames.Step:
+    def step(slots: frames.Slots) -> None:
         a = slots[left]
         b = slots[right]
         if a.__class__ is int and b.__class__ is int:
@@ -281,8 +272,8 @@ def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int,
     return step
 
 
-def _unary_step(scalar: Callable[..., Any], operand: int, result: int, slow: Step) -> Step:
-    def step(slots: Slots) -> None:
+def _unary_step(scalar: Callable[..., Any], operand: int, result: int, slow: frames.Step) -> frames.Step:
+    def step(slots: frames.Slots) -> None:
         a = slots[operand]
         if a.__class__ is int:
             code = scalar(a)

@@ -5,15 +5,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from halfulp.interp.ir.affine_expressions import (
-    OPERATORS,
-    AffineConstant,
-    AffineExpr,
-    Dimension,
-    Symbol,
-    negate,
-    subtract,
-)
+from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir.base import Attribute, Type, read_decimal, unescaped
 from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, width_of
 from halfulp.interp.text.lexer import Cursor
@@ -157,7 +149,7 @@ _LOW = ("+", "-")
 _HIGH = ("*", "floordiv", "ceildiv", "mod")
 _NON_AFFINE = "non-affine expression: "
 
-Constraint = tuple[AffineExpr, bool]
+Constraint = tuple[affine.AffineExpr, bool]
 
 
 class AffineParser:
@@ -167,9 +159,9 @@ class AffineParser:
 
     def __init__(self, parser: TokenParser) -> None:
         self.parser = parser
-        self.names: dict[str, AffineExpr] = {}
+        self.names: dict[str, affine.AffineExpr] = {}
         self.dimensions = self.symbols = 0
-        self.results: list[AffineExpr] = []
+        self.results: list[affine.AffineExpr] = []
         self.constraints: list[Constraint] = []
         self.is_set = False
 
@@ -177,9 +169,9 @@ class AffineParser:
         """Read ``(dims)[symbols] -> (expressions)`` or ``(dims)[symbols] : (constraints)``."""
         parser = self.parser
         parser.expect("(", "expected '(' in dimensional identifier list")
-        self.dimensions = self._identifiers(")", Dimension, "dimensional identifier list")
+        self.dimensions = self._identifiers(")", affine.Dimension, "dimensional identifier list")
         if parser.take("["):
-            self.symbols = self._identifiers("]", Symbol, "symbol list")
+            self.symbols = self._identifiers("]", affine.Symbol, "symbol list")
         self.is_set = parser.tokens[parser.pos] == ":"
         if not self.is_set and parser.tokens[parser.pos] != "->":
             parser.wrong_token("expected '->' or ':'")
@@ -192,9 +184,9 @@ class AffineParser:
                 self._item()
             parser.expect(")", f"expected ')' in {where}")
         if self.is_set and not self.constraints:
-            self.constraints.append((AffineConstant(0), True))
+            self.constraints.append((affine.AffineConstant(0), True))
 
-    def _identifiers(self, end: str, kind: type[Dimension] | type[Symbol], where: str) -> int:
+    def _identifiers(self, end: str, kind: type[affine.Dimension] | type[affine.Symbol], where: str) -> int:
         parser = self.parser
         count = 0
         if parser.take(end):
@@ -227,10 +219,10 @@ class AffineParser:
         if relation not in (">", "<", "=") or not parser.take("="):
             parser.error("expected '== affine-expr' or '>= affine-expr' at end of affine constraint")
         right = self.expression()
-        difference = subtract(right, left) if relation == "<" else subtract(left, right)
+        difference = affine.subtract(right, left) if relation == "<" else affine.subtract(left, right)
         self.constraints.append((difference, relation == "="))
 
-    def expression(self) -> AffineExpr:
+    def expression(self) -> affine.AffineExpr:
         """Read sums and differences of products, from left to right."""
         parser = self.parser
         total = self._product(None)
@@ -240,7 +232,7 @@ class AffineParser:
             total = self._joined(operator, total, self._product(total), at)
         return total
 
-    def _product(self, left: AffineExpr | None) -> AffineExpr:
+    def _product(self, left: affine.AffineExpr | None) -> affine.AffineExpr:
         parser = self.parser
         total = self._operand(left)
         operator, at = parser.tokens[parser.pos], parser.pos
@@ -254,19 +246,19 @@ class AffineParser:
             operator, at = following, parser.pos
         return total
 
-    def _joined(self, operator: str, left: AffineExpr, right: AffineExpr, at: int) -> AffineExpr:
+    def _joined(self, operator: str, left: affine.AffineExpr, right: affine.AffineExpr, at: int) -> affine.AffineExpr:
         if operator == "*" and not (left.symbolic or right.symbolic):
             self.parser.error(
                 f"{_NON_AFFINE}at least one of the multiply operands has to be either a constant or symbolic", at
             )
         if operator in _HIGH[1:] and not right.symbolic:
             self.parser.error(f"{_NON_AFFINE}right operand of {operator} has to be either a constant or symbolic", at)
-        joined = OPERATORS[operator](left, right)
+        joined = affine.OPERATORS[operator](left, right)
         if joined.depth > MAX_DEPTH:
             self.parser.error(f"the affine expression is nested deeper than {MAX_DEPTH} levels", at)
         return joined
 
-    def _operand(self, left: AffineExpr | None) -> AffineExpr:
+    def _operand(self, left: affine.AffineExpr | None) -> affine.AffineExpr:
         parser = self.parser
         token = parser.tokens[parser.pos]
         if token == "(":
@@ -281,7 +273,7 @@ class AffineParser:
         if token == "-":
             parser.pos += 1
             parser.enter()
-            operand = negate(self._operand(left))
+            operand = affine.negate(self._operand(left))
             parser.leave()
             return operand
         if token.isdigit() or token[:2] == "0x":
@@ -290,13 +282,13 @@ class AffineParser:
             if value >> 63:
                 parser.error("constant too large for index")
             parser.pos += 1
-            return AffineConstant(value)
+            return affine.AffineConstant(value)
         if token not in self.names:
             self._wrong_operand(token, left)
         parser.pos += 1
         return self.names[token]
 
-    def _wrong_operand(self, token: str, left: AffineExpr | None) -> NoReturn:
+    def _wrong_operand(self, token: str, left: affine.AffineExpr | None) -> NoReturn:
         parser = self.parser
         if token == "symbol" and parser.tokens[parser.pos + 1] == "(":
             parser.error("unexpected ssa identifier", parser.pos + 2)

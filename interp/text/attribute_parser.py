@@ -7,30 +7,14 @@ from collections.abc import Callable, Mapping
 from halfulp.interp.declare.declarations import Dialect
 from halfulp.interp.declare.parameters import read_parameters
 from halfulp.interp.declare.registry import Registry
-from halfulp.interp.ir.attributes import (
-    AffineMapAttr,
-    ArrayAttr,
-    BoolAttr,
-    DictionaryAttr,
-    DistinctAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerSetAttr,
-    OpaqueAttr,
-    StridedLayoutAttr,
-    StringAttr,
-    SymbolRefAttr,
-    TypeAttr,
-    UnitAttr,
-    integer_of_code,
-)
+from halfulp.interp.ir import attributes
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.types import I64, F, FloatType, IndexType, IntegerType, NoneType
 from halfulp.interp.text.affine_parser import AffineParser, integer_value, is_integer
 from halfulp.interp.text.elements_parser import ElementsParser
 
-_UNIT = UnitAttr()
+_UNIT = attributes.UnitAttr()
 
 
 class AttributeParser(ElementsParser):
@@ -38,7 +22,7 @@ class AttributeParser(ElementsParser):
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
-        self.distincts: dict[int, DistinctAttr] = {}
+        self.distincts: dict[int, attributes.DistinctAttr] = {}
 
     # Attributes.
 
@@ -59,14 +43,14 @@ class AttributeParser(ElementsParser):
             if type is None and self.take(":"):
                 type = self.type()
             # In MLIR a string without a type has type none.
-            return StringAttr(value, None if isinstance(type, NoneType) else type)
+            return attributes.StringAttr(value, None if isinstance(type, NoneType) else type)
         if first == "@" and len(token) > 1:
             return self.symbol_reference()
         if first == "#" and len(token) > 1 and token != "#-}":
             return self._hash(token, type)
         if not self.at_type():
             self.wrong_token("expected attribute value")
-        return TypeAttr(self.type())
+        return attributes.TypeAttr(self.type())
 
     def number(self, type: Type | None = None) -> Attribute:
         """Read an integer or float literal with its type."""
@@ -81,33 +65,33 @@ class AttributeParser(ElementsParser):
                 type = self.type() if self.take(":") else F("f64")
             if not isinstance(type, FloatType):
                 self.error("floating point value not valid for specified type")
-            return FloatAttr(self.float_code(token, at, negative, type), type)
+            return attributes.FloatAttr(self.float_code(token, at, negative, type), type)
         if type is None:
             type = self.type() if self.take(":") else I64
         if isinstance(type, FloatType):
-            return FloatAttr(self.float_code(token, at, negative, type), type)
+            return attributes.FloatAttr(self.float_code(token, at, negative, type), type)
         if not isinstance(type, IntegerType | IndexType):
             self.error("integer literal not valid for specified type", at)
         if negative and isinstance(type, IntegerType) and type.signedness == "unsigned":
             self.error("negative integer literal not valid for unsigned integer type", at)
         code = self.integer_code(token, at, negative, type, "integer constant out of range for attribute")
-        return IntegerAttr(integer_of_code(code, type), type)
+        return attributes.IntegerAttr(attributes.integer_of_code(code, type), type)
 
-    def symbol_reference(self) -> SymbolRefAttr:
+    def symbol_reference(self) -> attributes.SymbolRefAttr:
         """Read ``@root::@nested``."""
         root = self.symbol()
         nested = []
         while self.take("::"):
             nested.append(self.symbol("expected nested symbol reference identifier"))
-        return SymbolRefAttr(root, tuple(nested))
+        return attributes.SymbolRefAttr(root, tuple(nested))
 
     def _true(self, type: Type | None) -> Attribute:
         self.pos += 1
-        return BoolAttr(True)
+        return attributes.BoolAttr(True)
 
     def _false(self, type: Type | None) -> Attribute:
         self.pos += 1
-        return BoolAttr(False)
+        return attributes.BoolAttr(False)
 
     def _unit(self, type: Type | None) -> Attribute:
         self.pos += 1
@@ -121,10 +105,10 @@ class AttributeParser(ElementsParser):
             while self.take(","):
                 elements.append(self.attribute())
             self.expect("]", "expected ',' or ']'")
-        return ArrayAttr(tuple(elements))
+        return attributes.ArrayAttr(tuple(elements))
 
     def _dictionary(self, type: Type | None) -> Attribute:
-        return DictionaryAttr.of(self.dictionary())
+        return attributes.DictionaryAttr.of(self.dictionary())
 
     def dictionary(self, entries: dict[str, Attribute] | None = None) -> dict[str, Attribute]:
         """Read ``{name = value, …}`` and return the entries in that order, added to ``entries`` if given."""
@@ -173,7 +157,7 @@ class AttributeParser(ElementsParser):
             self.error(f"dialect '{name}' not found for attribute '#{name}{body}'", start)
         if type is None and self.take(":"):
             type = self.type()
-        return OpaqueAttr(name, body, type, inner)
+        return attributes.OpaqueAttr(name, body, type, inner)
 
     def _dialect_attribute(self, dialect: Dialect, mnemonic: str) -> Attribute:
         at = self.pos - 1
@@ -188,7 +172,7 @@ class AttributeParser(ElementsParser):
             return parameters
         if dialect.partial and (mnemonic or self.tokens[self.pos + 1]) not in dialect.enums:
             body, inner = self.symbol_body(dialect.name, mnemonic)
-            return OpaqueAttr(dialect.name, body, None, inner)
+            return attributes.OpaqueAttr(dialect.name, body, None, inner)
         if not dialect.enums and not dialect.attributes:
             offset = self.offset(at) + len(dialect.name) + 2
             self.error_at_offset(f"dialect '{dialect.name}' provides no attribute parsing hook", offset)
@@ -237,14 +221,14 @@ class AttributeParser(ElementsParser):
         affine = self._affine("affine map")
         if affine.is_set:
             self.error("expected AffineMap, but got IntegerSet", start)
-        return AffineMapAttr(affine.dimensions, affine.symbols, tuple(affine.results))
+        return attributes.AffineMapAttr(affine.dimensions, affine.symbols, tuple(affine.results))
 
     def _affine_set(self, type: Type | None) -> Attribute:
         start = self.pos + 2
         affine = self._affine("integer set")
         if not affine.is_set:
             self.error("expected IntegerSet, but got AffineMap", start)
-        return IntegerSetAttr(affine.dimensions, affine.symbols, tuple(affine.constraints))
+        return attributes.IntegerSetAttr(affine.dimensions, affine.symbols, tuple(affine.constraints))
 
     def _affine(self, what: str) -> AffineParser:
         self.pos += 1
@@ -270,7 +254,7 @@ class AttributeParser(ElementsParser):
             self.expect(":", "expected ':' after 'offset'")
             offset = self._stride()
         self.expect(">")
-        return StridedLayoutAttr(tuple(strides), offset)
+        return attributes.StridedLayoutAttr(tuple(strides), offset)
 
     def _stride(self) -> int | None:
         if self.take("?"):
@@ -298,7 +282,7 @@ class AttributeParser(ElementsParser):
         self.expect("<", "expected '<' after distinct ID")
         inner: Attribute = _UNIT if self.tokens[self.pos] == ">" else self.attribute()
         self.expect(">", "expected '>' to close distinct attribute")
-        known = self.distincts.setdefault(number, DistinctAttr(inner, number))
+        known = self.distincts.setdefault(number, attributes.DistinctAttr(inner, number))
         if known.attribute != inner:
             self.error(f"referenced attribute does not match previous definition: {known.attribute}", start)
         return known

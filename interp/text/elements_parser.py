@@ -7,6 +7,8 @@ import numpy as np
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
+from halfulp.interp.ir import base as loc
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import (
     DenseArrayAttr,
     DenseElementsAttr,
@@ -15,31 +17,7 @@ from halfulp.interp.ir.attributes import (
     ElementsType,
     SparseElementsAttr,
 )
-from halfulp.interp.ir.base import (
-    Attribute,
-    CallSiteLoc,
-    FileLineCol,
-    FileRange,
-    FusedLoc,
-    Location,
-    NameLoc,
-    Type,
-    UnknownLoc,
-)
 from halfulp.interp.ir.blobs import elements_of_blob, no_elements
-from halfulp.interp.ir.types import (
-    I1,
-    I64,
-    ComplexType,
-    FloatType,
-    IndexType,
-    IntegerType,
-    ShapedType,
-    TensorType,
-    element_count,
-    is_dynamic,
-    width_of,
-)
 from halfulp.interp.text.affine_parser import integer_value, is_integer
 from halfulp.interp.text.type_parser import TypeParser
 from halfulp.interp.values.element_layout import shape_problem
@@ -52,7 +30,7 @@ from halfulp.interp.values.element_layout import shape_problem
 class LocationParser(TypeParser):
     """A parser of locations."""
 
-    def location(self, what: str = "location") -> Location:
+    def location(self, what: str = "location") -> loc.Location:
         """Read ``loc(…)``. ``what``: the name of it in messages."""
         self.expect("loc", "expected location")
         self.expect("(", f"expected '(' in {what}")
@@ -62,7 +40,7 @@ class LocationParser(TypeParser):
         self.leave()
         return location
 
-    def location_instance(self) -> Location:
+    def location_instance(self) -> loc.Location:
         """Read the text between the brackets of ``loc(…)``."""
         token = self.tokens[self.pos]
         if token[:1] == "#" and len(token) > 1:
@@ -71,42 +49,42 @@ class LocationParser(TypeParser):
             return self._named_location()
         if token == "unknown":
             self.pos += 1
-            return UnknownLoc()
+            return loc.UnknownLoc()
         if token == "callsite":
             return self._callsite()
         if token != "fused":
             self.wrong_token("expected location instance")
         return self._fused()
 
-    def _location_alias(self, token: str) -> Location:
+    def _location_alias(self, token: str) -> loc.Location:
         self.pos += 1
         known = self.attributes.get(token)
         if known is None:
             self.wrong_token(f"undefined symbol alias id '{token[1:]}'")
-        if not isinstance(known, Location):
+        if not isinstance(known, loc.Location):
             self.error(f"expected location, but found '{known}'", self.pos - 1)
         return known
 
-    def _named_location(self) -> Location:
+    def _named_location(self) -> loc.Location:
         text = self.string()
         if self.take(":"):
             # MLIR writes an empty name as a dash.
             return self._file_location(text or "-")
         if not self.take("("):
-            return NameLoc(text)
+            return loc.NameLoc(text)
         self.enter()
         child = self.location_instance()
         self.expect(")", "expected ')' after child location of NameLoc")
         self.leave()
-        return NameLoc(text, child)
+        return loc.NameLoc(text, child)
 
-    def _file_location(self, file: str) -> Location:
+    def _file_location(self, file: str) -> loc.Location:
         line = self._line_number("expected integer line number in FileLineColRange")
         if not self.take(":"):
-            return FileRange(file, line, 0, line, 0)
+            return loc.FileRange(file, line, 0, line, 0)
         column = self._line_number("expected integer column number in FileLineColRange")
         if not self.take("to"):
-            return FileLineCol(file, line, column)
+            return loc.FileLineCol(file, line, column)
         end_line = line
         if is_integer(self.tokens[self.pos]):
             end_line = self._line_number("expected integer line number in FileLineColRange")
@@ -114,7 +92,7 @@ class LocationParser(TypeParser):
             self.wrong_token("expected either integer or `:` post `to` in FileLineColRange")
         self.expect(":", "expected either integer or `:` post `to` in FileLineColRange")
         end_column = self._line_number("expected integer column number in FileLineColRange")
-        return FileRange(file, line, column, end_line, end_column)
+        return loc.FileRange(file, line, column, end_line, end_column)
 
     def _line_number(self, message: str) -> int:
         token = self.tokens[self.pos]
@@ -124,7 +102,7 @@ class LocationParser(TypeParser):
         self.pos += 1
         return value
 
-    def _callsite(self) -> Location:
+    def _callsite(self) -> loc.Location:
         self.pos += 1
         self.expect("(", "expected '(' in callsite location")
         self.enter()
@@ -133,17 +111,17 @@ class LocationParser(TypeParser):
         caller = self.location_instance()
         self.expect(")", "expected ')' in callsite location")
         self.leave()
-        return CallSiteLoc(callee, caller)
+        return loc.CallSiteLoc(callee, caller)
 
-    def _fused(self) -> Location:
+    def _fused(self) -> loc.Location:
         self.pos += 1
-        metadata: Attribute | None = None
+        metadata: loc.Attribute | None = None
         self.enter()
         if self.take("<"):
             metadata = self.attribute()
             self.expect(">", "expected '>' after fused location metadata")
         self.expect("[", "expected '[' in fused location")
-        parts: list[Location] = []
+        parts: list[loc.Location] = []
         if not self.take("]"):
             parts.append(self.location_instance())
             while self.take(","):
@@ -153,19 +131,19 @@ class LocationParser(TypeParser):
         return fused(parts, metadata)
 
 
-def fused(parts: list[Location], metadata: Attribute | None) -> Location:
+def fused(parts: list[loc.Location], metadata: loc.Attribute | None) -> loc.Location:
     """Fuse locations as MLIR's FusedLoc::get does: nested ones without metadata dissolve, and unknown or repeated parts
     vanish.
     """
-    flat: dict[Location, None] = {}
+    flat: dict[loc.Location, None] = {}
     for part in parts:
-        if isinstance(part, FusedLoc) and part.metadata == metadata:
+        if isinstance(part, loc.FusedLoc) and part.metadata == metadata:
             flat.update(dict.fromkeys(part.locations))
-        elif part != UnknownLoc():
+        elif part != loc.UnknownLoc():
             flat[part] = None
     if metadata is None and len(flat) < 2:
-        return next(iter(flat), UnknownLoc())
-    return FusedLoc(tuple(flat) or (UnknownLoc(),), metadata)
+        return next(iter(flat), loc.UnknownLoc())
+    return loc.FusedLoc(tuple(flat) or (loc.UnknownLoc(),), metadata)
 
 
 # --- elements parser --------------------------------------------------------------------------------------------------
@@ -178,7 +156,7 @@ class ElementsParser(LocationParser):
         super().__init__(text, filename, registry, allow_unregistered)
         self.schema = Schema.MLIR22
 
-    def _dense(self, type: Type | None) -> Attribute:
+    def _dense(self, type: loc.Type | None) -> loc.Attribute:
         start = self.pos
         self.pos += 1
         self.expect("<", "expected '<' after 'dense'")
@@ -186,24 +164,26 @@ class ElementsParser(LocationParser):
         self.expect(">")
         return _dense_attribute(self, literal, self._elements_type(type, start), start)
 
-    def _elements_type(self, type: Type | None, start: int) -> ElementsType:
+    def _elements_type(self, type: loc.Type | None, start: int) -> ElementsType:
         if type is None:
             self.expect(":")
             type = self.type()
-        if not isinstance(type, ShapedType):
+        if not isinstance(type, ty.ShapedType):
             self.error("elements literal must be a shaped type", start)
-        if is_dynamic(type):
+        if ty.is_dynamic(type):
             self.error("elements literal type must have static shape", start)
         return type
 
-    def _sparse(self, type: Type | None) -> Attribute:
+    def _sparse(self, type: loc.Type | None) -> loc.Attribute:
         start = self.pos
         self.pos += 1
         self.expect("<", "expected '<' after 'sparse'")
         if self.take(">"):
             elements = self._elements_type(type, start)
-            empty = DenseElementsAttr(TensorType((0, len(elements.shape or ())), I64), np.zeros((0, 0), np.uint64))
-            return SparseElementsAttr(elements, empty, no_elements(TensorType((0,), elements.element)))
+            empty = DenseElementsAttr(
+                ty.TensorType((0, len(elements.shape or ())), ty.I64), np.zeros((0, 0), np.uint64)
+            )
+            return SparseElementsAttr(elements, empty, no_elements(ty.TensorType((0,), elements.element)))
         indices = _Literal(self)
         self.expect(",")
         values = _Literal(self)
@@ -222,8 +202,8 @@ class ElementsParser(LocationParser):
                 f"([{', '.join(map(str, values.shape))}])",
                 start,
             )
-        index_attr = _dense_attribute(self, indices, TensorType(index_shape, I64), start)
-        value_attr = _dense_attribute(self, values, TensorType(value_shape, elements.element), start)
+        index_attr = _dense_attribute(self, indices, ty.TensorType(index_shape, ty.I64), start)
+        value_attr = _dense_attribute(self, values, ty.TensorType(value_shape, elements.element), start)
         assert isinstance(index_attr, DenseElementsAttr)
         rows = index_attr.array().reshape(-1, rank).tolist()
         for number, row in enumerate(rows):
@@ -235,15 +215,15 @@ class ElementsParser(LocationParser):
                 )
         return SparseElementsAttr(elements, index_attr, value_attr)
 
-    def _dense_array(self, type: Type | None) -> Attribute:
+    def _dense_array(self, type: loc.Type | None) -> loc.Attribute:
         self.pos += 1
         self.expect("<", "expected '<' after 'array'")
         at = self.pos
         element = self.non_function_type()
-        if not isinstance(element, IntegerType | FloatType):
+        if not isinstance(element, ty.IntegerType | ty.FloatType):
             self.error("expected an integer or floating point type", at)
-        bits = element.format.bits if isinstance(element, FloatType) else element.width
-        if element != I1 and bits % 8:
+        bits = element.format.bits if isinstance(element, ty.FloatType) else element.width
+        if element != ty.I1 and bits % 8:
             self.error("element type bitwidth must be a multiple of 8", at)
         if self.take(">"):
             return DenseArrayAttr(element, ())
@@ -254,9 +234,9 @@ class ElementsParser(LocationParser):
         self.expect(">", "expected '>' to close an array attribute")
         return DenseArrayAttr(element, tuple(codes))
 
-    def array_values(self, element: Type) -> DenseArrayAttr:
+    def array_values(self, element: loc.Type) -> DenseArrayAttr:
         """Read ``[1, 2]``, the form of a dense array whose element type is known. Its integers are signed."""
-        width = element.width if isinstance(element, IntegerType) and element != I1 else None
+        width = element.width if isinstance(element, ty.IntegerType) and element != ty.I1 else None
         self.expect("[")
         codes: list[int] = []
         while self.tokens[self.pos] != "]" or codes:
@@ -273,9 +253,9 @@ class ElementsParser(LocationParser):
             self.error("integer value too large", at)
         return value & ((1 << width) - 1)
 
-    def _array_code(self, element: Type) -> int:
+    def _array_code(self, element: loc.Type) -> int:
         token = self.tokens[self.pos]
-        if element == I1:
+        if element == ty.I1:
             # mlir-opt reports a wrong value at the token after it.
             self.pos += 1
             if token not in ("true", "false"):
@@ -284,7 +264,7 @@ class ElementsParser(LocationParser):
         negative = self.take("-")
         at = self.pos
         token = self.tokens[at]
-        if isinstance(element, FloatType):
+        if isinstance(element, ty.FloatType):
             if not token[:1].isdigit():
                 self.wrong_token("expected floating point literal")
             self.pos += 1
@@ -294,7 +274,7 @@ class ElementsParser(LocationParser):
         self.pos += 1
         return self.integer_code(token, at + 1, negative, element, "integer constant out of range")
 
-    def _dense_resource(self, type: Type | None) -> Attribute:
+    def _dense_resource(self, type: loc.Type | None) -> loc.Attribute:
         self.pos += 1
         self.expect("<", "expected '<' after 'dense_resource'")
         key = self.resource_key("expected identifier key for 'resource' entry")
@@ -304,7 +284,7 @@ class ElementsParser(LocationParser):
             self.expect(":")
             at = self.pos
             type = self.type()
-        if not isinstance(type, ShapedType):
+        if not isinstance(type, ty.ShapedType):
             self.error_at_offset("`dense_resource` expected a shaped type", self.offset(at - 1))
         return DenseResourceAttr(key, type)
 
@@ -392,7 +372,7 @@ def _dense_attribute(
     parser: ElementsParser, literal: _Literal | None, type: ElementsType, start: int
 ) -> DenseElementsAttr | DenseStringAttr:
     element = type.element
-    count = element_count(type)
+    count = ty.element_count(type)
     assert count is not None
     problem = shape_problem(_static(type))
     # A splat is not repeated in memory.
@@ -402,12 +382,12 @@ def _dense_attribute(
         if count:
             parser.error(f"parsed zero elements, but type ('{type}') expected at least 1", start)
         return no_elements(type)
-    scalar = element.element if isinstance(element, ComplexType) else element
-    if not isinstance(scalar, IntegerType | IndexType | FloatType):
+    scalar = element.element if isinstance(element, ty.ComplexType) else element
+    if not isinstance(scalar, ty.IntegerType | ty.IndexType | ty.FloatType):
         return _string_elements(parser, literal, type, count, start)
     if not literal.bracketed and _is_text(parser, literal):
         return _blob_elements(parser, literal.elements[0], type, start)
-    per_element = 2 if isinstance(element, ComplexType) else 1
+    per_element = 2 if isinstance(element, ty.ComplexType) else 1
     if literal.bracketed and literal.shape != _static(type):
         parser.error(
             f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
@@ -429,8 +409,8 @@ def _dense_attribute(
     values = [tuple(codes[i : i + per_element]) for i in range(0, len(codes), per_element)]
     splat = not literal.bracketed or values.count(values[0]) == len(values)
     codes = codes[:per_element] if splat else codes
-    shape = (*(() if splat else _static(type)), *((2,) if isinstance(element, ComplexType) else ()))
-    return DenseElementsAttr(type, ints_to_codes(codes, width_of(scalar), shape), splat)
+    shape = (*(() if splat else _static(type)), *((2,) if isinstance(element, ty.ComplexType) else ()))
+    return DenseElementsAttr(type, ints_to_codes(codes, ty.width_of(scalar), shape), splat)
 
 
 def _is_text(parser: ElementsParser, literal: _Literal) -> bool:
@@ -441,22 +421,22 @@ def _static(type: ElementsType) -> tuple[int, ...]:
     return tuple(size or 0 for size in type.shape or ())
 
 
-def _element_code(parser: ElementsParser, index: int, type: Type) -> int:
+def _element_code(parser: ElementsParser, index: int, type: loc.Type) -> int:
     token = parser.tokens[index]
     negative = parser.tokens[index - 1] == "-"
-    if isinstance(type, FloatType):
+    if isinstance(type, ty.FloatType):
         if not token[:1].isdigit():
             parser.error("expected floating point literal", index)
         return parser.float_code(token, index, negative, type)
     if token in ("true", "false"):
-        if type != I1:
+        if type != ty.I1:
             parser.error("expected i1 type for 'true' or 'false' values", index)
         return int(token == "true")
     if token[:1] == '"':
         parser.error("expected integer elements, but parsed string", index)
     if "." in token:
         parser.error("expected integer elements, but parsed floating-point", index)
-    if negative and isinstance(type, IntegerType) and type.signedness == "unsigned":
+    if negative and isinstance(type, ty.IntegerType) and type.signedness == "unsigned":
         parser.error("expected unsigned integer elements, but parsed negative value", index)
     return parser.integer_code(token, index, negative, type, "integer constant out of range for type")
 

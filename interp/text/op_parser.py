@@ -8,16 +8,7 @@ from typing import NoReturn
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.declare.declarations import OpDefinition, Trait
 from halfulp.interp.declare.registry import Registry
-from halfulp.interp.ir.attributes import (
-    DYNAMIC,
-    AffineMapAttr,
-    DenseArrayAttr,
-    DistinctAttr,
-    FloatAttr,
-    IntegerSetAttr,
-    OpaqueAttr,
-    UnitAttr,
-)
+from halfulp.interp.ir import attributes
 from halfulp.interp.ir.base import Attribute, FileLineCol, Location, Type, is_bare_identifier, quoted
 from halfulp.interp.ir.dialect_attributes import DialectAttr, parts
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
@@ -267,7 +258,7 @@ _LONG_TUPLE = 16
 # Attributes of MLIR that halfulp does not declare, and the names of their aliases.
 _OPAQUE_ALIASES = {"sparse_tensor.encoding": "sparse", "ml_program.extern": "extern"}
 # Attributes and types without parts that could have an alias.
-_PLAIN = (FloatAttr, IntegerType, UnitAttr)
+_PLAIN = (attributes.FloatAttr, IntegerType, attributes.UnitAttr)
 
 
 class OpPrinter:
@@ -314,7 +305,7 @@ class OpPrinter:
 
     def _entry(self, name: str, value: Attribute) -> str:
         key = name if is_bare_identifier(name) else quoted(name)
-        return key if isinstance(value, UnitAttr) else f"{key} = {self.attribute(value)}"
+        return key if isinstance(value, attributes.UnitAttr) else f"{key} = {self.attribute(value)}"
 
     def _note(self, thing: Attribute | Type, deferrable: bool = False) -> None:
         """Record what may need an alias in something that is about to be printed, innermost first."""
@@ -372,15 +363,15 @@ PrintOp = Callable[[OpPrinter, Operation], str]
 
 def alias_of(thing: Attribute | Type) -> str | None:
     """Return the name of the aliases of something, or None where MLIR prints it in place."""
-    if isinstance(thing, AffineMapAttr):
+    if isinstance(thing, attributes.AffineMapAttr):
         return "map"
-    if isinstance(thing, IntegerSetAttr):
+    if isinstance(thing, attributes.IntegerSetAttr):
         return "set"
-    if isinstance(thing, DistinctAttr):
-        return None if isinstance(thing.attribute, UnitAttr) else "distinct"
+    if isinstance(thing, attributes.DistinctAttr):
+        return None if isinstance(thing.attribute, attributes.UnitAttr) else "distinct"
     if isinstance(thing, DialectAttr):
         return thing.definition.alias
-    if isinstance(thing, OpaqueAttr):
+    if isinstance(thing, attributes.OpaqueAttr):
         return _OPAQUE_ALIASES.get(f"{thing.dialect}{thing.body.partition('<')[0]}")
     if isinstance(thing, Location):
         return "loc"
@@ -396,7 +387,7 @@ def alias_of(thing: Attribute | Type) -> str | None:
 
 def read_mixed(
     p: OpParser, brackets: str = "[]", message: str = "expected SSA value or integer"
-) -> tuple[list[int], DenseArrayAttr]:
+) -> tuple[list[int], attributes.DenseArrayAttr]:
     """Read a list, and return the tokens of the values and the attribute with the codes."""
     names: list[int] = []
     codes: list[int] = []
@@ -404,22 +395,22 @@ def read_mixed(
     while p.tokens[p.pos] != brackets[1]:
         if p.tokens[p.pos][:1] == "%":
             names.append(p.operand_token())
-            codes.append(DYNAMIC)
+            codes.append(attributes.DYNAMIC)
         else:
             codes.append(p.integer(message) & ((1 << 64) - 1))
         if not p.take(","):
             break
     p.expect(brackets[1])
-    return names, DenseArrayAttr(I64, tuple(codes))
+    return names, attributes.DenseArrayAttr(I64, tuple(codes))
 
 
 def print_mixed(
-    printer: OpPrinter, numbers: DenseArrayAttr, values: Iterable[SSAValue], brackets: Sequence[str] = "[]"
+    printer: OpPrinter, numbers: attributes.DenseArrayAttr, values: Iterable[SSAValue], brackets: Sequence[str] = "[]"
 ) -> str:
     """Print a list."""
     given = iter(values)
     texts = (
-        printer.name(next(given)) if code == DYNAMIC else str(number)
+        printer.name(next(given)) if code == attributes.DYNAMIC else str(number)
         for code, number in zip(numbers.codes, numbers.values, strict=True)
     )
     return f"{brackets[0]}{', '.join(texts)}{brackets[1]}"

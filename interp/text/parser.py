@@ -10,16 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from halfulp.fp_formats.aliases import did_you_mean
+from halfulp.interp.declare import registry as registries
 from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
-from halfulp.interp.declare.registry import (
-    Registry,
-    default_registry,
-    is_upstream,
-    number_family,
-    op_hint,
-    unknown_dialect,
-)
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
 from halfulp.interp.ir.base import Location, Source
@@ -229,7 +222,7 @@ class _Met:
 class Parser(OpParser):
     """A parser of whole files."""
 
-    def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
+    def __init__(self, text: str, filename: str, registry: registries.Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
         self.default_dialect = "builtin"
         self.custom: dict[str, ParseOp] = {}
@@ -388,17 +381,17 @@ class Parser(OpParser):
         kind: type[ParseError] = ParseError
         if "." in token and dialect not in dialects:
             # A dialect of MLIR is not misspelled.
-            near = None if is_upstream(token) else did_you_mean(dialect, dialects)
+            near = None if registries.is_upstream(token) else did_you_mean(dialect, dialects)
             kind = ParseError if near else UnknownOp
             missing = f"Dialect `{dialect}' not found for custom op '{token}'"
-            self.error(missing, at, hint=near or unknown_dialect(dialect, dialects), kind=kind, op=token)
+            self.error(missing, at, hint=near or registries.unknown_dialect(dialect, dialects), kind=kind, op=token)
         tried = "" if "." in token else f" (tried '{name}' as well)"
         known = dialects.get(name.partition(".")[0])
         if "." in token:
-            hint = op_hint(token, dialects)
+            hint = registries.op_hint(token, dialects)
         else:
             mnemonics = () if known is None else [op.partition(".")[2] for op in known.ops]
-            hint = did_you_mean(token, mnemonics, number_family)
+            hint = did_you_mean(token, mnemonics, registries.number_family)
         if hint is None and known is not None and known.partial:
             # The real dialect may have it.
             kind = UnknownOp
@@ -510,9 +503,9 @@ class Parser(OpParser):
                 f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
                 "operations",
                 at,
-                hint=op_hint(name, self.registry.dialects),
+                hint=registries.op_hint(name, self.registry.dialects),
             )
-        if not self.allow_unregistered and not is_upstream(name):
+        if not self.allow_unregistered and not registries.is_upstream(name):
             self.error_at_offset(
                 "operation being parsed with an unregistered dialect. If this is intended, please use "
                 "-allow-unregistered-dialect with the MLIR tool used",
@@ -711,7 +704,7 @@ def parse_unverified(
     text: str | bytes,
     filename: str = "<string>",
     allow_unregistered: bool = True,
-    registry: Registry | None = None,
+    registry: registries.Registry | None = None,
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
     kind: type[Parser] = Parser,
@@ -727,13 +720,13 @@ def parse_unverified(
         return _guarded(parser, parser.file)
 
 
-def parse_type(text: str, registry: Registry | None = None) -> Type:
+def parse_type(text: str, registry: registries.Registry | None = None) -> Type:
     """Read a type. Raises ParseError."""
     parser = _parser(text, "<type>", True, registry)
     return _guarded(parser, lambda: _whole(parser, parser.type))
 
 
-def parse_attribute(text: str, type: Type | None = None, registry: Registry | None = None) -> Attribute:
+def parse_attribute(text: str, type: Type | None = None, registry: registries.Registry | None = None) -> Attribute:
     """Read an attribute; ``type`` is that of a literal written without one. Raises ParseError."""
     parser = _parser(text, "<attribute>", True, registry)
     return _guarded(parser, lambda: _whole(parser, lambda: parser.attribute(type)))
@@ -743,7 +736,7 @@ def _parser(
     text: str | bytes,
     filename: str,
     allow_unregistered: bool,
-    registry: Registry | None,
+    registry: registries.Registry | None,
     start: tuple[int, int] = (1, 1),
     kind: type[Parser] = Parser,
 ) -> Parser:
@@ -752,7 +745,7 @@ def _parser(
         if wrong and wrong in decoded:
             source = Source(decoded, filename, lambda _: [], start)
             raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
-    parser = kind(decoded, filename, registry or default_registry(), allow_unregistered)
+    parser = kind(decoded, filename, registry or registries.default_registry(), allow_unregistered)
     parser.source.start = start
     return parser
 

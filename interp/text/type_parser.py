@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import BUILTIN_FORMATS
 from halfulp.interp.declare.registry import Registry, is_upstream
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import (
     AffineMapAttr,
     DictionaryAttr,
@@ -17,28 +18,6 @@ from halfulp.interp.ir.attributes import (
 )
 from halfulp.interp.ir.base import MARK, Attribute, Type
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
-from halfulp.interp.ir.types import (
-    I1,
-    I32,
-    I64,
-    INDEX,
-    MAX_INTEGER_WIDTH,
-    AnyQuantizedType,
-    CalibratedQuantizedType,
-    ComplexType,
-    DialectType,
-    FloatType,
-    FunctionType,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    NoneType,
-    OpaqueType,
-    TensorType,
-    TupleType,
-    UniformQuantizedType,
-    VectorType,
-)
 from halfulp.interp.text.affine_parser import TokenParser, is_integer
 
 _INTEGER = re.compile(r"(si|ui|i)(\d+)")
@@ -50,12 +29,12 @@ _MAX_DIMENSION = (1 << 63) - 1
 _SIMPLE_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:<.*>)?", re.DOTALL)
 
 SCALARS: dict[str, Type] = {
-    **{name: FloatType(format) for name, format in BUILTIN_FORMATS.items()},
-    "index": INDEX,
-    "none": NoneType(),
+    **{name: ty.FloatType(format) for name, format in BUILTIN_FORMATS.items()},
+    "index": ty.INDEX,
+    "none": ty.NoneType(),
 }
 # The very objects that the solver of types uses: equal types are compared faster if they are one object.
-_INTEGERS: dict[str, Type] = {str(type): type for type in (I1, I32, I64)}
+_INTEGERS: dict[str, Type] = {str(type): type for type in (ty.I1, ty.I32, ty.I64)}
 
 
 class TypeParser(TokenParser):
@@ -97,11 +76,11 @@ class TypeParser(TokenParser):
             or _INTEGER.fullmatch(token) is not None
         )
 
-    def function_type(self) -> FunctionType:
+    def function_type(self) -> ty.FunctionType:
         """Read ``(types) -> type`` or ``(types) -> (types)``."""
         inputs = self.type_list_parens()
         self.expect("->", "expected '->' in function type")
-        return FunctionType(inputs, self.function_results())
+        return ty.FunctionType(inputs, self.function_results())
 
     def function_results(self) -> tuple[Type, ...]:
         """Read the results behind ``->``: types in parentheses or one bare type."""
@@ -156,10 +135,10 @@ class TypeParser(TokenParser):
         return type
 
     def _integer(self, match: re.Match[str]) -> Type:
-        width = int(match[2]) if len(match[2]) < 20 else MAX_INTEGER_WIDTH + 1
-        if width > MAX_INTEGER_WIDTH:
-            self.error(f"integer bitwidth is limited to {MAX_INTEGER_WIDTH} bits")
-        return IntegerType(width, _SIGNEDNESS[match[1]])  # type: ignore[arg-type]
+        width = int(match[2]) if len(match[2]) < 20 else ty.MAX_INTEGER_WIDTH + 1
+        if width > ty.MAX_INTEGER_WIDTH:
+            self.error(f"integer bitwidth is limited to {ty.MAX_INTEGER_WIDTH} bits")
+        return ty.IntegerType(width, _SIGNEDNESS[match[1]])  # type: ignore[arg-type]
 
     def _simple_shaped(self, token: str) -> Type | None:
         """Return the type of a token such as ``tensor<4x?xf32>``; None for any other, which is read token by token."""
@@ -184,7 +163,7 @@ class TypeParser(TokenParser):
             shape = tuple(int(size.strip("[]")) for size in sizes if size != "?")
             if len(shape) != len(sizes) or not all(shape):
                 return None
-            return VectorType(shape, element, tuple(size[0] == "[" for size in sizes))
+            return ty.VectorType(shape, element, tuple(size[0] == "[" for size in sizes))
         if "[" in dimensions:
             return None
         return _UNRANKED[kind](tuple(None if size == "?" else int(size) for size in sizes), element)
@@ -236,7 +215,7 @@ class TypeParser(TokenParser):
             self.error("invalid tensor element type", at)
         if shape is None and encoding is not None:
             self.error("cannot apply encoding to unranked tensor")
-        return TensorType(shape, element, encoding)
+        return ty.TensorType(shape, element, encoding)
 
     def _shape(self) -> tuple[int | None, ...] | None:
         if self.take("*"):
@@ -264,7 +243,7 @@ class TypeParser(TokenParser):
             self.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
         if not all(shape):
             self.error(f"vector types must have positive constant sizes but got {', '.join(map(str, shape))}", start)
-        return VectorType(tuple(shape), element, tuple(scalable))
+        return ty.VectorType(tuple(shape), element, tuple(scalable))
 
     def _memref(self) -> Type:
         start = self.pos
@@ -294,7 +273,9 @@ class TypeParser(TokenParser):
             space = None
         if space is not None and not isinstance(space, SPACES):
             self.error("unsupported memory space Attribute", start)
-        return MemRefType(shape, element, None if layout is None else self._layout(layout, shape or (), start), space)
+        return ty.MemRefType(
+            shape, element, None if layout is None else self._layout(layout, shape or (), start), space
+        )
 
     def _layout(
         self, layout: AffineMapAttr | StridedLayoutAttr, shape: tuple[int | None, ...], start: int
@@ -320,16 +301,16 @@ class TypeParser(TokenParser):
         at = self.pos
         element = self.type()
         self.expect(">", "expected '>' in complex type")
-        if not isinstance(element, FloatType | IntegerType):
+        if not isinstance(element, ty.FloatType | ty.IntegerType):
             self.error("invalid element type for complex", at)
-        return ComplexType(element)
+        return ty.ComplexType(element)
 
     def _tuple(self) -> Type:
         self.pos += 1
         self.expect("<", "expected '<' in tuple type")
         elements = [] if self.tokens[self.pos] == ">" else self.type_list()
         self.expect(">", "expected '>' in tuple type")
-        return TupleType(tuple(elements))
+        return ty.TupleType(tuple(elements))
 
     def _dialect_type(self, token: str) -> Type:
         start = self.pos
@@ -342,7 +323,7 @@ class TypeParser(TokenParser):
             body, inner = self.symbol_body(name, mnemonic)
             if not self.allow_unregistered:
                 self.error(f"dialect '{name}' not found for type '!{name}{body}'", start)
-            return OpaqueType(name, body, inner)
+            return ty.OpaqueType(name, body, inner)
         wrapped = not mnemonic
         if wrapped:
             self.pos += 1
@@ -354,7 +335,7 @@ class TypeParser(TokenParser):
         parse = dialect.types.get(mnemonic)
         if parse is None and dialect.partial:
             self.pos = start + 1
-            return OpaqueType(name, *self.symbol_body(name, "" if wrapped else mnemonic))
+            return ty.OpaqueType(name, *self.symbol_body(name, "" if wrapped else mnemonic))
         if parse is None:
             self.error_at_offset(f"dialect '{name}' has no type '{mnemonic}'", self.mnemonic_offset)
         if self.tokens[self.pos] == "<":
@@ -444,7 +425,7 @@ class TypeParser(TokenParser):
         return text
 
 
-_UNRANKED: Mapping[str, Callable[..., Type]] = {"tensor": TensorType, "memref": MemRefType}
+_UNRANKED: Mapping[str, Callable[..., Type]] = {"tensor": ty.TensorType, "memref": ty.MemRefType}
 
 _KEYWORDS: Mapping[str, Callable[[TypeParser], Type]] = {
     "tensor": TypeParser._tensor,
@@ -454,13 +435,13 @@ _KEYWORDS: Mapping[str, Callable[[TypeParser], Type]] = {
     "tuple": TypeParser._tuple,
 }
 
-_QUANTIZED = UniformQuantizedType | AnyQuantizedType | CalibratedQuantizedType
-_NUMBER = IntegerType | IndexType | FloatType
-_SCALAR = _NUMBER | OpaqueType | DialectType
+_QUANTIZED = ty.UniformQuantizedType | ty.AnyQuantizedType | ty.CalibratedQuantizedType
+_NUMBER = ty.IntegerType | ty.IndexType | ty.FloatType
+_SCALAR = _NUMBER | ty.OpaqueType | ty.DialectType
 _ELEMENTS: Mapping[str, object] = {
     "vector": _NUMBER,
-    "tensor": _SCALAR | ComplexType | VectorType | _QUANTIZED,
-    "memref": _SCALAR | ComplexType | VectorType | MemRefType,
+    "tensor": _SCALAR | ty.ComplexType | ty.VectorType | _QUANTIZED,
+    "memref": _SCALAR | ty.ComplexType | ty.VectorType | ty.MemRefType,
 }
 
 
@@ -473,8 +454,8 @@ SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr, Dialect
 
 def is_element(kind: str, element: Type) -> bool:
     """Tell whether a type may be the element type of a ``vector``, ``tensor`` or ``memref``."""
-    if isinstance(element, OpaqueType) and kind == "vector":
+    if isinstance(element, ty.OpaqueType) and kind == "vector":
         return f"{element.dialect}{element.body.partition('<')[0]}" in _POINTERS
-    if isinstance(element, DialectType) and kind != "tensor":
+    if isinstance(element, ty.DialectType) and kind != "tensor":
         return f"{element.dialect}.{element.mnemonic}" in _POINTERS
     return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]

@@ -15,20 +15,10 @@ from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.types import element_width
+from halfulp.interp.values import memref_layout
 from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape, spell_value
 from halfulp.interp.values.elements import Marks
-from halfulp.interp.values.memref_layout import (
-    MapLayout,
-    Swizzle,
-    chosen_layout,
-    is_injective,
-    is_mapped,
-    layout_conflict,
-    map_layout,
-    row_major,
-    spanned,
-)
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.kernel import Origin, Origins, PoisonIds
 
@@ -133,9 +123,9 @@ class Buffer:
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    swizzle: Swizzle | None = None
+    swizzle: memref_layout.Swizzle | None = None
     is_view: bool = False
-    mapped: MapLayout | None = None
+    mapped: memref_layout.MapLayout | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         """Restore a buffer, also one that was pickled before it had all of these fields."""
@@ -143,7 +133,7 @@ class Buffer:
             object.__setattr__(self, field.name, value)
 
     def __post_init__(self) -> None:
-        low, high = spanned(self.shape, self.strides, self.offset)
+        low, high = memref_layout.spanned(self.shape, self.strides, self.offset)
         if self.mapped is not None:
             low, high = 0, self.mapped.size
         if low < 0 or high > len(self.allocation):
@@ -195,11 +185,11 @@ class Buffer:
     @property
     def is_contiguous(self) -> bool:
         """True where the elements lie one after the other, the last index running fastest."""
-        return self.strides == row_major(self.shape) and self.mapped is None
+        return self.strides == memref_layout.row_major(self.shape) and self.mapped is None
 
     def conflict(self, type_: ty.MemRefType) -> str | None:
         """Say why this is not of a type of the same elements; None where it is."""
-        return layout_conflict(type_, self.shape, self.layout, self.mapped)
+        return memref_layout.layout_conflict(type_, self.shape, self.layout, self.mapped)
 
     def as_type(self, type_: ty.MemRefType) -> Buffer:
         """Return the same view of the memory under another type. A swizzle ends there."""
@@ -328,7 +318,7 @@ class Buffer:
         if value.element_type != held.element:
             raise TypeMismatch(f"elements of type '{value.element_type}' do not fit a buffer of '{self.type.element}'")
         memory = self._alive()
-        if self.mapped is not None or not is_injective(self.shape, self.strides):
+        if self.mapped is not None or not memref_layout.is_injective(self.shape, self.strides):
             store_at(memory, self.places(), value, origins)
             return
 
@@ -485,16 +475,16 @@ def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
 
 def laid_out(
     type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()
-) -> tuple[tuple[int, ...], int, int, MapLayout | None]:
+) -> tuple[tuple[int, ...], int, int, memref_layout.MapLayout | None]:
     """Choose the layout of new memory of a type: the strides, the offset, the size, and the map where there is one.
 
     The parameters and errors are those of `chosen_layout`.
     """
-    if is_mapped(type_):
-        mapped = map_layout(type_, shape, symbols)
-        return row_major(shape), 0, mapped.size, mapped
-    strides, offset = chosen_layout(type_, shape, symbols)
-    return strides, offset, spanned(shape, strides, offset)[1], None
+    if memref_layout.is_mapped(type_):
+        mapped = memref_layout.map_layout(type_, shape, symbols)
+        return memref_layout.row_major(shape), 0, mapped.size, mapped
+    strides, offset = memref_layout.chosen_layout(type_, shape, symbols)
+    return strides, offset, memref_layout.spanned(shape, strides, offset)[1], None
 
 
 def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_BYTES) -> Buffer:
@@ -524,7 +514,7 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
         memory.spoil(GAP, Origins())
     buffer = Buffer(type_, memory, offset, shape, strides, mapped=mapped)
     buffer.store(value)
-    if (mapped is not None or not is_injective(shape, strides)) and buffer.load(value.type) != value:
+    if (mapped is not None or not memref_layout.is_injective(shape, strides)) and buffer.load(value.type) != value:
         raise TypeMismatch(
             f"{what}: '{type_}' puts several elements at one place, but the elements given for it differ"
         )

@@ -11,36 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import scalar
+from halfulp.fp_formats import formats, scalar
 from halfulp.fp_formats.aliases import DTYPE_NAMES, known_as, name_of, unknown_type
-from halfulp.fp_formats.formats import (
-    ALL_FORMATS,
-    FORMATS,
-    Codes,
-    FloatFormat,
-    format_named,
-    integers_of,
-    ints_to_codes,
-    limb_count,
-    limbs_to_ints,
-    storage_dtype,
-)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.errors import InputError, ParseError, TypeMismatch, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.parser import parse_type
-from halfulp.interp.values.element_layout import (
-    code_layout,
-    float_code,
-    is_unsigned,
-    numeric,
-    range_text,
-    runtime_shape,
-    shape_conflict,
-    shape_of_codes,
-    spell_shape,
-)
+from halfulp.interp.values import element_layout
 
 # --- foreign arrays ---------------------------------------------------------------------------------------------------
 #
@@ -143,11 +121,13 @@ def _ml_dtype(name: str) -> np.dtype[Any]:
 
 # --- long doubles -----------------------------------------------------------------------------------------------------
 
-LONG_DOUBLE: FloatFormat | None = {63: FORMATS["f80"], 112: FORMATS["f128"]}.get(int(np.finfo(np.longdouble).nmant))
+LONG_DOUBLE: formats.FloatFormat | None = {63: formats.FORMATS["f80"], 112: formats.FORMATS["f128"]}.get(
+    int(np.finfo(np.longdouble).nmant)
+)
 """The format of NumPy's longdouble on this machine, where it is wider than f64 and one of ours."""
 
 
-def long_double_codes(array: npt.NDArray[Any]) -> Codes:
+def long_double_codes(array: npt.NDArray[Any]) -> formats.Codes:
     """Return the codes of an array of longdouble: its bytes without those that only fill the space."""
     assert LONG_DOUBLE is not None
     size = array.dtype.itemsize
@@ -159,7 +139,7 @@ def long_double_codes(array: npt.NDArray[Any]) -> Codes:
     return codes.view("<u8").astype(np.uint64, copy=False).reshape((*array.shape, 2))
 
 
-def long_doubles(codes: Codes) -> npt.NDArray[Any]:
+def long_doubles(codes: formats.Codes) -> npt.NDArray[Any]:
     """Return codes of `LONG_DOUBLE` as an array of longdouble."""
     shape = codes.shape[:-1]
     raw = np.frombuffer(codes.astype("<u8").tobytes(), np.uint8).reshape(-1, 16)[:, : np.dtype(np.longdouble).itemsize]
@@ -188,7 +168,7 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
             table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(getattr(home, signed))
             table[ty.IntegerType(width, "unsigned")] = np.dtype(getattr(home, unsigned))
     for name, dtype in DTYPE_NAMES.items():
-        table[ty.FloatType(FORMATS[name])] = np.dtype(getattr(np if name in _PLAIN else ml_dtypes, dtype))
+        table[ty.FloatType(formats.FORMATS[name])] = np.dtype(getattr(np if name in _PLAIN else ml_dtypes, dtype))
     return table
 
 
@@ -225,12 +205,12 @@ def type_of_dtype(dtype: np.dtype[Any], unsigned: bool = False) -> ty.Type | Non
     return _types_of_dtypes(unsigned).get(dtype)
 
 
-def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
+def natural_array(element: ty.Type, bits: formats.Codes) -> npt.NDArray[Any]:
     """Return codes as the natural array of their element type (see `Value.numpy`), without a copy where possible.
 
     Codes of a type without a natural array stay as they are: `natural_dtype` tells.
     """
-    element = numeric(element)
+    element = element_layout.numeric(element)
     dtype = _dtype_of(element)
     if dtype is not None and element_width(element) == 8 * bits.dtype.itemsize:
         return bits.view(dtype)
@@ -248,10 +228,10 @@ def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
 @cache
 def natural_dtype(element: ty.Type) -> np.dtype[Any] | None:
     """Return the dtype of the natural array of an element type; None if NumPy and ml_dtypes have none for it."""
-    element = numeric(element)
+    element = element_layout.numeric(element)
     match element:
         case ty.IntegerType():
-            dtype: np.dtype[Any] = natural_array(element, np.empty((0, 1), storage_dtype(element.width))).dtype
+            dtype: np.dtype[Any] = natural_array(element, np.empty((0, 1), formats.storage_dtype(element.width))).dtype
             return dtype
         case ty.FloatType() if element.format.name == "tf32":
             return np.dtype(np.float32)
@@ -265,12 +245,12 @@ def natural_dtype(element: ty.Type) -> np.dtype[Any] | None:
 _COMPLEX: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 
 
-def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
-    width, unsigned = element.width, is_unsigned(element)
+def _natural_integers(element: ty.IntegerType, bits: formats.Codes) -> npt.NDArray[Any]:
+    width, unsigned = element.width, element_layout.is_unsigned(element)
     if element == ty.I1:
         return bits.view(np.bool_)
     if width > 64:
-        ints = limbs_to_ints(bits)
+        ints = formats.limbs_to_ints(bits)
         if not unsigned:
             ints = [code - (1 << width) if code >> (width - 1) else code for code in ints]
         array = np.empty(len(ints), object)
@@ -281,7 +261,7 @@ def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
     return extended if dtype is None else extended.astype(dtype)
 
 
-def _sign_extended(bits: Codes, width: int, unsigned: bool) -> npt.NDArray[Any]:
+def _sign_extended(bits: formats.Codes, width: int, unsigned: bool) -> npt.NDArray[Any]:
     if unsigned or width == 0:
         return bits.view()
     signed = bits.view(np.dtype(f"i{bits.dtype.itemsize}"))
@@ -312,10 +292,10 @@ def as_type(spelling: Any) -> ty.Type:
     """
     if isinstance(spelling, ty.Type):
         return spelling
-    if isinstance(spelling, FloatFormat):
+    if isinstance(spelling, formats.FloatFormat):
         return ty.FloatType(spelling)
-    if isinstance(spelling, str) and spelling in ALL_FORMATS:
-        return ty.FloatType(ALL_FORMATS[spelling])
+    if isinstance(spelling, str) and spelling in formats.ALL_FORMATS:
+        return ty.FloatType(formats.ALL_FORMATS[spelling])
     name = name_of(spelling)
     if name is None:
         raise TypeMismatch(unknown_type(spelling), hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')
@@ -323,7 +303,7 @@ def as_type(spelling: Any) -> ty.Type:
         known = known_as(name)
     except ValueError as error:
         raise ParseError(str(error), location=_START) from None
-    fmt = None if known is None else format_named(known)
+    fmt = None if known is None else formats.format_named(known)
     if fmt is not None:
         return ty.FloatType(fmt)
     try:
@@ -355,11 +335,11 @@ def container_of(data: npt.ArrayLike, type_: ty.Type) -> ty.Type:
     shape = np.shape(data)
     if type_ is not ty.element_type(type_) or not shape:
         return type_
-    limbs = bool(code_layout(type_)[1]) and np.asarray(data).dtype == np.uint64
+    limbs = bool(element_layout.code_layout(type_)[1]) and np.asarray(data).dtype == np.uint64
     return ty.TensorType(shape[:-1] if limbs else shape, type_)
 
 
-def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, copy: bool = False) -> Codes:
+def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, copy: bool = False) -> formats.Codes:
     """Return the codes of an array or number as a value of exactly ``type_``; see `to_value`.
 
     Raises TypeMismatch, naming the expected and the given type, and Unsupported.
@@ -376,33 +356,33 @@ def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, co
     else:
         codes = _codes_from_array(as_array(data, what), type_, element, what)
         codes = codes.copy() if copy else codes
-    shape = shape_of_codes(codes, element)
-    expected = runtime_shape(type_, vscale)
+    shape = element_layout.shape_of_codes(codes, element)
+    expected = element_layout.runtime_shape(type_, vscale)
     if expected is not None and len(expected) != len(shape):
-        raise TypeMismatch(f"{what}: expected '{type_}', got an array of shape {spell_shape(shape)}")
-    conflict = shape_conflict(type_, shape, vscale)
+        raise TypeMismatch(f"{what}: expected '{type_}', got an array of shape {element_layout.spell_shape(shape)}")
+    conflict = element_layout.shape_conflict(type_, shape, vscale)
     if conflict:
         raise TypeMismatch(f"{what}: {conflict}")
     return codes
 
 
-def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, Codes]:
+def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, formats.Codes]:
     """Return the type and the codes of raw bits; see `Value.from_bits`. Raises TypeMismatch and Unsupported."""
     element = ty.element_type(type_)
     width = element_width(element)
     if width is None:
         raise Unsupported(f"'{element}' has no bit pattern")
     try:
-        bits = integers_of(bits, width)
+        bits = formats.integers_of(bits, width)
     except ValueError as error:
         raise TypeMismatch(f"bits: {error}") from None
     # Python integers are whole bit patterns; NumPy would make floats of large ones.
     array = bits if isinstance(bits, np.ndarray | np.generic) else np.array(bits, object)
     codes = _codes_from_raw(np.asarray(array), width, type_)
-    shape = shape_of_codes(codes, element)
+    shape = element_layout.shape_of_codes(codes, element)
     if type_ is element and shape:
         type_ = ty.TensorType(shape, element)
-    conflict = shape_conflict(type_, shape)
+    conflict = element_layout.shape_conflict(type_, shape)
     if conflict:
         raise TypeMismatch(conflict)
     return type_, codes
@@ -411,35 +391,35 @@ def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, Codes]:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.Type, what: str) -> Codes:
-    stored = numeric(element)
+def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.Type, what: str) -> formats.Codes:
+    stored = element_layout.numeric(element)
     if type_ is not element:
         raise TypeMismatch(f"{what}: expected '{type_}', got the number {number!r}", hint="give an array")
     if isinstance(stored, ty.FloatType):
         if isinstance(number, bool):
             raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
-        return ints_to_codes([_float_of_number(stored.format, number, what)], stored.format.bits, ())
+        return formats.ints_to_codes([_float_of_number(stored.format, number, what)], stored.format.bits, ())
     if isinstance(number, float):
         raise TypeMismatch(f"{what}: expected '{type_}', got the float {number!r}")
     width = width_of(stored)
-    low = 0 if is_unsigned(stored) else -(1 << width >> 1)
+    low = 0 if element_layout.is_unsigned(stored) else -(1 << width >> 1)
     # A signless integer may be meant either way, as in MLIR's literals; index is signless too.
     signed = isinstance(stored, ty.IntegerType) and stored.signedness == "signed"
     high = (1 << width >> signed) - 1
     if not low <= number <= high:
         given = number if abs(number) >> 64 == 0 else "the number"
-        raise TypeMismatch(f"{what}: {given} is outside the range of '{type_}', {range_text(low, high)}")
-    return ints_to_codes([int(number) & ((1 << width) - 1)], width, ())
+        raise TypeMismatch(f"{what}: {given} is outside the range of '{type_}', {element_layout.range_text(low, high)}")
+    return formats.ints_to_codes([int(number) & ((1 << width) - 1)], width, ())
 
 
-def _float_of_number(format_: FloatFormat, number: int | float, what: str) -> int:
+def _float_of_number(format_: formats.FloatFormat, number: int | float, what: str) -> int:
     """Return the code of a Python number. Raises TypeMismatch for what no literal of the format can be."""
     if isinstance(number, int):
         negative, nan = number < 0, False
         code = scalar.from_integer(format_, number).code
     else:
         negative, nan = math.copysign(1.0, number) < 0, math.isnan(number)
-        code = float_code(format_, number)
+        code = element_layout.float_code(format_, number)
     if nan and format_.nan_code is None:
         raise TypeMismatch(f"{what}: {format_.name} has no NaN")
     if negative and not nan and not format_.signed:
@@ -447,7 +427,7 @@ def _float_of_number(format_: FloatFormat, number: int | float, what: str) -> in
     return code
 
 
-def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: str) -> Codes:
+def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: str) -> formats.Codes:
     """Return the codes of complex numbers: an array of their dtype, or a Python number, whose parts are rounded."""
     element = ty.element_type(type_)
     if isinstance(data, int | float | complex) and not isinstance(data, np.generic | bool):
@@ -458,19 +438,20 @@ def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: s
     array = as_array(data, what)
     if array.dtype != pairs:
         raise TypeMismatch(
-            f"{what}: expected '{type_}', got an array of dtype {array.dtype} and shape {spell_shape(array.shape)}",
+            f"{what}: expected '{type_}', got an array of dtype {array.dtype} and shape "
+            f"{element_layout.spell_shape(array.shape)}",
             hint=f"give an array of dtype {pairs}",
         )
-    return np.ascontiguousarray(array).reshape(*array.shape, 1).view(code_layout(element)[0])
+    return np.ascontiguousarray(array).reshape(*array.shape, 1).view(element_layout.code_layout(element)[0])
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
-def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type, what: str) -> Codes:
-    stored = numeric(element)
+def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type, what: str) -> formats.Codes:
+    stored = element_layout.numeric(element)
     width = width_of(stored)
-    dtype, trailing = code_layout(stored)
+    dtype, trailing = element_layout.code_layout(stored)
     natural = _dtype_of(stored)
     if array.dtype.type is np.longdouble and isinstance(stored, ty.FloatType) and stored.format is LONG_DOUBLE:
         return long_double_codes(array)
@@ -492,31 +473,31 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
         hint = f"give raw bits: a uint64 array with a last axis of {trailing[0]} limbs, least significant first"
     else:
         hint = f"give raw bits: an array of dtype {dtype}"
-    given = f"an array of dtype {array.dtype} and shape {spell_shape(array.shape)}"
+    given = f"an array of dtype {array.dtype} and shape {element_layout.spell_shape(array.shape)}"
     raise TypeMismatch(f"{what}: expected '{type_}', got {given}", hint=hint)
 
 
-def _clean(codes: Codes, width: int) -> Codes:
+def _clean(codes: formats.Codes, width: int) -> formats.Codes:
     """Clear the bits above the width, which the dtype ignores; any nonzero byte of a bool is true."""
     if width >= 8 * codes.dtype.itemsize or not codes.size or not int(codes.max()) >> width:
         return codes
     return (codes != 0).view(np.uint8) if width == 1 else np.asarray(codes & codes.dtype.type((1 << width) - 1))
 
 
-def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, given: str) -> Codes:
+def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, given: str) -> formats.Codes:
     ints = [_whole(x, given) for x in array.ravel()]
-    low = 0 if is_unsigned(element) or not isinstance(element, ty.IntegerType) else -(1 << width >> 1)
+    low = 0 if element_layout.is_unsigned(element) or not isinstance(element, ty.IntegerType) else -(1 << width >> 1)
     for number in ints:
         if not low <= number < 1 << width:
             shown = number if abs(number) >> 64 == 0 else "a number"
             raise TypeMismatch(f"{given}, but {shown} does not fit {width} bits")
-    return ints_to_codes([n & ((1 << width) - 1) for n in ints], width, array.shape)
+    return formats.ints_to_codes([n & ((1 << width) - 1) for n in ints], width, array.shape)
 
 
-def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: str = "bits") -> Codes:
+def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: str = "bits") -> formats.Codes:
     """Check raw bits against a width. Integers of any dtype are accepted where each fits, floats never."""
-    dtype = storage_dtype(width)
-    limbs = limb_count(width)
+    dtype = formats.storage_dtype(width)
+    limbs = formats.limb_count(width)
     if array.dtype == object or (
         array.dtype.kind in "iu" and limbs > 1 and (array.ndim == 0 or array.shape[-1] != limbs)
     ):
@@ -524,7 +505,7 @@ def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: s
         bad = next((n for n in flat if not 0 <= n < 1 << width), None)
         if bad is not None:
             raise TypeMismatch(f"{what}: bit pattern {bad:#x} does not fit the {width} bits of '{type_}'")
-        return ints_to_codes(flat, width, array.shape)
+        return formats.ints_to_codes(flat, width, array.shape)
     if array.dtype.kind not in "iub":
         raise TypeMismatch(f"{what}: raw bits must be unsigned integers, got dtype {array.dtype}")
     last = array[..., -1] if limbs > 1 else array

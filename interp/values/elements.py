@@ -23,14 +23,7 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch
-from halfulp.interp.values.coerce import (
-    codes_of,
-    long_doubles,
-    natural_array,
-    natural_dtype,
-    natural_dtypes,
-    type_of_dtype,
-)
+from halfulp.interp.values import coerce
 from halfulp.interp.values.element_layout import code_layout, has_layout, shape_of_codes, spell_shape
 from halfulp.semantics import casts, integer
 from halfulp.semantics.integer import OVERFLOWS, Overflow, limits
@@ -315,7 +308,7 @@ def exported(value: Elements, poison: Any, signed: bool | None) -> npt.NDArray[A
     """Return the natural array of a value; see `Value.numpy`. Raises TypeMismatch."""
     element = _read_as(value, signed)
     _dtype_of(element)
-    return natural_array(element, value.bits if value.poison is None else _without_poison(value, poison))
+    return coerce.natural_array(element, value.bits if value.poison is None else _without_poison(value, poison))
 
 
 def exported_dtype(value: Elements) -> np.dtype[Any]:
@@ -324,7 +317,7 @@ def exported_dtype(value: Elements) -> np.dtype[Any]:
 
 
 def _dtype_of(element: ty.Type) -> np.dtype[Any]:
-    dtype = natural_dtype(element)
+    dtype = coerce.natural_dtype(element)
     if dtype is None:
         raise TypeMismatch(
             f"NumPy has no dtype for '{element}'",
@@ -337,9 +330,9 @@ def array_of_dtype(value: Elements, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return the elements as an array of a dtype; see `Value.__array__`. Raises TypeMismatch."""
     element = _read_as(value, None)
     wanted = dtype.newbyteorder("=")
-    natural = natural_dtype(element)  # None would equal float64
+    natural = coerce.natural_dtype(element)  # None would equal float64
     if value.poison is None and natural is not None and natural == wanted:
-        found = natural_array(element, value.bits)
+        found = coerce.natural_array(element, value.bits)
     elif wanted == np.dtype(object):
         found = np.empty(value.shape, object)
         found.reshape(-1)[:] = numbers(value)
@@ -364,7 +357,7 @@ def numbers(value: Elements) -> list[Any]:
             return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
         case ty.ComplexType():
             raise TypeMismatch(f"no Python number holds every '{element}'", hint="v.bits has the raw codes")
-    found: list[Any] = natural_array(element, value.bits).reshape(-1).tolist()
+    found: list[Any] = coerce.natural_array(element, value.bits).reshape(-1).tolist()
     return found
 
 
@@ -411,7 +404,7 @@ def _without_poison(value: Elements, poison: Any) -> Codes:
     lacks_nan = not isinstance(element, ty.FloatType) or element.format.nan_code is None
     if lacks_nan and isinstance(poison, float) and math.isnan(poison):
         raise TypeMismatch(f"'{element}' has no NaN", hint="give a number, as in poison=0, or use v.masked()")
-    code = codes_of(poison, element, "poison")
+    code = coerce.codes_of(poison, element, "poison")
     assert value.poison is not None
     mask = (value.poison != 0).reshape(value.poison.shape + (1,) * code.ndim)
     return np.where(mask, code, value.bits)
@@ -421,12 +414,12 @@ def _without_poison(value: Elements, poison: Any) -> Codes:
 
 
 def _cast(value: Elements, element: ty.Type, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    target = type_of_dtype(dtype)
+    target = coerce.type_of_dtype(dtype)
     match element, target:
         case (ty.FloatType() | ty.IntegerType(), ty.FloatType()):
             return _rounded(value, element, target)
         case (ty.IntegerType(), ty.IntegerType()) if dtype.kind in "iu":
-            return _fitting(natural_array(element, value.bits), dtype)
+            return _fitting(coerce.natural_array(element, value.bits), dtype)
     raise TypeMismatch(
         f"a value of type '{element}' does not become an array of dtype {dtype} on its own",
         hint="convert it by halfulp first, with .astype(…), which rounds once; then .numpy()",
@@ -444,7 +437,9 @@ def _rounded(value: Elements, element: ty.Type, target: ty.FloatType) -> npt.NDA
         place = list(first_place(np.broadcast_to(mask, value.shape)))
         raise TypeMismatch(f"{fault.reason}, which element {place} is", hint=f'v.astype("{target}") makes it poison')
     codes = outcome.results[0]
-    return natural_array(target, codes) if natural_dtype(target) is not None else long_doubles(codes)
+    return (
+        coerce.natural_array(target, codes) if coerce.natural_dtype(target) is not None else coerce.long_doubles(codes)
+    )
 
 
 def _fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -681,7 +676,7 @@ def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
                 hint=f'round it once first: hu.convert(x, "{element}"); or convert the value: .astype(…)',
             )
         type_ = ty.TensorType(given.shape, element) if given.ndim else element
-        return type(beside)(type_, codes_of(given, type_, what), unsigned=given.dtype.kind == "u")
+        return type(beside)(type_, coerce.codes_of(given, type_, what), unsigned=given.dtype.kind == "u")
     if isinstance(given, bool | int | float):
         # By their bits, since -0.0 and 0.0 are equal.
         codes = _literal(what, element, pack("d", given) if isinstance(given, float) else given)
@@ -695,14 +690,14 @@ def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
 @lru_cache(maxsize=4096, typed=True)
 def _literal(what: str, element: ty.Type, number: bytes | int) -> Codes:
     given: float | int = unpack("d", number)[0] if isinstance(number, bytes) else number
-    return codes_of(given, element, what)
+    return coerce.codes_of(given, element, what)
 
 
 def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:
     """Tell whether arrays of this dtype hold exactly elements of this type, integers of either sign."""
     if isinstance(element, ty.IndexType):
         return dtype in (np.dtype(np.int64), np.dtype(np.uint64))
-    return element in natural_dtypes() and type_of_dtype(dtype) == element
+    return element in coerce.natural_dtypes() and coerce.type_of_dtype(dtype) == element
 
 
 def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -19,21 +19,12 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.element_layout import is_unsigned, spell_shape
 from halfulp.interp.values.elements import Elements, V
+from halfulp.semantics import sums
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, Open, Origin, Origins, PoisonIds
 from halfulp.semantics.matrix_units.kinds import KINDS
 from halfulp.semantics.matrix_units.models import MatrixUnit, Unpublished, multiply_by_unit
 from halfulp.semantics.profile import Profile
-from halfulp.semantics.sums import (
-    Number,
-    Reduced,
-    add_up,
-    check_accumulator,
-    check_order,
-    lanes_of,
-    multiply_and_add,
-    width_of,
-)
 
 Axis = int | tuple[int, ...] | None
 AccumulatorType = ty.Type | FloatFormat | None
@@ -50,13 +41,13 @@ def sum_along(
     profile: Profile,
 ) -> V:
     """Return the sum of a value's elements along axes, in row-major order; see `halfulp.sum`."""
-    check_order(order)
+    sums.check_order(order)
     llvm.check()
     source, into, element = _types(value, acc, "sum")
     shape = value.shape
     axes = _axes(axis, len(shape))
-    terms, lanes = lanes_of(_clean(value), source, axes)
-    reduced = add_up(terms, source, into, order, profile)
+    terms, lanes = sums.lanes_of(_clean(value), source, axes)
+    reduced = sums.add_up(terms, source, into, order, profile)
     kept = tuple(1 if at in axes else size for at, size in enumerate(shape)) if keepdims else lanes
 
     def gathered(marks: Marks | None) -> Marks | None:
@@ -130,7 +121,7 @@ def _product(
     profile: Profile,
 ) -> V:
     """Return matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
-    check_order(order)
+    sums.check_order(order)
     llvm.check()
     types = [ty.element_type(value.type) for value in (a, b)]
     if acc is None and mma is None and types[0] != types[1]:
@@ -141,13 +132,13 @@ def _product(
         acc = _unit_accumulator(what, mma, types, acc, order)
     (source_a, into, element), (source_b, _, _) = (_types(value, acc, what) for value in (a, b))
     of_rows, of_columns = arranged
-    rows = of_rows(_clean(a), code_shape((), width_of(source_a)))
-    columns = of_columns(_clean(b), code_shape((), width_of(source_b)))
+    rows = of_rows(_clean(a), code_shape((), sums.width_of(source_a)))
+    columns = of_columns(_clean(b), code_shape((), sums.width_of(source_b)))
     if mma is None:
-        reduced = multiply_and_add(rows, columns, (source_a, source_b), into, order, profile)
+        reduced = sums.multiply_and_add(rows, columns, (source_a, source_b), into, order, profile)
     else:
         try:
-            reduced = Reduced(multiply_by_unit(mma, rows, columns))
+            reduced = sums.Reduced(multiply_by_unit(mma, rows, columns))
         except Unpublished as error:
             hint = "the models exact and ieee have it" if error.model.startswith("chip:") else None
             raise Unsupported(str(error), hint=hint) from None
@@ -165,7 +156,7 @@ def _product(
 # Types.
 
 
-def _types(value: Elements, acc: AccumulatorType, what: str) -> tuple[Number, Number, ty.Type]:
+def _types(value: Elements, acc: AccumulatorType, what: str) -> tuple[sums.Number, sums.Number, ty.Type]:
     """Return the types of the terms and of the accumulator as numbers, and the element type of the result."""
     own = ty.element_type(value.type)
     source = _number(own, what, _is_unsigned(value, own))
@@ -173,18 +164,18 @@ def _types(value: Elements, acc: AccumulatorType, what: str) -> tuple[Number, Nu
     if element is not ty.element_type(element):
         raise TypeMismatch(f"{what}: acc is '{element}'", hint=f"give its element type: '{ty.element_type(element)}'")
     into = _number(element, what)
-    if acc is None and width_of(source) == 1:
+    if acc is None and sums.width_of(source) == 1:
         raise TypeMismatch(f"{what}: a sum of i1 has one bit", hint="name a wider accumulator, as in acc='i32'")
     if isinstance(source, FloatFormat) and isinstance(into, Reading):
         raise TypeMismatch(f"{what}: '{own}' is not added in '{element}'", hint="name a float type: acc='f32'")
     try:
-        check_accumulator(into)
+        sums.check_accumulator(into)
     except ValueError as error:
         raise TypeMismatch(f"{what}: {error}", hint="name another accumulator, as in acc='f32'") from None
     return source, into, element
 
 
-def _number(element: ty.Type, what: str, unsigned: bool = False) -> Number:
+def _number(element: ty.Type, what: str, unsigned: bool = False) -> sums.Number:
     if isinstance(element, ty.FloatType):
         return element.format
     if isinstance(element, ty.IntegerType | ty.IndexType):
@@ -278,10 +269,10 @@ def _clean(value: Elements) -> Codes:
 
 
 def _parts(
-    element: ty.Type, into: Number, reduced: Reduced, shape: tuple[int, ...], operands: list[tuple[V, Any]]
+    element: ty.Type, into: sums.Number, reduced: sums.Reduced, shape: tuple[int, ...], operands: list[tuple[V, Any]]
 ) -> V:
     """Return sums. Each operand has a function that gathers the marks of all elements of each sum."""
-    bits = reduced.codes.reshape(code_shape(shape, width_of(into)))
+    bits = reduced.codes.reshape(code_shape(shape, sums.width_of(into)))
     ids, origins = _poison(reduced.faults, shape, operands)
     if ids is not None:
         spoiled = (ids != 0).reshape(ids.shape + (1,) * (bits.ndim - ids.ndim))

@@ -21,15 +21,7 @@ from halfulp.fp_formats.spelling import code, fragment, hexadecimal, table, titl
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.values.coerce import (
-    as_array,
-    as_type,
-    codes_of,
-    codes_of_bits,
-    container_of,
-    natural_array,
-    type_of_dtype,
-)
+from halfulp.interp.values import coerce, elements
 from halfulp.interp.values.element_layout import (
     Spelled,
     code_layout,
@@ -39,22 +31,7 @@ from halfulp.interp.values.element_layout import (
     spell_shape,
     spell_value,
 )
-from halfulp.interp.values.elements import (
-    Elements,
-    applied,
-    array_of_dtype,
-    check_overflow,
-    conversion_kernel,
-    exact_decimal,
-    exported,
-    exported_dtype,
-    item,
-    kernel_between_integers,
-    kind_of,
-    moved,
-    not_stochastic,
-    numbers,
-)
+from halfulp.interp.values.elements import item, numbers
 from halfulp.semantics.integer import Overflow
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import Profile, as_profile, current_profile
@@ -236,14 +213,14 @@ def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
         double = FORMATS["f64"]
         codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
         return np.asarray(codes).reshape(-1).view(np.float64)
-    array = natural_array(element, value.bits)
+    array = coerce.natural_array(element, value.bits)
     return None if array.dtype == object else array.reshape(-1).astype(np.float64)
 
 
 # --- value ------------------------------------------------------------------------------------------------------------
 
 
-class Value(Elements, NDArrayOperatorsMixin):
+class Value(elements.Elements, NDArrayOperatorsMixin):
     """An immutable MLIR value, an array of exact elements: ``type``, ``bits``, ``poison`` and ``open``.
 
     bits: read-only array of codes (see `halfulp.interp.values.element_layout`). poison: None when no element is poison,
@@ -276,7 +253,7 @@ class Value(Elements, NDArrayOperatorsMixin):
         """The dtype of `numpy`; `element_type` is the type itself. Raises TypeMismatch if NumPy and ml_dtypes have no
         dtype for it.
         """
-        return exported_dtype(self)
+        return elements.exported_dtype(self)
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
         """Return the natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
@@ -291,7 +268,7 @@ class Value(Elements, NDArrayOperatorsMixin):
 
         Raises TypeMismatch for poison, and for a type that NumPy and ml_dtypes lack (f80, f128, a format of your own).
         """
-        array = exported(self, poison, signed)
+        array = elements.exported(self, poison, signed)
         array.flags.writeable = False
         return array
 
@@ -309,7 +286,7 @@ class Value(Elements, NDArrayOperatorsMixin):
 
         Raises TypeMismatch for poison, a type that NumPy lacks, and any other dtype.
         """
-        array = self.numpy() if dtype is None else array_of_dtype(self, np.dtype(dtype))
+        array = self.numpy() if dtype is None else elements.array_of_dtype(self, np.dtype(dtype))
         if copy is False and not np.may_share_memory(array, self.bits) and array.size:
             raise ValueError(f"a copy is needed to turn {self.element_type} into {array.dtype}")
         return array.copy() if copy else array
@@ -382,23 +359,23 @@ class Value(Elements, NDArrayOperatorsMixin):
 
     def reshape(self, *shape: int | tuple[int, ...]) -> Value:
         """Return the elements in another shape; one size may be -1. Raises ValueError as NumPy does."""
-        return moved(self, lambda array: array.reshape(*shape))  # type: ignore[arg-type]
+        return elements.moved(self, lambda array: array.reshape(*shape))  # type: ignore[arg-type]
 
     def transpose(self, *axes: int | tuple[int, ...]) -> Value:
         """Return the elements with their axes in another order, reversed by default."""
-        return moved(self, lambda array: array.transpose(*axes))
+        return elements.moved(self, lambda array: array.transpose(*axes))
 
     def ravel(self) -> Value:
         """Return the elements in one axis, without a copy where they lie in order."""
-        return moved(self, np.ravel)
+        return elements.moved(self, np.ravel)
 
     def flatten(self) -> Value:
         """Return a copy of the elements in one axis."""
-        return moved(self, lambda array: array.flatten())
+        return elements.moved(self, lambda array: array.flatten())
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Value:
         """Return the value without axes of one element. Raises ValueError for an axis with more."""
-        return moved(self, lambda array: np.squeeze(array, axis))
+        return elements.moved(self, lambda array: np.squeeze(array, axis))
 
     def copy(self) -> Value:
         """Return a value with memory of its own."""
@@ -424,20 +401,20 @@ class Value(Elements, NDArrayOperatorsMixin):
         Raises TypeMismatch for types that cannot be converted, InputError for an option that has no meaning here,
         ValueError for an unknown rounding or profile.
         """
-        target, own, chosen = ty.element_type(as_type(to)), self.element_type, as_profile(profile)
+        target, own, chosen = ty.element_type(coerce.as_type(to)), self.element_type, as_profile(profile)
         mode = None if rounding is None else as_rounding(rounding)
-        check_overflow(overflow, isinstance(own, ty.IntegerType), target)
+        elements.check_overflow(overflow, isinstance(own, ty.IntegerType), target)
         if random is not None and mode is not Rounding.STOCHASTIC:
-            raise not_stochastic("random")
+            raise elements.not_stochastic("random")
         source = self.as_read()
         if target == own and mode is None and (source is self or own == ty.I1):
             return self
         exact = mode is not Rounding.STOCHASTIC
         if exact and isinstance(source.element_type, ty.IntegerType) and isinstance(target, ty.IntegerType):
-            kernel = kernel_between_integers(source, source.element_type, target, overflow)
+            kernel = elements.kernel_between_integers(source, source.element_type, target, overflow)
         else:
-            kernel = conversion_kernel(source.element_type, target, mode, chosen, random, self.shape)
-        return applied("convert", kernel, (source,), target)
+            kernel = elements.conversion_kernel(source.element_type, target, mode, chosen, random, self.shape)
+        return elements.applied("convert", kernel, (source,), target)
 
     def as_read(self) -> Value:
         """Return the value with unsigned integers in its type if `numpy` reads them so, as it does i1, else the value
@@ -558,7 +535,7 @@ class Value(Elements, NDArrayOperatorsMixin):
         if not spec:
             return str(self)
         one = self._only("format")
-        return format(exact_decimal(one) if isinstance(one, Fraction) else one, spec)
+        return format(elements.exact_decimal(one) if isinstance(one, Fraction) else one, spec)
 
     def __contains__(self, number: object) -> bool:
         raise TypeMismatch("'in' does not say what it compares", hint="write np.equal(v, x).any()")
@@ -568,7 +545,7 @@ class Value(Elements, NDArrayOperatorsMixin):
             return False
         if not isinstance(other, Value):
             raise TypeMismatch(
-                f"== and != between a Value and {kind_of(other)} do not say what they compare",
+                f"== and != between a Value and {elements.kind_of(other)} do not say what they compare",
                 hint=f'np.equal(v, x) compares elements, v == hu.convert(x, "{self.element_type}") whole values',
             )
         if self.type != other.type or self.shape != other.shape:
@@ -599,7 +576,7 @@ class Value(Elements, NDArrayOperatorsMixin):
         ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the
         array's shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
         """
-        return cls(*codes_of_bits(bits, as_type(type)))
+        return cls(*coerce.codes_of_bits(bits, coerce.as_type(type)))
 
     @classmethod
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
@@ -611,10 +588,10 @@ class Value(Elements, NDArrayOperatorsMixin):
         are unsigned in `numpy` and `item`. Raises TypeMismatch if dtype or shape do not fit.
         """
         if isinstance(array, Value):
-            return array if type is None else to_value(array, as_type(type))
+            return array if type is None else to_value(array, coerce.as_type(type))
         if type is None or not isinstance(array, bool | int | float):
-            array = as_array(array, "the value")  # a tensor, a buffer and a large number may be unsigned, too
-        whole = None if type is None else container_of(array, as_type(type))
+            array = coerce.as_array(array, "the value")  # a tensor, a buffer and a large number may be unsigned, too
+        whole = None if type is None else coerce.container_of(array, coerce.as_type(type))
         made = _of_dtype(array, copy) if whole is None else to_value(array, whole, copy=copy)
         if getattr(getattr(array, "dtype", None), "kind", "") != "u" or not _is_signless(made.element_type):
             return made
@@ -647,7 +624,7 @@ def to_value(
     """
     if isinstance(data, Value):
         return _conforming(data, type_, what, vscale)
-    return Value(type_, codes_of(data, type_, what, vscale, copy))
+    return Value(type_, coerce.codes_of(data, type_, what, vscale, copy))
 
 
 def to_elements(data: Any, type_: ty.Type | None, what: str = "the value") -> Value:
@@ -659,18 +636,18 @@ def to_elements(data: Any, type_: ty.Type | None, what: str = "the value") -> Va
     """
     if isinstance(data, Value):
         return data
-    return _of_dtype(data, unsigned=True) if type_ is None else to_value(data, container_of(data, type_), what)
+    return _of_dtype(data, unsigned=True) if type_ is None else to_value(data, coerce.container_of(data, type_), what)
 
 
 def _of_dtype(data: npt.ArrayLike, copy: bool = False, unsigned: bool = False) -> Value:
-    array = as_array(data, "the value")
-    element = type_of_dtype(array.dtype)
+    array = coerce.as_array(data, "the value")
+    element = coerce.type_of_dtype(array.dtype)
     if element is None:
         raise TypeMismatch(
             f"no MLIR type corresponds to dtype {array.dtype}", hint="give type=…, or use Value.from_bits"
         )
-    codes = codes_of(array, container_of(array, element), "the value", copy=copy)
-    return Value(container_of(array, type_of_dtype(array.dtype, unsigned) or element), codes)
+    codes = coerce.codes_of(array, coerce.container_of(array, element), "the value", copy=copy)
+    return Value(coerce.container_of(array, coerce.type_of_dtype(array.dtype, unsigned) or element), codes)
 
 
 def _conforming(value: Value, type_: ty.Type, what: str, vscale: int | None) -> Value:

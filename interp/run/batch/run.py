@@ -84,20 +84,8 @@ import numpy as np
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, OutOfSteps
 from halfulp.interp.ir.operations import Operation, result_types
+from halfulp.interp.run import frames
 from halfulp.interp.run.batch.frames import Activation, LaneFrame, Plan, SlotBeforeParting, joined, scattered
-from halfulp.interp.run.frames import (
-    Action,
-    Frame,
-    Function,
-    Lanes,
-    Run,
-    Segment,
-    in_lanes,
-    listener_view,
-    lower,
-    of_lanes,
-    undecided,
-)
 from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
@@ -105,20 +93,20 @@ from halfulp.interp.values.lanes import LaneBuffer, Positions, lanes_of, over_la
 from halfulp.interp.values.value import Value
 
 
-class LaneRun(Run):
+class LaneRun(frames.Run):
     """The execution of a batch."""
 
     __slots__ = ("_alone", "_told")
 
     frame: LaneFrame | None
-    lanes: Lanes
-    _alone: Run
-    _told: Lanes | None
+    lanes: frames.Lanes
+    _alone: frames.Run
+    _told: frames.Lanes | None
 
-    def __init__(self, settings: Settings, lanes: Lanes) -> None:
+    def __init__(self, settings: Settings, lanes: frames.Lanes) -> None:
         super().__init__(settings, lanes)
         # The run of functions that do not know of lanes.
-        self._alone = Run(settings)
+        self._alone = frames.Run(settings)
         self._alone.origins = self.origins
         self._told = None
 
@@ -128,7 +116,7 @@ class LaneRun(Run):
         error.lanes = self.lanes.numbers
         return error
 
-    def execute(self, frame: Frame | None) -> None:
+    def execute(self, frame: frames.Frame | None) -> None:
         """Run until all lanes have returned from the first frame."""
         assert isinstance(frame, LaneFrame)
         types = result_types(frame.activation.code.op)
@@ -155,7 +143,7 @@ class LaneRun(Run):
         held = ty.contents_type(type_) if isinstance(type_, ty.MemRefType) else type_
         return Value(ranked(held, shape), np.zeros((lanes, *shape, *trailing), dtype))
 
-    def _turn_to(self, lanes: Lanes) -> None:
+    def _turn_to(self, lanes: frames.Lanes) -> None:
         """Let the next steps and events happen in these lanes."""
         self.lanes = lanes
         if self._told is not lanes:
@@ -166,7 +154,7 @@ class LaneRun(Run):
     def _advance(self, frame: LaneFrame) -> None:
         """Run the lanes of a frame until they part, call, return or must wait; then another frame is next."""
         slots, waiting = frame.slots, frame.activation.waiting
-        segment: Segment | None = frame.segment
+        segment: frames.Segment | None = frame.segment
         while segment is not None:
             plan: Plan = segment.plan
             if waiting and min(waiting) <= plan.order:
@@ -187,15 +175,15 @@ class LaneRun(Run):
             else:
                 segment = segment.control(frame)
 
-    def _wait(self, frame: LaneFrame, segment: Segment) -> None:
+    def _wait(self, frame: LaneFrame, segment: frames.Segment) -> None:
         frame.segment = segment
         frame.activation.waiting.setdefault(segment.plan.order, []).append(frame)
 
-    def _decide(self, frame: LaneFrame, segment: Segment, slot: int) -> Segment | None:
+    def _decide(self, frame: LaneFrame, segment: frames.Segment, slot: int) -> frames.Segment | None:
         """Go on as the conditions of the lanes say, with a frame for each way where they differ."""
         condition: Value = frame.slots[slot]
         if condition.poison is not None:
-            raise undecided(condition, segment.op, "condition", self.lanes)
+            raise frames.undecided(condition, segment.op, "condition", self.lanes)
         holds = condition.bits.view(np.bool_)
         count = np.count_nonzero(holds)
         if count in (0, holds.size):
@@ -211,7 +199,7 @@ class LaneRun(Run):
         self.frame = frame.activation.next(self)
         return None
 
-    def part(self, frame: LaneFrame, ways: Sequence[tuple[Positions, Action]]) -> None:
+    def part(self, frame: LaneFrame, ways: Sequence[tuple[Positions, frames.Action]]) -> None:
         """Let lanes go different ways, given as the positions of those that take each action.
 
         Each action leads to a segment of the same frame.
@@ -254,7 +242,7 @@ class LaneRun(Run):
 
     def _tell(self, call: Operation, caller: LaneFrame, results: tuple[Any, ...]) -> None:
         self._turn_to(caller.lanes)
-        values = [listener_view(value, result.type) for value, result in zip(results, call.results, strict=True)]
+        values = [frames.listener_view(value, result.type) for value, result in zip(results, call.results, strict=True)]
         for listener in self.settings.listeners:
             listener.op_did_run(call, (), values)
 
@@ -265,7 +253,7 @@ class LaneRun(Run):
         rows = [host_values(function(*row), types, source, self.settings) for row in self.rows(values)]
         return self.stacked(rows, types)
 
-    def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
+    def each(self, function: frames.Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
         """Call a function that does not know of lanes for each lane; once where all have the same operands and the
         function has results: one without results prints.
 
@@ -282,7 +270,7 @@ class LaneRun(Run):
                 except HalfulpError as error:
                     failed[position] = error
         if failed:
-            raise in_lanes(failed[0], self.lanes) if together else of_lanes(failed, self.lanes)
+            raise frames.in_lanes(failed[0], self.lanes) if together else frames.of_lanes(failed, self.lanes)
         if together and not any(isinstance(value, Buffer) for value in results[0]):
             return results[0]
         # Each lane has memory of its own.
@@ -304,10 +292,10 @@ class LaneRun(Run):
         if isinstance(value, Value) and value.poison is not None and value.origins is not None:
             ids = self.origins.adopt(value.poison, value.origins)
             return Value(value.type, value.bits, ids, value.open, self.origins)
-        return lower(value)
+        return frames.lower(value)
 
 
-def _followed(action: Action, frame: LaneFrame) -> Segment:
+def _followed(action: frames.Action, frame: LaneFrame) -> frames.Segment:
     """Follow an action that stays in its frame, and return its segment."""
     target = action(frame)
     assert target is not None
