@@ -504,7 +504,6 @@ SPELLED = {
     "Bisection, StageResult": "what `hu.bisect` returns, and one of its `results`",
     "FormatComparison": "what `hu.compare_formats` returns",
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
-    "ExplainedOp, ExplainedRounding": "what `hu.explain_op` and `hu.explain` return",
     "ProgramAccuracy": "what `hu.program_accuracy` returns",
     "Sensitivity": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
     "OpError, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",

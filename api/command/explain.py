@@ -28,8 +28,7 @@ from halfulp.run_options import TraceKeywords, run_options
 from halfulp.semantics.profile import Profile
 
 if TYPE_CHECKING:
-    from halfulp.explanations.op import OpExplanation
-    from halfulp.explanations.rounding import RoundingExplanation
+    from halfulp.explanations.records import OpExplanation, RoundingExplanation
 
 
 _EXPLAIN = """\

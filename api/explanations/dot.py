@@ -6,33 +6,36 @@ kept and dropped bits, and words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from html import escape
+import operator
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from halfulp.codegen.tile_names import model_for, operation_named
 from halfulp.explanations.dot_steps import (
-    MOST_ELEMENTS,
-    AlignedSum,
+    DotExplanation,
     DotOperands,
     DotStep,
-    ExplainedDot,
     ModelRow,
     StepReader,
     error_of,
-    operand_codes,
-    rounding_rows,
-    row_and_column,
-    sum_rows,
+    ranges,
+    text_of,
 )
-from halfulp.explanations.records import ExplainedRounding
+from halfulp.explanations.records import RoundingExplanation
 from halfulp.explanations.rounding import explained
-from halfulp.explanations.rules import given_exact
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.explanations.rules import given_exact, given_number
+from halfulp.fp_formats.formats import FORMATS, codes_to_ints
 from halfulp.fp_formats.numbers import exact_number
-from halfulp.fp_formats.spelling import code, fragment, table, title
-from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.coerce import natural_dtypes
+from halfulp.interp.values.parsing import parse_element
+from halfulp.interp.values.value import Value, to_value
+from halfulp.number_reader import read_number
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator
 from halfulp.semantics.matrix_units.aligned_sums import SumTrace
@@ -40,72 +43,7 @@ from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.profile import SPEC
 
-# --- in a notebook ----------------------------------------------------------------------------------------------------
-
-
-_DIGITS = 10
-"""The most digits of a value beside bits."""
-
-
-def dot_html(explanation: ExplainedDot) -> str:
-    """Return an explanation as a fragment of HTML."""
-    e = explanation
-    notes = [("note", escape(note)) for note in e.notes]
-    rows = [(escape(name), escape(text)) for name, text in e.result_rows()]
-    steps = [_group(e.group_title(number), group) for number, group in enumerate(e.groups)]
-    unpublished = [f"<p>{escape(line)}</p>" for line in e.unpublished_lines()]
-    tables = _plain(e.operand_rows()), table([*notes, *rows], named=True)
-    return fragment(title(e.title), *tables, *steps, _plain(e.model_rows(), named=False), *unpublished)
-
-
-def dot_page(explanation: ExplainedDot) -> str:
-    """Return an explanation as a self-contained page."""
-    heading = escape(explanation.title)
-    head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-    style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"
-    return (
-        f'<!doctype html><html lang="en"><head>{head}<title>{heading}</title>{style}</head>'
-        f"<body>{dot_html(explanation)}</body></html>\n"
-    )
-
-
-def _plain(rows: Sequence[tuple[str, ...]], named: bool = True) -> str:
-    head, *body = rows
-    return table([[escape(cell) for cell in row] for row in body], head, named)
-
-
-def _group(heading: str, group: DotStep) -> str:
-    parts = [title(heading)]
-    parts += [f"<p>{escape(words)}</p>" for words in group.words]
-    for each in group.sums:
-        parts += [f"<p>{escape(each.words)}</p>", table(_terms(each), named=True)]
-    if group.roundings:
-        rows = [[escape(cell) for cell in row] for row in rounding_rows(group.roundings)]
-        parts.append(table(rows, named=True))
-    return "".join(parts)
-
-
-def _terms(aligned: AlignedSum) -> Iterator[list[str]]:
-    """Yield the rows of a sum; dropped bits are struck out."""
-    for label, bits, *rest in sum_rows(aligned, _DIGITS):
-        kept, _, dropped = bits.partition("|")
-        shown = code(kept) + (f"<del>{code(dropped)}</del>" if dropped else "") if kept else ""
-        yield [escape(label), f'<td style="white-space:nowrap">{shown}</td>', *map(escape, rest)]
-
-
 # --- explain_dot ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class DotExplanation(ExplainedDot):
-    """One element of a tile, taken apart: print it, show it in a notebook, or write it as a page."""
-
-    def _repr_html_(self) -> str:
-        return dot_html(self)
-
-    def html(self) -> str:
-        """Return a self-contained page: one file that needs nothing else."""
-        return dot_page(self)
 
 
 def explain_dot(
@@ -197,7 +135,7 @@ def _groups(op: TileOp, model: str, dot: DotOperands, trace: SumTrace) -> tuple[
 
 
 def _models(
-    op: TileOp, model: str, dot: DotOperands, rounding: ExplainedRounding | None
+    op: TileOp, model: str, dot: DotOperands, rounding: RoundingExplanation | None
 ) -> tuple[tuple[ModelRow, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
     """Group the models that give one code for one reason, this model first; and list the models that give nothing."""
     found: dict[tuple[int, str], list[str]] = {}
@@ -263,3 +201,116 @@ def _how(rule: Accumulator, op: TileOp) -> str:
     cut = op.d == "f32" and rule.rounding == "toward_zero" and rule.c == "with"
     end = f", cut to {rule.sum_format(op.d).mantissa_bits}" if cut or rule.fraction is not None else ""
     return f"{groups}{order}{bits}{partial}{', then c' if rule.c == 'last' else ''}{end}"
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+MOST_ELEMENTS = 1 << 14
+
+
+def row_and_column(element: Any) -> tuple[int, int]:
+    """Return the row and the column of D that ``element`` names. Raise InputError for anything else."""
+    try:
+        i, j = map(operator.index, element)
+    except (TypeError, ValueError):
+        raise InputError(f"element is {element!r}, but must be the row and the column of D, as (3, 5)") from None
+    return i, j
+
+
+def operand_codes(
+    given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
+) -> list[int]:
+    """Return the codes of a row (axis 0) or a column (axis 1), or of the values given for one; ``then``: of one element
+    of it.
+
+    ``pick``: a whole tile is given. Raises InputError, TypeMismatch.
+    """
+    element: ty.Type = ty.FloatType(FORMATS[type_]) if type_ in FORMATS else ty.IntegerType(int(type_[1:]))
+    if isinstance(given, Value):
+        if ty.element_type(given.type) != element:
+            raise InputError(f"{name} is of type '{given.type}', but its elements must be '{element}'")
+        if given.poison is not None:
+            raise InputError(f"{name} is poison: {given.origin(*np.argwhere(given.poisoned)[0])}")
+        return _codes(_picked(given.bits, name, axis, index, pick, then), element)
+    if isinstance(given, np.ndarray):
+        natural = natural_dtypes().get(element)
+        if natural is not None and given.dtype == np.dtype((np.void, natural.itemsize)):
+            given = given.view(natural)  # what np.save makes of an ml_dtypes array
+        picked = np.atleast_1d(_picked(given, name, axis, index, pick, then))
+        whole = ty.TensorType(picked.shape, element)
+        if natural is not None and natural.isbuiltin != 1 and picked.dtype == np.dtype(f"u{natural.itemsize}"):
+            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as in files
+        return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
+    rows = _picked_from_lists(given, name, axis, index, then) if pick else given
+    numbers = list(rows) if isinstance(rows, list | tuple) else [rows]
+    found, said = [], dict[str, list[int]]()
+    for k, each in enumerate(numbers):
+        code, note = _number(each, element, f"{name}[{k}]" if len(numbers) > 1 else name)
+        found.append(code)
+        if note:
+            said.setdefault(note, []).append(k)
+    notes += [
+        f"{name}[{ranges(places)}]: {note}" if len(numbers) > 1 else f"{name}: {note}" for note, places in said.items()
+    ]
+    return found
+
+
+def _codes(bits: Any, element: ty.Type) -> list[int]:
+    return codes_to_ints(np.ravel(bits), width_of(element))
+
+
+def _picked(array: Any, name: str, axis: int, index: int, pick: bool, then: int | None) -> Any:
+    if pick:
+        if array.ndim != 2:
+            raise InputError(f"{name} has {array.ndim} dimensions, but with element=(i, j) it is a tile of two")
+        _check_index(name, index, array.shape[axis])
+        array = array[index] if axis == 0 else array[:, index]
+        if then is not None:
+            _check_index(name, then, len(array))
+            array = array[then]
+    elif array.ndim > 1:
+        raise InputError(f"{name} has {array.ndim} dimensions: give one row, or name the element=(i, j) of a tile")
+    return array
+
+
+def _picked_from_lists(given: Any, name: str, axis: int, index: int, then: int | None) -> Any:
+    if then is not None and not isinstance(given, list | tuple):
+        return given  # one number for all of C
+    if not isinstance(given, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in given):
+        raise InputError(f"{name} must be a tile, a list of rows, since element=(i, j) is given")
+    if axis == 0:
+        _check_index(name, index, len(given))
+        row = list(given[index])
+        if then is not None:
+            _check_index(name, then, len(row))
+            return row[then]
+        return row
+    for row in given:
+        _check_index(name, index, len(row))
+    return [row[index] for row in given]
+
+
+def _check_index(name: str, index: int, size: int) -> None:
+    if not 0 <= index < size:
+        raise InputError(f"element: {name} has no {index}, only 0 to {size - 1}")
+
+
+def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
+    """Return the code of one number, and a note where it had to be rounded."""
+    try:
+        if not isinstance(element, ty.FloatType):
+            whole = parse_element(element, str(given).strip())
+            if whole is None:
+                raise InputError("a poison element has no explanation")
+            return whole, ""
+        fmt = element.format
+        explanation = explained(given_number(read_number(given, fmt)), fmt, "to_nearest_even", SPEC, (), others=False)
+    except HalfulpError as error:
+        raise InputError(f"{name}: {error.message}", hint=error.hint) from None
+    code = explanation.result.code
+    if code is None:
+        raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
+    if explanation.result.error:
+        return code, f"{explanation.given} is not a value of {fmt.name}: {text_of(fmt.name, code)}"
+    return code, ""

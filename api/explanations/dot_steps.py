@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.records import ExplainedRounding
-from halfulp.explanations.rounding import explained
-from halfulp.explanations.rules import given_number
+from halfulp.explanations.records import RoundingExplanation
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import (
+    code,
     decimal_text,
+    fragment,
     hex_text,
     hexadecimal,
     number_text,
     signed_text,
+    table,
     table_lines,
+    title,
     value_text,
 )
-from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.coerce import natural_dtypes
-from halfulp.interp.values.parsing import parse_element
-from halfulp.interp.values.value import Value, to_value
-from halfulp.number_reader import read_number
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import Accumulator, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.profile import SPEC
 
 # --- records and texts ------------------------------------------------------------------------------------------------
 
 
 DIGITS = 24
 """The most digits of a value in tables."""
+_FEW_DIGITS = 10
+"""The most digits of a value beside bits, in a notebook."""
 
 
 CUT_WORDS = {
@@ -153,8 +149,8 @@ class ModelRow:
 
 
 @dataclass(frozen=True, repr=False)
-class ExplainedDot:
-    """One element of a tile, taken apart; ``str`` puts it into words.
+class DotExplanation:
+    """One element of a tile, taken apart: print it, show it in a notebook, or write it as a page.
 
     ``operation``, ``model``: how the element is computed. ``a``, ``b``, ``c``, ``scales``: codes, those of A and B
     along K; scales are A's and B's. ``products``: exact and scaled, None where they are not numbers; ``exact``: their
@@ -173,7 +169,7 @@ class ExplainedDot:
     products: tuple[Fraction | None, ...]
     exact: Fraction | None
     result: int
-    rounding: ExplainedRounding | None
+    rounding: RoundingExplanation | None
     groups: tuple[DotStep, ...]
     models: tuple[ModelRow, ...]
     unpublished: tuple[tuple[str, tuple[str, ...]], ...]
@@ -189,10 +185,7 @@ class ExplainedDot:
     @property
     def error(self) -> Fraction | None:
         """Return the result minus the exact sum, in ulp; None where one of them is not a number."""
-        return self._error(self.result)
-
-    def _error(self, code: int) -> Fraction | None:
-        return error_of(code, self.rounding)
+        return error_of(self.result, self.rounding)
 
     def operand_rows(self) -> list[tuple[str, ...]]:
         """Return the factors that are not +0 with their products, and C, as rows with a head."""
@@ -269,6 +262,48 @@ class ExplainedDot:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        notes = [("note", escape(note)) for note in self.notes]
+        rows = [(escape(name), escape(text)) for name, text in self.result_rows()]
+        steps = [_group(self.group_title(number), group) for number, group in enumerate(self.groups)]
+        unpublished = [f"<p>{escape(line)}</p>" for line in self.unpublished_lines()]
+        tables = _plain(self.operand_rows()), table([*notes, *rows], named=True)
+        return fragment(title(self.title), *tables, *steps, _plain(self.model_rows(), named=False), *unpublished)
+
+    def html(self) -> str:
+        """Return a self-contained page: one file that needs nothing else."""
+        heading = escape(self.title)
+        head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"
+        return (
+            f'<!doctype html><html lang="en"><head>{head}<title>{heading}</title>{style}</head>'
+            f"<body>{self._repr_html_()}</body></html>\n"
+        )
+
+
+def _plain(rows: Sequence[tuple[str, ...]], named: bool = True) -> str:
+    head, *body = rows
+    return table([[escape(cell) for cell in row] for row in body], head, named)
+
+
+def _group(heading: str, group: DotStep) -> str:
+    parts = [title(heading)]
+    parts += [f"<p>{escape(words)}</p>" for words in group.words]
+    for each in group.sums:
+        parts += [f"<p>{escape(each.words)}</p>", table(_terms(each), named=True)]
+    if group.roundings:
+        rows = [[escape(cell) for cell in row] for row in rounding_rows(group.roundings)]
+        parts.append(table(rows, named=True))
+    return "".join(parts)
+
+
+def _terms(aligned: AlignedSum) -> Iterator[list[str]]:
+    """Yield the rows of a sum; dropped bits are struck out."""
+    for label, bits, *rest in sum_rows(aligned, _FEW_DIGITS):
+        kept, _, dropped = bits.partition("|")
+        shown = code(kept) + (f"<del>{code(dropped)}</del>" if dropped else "") if kept else ""
+        yield [escape(label), f'<td style="white-space:nowrap">{shown}</td>', *map(escape, rest)]
+
 
 def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]:
     """Return the terms of a sum as rows: the bits kept|dropped, the value, and the loss; then the total."""
@@ -336,7 +371,7 @@ def text_of(type_: str, code: int, digits: int = DIGITS) -> str:
     return f"{value} ({bits})"
 
 
-def error_of(code: int, rounding: ExplainedRounding | None) -> Fraction | None:
+def error_of(code: int, rounding: RoundingExplanation | None) -> Fraction | None:
     """Return the distance of a code from the exact sum, in ulp of the sum; None where one of them is not a number."""
     if rounding is None or rounding.exact is None or rounding.ulp is None:
         return None
@@ -355,9 +390,6 @@ def leading_place(value: Fraction) -> int:
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
-
-
-MOST_ELEMENTS = 1 << 14
 
 
 @dataclass
@@ -437,113 +469,6 @@ class DotOperands:
         scales = [] if self.scales is None else [array(op.scale, each) for each in self.scales]
         with np.errstate(all="ignore"):
             return tiled.explain(model, op, array(op.a, self.a), array(op.b, self.b), self.c, *scales)
-
-
-def row_and_column(element: Any) -> tuple[int, int]:
-    """Return the row and the column of D that ``element`` names. Raise InputError for anything else."""
-    try:
-        i, j = map(operator.index, element)
-    except (TypeError, ValueError):
-        raise InputError(f"element is {element!r}, but must be the row and the column of D, as (3, 5)") from None
-    return i, j
-
-
-def operand_codes(
-    given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
-) -> list[int]:
-    """Return the codes of a row (axis 0) or a column (axis 1), or of the values given for one; ``then``: of one element
-    of it.
-
-    ``pick``: a whole tile is given. Raises InputError, TypeMismatch.
-    """
-    element: ty.Type = ty.FloatType(FORMATS[type_]) if type_ in FORMATS else ty.IntegerType(int(type_[1:]))
-    if isinstance(given, Value):
-        if ty.element_type(given.type) != element:
-            raise InputError(f"{name} is of type '{given.type}', but its elements must be '{element}'")
-        if given.poison is not None:
-            raise InputError(f"{name} is poison: {given.origin(*np.argwhere(given.poisoned)[0])}")
-        return _codes(_picked(given.bits, name, axis, index, pick, then), element)
-    if isinstance(given, np.ndarray):
-        natural = natural_dtypes().get(element)
-        if natural is not None and given.dtype == np.dtype((np.void, natural.itemsize)):
-            given = given.view(natural)  # what np.save makes of an ml_dtypes array
-        picked = np.atleast_1d(_picked(given, name, axis, index, pick, then))
-        whole = ty.TensorType(picked.shape, element)
-        if natural is not None and natural.isbuiltin != 1 and picked.dtype == np.dtype(f"u{natural.itemsize}"):
-            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as in files
-        return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
-    rows = _picked_from_lists(given, name, axis, index, then) if pick else given
-    numbers = list(rows) if isinstance(rows, list | tuple) else [rows]
-    found, said = [], dict[str, list[int]]()
-    for k, each in enumerate(numbers):
-        code, note = _number(each, element, f"{name}[{k}]" if len(numbers) > 1 else name)
-        found.append(code)
-        if note:
-            said.setdefault(note, []).append(k)
-    notes += [
-        f"{name}[{ranges(places)}]: {note}" if len(numbers) > 1 else f"{name}: {note}" for note, places in said.items()
-    ]
-    return found
-
-
-def _codes(bits: Any, element: ty.Type) -> list[int]:
-    return codes_to_ints(np.ravel(bits), width_of(element))
-
-
-def _picked(array: Any, name: str, axis: int, index: int, pick: bool, then: int | None) -> Any:
-    if pick:
-        if array.ndim != 2:
-            raise InputError(f"{name} has {array.ndim} dimensions, but with element=(i, j) it is a tile of two")
-        _check_index(name, index, array.shape[axis])
-        array = array[index] if axis == 0 else array[:, index]
-        if then is not None:
-            _check_index(name, then, len(array))
-            array = array[then]
-    elif array.ndim > 1:
-        raise InputError(f"{name} has {array.ndim} dimensions: give one row, or name the element=(i, j) of a tile")
-    return array
-
-
-def _picked_from_lists(given: Any, name: str, axis: int, index: int, then: int | None) -> Any:
-    if then is not None and not isinstance(given, list | tuple):
-        return given  # one number for all of C
-    if not isinstance(given, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in given):
-        raise InputError(f"{name} must be a tile, a list of rows, since element=(i, j) is given")
-    if axis == 0:
-        _check_index(name, index, len(given))
-        row = list(given[index])
-        if then is not None:
-            _check_index(name, then, len(row))
-            return row[then]
-        return row
-    for row in given:
-        _check_index(name, index, len(row))
-    return [row[index] for row in given]
-
-
-def _check_index(name: str, index: int, size: int) -> None:
-    if not 0 <= index < size:
-        raise InputError(f"element: {name} has no {index}, only 0 to {size - 1}")
-
-
-def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
-    """Return the code of one number, and a note where it had to be rounded."""
-    try:
-        if not isinstance(element, ty.FloatType):
-            whole = parse_element(element, str(given).strip())
-            if whole is None:
-                raise InputError("a poison element has no explanation")
-            return whole, ""
-        fmt = element.format
-        explanation = explained(given_number(read_number(given, fmt)), fmt, "to_nearest_even", SPEC, (), others=False)
-    except HalfulpError as error:
-        raise InputError(f"{name}: {error.message}", hint=error.hint) from None
-    code = explanation.result.code
-    if code is None:
-        raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
-    if explanation.result.error:
-        return code, f"{explanation.given} is not a value of {fmt.name}: {text_of(fmt.name, code)}"
-    return code, ""
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------

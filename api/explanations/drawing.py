@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfulp.drawing.figures import DPI, Style, chosen_style, drawing, figure_of, new_axes, set_title, wrapped
 from halfulp.drawing.formats import ELLIPSIS, short_text, typeset
-from halfulp.explanations.records import ExplainedOp, ExplainedRounding
+from halfulp.explanations.records import OpExplanation, RoundingExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.spelling import bit_fields, hex_text, value_text
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def draw_explanation(
-    explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None = None, dark: bool | None = None
+    explained: RoundingExplanation | OpExplanation, *, ax: Axes | None = None, dark: bool | None = None
 ) -> Figure:
     """Draw one rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
 
     For an op, as `hu.explain_op` gives it, draw the rounding of its exact result. Raises InputError where that is not
     rounded.
     """
-    if not isinstance(explained, ExplainedRounding | ExplainedOp):
+    if not isinstance(explained, RoundingExplanation | OpExplanation):
         raise InputError(
             f"hu.plot.explanation draws one rounding to one result, not {type(explained).__name__}",
             hint="of a table, give one element: table[0]",
         )
-    explanation = explained.rounding if isinstance(explained, ExplainedOp) else explained
+    explanation = explained.rounding if isinstance(explained, OpExplanation) else explained
     if explanation is None:
         raise InputError("the result is not rounded to a float type: there is nothing to draw")
     style = chosen_style(dark)
@@ -71,11 +71,11 @@ _CHARACTER = 0.013
 """The width of a digit in a label, as a fraction of the picture's width; letters are narrower."""
 
 
-def _rules(explanation: ExplainedRounding) -> str:
+def _rules(explanation: RoundingExplanation) -> str:
     return "\n".join(rule for rule in (explanation.rule, explanation.profile_rule) if rule)
 
 
-def _result_text(explanation: ExplainedRounding) -> str:
+def _result_text(explanation: RoundingExplanation) -> str:
     fmt, result = explanation.format, explanation.result
     code, value, error = result.code, result.value, result.error
     if code is None:
@@ -91,7 +91,7 @@ def _result_text(explanation: ExplainedRounding) -> str:
     return f"{hex_text(fmt, code)} = {number}{off}"
 
 
-def _draw_bits(ax: Axes, style: Style, explanation: ExplainedRounding) -> None:
+def _draw_bits(ax: Axes, style: Style, explanation: RoundingExplanation) -> None:
     """Draw the code of the result as boxes, one for each bit, or for each field where there are too many bits."""
     from matplotlib.patches import Rectangle
 
@@ -118,7 +118,7 @@ def _draw_bits(ax: Axes, style: Style, explanation: ExplainedRounding) -> None:
         left += unit * shares[name] + gap
 
 
-def _digits(explanation: ExplainedRounding) -> int:
+def _digits(explanation: RoundingExplanation) -> int:
     """Return the number of significant digits that tell the numbers around this rounding apart."""
     around = (_value(explanation.format, code) for code in (explanation.below, explanation.above))
     largest = max((abs(value) for value in around if value is not None), default=Fraction(0))
@@ -153,7 +153,7 @@ class _Surroundings:
     beyond: bool
 
 
-def _surroundings(explanation: ExplainedRounding) -> _Surroundings:
+def _surroundings(explanation: RoundingExplanation) -> _Surroundings:
     """Compute positions exactly, whatever the format, and turn them into coordinates from 0 to 1 at the end."""
     fmt, exact, midpoint, result = explanation.format, explanation.exact, explanation.midpoint, explanation.result
     assert exact is not None

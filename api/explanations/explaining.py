@@ -31,9 +31,9 @@ One number, in four steps
    "nothing is rounded" and overflow to ties. `rounding.profile_groups` puts together the profiles that give the same
    result, and names the fields that decide: those that, changed alone in spec, give the result of the profile.
 
-4. **Show.** All of this is stored in a record, `records.ExplainedRounding`. Its ``str`` is the text, `_repr_html_` the
-   picture in a notebook, and `halfulp.plot` draws it. A record holds numbers and codes, no text that another part would
-   have to take apart again. Only ``rule`` is a sentence.
+4. **Show.** All of this is stored in a record, `records.RoundingExplanation`. Its ``str`` is the text, `_repr_html_`
+   the picture in a notebook, and `halfulp.plot` draws it. A record holds numbers and codes, no text that another part
+   would have to take apart again. Only ``rule`` is a sentence.
 
 With stochastic rounding, step 3 is another one: `rounding.explained_stochastically` shows both outcomes with their
 probabilities, and, if the random bits are given, how these decide.
@@ -88,7 +88,6 @@ import decimal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -103,14 +102,7 @@ from halfulp.explanations.rounding import (
     explained_stochastically,
 )
 from halfulp.explanations.rules import GivenNumber, given_number
-from halfulp.explanations.tables import (
-    ExplanationTable,
-    Index,
-    PoisonRow,
-    count_kinds,
-    counted_one_by_one,
-    worst_of,
-)
+from halfulp.explanations.tables import ExplanationTable, Index, PoisonRow, count_kinds, explanation_table, worst_of
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import F64, errors_of, within_f64
 from halfulp.fp_formats.policy import as_rounding
@@ -307,14 +299,9 @@ def _table(array: Any, to: Any, rounding: str, profile: Profile, random: Any, bi
             return _stochastic(given, fmt, profile, draw(index), bits)
         return explained(given, fmt, rounding, profile, MODES if full else (), others=full)
 
-    def brief(index: Index) -> Any:
-        return explanation(index, full=False)
-
     title = f"{'x'.join(map(str, array.shape))} numbers in {fmt.name}, {rounding}, profile {profile.name}"
     counts = None if rounding == "stochastic" else _counted_as_a_whole(array, fmt, rounding, profile)
-    counted, number, worst = counts or counted_one_by_one(array.shape, brief)
-    full = partial(explanation, full=True)
-    return ExplanationTable(title, array.shape, counted, number, worst, full, brief)
+    return explanation_table(title, array.shape, explanation, counts)
 
 
 def _with_short_text(given: GivenNumber, element: Any) -> GivenNumber:
@@ -467,12 +454,7 @@ def _op_table(
             return poison
         return explained_op(op, types, each, profile, properties, draw(index), bits, others=full)
 
-    def brief(index: Index) -> Any:
-        return explanation(index, full=False)
-
     attributes = "".join(f" {name}={value}" for name, value in properties.items())
     kinds = ", ".join(dict.fromkeys(map(str, types.operands))) + ("" if types.result is None else f" to {types.result}")
     title = f"{op}{attributes} on {'x'.join(map(str, shape))} elements of {kinds}, profile {profile.name}"
-    counted, number, worst = counted_one_by_one(shape, brief)
-    full = partial(explanation, full=True)
-    return ExplanationTable(title, shape, counted, number, worst, full, brief)
+    return explanation_table(title, shape, explanation)

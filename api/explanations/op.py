@@ -7,7 +7,7 @@ fractions, and the rule in words comes from tables.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from halfulp.explanations import integer_explainers
@@ -46,7 +46,7 @@ from halfulp.explanations.float_explainers import (
     scaling,
     to_integer_explainer,
 )
-from halfulp.explanations.records import ExplainedOp, GivenOperand, NamedResult, op_html
+from halfulp.explanations.records import GivenOperand, NamedResult, OpExplanation
 from halfulp.explanations.rounding import StochasticExplanation, explained_stochastically, profile_groups, profile_rule
 from halfulp.explanations.rules import CodeAndFlags, code_and_flags, given_code
 from halfulp.fp_formats import scalar
@@ -63,15 +63,6 @@ from halfulp.number_reader import MODES
 from halfulp.semantics.kernel import FaultKind
 from halfulp.semantics.profile import SPEC, Profile
 from halfulp.texts import element_code_text, integer_code_text
-
-
-@dataclass(frozen=True, repr=False)
-class OpExplanation(ExplainedOp):
-    """One application of an op, taken apart: print it, or show it in a notebook."""
-
-    def _repr_html_(self) -> str:
-        return op_html(self)
-
 
 _OPS: Mapping[str, tuple[Signature, Explainer]] = {
     "arith.addf": (same(2), arithmetic("add")),

@@ -83,8 +83,8 @@ def profile_rows(
 
 
 @dataclass(frozen=True, repr=False)
-class ExplainedRounding:
-    """One explained rounding; ``str`` puts it into words.
+class RoundingExplanation:
+    """One explained rounding: print it, or show it in a notebook, with bits and a number line.
 
     ``exact``: the value to be rounded, None for NaN and infinities. ``result``: that of ``rounding`` under ``profile``.
     ``modes``: the result of each mode, empty where there are no modes. ``below``, ``above``: codes of the nearest
@@ -224,6 +224,11 @@ class ExplainedRounding:
         # For terminals, and for notebooks that remove styles.
         return str(self)
 
+    def _repr_html_(self) -> str:
+        reading = f" ({escape(self.reading)})" if self.reading else ""
+        heading = title(f"{self.given} in {self.format.name}, {self.rounding}, profile {self.profile.name}")
+        return fragment(heading, _rounding(self, [("given", escape(self.given) + reading)]))
+
 
 _UNCHANGED = ("a bit pattern", "the value is exact", "NaN stays", "infinity stays")
 """The first words of the rules that leave a number as it was given."""
@@ -242,7 +247,7 @@ class GivenOperand:
     type: ty.Type
     code: int | None
     value: Fraction | None
-    explanation: ExplainedRounding | None = None
+    explanation: RoundingExplanation | None = None
     real: Fraction | None = None
     text: str = ""
 
@@ -310,7 +315,7 @@ class ExplanationStep:
     type: ty.Type
     code: int | None
     rule: str
-    explanation: ExplainedRounding | None = None
+    explanation: RoundingExplanation | None = None
 
     def __str__(self) -> str:
         rule = "exact" if self.rule.startswith("the value is exact") else self.rule
@@ -369,8 +374,8 @@ class TotalError:
 
 
 @dataclass(frozen=True, repr=False)
-class ExplainedOp:
-    """One explained application of an op; ``str`` puts it into words.
+class OpExplanation:
+    """One application of an op, taken apart: print it, or show it in a notebook.
 
     ``operands``: as the op gets them. ``steps``: those of an op that computes in several. ``exact``: the exact result,
     None where there is none (NaN, infinities, several steps). ``result``: the code that the op gives under ``profile``,
@@ -391,7 +396,7 @@ class ExplainedOp:
     type: ty.Type
     result: int | None
     flags: Flags | None
-    rounding: ExplainedRounding | None
+    rounding: RoundingExplanation | None
     rule: str
     profile: Profile
     profile_rule: str
@@ -441,6 +446,24 @@ class ExplainedOp:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        parts = [title(self.title), table([(escape(name), escape(text)) for name, text in self.lines()], named=True)]
+        if self.rounding is not None:
+            parts.append(_rounding(self.rounding, [], escape(self.rounding.formula)))
+        else:
+            rows = [(escape(name), POISON if text == "poison" else escape(text)) for name, text in self.result_rows()]
+            rows.append(("rule", escape(self.rule)))
+            if self.exact is not None and not self.story:
+                rows.insert(0, ("exact", escape(number_text(self.exact))))
+            if self.profile_rule:
+                rows.append(("profile", escape(self.profile_rule)))
+            parts += [table(rows, named=True), _profiles(self.profile_rows())]
+        if self.total is not None and self.total.shown:
+            parts.append(table([("total error", "<br>".join(map(escape, self.total.lines())))], named=True))
+        if self.open:
+            parts.append(table([("open", escape(self.open))], named=True))
+        return fragment(*parts)
+
     def result_rows(self) -> list[tuple[str, str]]:
         """Return the result of an op that does not round: a name and a text each."""
         rows = list(self.story)
@@ -465,37 +488,7 @@ class ExplainedOp:
 POISON = '<td class="poison" title="poison: the result has no value">poison</td>'
 
 
-def rounding_html(explanation: ExplainedRounding) -> str:
-    """Return an explanation as a fragment of HTML."""
-    e = explanation
-    reading = f" ({escape(e.reading)})" if e.reading else ""
-    heading = title(f"{e.given} in {e.format.name}, {e.rounding}, profile {e.profile.name}")
-    return fragment(heading, _rounding(e, [("given", escape(e.given) + reading)]))
-
-
-def op_html(explanation: ExplainedOp) -> str:
-    """Return the explanation of an op as a fragment of HTML."""
-
-    e = explanation
-    parts = [title(e.title), table([(escape(name), escape(text)) for name, text in e.lines()], named=True)]
-    if e.rounding is not None:
-        parts.append(_rounding(e.rounding, [], escape(e.rounding.formula)))
-    else:
-        rows = [(escape(name), POISON if text == "poison" else escape(text)) for name, text in e.result_rows()]
-        rows.append(("rule", escape(e.rule)))
-        if e.exact is not None and not e.story:
-            rows.insert(0, ("exact", escape(number_text(e.exact))))
-        if e.profile_rule:
-            rows.append(("profile", escape(e.profile_rule)))
-        parts += [table(rows, named=True), _profiles(e.profile_rows())]
-    if e.total is not None and e.total.shown:
-        parts.append(table([("total error", "<br>".join(map(escape, e.total.lines())))], named=True))
-    if e.open:
-        parts.append(table([("open", escape(e.open))], named=True))
-    return fragment(*parts)
-
-
-def _rounding(e: ExplainedRounding, rows: list[tuple[str, str]], formula: str = "") -> str:
+def _rounding(e: RoundingExplanation, rows: list[tuple[str, str]], formula: str = "") -> str:
 
     fmt, result = e.format, e.result
     if e.exact is not None:
@@ -536,7 +529,7 @@ def _profiles(rows: Sequence[tuple[str, ...]]) -> str:
     return table([_poisoned([escape(cell) for cell in row]) for row in groups], head)
 
 
-def _neighbours(e: ExplainedRounding) -> str:
+def _neighbours(e: RoundingExplanation) -> str:
     fmt, rows = e.format, []
     for name, neighbour in (("below", e.below), ("above", e.above)):
         if neighbour is None:
@@ -550,7 +543,7 @@ def _neighbours(e: ExplainedRounding) -> str:
     return table(rows, ("", "code", "bits", "value"), named=True)
 
 
-def _line(e: ExplainedRounding) -> str:
+def _line(e: RoundingExplanation) -> str:
     """Draw the number line from the neighbour below to the one above."""
     assert e.exact is not None
     is_value = e.midpoint is None and scalar.value(e.format, scalar.from_fraction(e.format, e.exact).code) == e.exact
@@ -564,7 +557,7 @@ def _line(e: ExplainedRounding) -> str:
     return number_line([left, *middle, right], e.exact, e.given, e.result.value, description)
 
 
-def _end(e: ExplainedRounding, neighbour: int | None, side: int, middle: list[Tick]) -> Tick:
+def _end(e: RoundingExplanation, neighbour: int | None, side: int, middle: list[Tick]) -> Tick:
     """Return the tick of a neighbour; where there is none, of the place where the next value would be."""
     assert e.ulp is not None
     if neighbour is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from html import escape
 from math import ceil, floor
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.records import ExplainedRounding, ProfileGroup, RoundedNumber, rounding_html
+from halfulp.explanations.records import ProfileGroup, RoundedNumber, RoundingExplanation
 from halfulp.explanations.rules import CodeAndFlags, GivenNumber, infinity_rule, nan_rule, rounding_rule, rule_as_read
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
@@ -106,14 +106,6 @@ def profile_rule(
 # --- one rounding -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
-class RoundingExplanation(ExplainedRounding):
-    """One explained rounding: print it, or show it in a notebook, with bits and a number line."""
-
-    def _repr_html_(self) -> str:
-        return rounding_html(self)
-
-
 def explained(
     given: GivenNumber,
     fmt: FloatFormat,
@@ -131,16 +123,7 @@ def explained(
     place = neighbours(fmt, given.exact)
     ulp = None if given.exact is None else ulp_at(fmt, given.exact)
 
-    def rounded(found: CodeAndFlags) -> RoundedNumber:
-        if found.code is None:
-            return RoundedNumber(None, None, found.flags, None)
-        value = scalar.value(fmt, found.code)
-        if value is None or given.exact is None or ulp is None:
-            return RoundedNumber(found.code, value, found.flags, None)
-        error = value - given.exact
-        relative = error / abs(given.exact) if given.exact else None
-        return RoundedNumber(found.code, value, found.flags, error / ulp, relative)
-
+    rounded = partial(_rounded_number, fmt, given.exact, ulp)
     by_mode = {name: given.round(fmt, MODES[name], profile) for name in modes if given.code is None}
     result = by_mode[rounding] if rounding in by_mode else given.round(fmt, mode, profile)
     spec = result if profile is SPEC else given.round(fmt, mode, SPEC)
@@ -154,25 +137,24 @@ def explained(
         return given.round(fmt, mode, other)
 
     return RoundingExplanation(
-        given.text,
-        given.reading,
-        given.exact,
-        fmt,
-        rounding,
-        profile,
-        rounded(result),
-        place.below,
-        place.above,
-        midpoint,
-        ulp,
-        rule,
+        given.text, given.reading, given.exact, fmt, rounding, profile, rounded(result), place.below, place.above,
+        midpoint, ulp, rule,
         profile_rule(compute, spec, profile, lambda code: hex_text(fmt, code)),
         {name: rounded(found) for name, found in by_mode.items()},
         profile_groups(compute, spec, profile) if others and given.code is None else (),
-        given.infinite,
-        given.enclosure,
-        given.reason,
-    )
+        given.infinite, given.enclosure, given.reason,
+    )  # fmt: skip
+
+
+def _rounded_number(
+    fmt: FloatFormat, exact: Fraction | None, ulp: Fraction | None, found: CodeAndFlags
+) -> RoundedNumber:
+    """Return a result with its error against the exact value."""
+    value = None if found.code is None else scalar.value(fmt, found.code)
+    if value is None or exact is None or ulp is None:
+        return RoundedNumber(found.code, value, found.flags, None)
+    error = value - exact
+    return RoundedNumber(found.code, value, found.flags, error / ulp, error / abs(exact) if exact else None)
 
 
 def _rule(fmt: FloatFormat, given: GivenNumber, mode: Rounding, spec: CodeAndFlags, midpoint: Fraction | None) -> str:
@@ -379,12 +361,7 @@ def explained_stochastically(
             return given.round(fmt, scalar.RZ, profile)
         return given.draw(fmt, profile, (value, size))
 
-    def rounded(found: CodeAndFlags) -> RoundedNumber:
-        value = None if found.code is None else scalar.value(fmt, found.code)
-        error = None if value is None or given.exact is None or ulp is None else (value - given.exact) / ulp
-        relative = None if error is None or not given.exact or ulp is None else error * ulp / abs(given.exact)
-        return RoundedNumber(found.code, value, found.flags, error, relative)
-
+    rounded = partial(_rounded_number, fmt, given.exact, ulp)
     policy = profile.conversions
     integer = _INTEGERS[policy.stochastic][1]
 
@@ -410,16 +387,6 @@ def explained_stochastically(
     if number is not None and width is not None:
         result = rounded(draw(number, width))
     return StochasticExplanation(
-        heading,
-        rows,
-        given.exact,
-        fmt,
-        profile,
-        fraction,
-        rounded(toward),
-        rounded(away),
-        width,
-        number,
-        probability,
+        heading, rows, given.exact, fmt, profile, fraction, rounded(toward), rounded(away), width, number, probability,
         result,
-    )
+    )  # fmt: skip

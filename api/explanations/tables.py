@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from itertools import islice
 from math import prod
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.explanations.records import ExplainedOp, ExplainedRounding
+from halfulp.explanations.records import OpExplanation, RoundingExplanation
 from halfulp.explanations.rounding import StochasticExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
@@ -157,20 +157,20 @@ def row_of(explanation: Any) -> tuple[str, ...]:
         return ("poison", "", "", "poison", "", "", "", explanation.reason)
     if isinstance(explanation, StochasticExplanation):
         return _stochastic_row(explanation)
-    if isinstance(explanation, ExplainedOp):
+    if isinstance(explanation, OpExplanation):
         return _op_row(explanation)
-    e: ExplainedRounding = explanation
+    e: RoundingExplanation = explanation
     return (_short(e.given), *_rounded_cells(e))
 
 
-def _rounded_cells(e: ExplainedRounding) -> tuple[str, ...]:
+def _rounded_cells(e: RoundingExplanation) -> tuple[str, ...]:
     fmt, result = e.format, e.result
     code, value = _code_and_value(fmt, result.code)
     error = "" if result.error is None else e.difference_text(result.error)
     return (e.short_exact_text, code, value, _neighbour(fmt, e.below), _neighbour(fmt, e.above), error, e.rule)
 
 
-def _op_row(e: ExplainedOp) -> tuple[str, ...]:
+def _op_row(e: OpExplanation) -> tuple[str, ...]:
     given = ", ".join(operand.short for operand in e.operands)
     if e.rounding is not None:
         return (given, *_rounded_cells(e.rounding))
@@ -195,16 +195,7 @@ def _stochastic_row(e: StochasticExplanation) -> tuple[str, ...]:
     code, value = ("", "by random bits") if e.result is None else _code_and_value(fmt, e.result.code)
     rule = e.rule if e.fraction else "nothing is rounded"
     given = ", ".join(text.partition("  (")[0] for name, text in e.rows if name != "formula")
-    return (
-        _short(given),
-        exact,
-        toward,
-        away,
-        chance,
-        code,
-        value,
-        rule,
-    )
+    return (_short(given), exact, toward, away, chance, code, value, rule)
 
 
 def _code_and_value(fmt: FloatFormat, code: int | None) -> tuple[str, str]:
@@ -252,7 +243,7 @@ def kind_of(explanation: Any) -> str:
         return POISON
     if isinstance(explanation, StochasticExplanation):
         return EXACT if not explanation.fraction else "rounded by random bits"
-    if isinstance(explanation, ExplainedOp):
+    if isinstance(explanation, OpExplanation):
         if explanation.undefined:
             return "undefined behaviour"
         if explanation.rounding is None:
@@ -265,7 +256,7 @@ def kind_of(explanation: Any) -> str:
             return OTHER
     else:
         infinite = explanation.infinite
-    e: ExplainedRounding = explanation
+    e: RoundingExplanation = explanation
     if e.result.code is None:
         return POISON
     if e.exact is None:
@@ -323,17 +314,27 @@ def worst_of(errors: Any) -> tuple[Index, ...]:
 
 def _error_of(explanation: Any) -> float:
     """Return an error in ulp for sorting: infinite if the exact value is finite and the result is not."""
-    rounding = explanation.rounding if isinstance(explanation, ExplainedOp) else explanation
-    if not isinstance(rounding, ExplainedRounding) or rounding.exact is None:
+    rounding = explanation.rounding if isinstance(explanation, OpExplanation) else explanation
+    if not isinstance(rounding, RoundingExplanation) or rounding.exact is None:
         return 0.0
     error = rounding.result.error
     return float("inf") if error is None else min(float(abs(error)), 1e300) if abs(error) < 10**300 else 1e300
 
 
-def counted_one_by_one(shape: tuple[int, ...], brief: Callable[[Index], Any]) -> tuple[dict[str, int], int, Any]:
-    """Explain the first elements, and return counts of kinds, how many were counted, and the indices of the worst."""
-    indices = list(islice(np.ndindex(*shape), MOST_COUNTED))
-    found = [brief(index) for index in indices]
-    errors = np.array([_error_of(each) for each in found], float)
-    worst = tuple(indices[place] for (place,) in worst_of(errors))
-    return dict(Counter(map(kind_of, found)).most_common()), len(found), worst
+def explanation_table(
+    title: str,
+    shape: tuple[int, ...],
+    explanation: Callable[[Index, bool], Any],
+    counts: tuple[Mapping[str, int], int, tuple[Index, ...]] | None = None,
+) -> ExplanationTable:
+    """Return the table of an array. ``explanation``: explains an element, in full or in short. ``counts``: the counts
+    of kinds, how many elements were counted, and the indices of the worst; None: the first elements are explained.
+    """
+    full, brief = (partial(explanation, full=full) for full in (True, False))
+    if counts is None:
+        indices = list(islice(np.ndindex(*shape), MOST_COUNTED))
+        found = [brief(index) for index in indices]
+        errors = np.array([_error_of(each) for each in found], float)
+        worst = tuple(indices[place] for (place,) in worst_of(errors))
+        counts = dict(Counter(map(kind_of, found)).most_common()), len(found), worst
+    return ExplanationTable(title, shape, *counts, full, brief)

@@ -16,8 +16,8 @@ from amounts import amounts
 import halfulp as hu
 from halfulp.codegen.tile_names import operation_named
 from halfulp.command.main import main
-from halfulp.explanations.dot import DotExplanation, explain_dot
-from halfulp.explanations.dot_steps import ranges, rounding_rows
+from halfulp.explanations.dot import explain_dot
+from halfulp.explanations.dot_steps import DotExplanation, ranges, rounding_rows
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported

@@ -13,7 +13,7 @@ import pytest
 import halfulp as hu
 from halfulp.explanations.explaining import explain_op
 from halfulp.explanations.float_explainers import EXACT_OPS, FLOAT_UNIT
-from halfulp.explanations.op import OpExplanation
+from halfulp.explanations.records import OpExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding

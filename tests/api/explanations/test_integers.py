@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import halfulp as hu
 from halfulp.explanations.explaining import explain_op
 from halfulp.explanations.integer_explainers import BINARY, CASTS
-from halfulp.explanations.op import OpExplanation
+from halfulp.explanations.records import OpExplanation
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.value import Value

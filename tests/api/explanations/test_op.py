@@ -20,7 +20,8 @@ import halfulp as hu
 from halfulp.explanations.applications import keywords_of
 from halfulp.explanations.explaining import explain_op
 from halfulp.explanations.float_explainers import EXACT_OPS, FLOAT_UNIT
-from halfulp.explanations.op import EXPLAINED, INTEGER_OPS, OpExplanation, signature_of
+from halfulp.explanations.op import EXPLAINED, INTEGER_OPS, signature_of
+from halfulp.explanations.records import OpExplanation
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.neighbours import ulp_at
