@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.explanations.records import ExplanationStep, GivenOperand, TotalError
-from halfulp.explanations.rounding import RoundingExplanation, explained
+from halfulp.explanations.records import ExplanationStep, GivenOperand, RoundingExplanation, TotalError
+from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import CodeAndFlags, GivenNumber, default_nan, given_number, instead_of_infinity
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.mixed import FUSED

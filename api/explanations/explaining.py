@@ -94,13 +94,9 @@ import numpy as np
 
 from halfulp.converting import convert
 from halfulp.explanations.applications import OpTypes, refuse_type
-from halfulp.explanations.op import OpExplanation, explained_op, types_of
-from halfulp.explanations.rounding import (
-    RoundingExplanation,
-    StochasticExplanation,
-    explained,
-    explained_stochastically,
-)
+from halfulp.explanations.op import explained_op, types_of
+from halfulp.explanations.records import OpExplanation, RoundingExplanation
+from halfulp.explanations.rounding import StochasticExplanation, explained, explained_stochastically
 from halfulp.explanations.rules import GivenNumber, given_number
 from halfulp.explanations.tables import ExplanationTable, Index, PoisonRow, count_kinds, explanation_table, worst_of
 from halfulp.fp_formats.formats import FloatFormat

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from itertools import islice
 from math import prod
@@ -330,11 +330,14 @@ def explanation_table(
     """Return the table of an array. ``explanation``: explains an element, in full or in short. ``counts``: the counts
     of kinds, how many elements were counted, and the indices of the worst; None: the first elements are explained.
     """
-    full, brief = (partial(explanation, full=full) for full in (True, False))
+
+    def brief(index: Index) -> Any:
+        return explanation(index, False)
+
     if counts is None:
         indices = list(islice(np.ndindex(*shape), MOST_COUNTED))
         found = [brief(index) for index in indices]
         errors = np.array([_error_of(each) for each in found], float)
         worst = tuple(indices[place] for (place,) in worst_of(errors))
         counts = dict(Counter(map(kind_of, found)).most_common()), len(found), worst
-    return ExplanationTable(title, shape, *counts, full, brief)
+    return ExplanationTable(title, shape, *counts, lambda index: explanation(index, True), brief)
