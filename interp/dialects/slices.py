@@ -12,7 +12,7 @@ from halfulp.interp.declare.declarations import Arity, Property, Slot, Unprefixe
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import IntegerAttr
-from halfulp.interp.ir.errors import UndefinedBehavior
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.run.frames import lift
 from halfulp.interp.run.settings import Settings
@@ -37,6 +37,11 @@ def constant(value: SSAValue) -> int | None:
 def undefined(op: Operation, message: str) -> UndefinedBehavior:
     """Return the error for an op that is undefined on its operands."""
     return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
+
+
+def unsupported(op: Operation, message: str, hint: str | None = None) -> Unsupported:
+    """Return the error for an op that halfulp does not run as it stands."""
+    return Unsupported(f"{op.name}: {message}", location=op.location, op=op.name, hint=hint)
 
 
 def numbers(op: Operation, slots: Sequence[Any], settings: Settings) -> tuple[int, ...]:

@@ -15,8 +15,15 @@ from halfulp.fp_formats.numbers import double_bits, exact_number, round_to_forma
 from halfulp.fp_formats.scalar import convert, from_fraction, value
 
 Frozen = TypeVar("Frozen")
+Kind = TypeVar("Kind")
 
 NO_NAMES: Mapping[object, str] = {}
+
+
+def narrowed(value: object, kind: type[Kind]) -> Kind:
+    """Return a value as one of the class that earlier checks require of it, for the type checker."""
+    assert isinstance(value, kind)
+    return value
 
 
 @dataclass_transform(frozen_default=True)

@@ -13,6 +13,7 @@ from halfulp.interp.dialects.linalg.structure import Structure
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.chains import SHORTEST, Chain, can_join_as_scalars
 from halfulp.interp.run.elementwise import Points, PointwiseStep, broadcast
@@ -185,9 +186,7 @@ def _elementwise(step: PointwiseStep, operands: tuple[int, ...]) -> Compute:
 
 
 def _index(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
-    dim = op.properties["dim"]
-    assert isinstance(dim, at.IntegerAttr)
-    dimension = dim.value
+    dimension = narrowed(op.properties["dim"], at.IntegerAttr).value
 
     def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:
         space, block, _ = part

@@ -44,7 +44,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
@@ -181,8 +181,7 @@ def moving_form(shape: Shape) -> CustomForm:
         text = "" if payload is None else _payload_text(printer, payload)
         text += print_operands(printer, op)
         if shape.numbers:
-            numbers = op.properties[shape.numbers]
-            assert isinstance(numbers, DenseArrayAttr)
+            numbers = narrowed(op.properties[shape.numbers], DenseArrayAttr)
             text += f" {shape.numbers} = [{', '.join(map(str, numbers.values))}] "
         text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
         return text + (_body_text(printer, op) if shape.body and payload is None else "")
@@ -240,9 +239,7 @@ def argument_names(op: Operation) -> list[str]:
 
 
 def _dimension(op: Operation) -> int:
-    dimension = op.properties["dimension"]
-    assert isinstance(dimension, at.IntegerAttr)
-    return dimension.value
+    return narrowed(op.properties["dimension"], at.IntegerAttr).value
 
 
 def _verify(op: Operation) -> str | None:
@@ -393,9 +390,7 @@ def declare_softmax() -> None:
 
 
 def _numbers(op: Operation, name: str) -> tuple[int, ...]:
-    written = op.properties[name]
-    assert isinstance(written, at.DenseArrayAttr)
-    return written.values
+    return narrowed(op.properties[name], at.DenseArrayAttr).values
 
 
 def _rank(op: Operation, which: int) -> int:

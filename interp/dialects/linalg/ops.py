@@ -37,6 +37,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
 from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Operation, OpResult, SSAValue
 from halfulp.interp.text.op_parser import OpParser
@@ -335,9 +336,7 @@ _UNEXPECTED = "the output shape is not expected"
 
 
 def _sizes(op: Operation) -> tuple[int, int]:
-    fmr = op.properties["fmr"]
-    assert isinstance(fmr, at.IntegerAttr)
-    return _SIZES[fmr.value]
+    return _SIZES[narrowed(op.properties["fmr"], at.IntegerAttr).value]
 
 
 def _shapes(op: Operation) -> tuple[_Shape, _Shape]:
@@ -520,15 +519,12 @@ def _same_place(op: Operation) -> tuple[at.AffineMapAttr, ...]:
 
 
 def _body_of_kind(p: OpParser, op: Operation, block: Block) -> None:
-    kind = op.properties["kind"]
-    assert isinstance(kind, EnumAttr)
+    kind = narrowed(op.properties["kind"], EnumAttr)
     bodies.ELEMENTWISE_KINDS[kind.keywords](bodies.Formula(p.registry, block), False)
 
 
 def _arguments_of_kind(written: Mapping[str, Attribute]) -> int:
-    kind = written["kind"]
-    assert isinstance(kind, EnumAttr)
-    return bodies.inputs_of_kind(kind.keywords) + 1
+    return bodies.inputs_of_kind(narrowed(written["kind"], EnumAttr).keywords) + 1
 
 
 # --- maps in the text -------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from halfulp.interp.dialects.linalg.evaluate import linalg
 from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, OpResult
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
@@ -109,9 +110,7 @@ def _verify(op: Operation, unpacked: ty.Type, packed: ty.Type) -> str | None:
 
 
 def _is_padded(op: Operation) -> bool:
-    segments = op.properties["operandSegmentSizes"]
-    assert isinstance(segments, at.DenseArrayAttr)
-    return segments.values[2] == 1
+    return narrowed(op.properties["operandSegmentSizes"], at.DenseArrayAttr).values[2] == 1
 
 
 def _verify_pack(op: Operation) -> str | None:

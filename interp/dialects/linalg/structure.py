@@ -15,7 +15,7 @@ from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension, evaluated, spell
-from halfulp.interp.ir.base import NO_NAMES
+from halfulp.interp.ir.base import NO_NAMES, narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
 
@@ -103,8 +103,7 @@ def written_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
 
 def written_iterators(op: Operation) -> tuple[int, ...]:
     """Return the iterators that the property ``iterator_types`` has."""
-    iterators = op.properties["iterator_types"]
-    assert isinstance(iterators, at.ArrayAttr)
+    iterators = narrowed(op.properties["iterator_types"], at.ArrayAttr)
     return tuple(each.value for each in iterators.elements if isinstance(each, EnumAttr))
 
 
@@ -288,8 +287,7 @@ def verify_index(op: Operation) -> str | None:
     if not is_structured(parent):
         return "expected parent op with LinalgOp interface"
     assert parent is not None
-    dim, loops = op.properties["dim"], len(iterators_of(parent))
-    assert isinstance(dim, at.IntegerAttr)
+    dim, loops = narrowed(op.properties["dim"], at.IntegerAttr), len(iterators_of(parent))
     if dim.value >= loops:
         return f"expected dim ({dim.value}) to be lower than the number of loops ({loops}) of the enclosing LinalgOp"
     return None

@@ -26,10 +26,10 @@ from halfulp.interp.dialects.llvm.memory import (
     poison_of,
 )
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
-from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
@@ -43,7 +43,7 @@ _WORDS = {8: Struct("<B"), 16: Struct("<H"), 32: Struct("<I"), 64: Struct("<Q")}
 def one_pointer(op: Operation, type_: ty.Type) -> None:
     """Raise Unsupported for vectors of pointers."""
     if isinstance(type_, ty.VectorType) and isinstance(type_.element, llvm.PointerType):
-        raise Unsupported(f"{op.name}: vectors of pointers do not run", location=op.location, op=op.name)
+        raise unsupported(op, "vectors of pointers do not run")
 
 
 def lane_of(run: Run, vector: Value, lane: int) -> Any:
@@ -131,7 +131,7 @@ def pointer_alignment(op: Operation, operand: int) -> int:
     if not isinstance(stated, at.IntegerAttr):
         return 1
     if not is_power_of_two(stated.value):
-        raise Unsupported(f"{op.name}: 'align' of {stated.value} bytes does not run", location=op.location, op=op.name)
+        raise unsupported(op, f"'align' of {stated.value} bytes does not run")
     return stated.value
 
 
@@ -225,9 +225,8 @@ class _Step(NamedTuple):
 
 def _steps(op: Operation) -> list[_Step]:
     """Return the steps of getelementptr in their order."""
-    raw, element = op.properties["rawConstantIndices"], op.properties["elem_type"]
-    assert isinstance(raw, at.DenseArrayAttr)
-    assert isinstance(element, at.TypeAttr)
+    raw = narrowed(op.properties["rawConstantIndices"], at.DenseArrayAttr)
+    element = narrowed(op.properties["elem_type"], at.TypeAttr)
     type_, scale = element.type, memory_encoding.size_of(element.type)
     steps: list[_Step] = []
     operand = 0
@@ -259,8 +258,7 @@ def element_pointer(op: Operation, settings: Settings) -> Function:
 
 def _element_pointers(op: Operation, settings: Settings) -> Function:
     """Return the function of getelementptr that gives a vector of pointers. What is no vector counts for all."""
-    type_, one = op.results[0].type, _element_pointer(op, settings)
-    assert isinstance(type_, ty.VectorType)
+    type_, one = narrowed(op.results[0].type, ty.VectorType), _element_pointer(op, settings)
     (count,) = type_.shape
 
     def addresses(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -276,9 +274,7 @@ def _element_pointers(op: Operation, settings: Settings) -> Function:
 
 def _element_pointer(op: Operation, settings: Settings) -> Function:
     """Return the function of getelementptr on one pointer and one number for each index."""
-    flags = op.properties["noWrapFlags"]
-    assert isinstance(flags, at.IntegerAttr)
-    strict = flags.value if settings.profile.keeps_integer_flags else 0
+    strict = narrowed(op.properties["noWrapFlags"], at.IntegerAttr).value if settings.profile.keeps_integer_flags else 0
     steps = _steps(op)
     moving = [step for step in steps if step.operand]
     start, backward = sum(step.fixed for step in steps), any(step.fixed < 0 for step in steps)
@@ -434,8 +430,7 @@ _COMPARED: dict[int, Callable[[int, int], bool]] = {
 def compare(op: Operation, settings: Settings) -> Function:
     """Return the function of icmp of pointers: it compares their addresses."""
     one_pointer(op, op.operands[0].type)
-    predicate = op.properties["predicate"]
-    assert isinstance(predicate, at.IntegerAttr)
+    predicate = narrowed(op.properties["predicate"], at.IntegerAttr)
     signed = predicate.value < 6
     holds = _COMPARED[predicate.value if signed else predicate.value - 4]
 

@@ -20,11 +20,10 @@ from halfulp.interp.dialects.llvm.access import inaccessible, is_power_of_two, u
 from halfulp.interp.dialects.llvm.attributes import CONSTANT_RANGE
 from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, Pointer, born, poison_of
 from halfulp.interp.dialects.llvm.memory_encoding import own_ids
-from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run, lift
 from halfulp.interp.values.value import Value
@@ -73,7 +72,7 @@ STRICT = ("dereferenceable", "dereferenceable_or_null")
 def _pointer_guard(op: Operation, name: str, number: int, type_: ty.Type, what: str) -> Guard:
     test, strict = POINTERS[name], name in STRICT
     if name != "nonnull" and (number <= 0 or (name == "align" and not is_power_of_two(number))):
-        raise Unsupported(f"{op.name}: '{name}' of {number} bytes does not run", location=op.location, op=op.name)
+        raise unsupported(op, f"'{name}' of {number} bytes does not run")
     label = f"'{name}({number})'" if number else f"'{name}'"
 
     def guard(run: Run, slot: Any) -> Any:
@@ -103,7 +102,7 @@ def _outside(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callable
         or ty.width_of(attribute["type"]) != width
         or attribute["lower"] == attribute["upper"]
     ):
-        raise Unsupported(f"{op.name}: {attribute} is no range of '{type_}'", location=op.location, op=op.name)
+        raise unsupported(op, f"{attribute} is no range of '{type_}'")
     lower, mask = attribute["lower"], (1 << width) - 1
     size = attribute["upper"] - lower & mask
     return lambda code: code - lower & mask >= size
@@ -113,7 +112,7 @@ def _of_class(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callabl
     """Return the test for the code of a float of one of some classes."""
     known = (1 << len(float_unit.CLASSES)) - 1
     if not isinstance(attribute, at.IntegerAttr) or attribute.value & ~known or not isinstance(type_, ty.FloatType):
-        raise Unsupported(f"{op.name}: {attribute} are no classes of '{type_}'", location=op.location, op=op.name)
+        raise unsupported(op, f"{attribute} are no classes of '{type_}'")
     scalar = float_unit.in_classes(type_.format, attribute.value).scalar
     return lambda code: bool(scalar(code))
 

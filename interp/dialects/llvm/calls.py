@@ -26,7 +26,7 @@ from halfulp.interp.dialects.llvm.lowering import (
     unranked_at,
 )
 from halfulp.interp.dialects.llvm.memory import Pointer
-from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
@@ -125,16 +125,14 @@ _LIBRARIES: Mapping[str, lowering.LibraryFunction] = {**lowering.FUNCTIONS, **FU
 def _call(op: Operation, compiler: Compiler) -> Action:
     """Return the action of a call of a function by its name, or of a pointer."""
     if "var_callee_type" in op.properties:
-        raise Unsupported(
-            f"{op.name}: functions with a variable number of arguments do not run", location=op.location, op=op.name
-        )
+        raise unsupported(op, "functions with a variable number of arguments do not run")
     symbol = op.properties.get("callee")
     slots = compiler.slots(callee_operands(op))
     if not isinstance(symbol, at.SymbolRefAttr):
         return _indirect(op, slots, compiler)
     target = compiler.module.lookup(symbol, op)
     if target is None or target.name != "llvm.func":
-        raise Unsupported(f"{op.name}: '{symbol}' cannot be called", location=op.location, op=op.name)
+        raise unsupported(op, f"'{symbol}' cannot be called")
     return _direct(op, target, slots, compiler, compiler.after())
 
 
@@ -147,7 +145,7 @@ def _refuse_copies(op: Operation, target: Operation) -> None:
     for attributes in given.elements if isinstance(given, at.ArrayAttr) else ():
         for name, _ in attributes.entries if isinstance(attributes, at.DictionaryAttr) else ():
             if name in _COPIED:
-                raise Unsupported(f"{op.name}: arguments with '{name}' do not run", location=op.location, op=op.name)
+                raise unsupported(op, f"arguments with '{name}' do not run")
 
 
 def _direct(op: Operation, target: Operation, operands: tuple[int, ...], compiler: Compiler, after: Segment) -> Action:

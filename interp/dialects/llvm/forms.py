@@ -11,7 +11,7 @@ from halfulp.interp.dialects.cf.ops import case_code, case_codes, case_propertie
 from halfulp.interp.dialects.elementwise import bool_like
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr, TypeAttr, UnitAttr, integer_of_code
-from halfulp.interp.ir.base import Attribute, spell_symbol
+from halfulp.interp.ir.base import Attribute, narrowed, spell_symbol
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.ir.types import I32, FunctionType, IntegerType
@@ -169,8 +169,7 @@ def comparison(predicates: EnumDefinition) -> CustomForm:
         return completed(p, made, at)
 
     def print_(printer: OpPrinter, op: Operation) -> str:
-        predicate = op.properties["predicate"]
-        assert isinstance(predicate, IntegerAttr)
+        predicate = narrowed(op.properties["predicate"], IntegerAttr)
         lhs, rhs = op.operands
         extra = print_dictionary(printer, op, ("predicate",))
         word = predicates.names[predicate.value]
@@ -208,8 +207,7 @@ def _parse_alloca(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 
 
 def _print_alloca(printer: OpPrinter, op: Operation) -> str:
-    element = op.properties["elem_type"]
-    assert isinstance(element, TypeAttr)
+    element = narrowed(op.properties["elem_type"], TypeAttr)
     type = FunctionType((op.operands[0].type,), (op.results[0].type,))
     alignment = op.properties.get("alignment")
     hidden = isinstance(alignment, IntegerAttr) and alignment.value == 0
@@ -356,8 +354,7 @@ def words_before_name(op: Operation, names: Sequence[tuple[str, EnumDefinition]]
 
 def _print_global(printer: OpPrinter, op: Operation) -> str:
     properties = op.properties
-    type, value = properties["global_type"], properties.get("value")
-    assert isinstance(type, TypeAttr)
+    type, value = narrowed(properties["global_type"], TypeAttr), properties.get("value")
     words = words_before_name(op, (("linkage", LINKAGE), ("visibility_", VISIBILITY)), ())
     words += ["thread_local"] if "thread_local_" in properties else []
     words += words_before_name(op, (("unnamed_addr", UNNAMED_ADDRESS),), ())

@@ -22,11 +22,10 @@ from halfulp.interp.dialects.llvm.forms import (
 )
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.signatures import Signature, print_inputs, print_results, print_signature
-from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, StringAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type, quoted, spell_symbol
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, Region, SSAValue
 from halfulp.interp.ir.types import I32
 from halfulp.interp.run.frames import Function, Run, decided, number
@@ -146,10 +145,8 @@ def _check(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settin
     types = [value.type for value in values]
     forms, make = _CHECKS.get(tag, ((), _nothing))
     if not any(len(form) == len(types) and all(map(isinstance, types, form)) for form in forms) and tag != "ignore":
-        raise Unsupported(
-            f'{op.name}: the bundle "{tag}" of {", ".join(map(repr, map(str, types))) or "no values"} does not run',
-            location=op.location,
-            op=op.name,
+        raise unsupported(
+            op, f'the bundle "{tag}" of {", ".join(map(repr, map(str, types))) or "no values"} does not run'
         )
     return make(op, tag, values, settings)
 

@@ -17,6 +17,7 @@ from halfulp.interp.dialects.llvm.memory import AnyMemory, Memory, Pointer
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import LimitExceeded, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
@@ -163,8 +164,7 @@ def check_size(op: Operation, size: int, settings: Settings) -> None:
 
 def allocate(op: Operation, compiler: Compiler) -> Action:
     """Return the action of alloca: memory that is freed when the function returns."""
-    element = op.properties["elem_type"]
-    assert isinstance(element, at.TypeAttr)
+    element = narrowed(op.properties["elem_type"], at.TypeAttr)
     step, alignment = memory_encoding.size_of(element.type), alignment_of(op, element.type)
     (count,), (result,) = compiler.slots(op.operands), compiler.slots(op.results)
     given, settings, after = op.operands[0].type, compiler.settings, compiler.after()

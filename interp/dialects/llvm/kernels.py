@@ -17,6 +17,7 @@ from halfulp.interp.dialects.llvm import forms
 from halfulp.interp.dialects.vector.moves import bitcast as regrouped_bits
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import PointwiseStep
@@ -168,8 +169,7 @@ _CLASS_MASKS = (1 << len(float_unit.CLASSES)) - 1
 
 
 def _in_classes(op: Operation, settings: Settings) -> Kernel:
-    mask = op.properties["bit"]
-    assert isinstance(mask, at.IntegerAttr)
+    mask = narrowed(op.properties["bit"], at.IntegerAttr)
     if mask.value & ~_CLASS_MASKS:
         raise _refuse(op, f"with the bits {mask.value:#x}, of which LLVM has the lowest {len(float_unit.CLASSES)},")
     if op.results[0].type != bool_like(op.operands[0].type):

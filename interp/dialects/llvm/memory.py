@@ -17,6 +17,7 @@ import numpy.typing as npt
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run, lower
@@ -336,9 +337,7 @@ def poison(op: Operation, settings: Settings) -> Function:
 
 
 def _position(op: Operation) -> tuple[int, ...]:
-    position = op.properties["position"]
-    assert isinstance(position, at.DenseArrayAttr)
-    return tuple(int(index) for index in position.values)
+    return tuple(int(index) for index in narrowed(op.properties["position"], at.DenseArrayAttr).values)
 
 
 def extract(op: Operation, settings: Settings) -> Function:

@@ -57,10 +57,12 @@ from halfulp.interp.dialects.llvm.memory import (
     zero_of,
 )
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
+from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.dialects.ub import POISON as POISON_OF_NUMBERS
 from halfulp.interp.dialects.ub import unreachable
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Choice, Compiler, Constant, OnFrames, OnValues
@@ -83,9 +85,7 @@ class _Place:
         self._op, self._size = op, memory_encoding.stored_bytes(type_)
         self._alignment = alignment_of(op, type_) if "alignment" in op.properties else self._size
         if not is_power_of_two(self._size):
-            raise Unsupported(
-                f"{op.name}: atomic access of {self._size} bytes does not run", location=op.location, op=op.name
-            )
+            raise unsupported(op, f"atomic access of {self._size} bytes does not run")
         self.read, self.write = contents_of(type_)
 
     def __call__(self, run: Run, slot: Any) -> Pointer:
@@ -196,7 +196,7 @@ def constant_of(value: at.Attribute, type_: ty.Type, op: Operation, compiler: Co
 
 
 def _no_value(value: at.Attribute, type_: ty.Type, op: Operation) -> Unsupported:
-    return Unsupported(f"{op.name}: {value} is not a value of type '{type_}'", location=op.location, op=op.name)
+    return unsupported(op, f"{value} is not a value of type '{type_}'")
 
 
 def _aggregate(
@@ -242,8 +242,7 @@ def same(op: Operation, settings: Settings) -> Function:
 
 def address(op: Operation, compiler: Compiler) -> Function:
     """Return the function of addressof. Raises Unsupported for memory that the module only declares."""
-    name = op.properties["global_name"]
-    assert isinstance(name, at.SymbolRefAttr)
+    name = narrowed(op.properties["global_name"], at.SymbolRefAttr)
     found = compiler.module.lookup(name, op)
     assert found is not None
     if found.name == "llvm.func":
@@ -271,8 +270,7 @@ def _of_function(found: Operation, run: Run) -> Memory:
 
 
 def _maker(found: Operation, op: Operation, compiler: Compiler) -> Any:
-    type_attribute, value = found.properties["global_type"], found.properties.get("value")
-    assert isinstance(type_attribute, at.TypeAttr)
+    type_attribute, value = narrowed(found.properties["global_type"], at.TypeAttr), found.properties.get("value")
     type_, source = type_attribute.type, f"llvm.mlir.global @{found.symbol_name}"
     size, alignment = memory_encoding.size_of(type_), alignment_of(found, type_)
     write = contents_of(type_)[1]

@@ -16,7 +16,7 @@ from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import FusedLoc, Location, UnknownLoc
+from halfulp.interp.ir.base import FusedLoc, Location, UnknownLoc, narrowed
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, parts
 from halfulp.interp.ir.operations import Operation
 
@@ -281,8 +281,7 @@ SHUFFLED = TypeRule("", shuffled, lambda types, properties: True)
 
 def verify_shuffle(op: Operation) -> str | None:
     """Return what is wrong with the mask of shufflevector, or None."""
-    mask, vector = op.properties["mask"], op.operands[0].type
-    assert isinstance(mask, at.DenseArrayAttr)
+    mask, vector = narrowed(op.properties["mask"], at.DenseArrayAttr), op.operands[0].type
     if isinstance(vector, ty.VectorType) and any(vector.scalable) and any(mask.values):
         return "expected a splat operation for scalable vectors"
     return None
@@ -408,8 +407,7 @@ def verify_initializer(op: Operation) -> str | None:
     blocks = op.regions[0].blocks
     if not blocks or not blocks[0].operations:
         return None
-    type_ = op.properties["global_type"]
-    assert isinstance(type_, at.TypeAttr)
+    type_ = narrowed(op.properties["global_type"], at.TypeAttr)
     returned = blocks[0].operations[-1].operands
     if not returned:
         return "initializer region cannot return void"
@@ -420,9 +418,7 @@ def verify_initializer(op: Operation) -> str | None:
 
 def verify_address_of(op: Operation, symbols: Mapping[str, Operation]) -> None:
     """Raise VerifyError unless addressof names a global, an alias or a function."""
-    name = op.properties["global_name"]
-    assert isinstance(name, at.SymbolRefAttr)
-    target = symbols.get(name.root)
+    target = symbols.get(narrowed(op.properties["global_name"], at.SymbolRefAttr).root)
     if target is None or target.name not in ("llvm.mlir.global", "llvm.mlir.alias", "llvm.func"):
         raise op.rule_broken("must reference a global defined by 'llvm.mlir.global', 'llvm.mlir.alias' or 'llvm.func'")
     space, type_ = target.properties.get("addr_space"), op.results[0].type

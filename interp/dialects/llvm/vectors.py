@@ -19,7 +19,7 @@ from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_o
 from halfulp.interp.dialects.llvm.kernels import fastmath_of
 from halfulp.interp.dialects.llvm.memory import Pointer, born, poison_of
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
-from halfulp.interp.dialects.slices import undefined
+from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.dialects.vector import moves
 from halfulp.interp.dialects.vector.moves import integers
 from halfulp.interp.dialects.vector.reductions import Combination
@@ -85,11 +85,7 @@ def shuffle(op: Operation, settings: Settings) -> Function:
     count = 2 * (ty.element_count(op.operands[0].type) or 0)
     outside = next((place for place in integers(op.properties["mask"]) if not -1 <= place < count), None)
     if outside is not None:
-        raise Unsupported(
-            f"{op.name}: the place {outside} in the mask is outside of the {count} elements of both vectors",
-            location=op.location,
-            op=op.name,
-        )
+        raise unsupported(op, f"the place {outside} in the mask is outside of the {count} elements of both vectors")
     return moves.shuffle(op, settings)
 
 
@@ -171,12 +167,12 @@ class _Lanes:
         self.packed = op.name in _PACKED
         self.alignment = pointer_alignment(op, _PACKED[op.name]) if self.packed else alignment_of(op, self.element)
         if self.size != self.step:
-            raise Unsupported(f"{op.name}: vectors of '{self.element}' do not run", location=op.location, op=op.name)
+            raise unsupported(op, f"vectors of '{self.element}' do not run")
         types = [value.type for value in (*op.operands, *op.results)]
         vectors = [each for each in types if isinstance(each, ty.VectorType)]
         if len({(each.shape, each.scalable) for each in vectors}) > 1 or (op.results and {*types[2:]} != {type_}):
             spelt = ", ".join(f"'{each}'" for each in vectors)
-            raise Unsupported(f"{op.name}: the vectors {spelt} do not fit", location=op.location, op=op.name)
+            raise unsupported(op, f"the vectors {spelt} do not fit")
 
     def places(self, op: Operation, run: Run, slot: Any, lanes: Sequence[int], write: bool = False) -> list[Pointer]:
         """Return the places of some elements, from one pointer or from one for each. Those of a packed access lie one

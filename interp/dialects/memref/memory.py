@@ -12,6 +12,7 @@ from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.slices import numbers, undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, passing
@@ -31,12 +32,10 @@ Slots = Sequence[Any]
 
 def get(op: Operation, compiler: Compiler) -> Function:
     """Return the function of memref.get_global. Raises Unsupported for memory that the module only declares."""
-    name = op.properties["name"]
-    assert isinstance(name, at.SymbolRefAttr)
+    name = narrowed(op.properties["name"], at.SymbolRefAttr)
     found = compiler.module.lookup(name, op)
     assert found is not None
-    type_, initial = op.results[0].type, found.properties.get("initial_value")
-    assert isinstance(type_, ty.MemRefType)
+    type_, initial = narrowed(op.results[0].type, ty.MemRefType), found.properties.get("initial_value")
     if initial is None:
         raise Unsupported(f"'{name}' is declared, but its memory is defined nowhere", location=op.location, op=op.name)
     shape = tuple(size or 0 for size in type_.shape or ())
@@ -118,9 +117,7 @@ def fresh(op: Operation, type_: ty.MemRefType, plan: Plan, run: Run, settings: S
 
 def allocated_type(op: Operation) -> ty.MemRefType:
     """Return the type of the memref that an op allocates."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-    return type_
+    return narrowed(op.results[0].type, ty.MemRefType)
 
 
 def plans_of(op: Operation, settings: Settings) -> Callable[..., Plan]:
@@ -207,9 +204,7 @@ def assume_alignment(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.assume_alignment. All memory begins at an aligned address, so that only the offset
     decides.
     """
-    written = op.properties["alignment"]
-    assert isinstance(written, at.IntegerAttr)
-    alignment = written.value
+    alignment = narrowed(op.properties["alignment"], at.IntegerAttr).value
 
     def check(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)

@@ -34,6 +34,7 @@ from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Compiler, Elementwise, OnFrames, OnValues, Words
@@ -59,9 +60,7 @@ def combine(op: Operation, settings: Settings) -> Function:
 
     The result is the element before, as in the llvm dialect.
     """
-    kind = op.properties["kind"]
-    assert isinstance(kind, at.IntegerAttr)
-    step = _combination(op, ATOMIC_KIND.names[kind.value], settings)
+    step = _combination(op, ATOMIC_KIND.names[narrowed(op.properties["kind"], at.IntegerAttr).value], settings)
     type_, moving = op.operands[0].type, moves_elements(op, 1, settings)
 
     def update(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -85,8 +84,7 @@ def _combination(op: Operation, kind: str, settings: Settings) -> PointwiseStep 
     apply_op(block := Block(), definition, [value, value], {})
     (made,) = block.operations
     made.location = op.location
-    evaluator = definition.evaluate
-    assert isinstance(evaluator, Elementwise)
+    evaluator = narrowed(definition.evaluate, Elementwise)
     return PointwiseStep(made, evaluator, evaluator.build(made, settings), settings, op)
 
 

@@ -23,6 +23,7 @@ from halfulp.interp.ir.affine_expressions import (
     known_sum,
     multiply,
 )
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.memref_layout import Strides, strides_and_offset
 
@@ -144,8 +145,7 @@ def viewed_type(type_: ty.MemRefType, lists: Written) -> ty.MemRefType | None:
 def reduced_types(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
     """Yield the types that remain where dimensions of size 1 are dropped until there are ``rank``."""
     shape = type_.shape or ()
-    layout = type_.layout
-    assert isinstance(layout, at.StridedLayoutAttr)
+    layout = narrowed(type_.layout, at.StridedLayoutAttr)
     ones = [axis for axis, size in enumerate(shape) if size == 1]
     for dropped in combinations(ones, len(shape) - rank):
         kept = [axis for axis in range(len(shape)) if axis not in dropped]
@@ -290,9 +290,7 @@ def verify_global(op: Operation) -> str | None:
     parent = op.parent_op
     if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
         return "symbol's parent must have the SymbolTable trait"
-    written_type = op.properties["type"]
-    assert isinstance(written_type, at.TypeAttr)
-    type_ = written_type.type
+    type_ = narrowed(op.properties["type"], at.TypeAttr).type
     if not isinstance(type_, ty.MemRefType) or type_.shape is None or None in type_.shape:
         return f"type should be static shaped memref, but got '{type_}'"
     value = op.properties.get("initial_value")
@@ -327,8 +325,7 @@ def verify_get_global(op: Operation, symbols: Mapping[str, Operation]) -> None:
 
 def verify_assume_alignment(op: Operation) -> str | None:
     """Check that the alignment is a power of two."""
-    alignment = op.properties["alignment"]
-    assert isinstance(alignment, at.IntegerAttr)
+    alignment = narrowed(op.properties["alignment"], at.IntegerAttr)
     return "alignment must be power of 2" if alignment.value & (alignment.value - 1) else None
 
 
@@ -362,9 +359,7 @@ def verify_atomic(op: Operation) -> str | None:
     """Check the number of indices of memref.atomic_rmw, and that its kind fits the elements."""
     if len(op.operands) - 2 != _rank(op, 1):
         return "expects the number of subscripts to be equal to memref rank"
-    kind = op.properties["kind"]
-    assert isinstance(kind, at.IntegerAttr)
-    name = ATOMIC_KIND.names[kind.value]
+    name = ATOMIC_KIND.names[narrowed(op.properties["kind"], at.IntegerAttr).value]
     wanted = COMBINING[name].elements if name in COMBINING else ""
     if wanted == "f" and not isinstance(op.operands[0].type, ty.FloatType):
         return f"with kind '{name}' expects a floating-point type"
@@ -645,9 +640,7 @@ def verify_reshape(op: Operation) -> str | None:
 def verify_transpose(op: Operation) -> str | None:
     """Check that the map of memref.transpose is a permutation, and that the result has the permuted layout."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
-    map_ = op.properties["permutation"]
-    assert isinstance(map_, at.AffineMapAttr)
-    axes = permutation_of(map_)
+    axes = permutation_of(narrowed(op.properties["permutation"], at.AffineMapAttr))
     if axes is None:
         return "expected a permutation map"
     shape = source.shape or ()

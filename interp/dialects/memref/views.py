@@ -16,6 +16,7 @@ from halfulp.interp.dialects.memref.rules import collapsed_strides, expanded_str
 from halfulp.interp.dialects.slices import Written, numbers, part_of, static_numbers, undefined, written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
@@ -27,9 +28,7 @@ Slots = Sequence[Any]
 
 
 def _result_type(op: Operation) -> ty.MemRefType:
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.MemRefType)
-    return type_
+    return narrowed(op.results[0].type, ty.MemRefType)
 
 
 def _viewed(
@@ -185,9 +184,7 @@ def _reduced(
 def transpose(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.transpose."""
     type_ = _result_type(op)
-    map_ = op.properties["permutation"]
-    assert isinstance(map_, at.AffineMapAttr)
-    axes = permutation_of(map_) or ()
+    axes = permutation_of(narrowed(op.properties["permutation"], at.AffineMapAttr)) or ()
 
     def permute(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = buffer_in(op, slots[0], 0)

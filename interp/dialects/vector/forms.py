@@ -18,7 +18,7 @@ from halfulp.interp.ir.attributes import (
     IntegerAttr,
     StringAttr,
 )
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute, Type, narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import VectorType
@@ -86,8 +86,7 @@ def _iterators(p: OpParser, prefix: str, start: int, written: Attribute | None) 
 
 def _print_contract(printer: OpPrinter, operation: Operation) -> str:
     shown: dict[str, Attribute] = dict(operation.properties)
-    iterators = shown["iterator_types"]
-    assert isinstance(iterators, ArrayAttr)
+    iterators = narrowed(shown["iterator_types"], ArrayAttr)
     shown["iterator_types"] = ArrayAttr(
         tuple(StringAttr(each.keywords) for each in iterators.elements if isinstance(each, EnumAttr))
     )
@@ -376,10 +375,9 @@ def verify(op: Operation) -> str | None:
     shaped = op.operands[source].type
     reads = op.name == "vector.transfer_read"
     vector = op.results[0].type if reads else op.operands[data].type
-    map_, bounds = op.properties["permutation_map"], op.properties["in_bounds"]
+    map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
+    bounds = narrowed(op.properties["in_bounds"], ArrayAttr)
     assert isinstance(vector, ty.VectorType)
-    assert isinstance(map_, AffineMapAttr)
-    assert isinstance(bounds, ArrayAttr)
     shape = ty.shape_of(shaped)
     rank = len(shape or ())
     if indices_of(op) != rank:

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from halfulp.interp.dialects.elements import Function, picked, replaced
 from halfulp.interp.dialects.memref.evaluate import living
-from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers, undefined, unsupported
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -127,7 +126,7 @@ def _signed(op: Operation, value: Value, lanes: Mask) -> Numbers:
         raise undefined(op, f"an index is poison: {part.origin(int(part.poison.argmax()))}")
     width = ty.width_of(value.element_type)
     if width > 64:
-        raise Unsupported(f"{op.name}: indices of more than 64 bits", location=op.location, op=op.name)
+        raise unsupported(op, "indices of more than 64 bits")
     unsigned = isinstance(value.element_type, ty.IntegerType) and value.element_type.signedness == "unsigned"
     codes = part.bits.astype(np.uint64)
     shift = np.uint64(0 if unsigned else 64 - width)
@@ -170,11 +169,7 @@ def _evaluator(locate: Locate, vectors: int, loads: bool) -> Callable[..., Funct
 
         def access(run: Run, operands: Operands) -> tuple[Any, ...]:
             if rank < len(operands[-1].shape):
-                raise Unsupported(
-                    f"{op.name}: '{op.operands[0].type}' has fewer dimensions than the vector",
-                    location=op.location,
-                    op=op.name,
-                )
+                raise unsupported(op, f"'{op.operands[0].type}' has fewer dimensions than the vector")
             start = numbers(op, operands[1 : 1 + rank], settings)
             indices = operands[1 + rank : 1 + rank + vectors]
             mask, data = operands[1 + rank + vectors : 3 + rank + vectors]

@@ -25,10 +25,11 @@ from halfulp.interp.dialects.elements import (
     reshaped,
     stacked,
 )
+from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
@@ -215,11 +216,7 @@ def shape_cast(op: Operation, settings: Settings) -> Function:
     def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
         if np.prod(shape, dtype=object) != operands[0].size:
-            raise Unsupported(
-                f"{op.name}: '{operands[0].type}' and '{type_}' have different numbers of elements",
-                location=op.location,
-                op=op.name,
-            )
+            raise unsupported(op, f"'{operands[0].type}' and '{type_}' have different numbers of elements")
         return (reshaped(operands[0], type_, shape),)
 
     return cast
@@ -417,12 +414,7 @@ def step(op: Operation, settings: Settings) -> Function:
 def vscale_of(op: Operation, settings: Settings) -> int:
     """Return the multiple of scalable vectors. Raises Unsupported unless the settings have it."""
     if settings.vscale is None:
-        raise Unsupported(
-            f"{op.name}: the multiple of scalable vectors depends on the machine",
-            location=op.location,
-            op=op.name,
-            hint="give vscale=N (--vscale=N)",
-        )
+        raise unsupported(op, "the multiple of scalable vectors depends on the machine", "give vscale=N (--vscale=N)")
     return settings.vscale
 
 
@@ -433,9 +425,7 @@ def vscale(op: Operation, settings: Settings) -> Function:
 
 def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings: Settings) -> slice:
     """Return the place of a part of a scalable vector; the position of a scalable part counts in units of vscale."""
-    position = op.properties["pos"]
-    assert isinstance(position, at.IntegerAttr)
-    start = position.value * (1 if fixed else settings.vscale or 1)
+    start = narrowed(op.properties["pos"], at.IntegerAttr).value * (1 if fixed else settings.vscale or 1)
     return slice(start, start + part[0])
 
 

@@ -42,6 +42,7 @@ from halfulp.interp.dialects.vector.moves import (
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Operation
@@ -68,9 +69,8 @@ def verify_access(op: Operation) -> str | None:
     """
     loads = op.name == "vector.load"
     base = op.operands[0 if loads else 1].type
-    given = (op.results if loads else op.operands)[0].type
+    given = narrowed((op.results if loads else op.operands)[0].type, ty.VectorType)
     assert isinstance(base, ty.MemRefType)
-    assert isinstance(given, ty.VectorType)
     shape = base.shape or ()
     known = strides_and_offset(base)
     dense = known is not None and known[0][-1:] in ((), (1,))
@@ -100,9 +100,7 @@ def _has_layout(type_: ty.MemRefType) -> bool:
 
 def verify_type_cast(op: Operation) -> str | None:
     """Check that both memrefs have the same elements in the same order."""
-    source, result = op.operands[0].type, op.results[0].type
-    assert isinstance(source, ty.MemRefType)
-    assert isinstance(result, ty.MemRefType)
+    source, result = narrowed(op.operands[0].type, ty.MemRefType), narrowed(op.results[0].type, ty.MemRefType)
     if _has_layout(source):
         return "expects operand to be a memref with identity layout"
     if _has_layout(result):
@@ -133,8 +131,7 @@ def verify_create(op: Operation) -> str | None:
 
 def verify_constant(op: Operation) -> str | None:
     """Check that the sizes lie inside the vector, and that all are 0 if one is."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.VectorType)
+    type_ = narrowed(op.results[0].type, ty.VectorType)
     sizes = integers(op.properties["mask_dim_sizes"])
     if not type_.shape:
         if len(sizes) != 1:
@@ -182,8 +179,7 @@ def create(op: Operation, settings: Settings) -> Function:
 
 def constant(op: Operation, settings: Settings) -> Function:
     """Return the function of vector.constant_mask."""
-    type_ = op.results[0].type
-    assert isinstance(type_, ty.VectorType)
+    type_ = narrowed(op.results[0].type, ty.VectorType)
     sizes = integers(op.properties["mask_dim_sizes"])
     flags = scalable_dimensions(type_)
 

@@ -30,6 +30,7 @@ from halfulp.interp.dialects.elements import (
 )
 from halfulp.interp.dialects.elementwise import elementwise_op, elementwise_step, fastmath_of, format_of, neutral
 from halfulp.interp.dialects.memref.evaluate import moves_elements
+from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.dialects.vector.forms import indices_of, parts
 from halfulp.interp.dialects.vector.memory import active_lanes
 from halfulp.interp.dialects.vector.moves import integers, kind_of, spoiled, static_shape
@@ -37,7 +38,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, Attribute
-from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import Places, PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
@@ -100,11 +101,7 @@ class Combination:
     ) -> None:
         name = arith_name(kind, ty.element_type(type_))
         if name is None:
-            raise Unsupported(
-                f"{op.name}: elements of type '{ty.element_type(type_)}' have no '{kind}'",
-                location=op.location,
-                op=op.name,
-            )
+            raise unsupported(op, f"elements of type '{ty.element_type(type_)}' have no '{kind}'")
         self._step = elementwise_step(op, name, (type_, type_), type_, settings, properties)
         self._fold = Fold(self._step, False, order)
 
@@ -254,9 +251,7 @@ def scan(op: Operation, settings: Settings) -> Function:
 
 
 def _integer(op: Operation, name: str) -> int:
-    attribute = op.properties[name]
-    assert isinstance(attribute, at.IntegerAttr)
-    return attribute.value
+    return narrowed(op.properties[name], at.IntegerAttr).value
 
 
 # --- contraction ------------------------------------------------------------------------------------------------------
@@ -287,9 +282,8 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> Functio
     """
     type_ = op.results[0].type
     element = ty.element_type(type_)
-    maps, iterators = op.properties["indexing_maps"], op.properties["iterator_types"]
-    assert isinstance(maps, at.ArrayAttr)
-    assert isinstance(iterators, at.ArrayAttr)
+    maps = narrowed(op.properties["indexing_maps"], at.ArrayAttr)
+    iterators = narrowed(op.properties["iterator_types"], at.ArrayAttr)
     left, right, target = map(_dimensions, maps.elements)
     dimensions = range(len(iterators.elements))
     reduced = [dimension for dimension in dimensions if dimension not in target]
@@ -339,11 +333,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
     if isinstance(given, ty.FloatType) != isinstance(element, ty.FloatType) or ty.width_of(given) >= ty.width_of(
         element
     ):
-        raise Unsupported(
-            f"{op.name}: what elements of type '{given}' are as '{element}' is not defined",
-            location=op.location,
-            op=op.name,
-        )
+        raise unsupported(op, f"what elements of type '{given}' are as '{element}' is not defined")
     name = "arith.extf" if isinstance(element, ty.FloatType) else "arith.extsi"
     target = ty.with_element(value.type, element)
     return elementwise_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
@@ -446,8 +436,7 @@ def load(op: Operation, low: FunctionLowering) -> None:
 def transfer(op: Operation, low: FunctionLowering) -> None:
     """Lower vector.transfer_read and vector.transfer_write on memory, without a mask."""
     base, first, _, mask = parts(op)
-    map_ = op.properties["permutation_map"]
-    assert isinstance(map_, AffineMapAttr)
+    map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
     masked = mask is not None or len(evaluator_of(op).reads(op)) > len(op.operands)
     if masked or not isinstance(op.operands[base].type, ty.MemRefType):
         low.by_executor(op)

@@ -7,15 +7,15 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import TypeRule, Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, picked, poisoned, replaced, reshaped
-from halfulp.interp.dialects.slices import DYNAMIC, element_at, numbers
+from halfulp.interp.dialects.slices import DYNAMIC, element_at, numbers, unsupported
 from halfulp.interp.dialects.vector.moves import ITERATOR_TYPE, integers, kind_of, scalable_dimensions, vector_of
 from halfulp.interp.dialects.vector.reductions import is_supported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, Attribute, IntegerAttr
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
@@ -70,8 +70,7 @@ def verify_position(op: Operation) -> str | None:
     if isinstance(part, ty.VectorType) and not part.shape:
         what = "result type" if extract else "source operand"
         return Unprefixed(f"expected a scalar instead of a 0-d vector as the {what}")
-    whole = op.operands[0 if extract else 1].type
-    assert isinstance(whole, ty.VectorType)
+    whole = narrowed(op.operands[0 if extract else 1].type, ty.VectorType)
     position = integers(op.properties["static_position"])
     if position.count(DYNAMIC) != len(op.operands) - (1 if extract else 2):
         return (
@@ -154,11 +153,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
     """Return a vector of one element that was a scalar, or a scalar that was a vector."""
     if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
-        raise Unsupported(
-            f"{op.name}: how many elements '{value.type}' gives '{type_}' is not known",
-            location=op.location,
-            op=op.name,
-        )
+        raise unsupported(op, f"how many elements '{value.type}' gives '{type_}' is not known")
     return reshaped(value, type_, tuple(size or 0 for size in ty.shape_of(type_) or ()))
 
 
@@ -171,11 +166,7 @@ def insert(op: Operation, settings: Settings) -> Function:
     def inserted(run: Run, operands: Operands) -> tuple[Any, ...]:
         if given != place:
             # MLIR's verifier compares ranks only.
-            raise Unsupported(
-                f"{op.name}: what '{given}' does in the place of '{place}' is not defined",
-                location=op.location,
-                op=op.name,
-            )
+            raise unsupported(op, f"what '{given}' does in the place of '{place}' is not defined")
         if spoiled:
             return (poisoned(op, run, settings, type_, _OF_POISON),)
         part, whole = operands[:2]
@@ -201,8 +192,7 @@ def verify_reduction(op: Operation) -> str | None:
 
 def verify_multi_reduction(op: Operation) -> str | None:
     """Check that the result has the dimensions that are not reduced; a scalar where none is left."""
-    source, result = op.operands[0].type, op.results[0].type
-    assert isinstance(source, ty.VectorType)
+    source, result = narrowed(op.operands[0].type, ty.VectorType), op.results[0].type
     dropped = integers(op.properties["reduction_dims"])
     kept = [axis for axis in range(len(source.shape)) if axis not in dropped]
     flags = scalable_dimensions(source)
@@ -218,10 +208,9 @@ def verify_multi_reduction(op: Operation) -> str | None:
 def verify_scan(op: Operation) -> str | None:
     """Check the reduced dimension, the initial value and the kind."""
     source, initial = op.operands[0].type, op.operands[1].type
-    axis = op.properties["reduction_dim"]
+    axis = narrowed(op.properties["reduction_dim"], IntegerAttr)
     assert isinstance(source, ty.VectorType)
     assert isinstance(initial, ty.VectorType)
-    assert isinstance(axis, IntegerAttr)
     rank = len(source.shape)
     if axis.value >= rank:
         return f"reduction dimension {axis.value} has to be less than {rank}"
@@ -234,9 +223,8 @@ def verify_scan(op: Operation) -> str | None:
 
 def verify_outer(op: Operation) -> str | None:
     """Check ranks, dimensions and the kind."""
-    left, right, result = op.operands[0].type, op.operands[1].type, op.results[0].type
-    assert isinstance(left, ty.VectorType)
-    assert isinstance(result, ty.VectorType)
+    left, right = narrowed(op.operands[0].type, ty.VectorType), op.operands[1].type
+    result = narrowed(op.results[0].type, ty.VectorType)
     if len(left.shape) != 1:
         return "expected 1-d vector for operand #1"
     if isinstance(right, ty.VectorType):
@@ -263,8 +251,7 @@ def verify_outer(op: Operation) -> str | None:
 
 
 def _maps(op: Operation) -> list[AffineMapAttr]:
-    maps = op.properties["indexing_maps"]
-    assert isinstance(maps, ArrayAttr)
+    maps = narrowed(op.properties["indexing_maps"], ArrayAttr)
     return [map_ for map_ in maps.elements if isinstance(map_, AffineMapAttr)]
 
 
@@ -280,8 +267,7 @@ def verify_contract(op: Operation) -> str | None:
     assert isinstance(right, ty.VectorType)
     if isinstance(left.element, ty.IntegerType) and left.element.signedness != "signless":
         return "only supports signless integer types"
-    iterators = op.properties["iterator_types"]
-    assert isinstance(iterators, ArrayAttr)
+    iterators = narrowed(op.properties["iterator_types"], ArrayAttr)
     maps = _maps(op)
     if len(maps) != 3:
         return "expected an indexing map for each vector operand"

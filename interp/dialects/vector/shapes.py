@@ -9,7 +9,7 @@ from typing import Any
 from halfulp.interp.declare.declarations import TypeRule
 from halfulp.interp.dialects.vector.moves import integers, scalable_dimensions, vector_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.base import Attribute, narrowed
 from halfulp.interp.ir.operations import Operation
 
 Properties = Mapping[str, Attribute]
@@ -100,9 +100,7 @@ def same_rank(one: str, other: str) -> TypeRule:
 
 
 def _types(op: Operation) -> tuple[ty.VectorType, ty.VectorType]:
-    source, result = op.operands[0].type, op.results[0].type
-    assert isinstance(source, ty.VectorType)
-    assert isinstance(result, ty.VectorType)
+    source, result = narrowed(op.operands[0].type, ty.VectorType), narrowed(op.results[0].type, ty.VectorType)
     return source, result
 
 
@@ -115,8 +113,7 @@ def _dimensions(type_: ty.VectorType) -> list[str]:
 
 def verify_broadcast(op: Operation) -> str | None:
     """Check that the source has the trailing dimensions of the result, or 1 in their place."""
-    source, target = op.operands[0].type, op.results[0].type
-    assert isinstance(target, ty.VectorType)
+    source, target = op.operands[0].type, narrowed(op.results[0].type, ty.VectorType)
     if ty.element_type(source) != target.element:
         return "failed to verify that source operand and result have same element type"
     if not isinstance(source, ty.VectorType):
