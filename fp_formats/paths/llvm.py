@@ -254,8 +254,22 @@ def _object_of(binding: Any, text: str, vectors: bool) -> bytes:
     options = binding.create_pipeline_tuning_options(speed_level=3 if small else 0 if huge else 1)
     options.loop_vectorization = options.slp_vectorization = small and vectors
     builder = binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    manager = builder.getModulePassManager()
+    manager.run(module, builder)
+    _free(manager)
     return bytes(machine.emit_object(module))
+
+
+def _free(manager: Any) -> None:
+    """Free a manager of passes. In llvmlite 0.50 its class inherits, before the method that frees, one that does
+    nothing, so each compilation would keep 60 kB for ever.
+    """
+    passes, ffi = import_module("llvmlite.binding.newpassmanagers"), import_module("llvmlite.binding.ffi")
+    if type(manager)._dispose is ffi.ObjectRef._dispose:
+        passes.NewPassManager._dispose(manager)
+        manager.detach()
+    else:
+        manager.close()
 
 
 # --- threads ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
 from halfulp.interp.declare.registry import SYMBOL_TABLES
@@ -370,6 +370,7 @@ class Module:
     None for text.
     ``dialect_versions``: from a bytecode file, the version of each dialect, as bytes that only the dialect understands.
     Empty for text.
+    ``programs``: what was compiled of the module. It refers to the module, so it goes with it only if kept here.
     """
 
     def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:
@@ -378,6 +379,10 @@ class Module:
         self.resources = resources or Resources()
         self.use_orders: dict[SSAValue, tuple[int, ...]] | None = None
         self.dialect_versions: dict[str, bytes] = {}
+        self.programs: dict[Any, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "programs": {}}
 
     @property
     def text(self) -> str | None:

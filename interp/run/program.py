@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -155,9 +155,18 @@ class CompiledModule:
         return Value(type_, bits, poison, value.open, origins)
 
 
-_programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], CompiledModule]] = WeakKeyDictionary()
+_compiled: WeakSet[Module] = WeakSet()
 _programs_lock = threading.Lock()
-llvm.on_change(_programs.clear)
+
+
+def _forget_programs() -> None:
+    with _programs_lock:
+        for module in _compiled:
+            module.programs.clear()
+        _compiled.clear()
+
+
+llvm.on_change(_forget_programs)
 
 
 _names: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
@@ -189,8 +198,8 @@ def program_for(module: Module, settings: Settings) -> CompiledModule:
         return CompiledModule(module, settings)
     key = settings.key()
     with _programs_lock:
-        programs = _programs.setdefault(module, {})
-        program = programs.get(key)
+        program: CompiledModule | None = module.programs.get(key)
         if program is None:
-            program = programs[key] = CompiledModule(module, settings)
+            program = module.programs[key] = CompiledModule(module, settings)
+            _compiled.add(module)
         return program

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -11,6 +15,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -542,3 +547,44 @@ def test_only_what_compiled_code_depends_on_is_in_the_key() -> None:
     assert Settings(externals={"f": abs}).key() == plain.key()
     others: list[dict[str, Any]] = [{"max_steps": 1}, {"index_width": 32}, {"casts": {(("i8",), ("i16",)): abs}}]
     assert all(Settings(**other).key() != plain.key() for other in others)
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def different(number: int) -> str:
+    return f"func.func @f(%x: i32) -> i32 {{ %c = arith.constant {number} : i32 %r = arith.addi %x, %c : i32 return %r : i32 }}"
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+def test_a_module_goes_with_what_was_compiled_of_it(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm, "_backend", backend)
+    module = parse_module(different(1))
+    (result,) = run(module, 2)
+    assert result == Value(ty.IntegerType(32), np.uint32(3))
+    assert program_for(module, Settings()) is program_for(module, Settings())
+    gone = weakref.ref(module)
+    del module
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.long
+def test_ten_thousand_modules_take_no_memory() -> None:
+    """A process of its own, since what tests before it left would hide some megabytes."""
+    code = f"""if True:
+        import gc
+        from halfulp.running import run
+
+        def megabytes():
+            gc.collect()
+            return int(open("/proc/self/statm").read().split()[1]) * 4 // 1024
+
+        for number in range(10_001):
+            run({different(0)!r}.replace("constant 0", "constant " + str(number)), 1)
+            if number == 1000:
+                before = megabytes()
+        print(megabytes() - before)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 8
