@@ -77,7 +77,7 @@ class Measured:
 
 
 class Absent(Exception):
-    """A peer, or a backend, is not installed."""
+    """A peer, or a backend, is not installed, or does not work."""
 
 
 class Disagreement(Exception):
