@@ -492,16 +492,17 @@ class Recorded:
         made: dict[int, Any] = {}
         edges = 0
         for batch in self.lineage.batches:
-            clean = np.ones(batch.shape, bool) if batch.poison is None else np.asarray(batch.poison == 0)
+            run = batch.run
+            clean = np.ones(batch.shape, bool) if run.poison is None else np.asarray(run.poison == 0)
             operands = []
-            for ids, codes in zip(batch.operands, batch.codes, strict=True):
+            for ids, codes in zip(batch.ids, run.codes, strict=True):
                 again, known = _recorded(made, ids, codes)
                 # A wrong edge gives other codes.
                 assert np.array_equal(_of_shape(again, batch)[clean], _of_shape(codes, batch)[clean])
                 operands.append(again)
                 edges += known
-            for number, result in enumerate(batch.kernel.array(*operands).results):
-                assert np.array_equal(result[clean], batch.results[number][clean])
+            for number, result in enumerate(run.kernel.array(*operands).results):
+                assert np.array_equal(result[clean], run.results[number][clean])
                 base = batch.base + number * batch.size
                 made.update(zip(range(base, base + batch.size), result.reshape(batch.size, -1), strict=True))
         for value in self.values:

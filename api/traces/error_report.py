@@ -15,18 +15,17 @@ import numpy.typing as npt
 from flint import arb
 
 from halfulp.fp_formats.exact.core import FlagArray
-from halfulp.fp_formats.formats import Codes, codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.neighbours import ulp_of_float
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.fp_formats.spelling import table_lines
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.lineage import Lineage
-from halfulp.interp.run.settings import Listener, Ran, clear_marks, on_floats, same_ran, unmarked
+from halfulp.interp.run.settings import Listener, OpRun, Ran, clear_marks, on_floats, same_ran, unmarked
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
@@ -35,7 +34,6 @@ from halfulp.loading import Source, load
 from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows
-from halfulp.semantics.kernel import Kernel, PoisonIds
 from halfulp.texts import flags_text
 from halfulp.traces.error_text import (
     Element,
@@ -478,28 +476,16 @@ class _FlagRecorder(Lineage):
     unseen: dict[str, None] = field(default_factory=dict)
     _ran: dict[tuple[str, Operation], Ran] = field(default_factory=dict)
 
-    def record(
-        self,
-        op: Operation,
-        around: Operation,
-        kernel: Kernel,
-        location: Location,
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        results: tuple[Codes, ...],
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-        accumulator: int | None = None,
-    ) -> tuple[Any, ...]:
+    def record(self, run: OpRun) -> tuple[Any, ...]:
         """See `halfulp.interp.run.settings.Recorder`."""
-        if kernel.flags is not None:
-            ran = same_ran(self._ran, op, around)
+        if run.kernel.flags is not None:
+            ran = same_ran(self._ran, run.op, run.around)
             found = self.counts.setdefault(ran, np.zeros(1 + len(Flags), np.int64))
-            found += _counted(kernel.raised(*codes), operands, shape)
-        elif on_floats(op) and kernel.real is None:
-            self.unseen[op.name] = None
+            found += _counted(run.kernel.raised(*run.codes), run.operands, run.shape)
+        elif on_floats(run.op) and run.kernel.real is None:
+            self.unseen[run.op.name] = None
         # A dataclass with slots is made anew, and `super()` without arguments knows the class before.
-        return Lineage.record(self, op, around, kernel, location, operands, codes, results, shape, poison, accumulator)
+        return Lineage.record(self, run)
 
     def unknown(self, what: str, produced: Any) -> Any:
         """See `halfulp.interp.run.settings.Recorder`."""

@@ -20,7 +20,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.frames import Lanes, Run, in_lanes
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import OpRun, Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_element, spell_shape
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
@@ -302,7 +302,8 @@ class ElementwiseStep:
         recorder = self.settings.recorder
         if recorder is None:
             return (self._open(operands, codes, results, shape),) * len(results)
-        return recorder.record(self.op, self.behalf, kernel, self.location, operands, codes, results, shape, ids)
+        made = self.op, self.behalf, kernel, self.location, results
+        return recorder.record(OpRun(operands, codes, shape, ids, *made))
 
     def _open(
         self,

@@ -28,7 +28,7 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.elementwise import Places, PointwiseStep
 from halfulp.interp.run.frames import Run
-from halfulp.interp.run.settings import Recorder
+from halfulp.interp.run.settings import OpRun, Recorder
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open, zeroed
 from halfulp.semantics.sums import SCALAR_LANES, Accumulator, Faults, exact_sum
@@ -168,10 +168,8 @@ class Fold:
         if totals is None:
             return None
         step, operands = self._step, (rows, totals) if self._element_first else (totals, rows)
-        marks = recorder.record(
-            step.op, step.behalf, self._kernel, step.location, operands, given, (after,), rows.shape, None,
-            accumulator=int(self._element_first),
-        )  # fmt: skip
+        made = step.op, step.behalf, self._kernel, step.location, (after,), int(self._element_first)
+        marks = recorder.record(OpRun(operands, given, rows.shape, None, *made))
         return Value(first.type, after[-1], None, None if marks[0] is None else marks[0][-1])
 
     def _running(self, first: Codes, rows: Codes) -> Codes:

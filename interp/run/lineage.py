@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -24,11 +24,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.settings import holds_floats, on_floats
+from halfulp.interp.run.settings import OpRun, holds_floats, on_floats
 from halfulp.interp.values.buffers import Allocation, Buffer
 from halfulp.interp.values.value import Value
 from halfulp.semantics.integer_functions import wrapped
-from halfulp.semantics.kernel import Kernel, PoisonIds
+from halfulp.semantics.kernel import Kernel
 
 Ids = npt.NDArray[np.int64]
 
@@ -43,25 +43,19 @@ NO_ID = 0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one op made of all its elements at a time. The ids of result number k begin at ``base + k * size``.
+    """What one op made of all its elements at a time."""
 
-    ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself. ``operands``: the ids of each
-    operand; None where none has one. ``codes`` and ``results``: the codes of the operands and of the results. The
-    arrays of operands broadcast to ``shape``. ``poison``: the ids of poison, or None. ``accumulator``: see
-    `Recorder.record`.
-    """
-
+    #: The ids of result number k begin at ``base + k * size``.
     base: int
-    op: Operation
-    around: Operation
-    kernel: Kernel
-    location: Location
-    operands: tuple[Any, ...]
-    codes: tuple[Codes, ...]
-    results: tuple[Codes, ...]
-    shape: tuple[int, ...]
-    poison: PoisonIds | None
-    accumulator: int | None = None
+    #: The run of the op, without the values of its operands.
+    run: OpRun
+    #: The ids of each operand, in arrays that broadcast to the shape; None for an operand without.
+    ids: tuple[Any, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of each result."""
+        return self.run.shape
 
     @property
     def size(self) -> int:
@@ -108,7 +102,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A number that an op made. ``around``: as in `Batch`. ``result``: the number of the result that it is.
+    """A number that an op made. ``around``: as in `OpRun`. ``result``: the number of the result that it is.
     ``poison``: it was poison.
     """
 
@@ -128,7 +122,7 @@ class Chain:
     """The steps of a fold that made a number, recorded at once. ``first``: what the accumulator was before them.
 
     ``ids``: of the elements, None where no op made any; ``codes``: of the elements; ``results``: of the accumulator.
-    ``accumulator``: see `Recorder.record`.
+    ``accumulator``: as in `OpRun`.
     """
 
     first: Operand
@@ -167,39 +161,25 @@ class Lineage:
 
     # --- recording ---
 
-    def record(
-        self,
-        op: Operation,
-        around: Operation,
-        kernel: Kernel,
-        location: Location,
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        results: tuple[Codes, ...],
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-        accumulator: int | None = None,
-    ) -> tuple[Ids | None, ...]:
+    def record(self, run: OpRun) -> tuple[Ids | None, ...]:
         """Note what an op made of its operands, and return the ids of its results; None for those of an op on integers
         that have no history, unless it wraps. Raises LimitExceeded.
         """
-        ids = tuple([value.open for value in operands])
-        traced = any(each is not None for each in ids) or on_floats(op)
-        if not traced and wrapped(kernel.meaning(), codes) is None:
-            return (None,) * len(results)
-        rank = len(shape)
+        ids = tuple([value.open for value in run.operands])
+        traced = any(each is not None for each in ids) or on_floats(run.op)
+        if not traced and wrapped(run.kernel.meaning(), run.codes) is None:
+            return (None,) * len(run.results)
+        rank = len(run.shape)
         aligned = tuple(
             [each if each is None or each.ndim == rank else each.reshape((1,) * (rank - each.ndim) + each.shape)
              for each in ids]
         )  # fmt: skip
-        size = prod(shape)
-        base = self._add(
-            lambda base: Batch(base, op, around, kernel, location, aligned, codes, results, shape, poison, accumulator),
-            size * len(results),
-        )
+        size, count = prod(run.shape), len(run.results)
+        kept = replace(run, operands=())
+        base = self._add(lambda base: Batch(base, kept, aligned), size * count)
         return tuple(
-            [np.arange(start, start + size, dtype=np.int64).reshape(shape)
-             for start in range(base, base + max(1, size) * len(results), max(1, size))]
+            [np.arange(start, start + size, dtype=np.int64).reshape(run.shape)
+             for start in range(base, base + max(1, size) * count, max(1, size))]
         )  # fmt: skip
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
@@ -297,19 +277,20 @@ class Lineage:
             return Leaf(entry.type, _code(entry.codes, place, entry.type), entry.argument, place, entry.what)
         number, offset = divmod(offset, entry.size)
         place = tuple(map(int, np.unravel_index(offset, entry.shape)))
-        types = [ty.element_type(value.type) for value in entry.op.operands]
-        operands = zip(entry.operands, entry.codes, types, strict=True)
-        element = ty.element_type(entry.op.results[number].type)
+        run = entry.run
+        types = [ty.element_type(value.type) for value in run.op.operands]
+        operands = zip(entry.ids, run.codes, types, strict=True)
+        element = ty.element_type(run.op.results[number].type)
         return Node(
-            entry.op,
-            entry.around,
-            entry.kernel,
-            entry.location,
+            run.op,
+            run.around,
+            run.kernel,
+            run.location,
             tuple([self._operand(ids, codes, type_, place) for ids, codes, type_ in operands]),
             element,
-            _code(entry.results[number], place, element),
+            _code(run.results[number], place, element),
             number,
-            entry.poison is not None and bool(entry.poison[place]),
+            run.poison is not None and bool(run.poison[place]),
         )
 
     def history(self, id: int, type_: ty.Type, code: int) -> Node | Leaf:
@@ -326,18 +307,21 @@ class Lineage:
     def chain(self, id: int) -> Chain | None:
         """Return the steps of the fold that a number is the result of; None for others, and for codes of many words."""
         entry = self._entries[bisect_right(self._bases, id) - 1]
-        if not isinstance(entry, Batch) or entry.accumulator is None or entry.results[0].shape != entry.shape:
+        if not isinstance(entry, Batch):
             return None
-        place = tuple(map(int, np.unravel_index(id - entry.base, entry.shape)))
-        own, element = entry.accumulator, 1 - entry.accumulator
-        type_ = ty.element_type(entry.op.operands[own].type)
-        first = self._operand(entry.operands[own], entry.codes[own], type_, (0, *place[1:]))
+        run, own = entry.run, entry.run.accumulator
+        if own is None or run.results[0].shape != run.shape:
+            return None
+        place = tuple(map(int, np.unravel_index(id - entry.base, run.shape)))
+        element = 1 - own
+        type_ = ty.element_type(run.op.operands[own].type)
+        first = self._operand(entry.ids[own], run.codes[own], type_, (0, *place[1:]))
         steps: tuple[Any, ...] = (slice(place[0] + 1), *place[1:])
-        ids = None if entry.operands[element] is None else np.broadcast_to(entry.operands[element], entry.shape)[steps]
-        codes = np.broadcast_to(entry.codes[element], entry.shape)[steps]
+        ids = None if entry.ids[element] is None else np.broadcast_to(entry.ids[element], run.shape)[steps]
+        codes = np.broadcast_to(run.codes[element], run.shape)[steps]
         if ids is not None and self._are_given(ids, codes):
             ids = None
-        return Chain(first, ids, codes, entry.results[0][steps], own)
+        return Chain(first, ids, codes, run.results[0][steps], own)
 
     def _are_given(self, ids: Ids, codes: Codes) -> bool:
         """Tell whether numbers are all elements of one argument, as they were given."""

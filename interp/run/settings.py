@@ -84,6 +84,35 @@ Ran = tuple[Operation, Operation]
 Function = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 
 
+@dataclass(slots=True, eq=False)
+class Operands:
+    """The operands of an op on elements."""
+
+    #: The values, whose arrays broadcast to the shape.
+    operands: Sequence[Value]
+    #: The codes of the values.
+    codes: tuple[Codes, ...]
+    #: The shape of the results.
+    shape: tuple[int, ...]
+    #: The ids of the poison of the results; None without.
+    poison: PoisonIds | None
+
+
+@dataclass(slots=True, eq=False)
+class OpRun(Operands):
+    """One run of an op on elements: its operands, and the results that it made of them, element by element."""
+
+    op: Operation
+    #: The op on whose behalf it ran, such as a reduction; else ``op`` itself.
+    around: Operation
+    kernel: Kernel
+    location: Location
+    #: The codes of the results.
+    results: tuple[Codes, ...]
+    #: Of the steps of a fold, along the first axis of the shape, the number of the operand that is the result before.
+    accumulator: int | None = None
+
+
 class Recorder(Protocol):
     """What a run tells of its numbers, and asks the marks of."""
 
@@ -91,24 +120,8 @@ class Recorder(Protocol):
     def mark_type(self) -> np.dtype[Any]:
         """The dtype of marks. 0 is the mark of a number of which nothing was recorded."""
 
-    def record(
-        self,
-        op: Operation,
-        around: Operation,
-        kernel: Kernel,
-        location: Location,
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        results: tuple[Codes, ...],
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-        accumulator: int | None = None,
-    ) -> tuple[Marks | None, ...]:
-        """Note what an op made of its operands, element by element, and return the marks of its results.
-
-        ``around``: the op on whose behalf it ran, such as a reduction; else ``op`` itself. ``accumulator``: of
-        the steps of a fold, along the first axis of ``shape``, the number of the operand that is the result before.
-        """
+    def record(self, run: OpRun) -> tuple[Marks | None, ...]:
+        """Note what an op made of its operands, and return the marks of its results."""
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
         """Return what a fold in sequence has before each of its steps, with marks; None if it must go step by step.

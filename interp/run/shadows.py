@@ -29,11 +29,10 @@ import numpy as np
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.fp_formats.neighbours import ulp_of_float, ulps_of_floats
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run import shadow_loops
 from halfulp.interp.run.folding import part
-from halfulp.interp.run.settings import Ran, holds_floats, same_ran
+from halfulp.interp.run.settings import Operands, OpRun, Ran, holds_floats, same_ran
 from halfulp.interp.run.shadow_loops import (
     OTHER_TAG,
     TAG_MASK,
@@ -138,37 +137,20 @@ class Shadows:
 
     # --- recording ---
 
-    def record(
-        self,
-        op: Operation,
-        around: Operation,
-        kernel: Kernel,
-        location: Location,
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        results: tuple[Codes, ...],
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-        accumulator: int | None = None,
-    ) -> tuple[Marks | None, ...]:
+    def record(self, run: OpRun) -> tuple[Marks | None, ...]:
         """See `Recorder.record`."""
-        types = [ty.element_type(result.type) for result in op.results]
-        if not any(is_float(each) for each in types) and not any(map(holds_floats, operands)):
-            if not isinstance(kernel.meaning(), Reinterprets):
-                return self._of_integers(op, around, kernel.meaning(), types, operands, codes, shape, poison)
-            if not any(map(_is_tainted, operands)):
-                return (None,) * len(results)
-        found = ShadowFigures(elements=prod(shape) * len(results))
-        marks = tuple(
-            [
-                self._of_result(kernel.meaning(number), types[number], operands, codes, each, shape, poison, found)
-                for number, each in enumerate(results)
-            ]
-        )
-        if accumulator is not None:
+        types = [ty.element_type(result.type) for result in run.op.results]
+        if not any(is_float(each) for each in types) and not any(map(holds_floats, run.operands)):
+            if not isinstance(run.kernel.meaning(), Reinterprets):
+                return self._of_integers(run, types)
+            if not any(map(_is_tainted, run.operands)):
+                return (None,) * len(run.results)
+        found = ShadowFigures(elements=prod(run.shape) * len(run.results))
+        marks = tuple([self._of_result(run, number, type_, found) for number, type_ in enumerate(types)])
+        if run.accumulator is not None:
             for worst in (found.own, found.total, found.relative):
                 worst.place = None if worst.place is None else worst.place[1:]
-        self._note(op, around, found)
+        self._note(run.op, run.around, found)
         return marks
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
@@ -238,52 +220,33 @@ class Shadows:
 
     def _judged(self, meaning: Computes, operands: tuple[Value, ...], codes: Codes) -> Marks | None:
         """Return the marks of results that no op of the program gave."""
-        given = tuple([value.bits for value in operands])
-        judging = _Judging(self.form, meaning, operands, given, codes, operands[0].shape, None, ShadowFigures())
-        return judging.marks(operands[0].element_type)
+        given = Operands(operands, tuple([value.bits for value in operands]), operands[0].shape, None)
+        return _Judging(self.form, meaning, given, codes, ShadowFigures()).marks(operands[0].element_type)
 
     def _is_unknown(self, marks: Any, type_: ty.Type) -> Any:
         marks = np.asarray(marks, self.form.dtype)
         return np.isinf(self.form.decode(marks.reshape(-1), type_).radius).reshape(marks.shape)
 
-    def _of_result(
-        self,
-        meaning: Meaning | None,
-        type_: ty.Type,
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        result: Codes,
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-        found: ShadowFigures,
-    ) -> Marks | None:
-        """Judge one result, and return its marks."""
+    def _of_result(self, run: OpRun, number: int, type_: ty.Type, found: ShadowFigures) -> Marks | None:
+        """Judge the result of a number, and return its marks."""
+        meaning, result = run.kernel.meaning(number), run.results[number]
         if isinstance(meaning, Reinterprets):
-            return _reinterpreted(self.form, operands[0], type_, poison, found)
-        alone_ = prod(shape) == 1 and poison is None and self.form is ENCLOSED
-        if alone_ and isinstance(meaning, Computes):
-            alone = _judged_alone(meaning, operands, codes, result, shape, found)
+            return _reinterpreted(self.form, run.operands[0], type_, run.poison, found)
+        is_one = prod(run.shape) == 1 and run.poison is None and self.form is ENCLOSED
+        if is_one and isinstance(meaning, Computes):
+            alone = _judged_alone(meaning, run, result, found)
             if alone is not None:
                 return alone
-        return _Judging(self.form, meaning, operands, codes, result, shape, poison, found).marks(type_)
+        return _Judging(self.form, meaning, run, result, found).marks(type_)
 
-    def _of_integers(
-        self,
-        op: Operation,
-        around: Operation,
-        meaning: Meaning | None,
-        types: Sequence[ty.Type],
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-    ) -> tuple[Marks | None, ...]:
+    def _of_integers(self, run: OpRun, types: Sequence[ty.Type]) -> tuple[Marks | None, ...]:
         """Return the marks of the results of an op on integers: where it wraps, and what it makes of integers that are
         not exact. An i1 and an index decide, and only that is said of an i1.
         """
-        own, given = wrapped(meaning, codes), []
+        meaning, shape, poison = run.kernel.meaning(), run.shape, run.poison
+        own, given = wrapped(meaning, run.codes), []
         misread = late = np.zeros((1,) * len(shape), np.bool_)
-        for value in filter(_is_tainted, operands):
+        for value in filter(_is_tainted, run.operands):
             found = Apart(*map(partial(_ranked, rank=len(shape)), _apart(self.form, value)))
             misread = misread | found.misread(reading_of(meaning))
             late = late | _is_late(found, reading_of(meaning))
@@ -300,7 +263,7 @@ class Shadows:
         count = _number_of(np.broadcast_to(new, shape), clean) if said else 0
         if decides or count:
             undecided = _number_of(np.broadcast_to(misread, shape), clean) if decides else 0
-            self._note(op, around, ShadowFigures(elements=prod(shape), undecided=undecided, wrapped=count))
+            self._note(run.op, run.around, ShadowFigures(elements=prod(shape), undecided=undecided, wrapped=count))
         marks = np.broadcast_to(self._marks_of(apart), shape)
         return tuple([None if _decides(each) and not isinstance(each, ty.IndexType) else marks for each in types])
 
@@ -446,27 +409,19 @@ class _Judging:
     """Judges what one op made of its operands, a block of elements at a time."""
 
     def __init__(
-        self,
-        form: Form,
-        meaning: Meaning | None,
-        operands: Sequence[Value],
-        codes: tuple[Codes, ...],
-        result: Codes,
-        shape: tuple[int, ...],
-        poison: PoisonIds | None,
-        found: ShadowFigures,
+        self, form: Form, meaning: Meaning | None, given: Operands, result: Codes, found: ShadowFigures
     ) -> None:
         self._form = form
         self._meaning = meaning
-        self._shape = shape
+        self._shape = given.shape
         self._found = found
-        self._types = [value.element_type for value in operands]
-        kinds = (*_operands_of(meaning), *[None] * len(codes))
-        self._codes = [self._numbers(kind, each) for kind, each in zip(kinds, codes, strict=False)]
+        self._types = [value.element_type for value in given.operands]
+        kinds = (*_operands_of(meaning), *[None] * len(given.codes))
+        self._codes = [self._numbers(kind, each) for kind, each in zip(kinds, given.codes, strict=False)]
         self._result = self._numbers(meaning.result if isinstance(meaning, Computes) else None, result)
-        self._clean = None if poison is None else poison.reshape(-1) == 0
-        read = [self._read(kind, value) for kind, value in zip(kinds, operands, strict=False)]
-        self._marks = [None if marks is None else self._flat(_ranked(marks, len(shape))) for marks in read]
+        self._clean = None if given.poison is None else given.poison.reshape(-1) == 0
+        read = [self._read(kind, value) for kind, value in zip(kinds, given.operands, strict=False)]
+        self._marks = [None if marks is None else self._flat(_ranked(marks, len(given.shape))) for marks in read]
 
     def _numbers(self, kind: Numbers | None, codes: Codes) -> Any:
         """Return codes with one axis for the elements; of quantised numbers, whose scales may belong to places, what
@@ -600,20 +555,13 @@ class _Judging:
             found.cancelled = max(found.cancelled, self._meaning.result.precision)
 
 
-def _judged_alone(
-    meaning: Computes,
-    operands: Sequence[Value],
-    codes: Sequence[Codes],
-    result: Codes,
-    shape: tuple[int, ...],
-    found: ShadowFigures,
-) -> Marks | None:
+def _judged_alone(meaning: Computes, run: OpRun, result: Codes, found: ShadowFigures) -> Marks | None:
     """Judge one number by balls, and return its mark; None for what that does not cover."""
     fmt = meaning.result
     if not isinstance(fmt, FloatFormat) or not has_shadows(fmt) or not isfinite(value := number_of(fmt, result)):
         return None
     given = []
-    for kind, operand, code in zip(meaning.operands, operands, codes, strict=True):
+    for kind, operand, code in zip(meaning.operands, run.operands, run.codes, strict=True):
         if not isinstance(kind, FloatFormat) or not has_shadows(kind):
             return None
         number = number_of(kind, code)
@@ -624,7 +572,7 @@ def _judged_alone(
     one = judge_one(meaning.rule, value, given)
     if one is None:
         return None
-    place = (0,) * len(shape)
+    place = (0,) * len(run.shape)
     ulp = ulp_of_float(fmt, value)
     (own, own_radius), (total, radius) = one
     if isfinite(own_radius):
@@ -647,7 +595,7 @@ def _judged_alone(
         else:
             found.cancelled = _leading(larger / abs(value))
             found.absorbed += (value == x and y != 0) or (value == y and x != 0)
-    return np.full(shape, encoded_one(total, radius, TAGS.get(fmt, OTHER_TAG)))
+    return np.full(run.shape, encoded_one(total, radius, TAGS.get(fmt, OTHER_TAG)))
 
 
 _ASSOCIATIVE = ("add", "multiply", "maximum", "minimum", "maximum number", "minimum number")

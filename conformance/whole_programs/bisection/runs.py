@@ -345,7 +345,7 @@ def _codes(lineage: Lineage) -> dict[ty.Type, npt.NDArray[np.uint64]]:
     """Return all codes of a run by their types."""
     found = defaultdict(list)
     for batch in lineage.batches:
-        for result, codes in zip(batch.op.results, batch.results, strict=True):
+        for result, codes in zip(batch.run.op.results, batch.run.results, strict=True):
             type_ = ty.element_type(result.type)
             if (ty.element_width(ty.number_type(type_)) or _WIDEST + 1) <= _WIDEST:
                 found[type_].append(np.unique(codes).astype(np.uint64))
