@@ -16,7 +16,7 @@ from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, library
 from halfulp.conformance.oracles.mlir_native import MlirNative
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.conformance.whole_programs.stages import pipeline
+from halfulp.conformance.whole_programs.pass_claims import pipeline
 from halfulp.fp_formats.formats import limb_count, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of

@@ -32,7 +32,7 @@ from halfulp.conformance.whole_programs.fuzz_functions import fuzz_pass, fuzz_ru
 from halfulp.conformance.whole_programs.generator.grower import NAME
 from halfulp.conformance.whole_programs.generator.structured import KINDS, inputs_of
 from halfulp.conformance.whole_programs.op_search import run_here
-from halfulp.conformance.whole_programs.stages import pipeline
+from halfulp.conformance.whole_programs.pass_claims import pipeline
 from halfulp.fp_formats.formats import FORMATS
 
 GROUP = "differential testing"

@@ -33,6 +33,7 @@ from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.proving.proof import SECONDS, Decision, with_proof
 from halfulp.conformance.proving.solving import installed, require
 from halfulp.conformance.whole_programs import diff
+from halfulp.conformance.whole_programs.arguments import parse_assumption
 from halfulp.conformance.whole_programs.counterexamples import (
     counterexample_lines,
     counterexample_record,
@@ -40,7 +41,6 @@ from halfulp.conformance.whole_programs.counterexamples import (
     difference_record,
 )
 from halfulp.conformance.whole_programs.diff import against
-from halfulp.conformance.whole_programs.domains import parse_assumption
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS

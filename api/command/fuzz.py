@@ -55,10 +55,9 @@ from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED
 from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
-from halfulp.conformance.whole_programs.pass_claims import Claim, claim_named, claims_of
+from halfulp.conformance.whole_programs.pass_claims import RUNNERS, STAGES, Claim, claim_named, claims_of, pipeline
 from halfulp.conformance.whole_programs.pass_differences import reduced
 from halfulp.conformance.whole_programs.reduce import Reducer
-from halfulp.conformance.whole_programs.stages import RUNNERS, STAGES, pipeline
 from halfulp.described import amount, flag, option, repeated
 from halfulp.inputs import make_directory, write_file
 from halfulp.interp.ir.errors import plural

@@ -15,7 +15,7 @@ from typing import Any
 from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.whole_programs.iree_dumps.hosts import unwrap
+from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import FileLineCol, quoted

@@ -1,4 +1,4 @@
-"""Run functions of tensors with mlir-runner: lowered through a stage of `halfulp.conformance.whole_programs.stages`.
+"""Run functions of tensors with mlir-runner: lowered through a stage of `STAGES`.
 
 Many programs share one process. The arguments are constants that functions return, so that no pass folds them. A driver
 for each program calls it and prints the codes of the results as decimal numbers, one a line.
@@ -23,8 +23,8 @@ from halfulp.conformance.oracles.oracle import (
     run_together,
 )
 from halfulp.conformance.oracles.tool import find_tool
+from halfulp.conformance.whole_programs.pass_claims import pipeline
 from halfulp.conformance.whole_programs.rewrite import module_with
-from halfulp.conformance.whole_programs.stages import pipeline
 from halfulp.fp_formats.formats import code_shape, storage_dtype
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -14,7 +14,7 @@ from enum import Enum
 from math import prod
 
 from halfulp.conformance.comparing.refinement import Verdict
-from halfulp.conformance.proving.float_terms import float_of
+from halfulp.conformance.proving.arithmetic_terms import float_of
 from halfulp.conformance.proving.solving import (
     Answer,
     Condition,
@@ -31,10 +31,8 @@ from halfulp.conformance.proving.solving import (
     width,
     z3,
 )
-from halfulp.conformance.proving.structure_terms import shape
-from halfulp.conformance.proving.walk import Behaviour, behaviour
-from halfulp.conformance.whole_programs.arguments import one_input
-from halfulp.conformance.whole_programs.domains import assumed_domains, assumptions_of
+from halfulp.conformance.proving.walk import Behaviour, behaviour, shape
+from halfulp.conformance.whole_programs.arguments import assumed_domains, assumptions_of, one_input
 from halfulp.conformance.whole_programs.signatures import CarriedType, signature
 from halfulp.conformance.whole_programs.validation import Basis, Explain, Inputs, Pair, ValidationReport, validate
 from halfulp.fp_formats.formats import ints_to_codes

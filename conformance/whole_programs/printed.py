@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.whole_programs.domains import any_code
+from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.dialects.func.runner import BYTE, characters, may_print
 from halfulp.interp.ir import attributes as at

@@ -18,19 +18,17 @@ from halfulp.conformance.whole_programs.arguments import (
     CHOICES,
     EXHAUSTIVE_BITS,
     Arguments,
-    Part,
-    generated,
-    scaled_sizes,
-    sizes_within,
-)
-from halfulp.conformance.whole_programs.counterexamples import Counterexample
-from halfulp.conformance.whole_programs.domains import (
     Assumption,
+    Part,
     assumed_domains,
     assumptions_of,
+    generated,
     ordinary,
+    scaled_sizes,
+    sizes_within,
     trip_counts,
 )
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions, elements, is_uninterpreted
 from halfulp.conformance.whole_programs.signatures import signature
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns

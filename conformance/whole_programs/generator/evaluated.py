@@ -18,7 +18,7 @@ from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.whole_programs.domains import any_code
+from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.generator.grower import QUANTIZED
 from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
 from halfulp.fp_formats import scalar

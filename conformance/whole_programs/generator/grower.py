@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from halfulp.conformance.whole_programs.domains import any_code
+from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.rewrite import constant, definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, ints_to_codes

@@ -16,7 +16,7 @@ from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs.generator.functions import random_functions
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction, Unfit
-from halfulp.conformance.whole_programs.stages import STAGES, pipeline
+from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module

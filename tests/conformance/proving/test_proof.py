@@ -8,7 +8,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance.proving import proof, solving, walk
-from halfulp.conformance.proving.integer_terms import INTEGER_OPS
+from halfulp.conformance.proving.arithmetic_terms import INTEGER_OPS
 from halfulp.conformance.proving.proof import Decision, Proof, Ranges, SolverDisagrees, prove
 from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.validation import ValidationReport, common_functions, validate

@@ -12,8 +12,7 @@ from term_values import Function, z3
 
 from halfulp.conformance.comparing.inputs import corner_codes
 from halfulp.conformance.proving import walk
-from halfulp.conformance.proving.float_terms import FLOAT_OPS
-from halfulp.conformance.proving.integer_terms import INTEGER_OPS
+from halfulp.conformance.proving.arithmetic_terms import FLOAT_OPS, INTEGER_OPS
 from halfulp.conformance.proving.solving import NotProvable, bit
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, arith
 from halfulp.interp.ir import types as ty

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.arguments import CHOICES, MOST_ELEMENTS, generated, one_input
-from halfulp.conformance.whole_programs.domains import (
+from halfulp.conformance.whole_programs.arguments import (
+    CHOICES,
+    MOST_ELEMENTS,
     ODD_TRIPS,
     TRIPS,
     assumptions_of,
     between,
     every_code,
+    generated,
+    one_input,
     parse_assumption,
     trip_counts,
 )

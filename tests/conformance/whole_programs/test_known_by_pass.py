@@ -17,10 +17,9 @@ from halfulp.conformance.comparing.divergences import Cancellation, Divergence, 
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
-from halfulp.conformance.whole_programs import known_by_pass, replaced_ops
+from halfulp.conformance.whole_programs import known_by_pass
 from halfulp.conformance.whole_programs.arguments import one_input, taken_from
-from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.replaced_ops import Operands
+from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Operands
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions, compare
 from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.ir.types import MemRefType
@@ -277,7 +276,7 @@ def test_another_text_beside_a_known_divergence_is_found() -> None:
 
 @pytest.mark.mlir
 def test_too_many_operands_are_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaced_ops, "MOST_ELEMENTS", 3)
+    monkeypatch.setattr(known_by_pass, "MOST_ELEMENTS", 3)
     assert explained(known_by(EXPAND), hu.parse(IN_GENERIC), "f", [(value(NUMBERS),)]) == [()]
     assert explained(known_by(EXPAND), hu.parse(IN_GENERIC), "f", [(value(NUMBERS.replace("-3", "2")),)]) == [(CUT,)]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.whole_programs.iree_dumps.hosts import unwrap
+from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
 from halfulp.interp.loading import parse_module
 from halfulp.interp.verifier import verify
 

@@ -23,7 +23,7 @@ from halfulp.conformance.whole_programs.generator.structured import (
     structured_functions,
     structured_text,
 )
-from halfulp.conformance.whole_programs.stages import STAGES, pipeline
+from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.operations import argument_types
 from halfulp.interp.loading import parse_module
