@@ -7,17 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.linalg import structure
 from halfulp.interp.dialects.linalg.arrays import OnArrays, plan_of
 from halfulp.interp.dialects.linalg.body import runs_on_arrays
@@ -193,7 +183,7 @@ INDEX = OnRawSlots(lambda op, compiler: lambda slots: None)
 #
 # The dialect linalg, and the declaration of its structured ops.
 
-linalg = Dialect("linalg")
+linalg = d.Dialect("linalg")
 
 _FUNCTIONS = {
     "Unary": (
@@ -230,30 +220,30 @@ for _arity, _names in _FUNCTIONS.items():
     linalg.enum(
         EnumDefinition(f"::mlir::linalg::{_arity}Fn", _numbered(_names), mnemonic=f"linalg.{_arity.lower()}_fn")
     )
-ITERATOR_TYPES_ATTR = declarations.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
+ITERATOR_TYPES_ATTR = d.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
 
 
 def structured(
     mnemonic: str,
     reader: Reader,
-    custom: CustomForm,
-    properties: Sequence[Property] = (),
+    custom: d.CustomForm,
+    properties: Sequence[d.Property] = (),
     verify: Callable[[Operation], str | None] = structure.verify_blocks,
     verify_regions: Callable[[Operation], str | None] = structure.verify_structured,
-) -> OpDefinition:
+) -> d.OpDefinition:
     """Declare a structured op. ``reader``: the functions that give its maps and its iterators."""
     STRUCTURES[f"linalg.{mnemonic}"] = reader
     return linalg.op(
         mnemonic,
         custom=custom,
         operands=(
-            Slot("inputs", declarations.ANY, Arity.VARIADIC),
-            Slot("outputs", declarations.SHAPED, Arity.VARIADIC),
+            d.Slot("inputs", d.ANY, d.Arity.VARIADIC),
+            d.Slot("outputs", d.SHAPED, d.Arity.VARIADIC),
         ),
-        results=(Slot("result_tensors", declarations.RANKED_TENSOR, Arity.VARIADIC),),
+        results=(d.Slot("result_tensors", d.RANKED_TENSOR, d.Arity.VARIADIC),),
         properties=tuple(properties),
-        regions=(RegionSlot("region"),),
-        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        regions=(d.RegionSlot("region"),),
+        traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         named_arguments=argument_names,
         verify=verify,
         verify_regions=verify_regions,

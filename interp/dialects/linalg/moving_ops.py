@@ -8,19 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    CustomForm,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Slot,
-    TypeConstraint,
-    TypeKind,
-    same_element,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import repeated
@@ -114,7 +102,7 @@ def _write_payload(p: OpParser, payload: _Payload, block: Block, shape: Shape) -
     yielding(p, block, made.results)
 
 
-def _read_numbers(p: OpParser, definition: OpDefinition, name: str) -> DenseArrayAttr:
+def _read_numbers(p: OpParser, definition: d.OpDefinition, name: str) -> DenseArrayAttr:
     p.keyword(definition, name)
     p.expect("=")
     p.expect("[")
@@ -127,7 +115,7 @@ def _read_numbers(p: OpParser, definition: OpDefinition, name: str) -> DenseArra
     return DenseArrayAttr(I64, tuple(number & ((1 << 64) - 1) for number in numbers))
 
 
-def _read_body(p: OpParser, definition: OpDefinition) -> Region:
+def _read_body(p: OpParser, definition: d.OpDefinition) -> Region:
     p.expect("(")
     arguments = []
     while p.tokens[p.pos] != ")":
@@ -155,10 +143,10 @@ def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape
     return Region([block])
 
 
-def moving_form(shape: Shape) -> CustomForm:
+def moving_form(shape: Shape) -> d.CustomForm:
     """Return the form of one of these ops."""
 
-    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+    def parse(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
         payload = _read_payload(p) if shape.body else None
         parts = read_parts(p, definition)
         if shape.numbers:
@@ -186,7 +174,7 @@ def moving_form(shape: Shape) -> CustomForm:
         text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
         return text + (_body_text(printer, op) if shape.body and payload is None else "")
 
-    return CustomForm(parse, print_)
+    return d.CustomForm(parse, print_)
 
 
 def _payload_of(op: Operation, shape: Shape) -> Operation | None:
@@ -366,9 +354,7 @@ def _softmax(op: Operation, compiler: Compiler) -> Step:
 
 # --- declaration ------------------------------------------------------------------------------------------------------
 
-_SHAPED = TypeConstraint(
-    declarations.SHAPED.description, declarations.SHAPED.accepts, TypeKind("", declarations.SHAPED.accepts)
-)
+_SHAPED = d.TypeConstraint(d.SHAPED.description, d.SHAPED.accepts, d.TypeKind("", d.SHAPED.accepts))
 
 
 def declare_softmax() -> None:
@@ -377,10 +363,10 @@ def declare_softmax() -> None:
         "softmax",
         "attr-dict `dimension` `(` $dimension `)` `ins` `(` $input `:` type($input) `)` "
         "`outs` `(` $output `:` type($output) `)` (`->` type($result)^)?",
-        operands=(Slot("input", _SHAPED), Slot("output", _SHAPED)),
-        results=(Slot("result", declarations.RANKED_TENSOR, Arity.VARIADIC),),
-        properties=(Property("dimension", declarations.INTEGER_64_ATTR),),
-        type_rules=(same_element("input", "output", "input and output"),),
+        operands=(d.Slot("input", _SHAPED), d.Slot("output", _SHAPED)),
+        results=(d.Slot("result", d.RANKED_TENSOR, d.Arity.VARIADIC),),
+        properties=(d.Property("dimension", d.INTEGER_64_ATTR),),
+        type_rules=(d.same_element("input", "output", "input and output"),),
         verify=_verify,
         evaluate=OnRawSlots(_softmax),
     )
@@ -565,33 +551,33 @@ def _reduced_body(op: Operation, inputs: Sequence[SSAValue], inits: Sequence[SSA
 
 
 def _is_increasing(attribute: Attribute) -> bool:
-    if not declarations.INTEGER_64_ARRAY_ATTR.accepts(attribute):
+    if not d.INTEGER_64_ARRAY_ATTR.accepts(attribute):
         return False
     assert isinstance(attribute, at.DenseArrayAttr)
     return all(a < b for a, b in pairwise(attribute.values))
 
 
-_INCREASING = AttributeConstraint("i64 dense array attribute should be in increasing order", _is_increasing)
+_INCREASING = d.AttributeConstraint("i64 dense array attribute should be in increasing order", _is_increasing)
 
 
 def _declare(
     mnemonic: str,
     reader: Reader,
     shape: Shape,
-    inputs: Slot,
-    inits: Slot,
+    inputs: d.Slot,
+    inits: d.Slot,
     name: str,
     verify: Callable[[Operation], str | None],
-    numbers: AttributeConstraint = declarations.INTEGER_64_ARRAY_ATTR,
+    numbers: d.AttributeConstraint = d.INTEGER_64_ARRAY_ATTR,
 ) -> None:
     STRUCTURES[f"linalg.{mnemonic}"] = reader
     linalg.op(
         mnemonic,
         custom=moving_form(shape),
         operands=(inputs, inits),
-        results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
-        properties=(Property(shape.numbers, numbers),) if shape.numbers else (),
-        regions=(RegionSlot("region"),),
+        results=(d.Slot("result", d.ANY, d.Arity.VARIADIC),),
+        properties=(d.Property(shape.numbers, numbers),) if shape.numbers else (),
+        regions=(d.RegionSlot("region"),),
         named_arguments=argument_names,
         named_results=lambda op: (name, *(None,) * (len(op.results) - 1)),
         verify=verify,
@@ -602,8 +588,8 @@ def _declare(
 
 def declare_moving_ops() -> None:
     """Declare these ops."""
-    one, init = Slot("input", declarations.SHAPED), Slot("init", declarations.SHAPED)
-    several = Slot("inputs", declarations.SHAPED, Arity.VARIADIC)
+    one, init = d.Slot("input", d.SHAPED), d.Slot("init", d.SHAPED)
+    several = d.Slot("inputs", d.SHAPED, d.Arity.VARIADIC)
     INITS["linalg.reduce"] = lambda op: len(op.operands) // 2
     _declare("map", (_map_maps, _parallel), Shape(body=True), several, init, "mapped", _verify_map)
     _declare(
@@ -611,7 +597,7 @@ def declare_moving_ops() -> None:
         (_reduce_maps, _reduce_iterators),
         Shape("dimensions", body=True, init_first=True),
         several,
-        Slot("inits", declarations.SHAPED, Arity.VARIADIC),
+        d.Slot("inits", d.SHAPED, d.Arity.VARIADIC),
         "reduced",
         _verify_reduce,
         _INCREASING,

@@ -5,30 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    Property,
-    Slot,
-    Trait,
-    TypeConstraint,
-    TypeKind,
-    Unprefixed,
-    same_element,
-)
-from halfulp.interp.dialects.linalg import bodies, forms, structure
+from halfulp.interp.declare import declarations as d
+from halfulp.interp.dialects.linalg import bodies, evaluate, forms, structure
 from halfulp.interp.dialects.linalg.bodies import Body
-from halfulp.interp.dialects.linalg.evaluate import (
-    ELEMENTWISE_KIND,
-    INDEX,
-    ITERATOR_TYPE,
-    ITERATOR_TYPES_ATTR,
-    TYPE_FN,
-    YIELD,
-    linalg,
-    structured,
-)
 from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yielding
 from halfulp.interp.dialects.linalg.moving_ops import declare_moving_ops, declare_softmax
 from halfulp.interp.dialects.linalg.relayout import declare_relayouts
@@ -119,14 +98,14 @@ def verify_contract(op: Operation) -> str | None:
     loops = maps[0].dimensions if maps else 0
     for map_, value in zip(maps, op.operands, strict=False):
         if map_.dimensions != loops:
-            return Unprefixed("iteration spaces of provided affine_maps differ")
+            return d.Unprefixed("iteration spaces of provided affine_maps differ")
         if map_.symbols or not _is_projection(map_.results):
-            return Unprefixed("provided affine_map is not a projected permutation")
+            return d.Unprefixed("provided affine_map is not a projected permutation")
         if isinstance(value.type, ty.ShapedType):
             if len(map_.results) != len(ty.shape_of(value.type) or ()):
-                return Unprefixed("ranks of shaped operand and results of corresponding affine_map differ")
+                return d.Unprefixed("ranks of shaped operand and results of corresponding affine_map differ")
         elif map_.results:
-            return Unprefixed("affine_map specifies shaped access while operand has non-shaped type")
+            return d.Unprefixed("affine_map specifies shaped access while operand has non-shaped type")
     return _verify_uses(maps)
 
 
@@ -140,13 +119,13 @@ def _verify_uses(maps: Sequence[at.AffineMapAttr]) -> str | None:
         *read, written = (map_.results.count(Dimension(loop)) for map_ in maps)
         uses = sum(read)
         if not uses and not written:
-            return Unprefixed(f"iteration space dim at index {loop} not used to access any operand")
+            return d.Unprefixed(f"iteration space dim at index {loop} not used to access any operand")
         if (uses, written) == (1, 0):
-            return Unprefixed(
+            return d.Unprefixed(
                 f"iteration space dim at index {loop} is neither a contracting dim nor of parallel iteration type"
             )
         contracted |= (uses, written) == (2, 0)
-    return None if contracted else Unprefixed("'indexing_maps' do not specify a contracting dimension")
+    return None if contracted else d.Unprefixed("'indexing_maps' do not specify a contracting dimension")
 
 
 # --- bodies -----------------------------------------------------------------------------------------------------------
@@ -169,7 +148,7 @@ def verify_body(op: Operation) -> str | None:
         factors = _operands(terms[terms.index(out) - 1], (_PAIRS[total.owner.name],))
         if set(factors) == {a, b}:
             return None
-    return Unprefixed("expected add/mul op in the body")
+    return d.Unprefixed("expected add/mul op in the body")
 
 
 def _operands(value: SSAValue, names: Collection[str]) -> list[SSAValue]:
@@ -388,26 +367,26 @@ def _verify_output(op: Operation) -> str | None:
     return _compared((n, *sizes, f), output)
 
 
-def _tensor_of_rank(rank: int) -> TypeConstraint:
+def _tensor_of_rank(rank: int) -> d.TypeConstraint:
     def accepts(type_: ty.Type) -> bool:
         return isinstance(type_, ty.TensorType) and len(type_.shape or ()) == rank and type_.shape is not None
 
     def is_ranked(type_: ty.Type) -> bool:
         return isinstance(type_, ty.TensorType) and type_.shape is not None
 
-    return TypeConstraint(f"{rank}D tensor of any type values", accepts, TypeKind("builtin.tensor", is_ranked))
+    return d.TypeConstraint(f"{rank}D tensor of any type values", accepts, d.TypeKind("builtin.tensor", is_ranked))
 
 
 def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Callable[[Operation], str | None]) -> None:
     one, two = map(_tensor_of_rank, ranks)
-    linalg.op(
+    evaluate.linalg.op(
         f"winograd_{mnemonic}_transform",
         f"attr-dict `fmr` `(` $fmr `)` `ins` `(` ${source} `:` type(${source}) `)` "
         "`outs` `(` $output `:` type($output) `)` `->` type($result)",
-        operands=(Slot(source, one), Slot("output", two)),
+        operands=(d.Slot(source, one), d.Slot("output", two)),
         results={"result": two},
-        properties=(Property("fmr", _FMR),),
-        type_rules=(same_element(source, "output", f"all of {{{source}, output}}"),),
+        properties=(d.Property("fmr", _FMR),),
+        type_rules=(d.same_element(source, "output", f"all of {{{source}, output}}"),),
         verify=lambda op: verify(op) or structure.verify_destinations(op, op.operands[1:]),
     )
 
@@ -423,7 +402,7 @@ def declare_winograd() -> None:
 #
 # The declarations of the named ops of `halfulp.interp.dialects.linalg.ops`.
 
-_CAST = Property("cast", TYPE_FN, optional=True)
+_CAST = d.Property("cast", evaluate.TYPE_FN, optional=True)
 
 
 def _written_body(body: bodies.Body) -> forms.Body:
@@ -431,7 +410,7 @@ def _written_body(body: bodies.Body) -> forms.Body:
         cast = op.properties.get("cast")
         body(
             bodies.Formula(p.registry, block),
-            isinstance(cast, EnumAttr) and cast.value == TYPE_FN.cases["cast_unsigned"],
+            isinstance(cast, EnumAttr) and cast.value == evaluate.TYPE_FN.cases["cast_unsigned"],
         )
 
     return write
@@ -478,7 +457,7 @@ def _reader(row: NamedOp) -> Reader:
     return maps, lambda op: iterators
 
 
-def _shaped_factors(count: int) -> AttributeConstraint:
+def _shaped_factors(count: int) -> d.AttributeConstraint:
     def accepts(attribute: Attribute) -> bool:
         return (
             isinstance(attribute, at.DenseElementsAttr)
@@ -486,7 +465,7 @@ def _shaped_factors(count: int) -> AttributeConstraint:
             and ty.shape_of(attribute.type) == (count,)
         )
 
-    return AttributeConstraint(f"64-bit signless int elements attribute of shape [{count}]", accepts)
+    return d.AttributeConstraint(f"64-bit signless int elements attribute of shape [{count}]", accepts)
 
 
 def _contracting(op: Operation) -> str | None:
@@ -567,8 +546,8 @@ def declare_named_ops() -> None:
     """Declare all named ops."""
     for row in CONTRACTIONS:
         count, reader = len(row.windows), _reader(row)
-        windows = tuple(Property(name, _shaped_factors(count), optional=True) for name in ("dilations", "strides"))
-        structured(
+        windows = tuple(d.Property(name, _shaped_factors(count), optional=True) for name in ("dilations", "strides"))
+        evaluate.structured(
             row.name,
             reader,
             forms.named_form(_written_body(row.body), len(row.operands)),
@@ -577,35 +556,35 @@ def declare_named_ops() -> None:
         )
     for row, verify in zip(MATMULS, _MAPS_OF_MATMULS, strict=True):
         maps, iterators = _reader(row)
-        structured(
+        evaluate.structured(
             row.name,
             (_or_default(maps), iterators),
             forms.named_form(_written_body(row.body), len(row.operands), forms.Leading(_as_property(maps))),
-            properties=(_CAST, Property("indexing_maps", declarations.AFFINE_MAP_ARRAY_ATTR, optional=True)),
+            properties=(_CAST, d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR, optional=True)),
             verify=_unless_default(maps, verify),
             verify_regions=_contracting,
         )
-    structured(
+    evaluate.structured(
         "contract",
         (written_maps, _reducing),
         forms.named_form(_written_body(bodies.multiply_and_add), 3, forms.Leading(lambda op: None, needed=True)),
-        properties=(_CAST, Property("indexing_maps", declarations.AFFINE_MAP_ARRAY_ATTR)),
+        properties=(_CAST, d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR)),
         verify=verify_contract,
         verify_regions=_contracting,
     )
-    structured(
+    evaluate.structured(
         "elementwise",
         (written_maps, lambda op: (PARALLEL,) * _rank(op)),
         forms.named_form(
-            _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=ELEMENTWISE_KIND)
+            _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=evaluate.ELEMENTWISE_KIND)
         ),
         properties=(
-            Property("indexing_maps", declarations.AFFINE_MAP_ARRAY_ATTR, optional=True),
-            Property("kind", ELEMENTWISE_KIND),
+            d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR, optional=True),
+            d.Property("kind", evaluate.ELEMENTWISE_KIND),
         ),
     )
     for name, inputs, body in ELEMENTWISE:
-        structured(
+        evaluate.structured(
             name,
             (_same_place, lambda op: (PARALLEL,) * _rank(op)),
             forms.named_form(_written_body(body), inputs + 1),
@@ -636,33 +615,33 @@ def _fill_iterators(op: Operation) -> tuple[int, ...]:
 
 # --- declarations -----------------------------------------------------------------------------------------------------
 
-structured(
+evaluate.structured(
     "generic",
     (written_maps, written_iterators),
-    generic_form(ITERATOR_TYPE),
+    generic_form(evaluate.ITERATOR_TYPE),
     properties=(
-        Property("doc", declarations.STRING_ATTR, optional=True),
-        Property("indexing_maps", declarations.AFFINE_MAP_ARRAY_ATTR),
-        Property("iterator_types", ITERATOR_TYPES_ATTR),
-        Property("library_call", declarations.STRING_ATTR, optional=True),
+        d.Property("doc", d.STRING_ATTR, optional=True),
+        d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR),
+        d.Property("iterator_types", evaluate.ITERATOR_TYPES_ATTR),
+        d.Property("library_call", d.STRING_ATTR, optional=True),
     ),
 )
-structured("fill", (_fill_maps, _fill_iterators), named_form(_fill_body, 2), verify=structure.verify_fill)
-linalg.op(
+evaluate.structured("fill", (_fill_maps, _fill_iterators), named_form(_fill_body, 2), verify=structure.verify_fill)
+evaluate.linalg.op(
     "yield",
     "($values^)? attr-dict (`:` type($values)^)?",
-    operands=(Slot("values", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("values", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=structure.verify_yield,
-    evaluate=YIELD,
+    evaluate=evaluate.YIELD,
 )
-linalg.op(
+evaluate.linalg.op(
     "index",
     "$dim attr-dict `:` type($result)",
-    results={"result": declarations.INDEX},
-    properties=(Property("dim", declarations.NON_NEGATIVE_ATTR),),
+    results={"result": d.INDEX},
+    properties=(d.Property("dim", d.NON_NEGATIVE_ATTR),),
     verify=structure.verify_index,
-    evaluate=INDEX,
+    evaluate=evaluate.INDEX,
 )
 declare_named_ops()
 declare_moving_ops()

@@ -12,19 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
-from halfulp.interp.dialects.llvm.memory import (
-    ADDRESS_MASK,
-    NOWHERE,
-    NULL,
-    Pointer,
-    address_of,
-    born,
-    pointer_at,
-    poison_of,
-)
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
@@ -49,9 +40,9 @@ def one_pointer(op: Operation, type_: ty.Type) -> None:
 def lane_of(run: Run, vector: Value, lane: int) -> Any:
     """Return one element of a vector of pointers or of numbers of at most 64 bits, as a slot holds it."""
     if vector.poison is not None and vector.poison[lane]:
-        return poison_of(vector.element_type, int(vector.poison[lane]), run)
+        return mem.poison_of(vector.element_type, int(vector.poison[lane]), run)
     code = vector.bits[lane]
-    return code if code.__class__ is Pointer else int(code)
+    return code if code.__class__ is mem.Pointer else int(code)
 
 
 def _of_lanes(run: Run, type_: ty.Type, slots: Sequence[Any]) -> Value:
@@ -59,31 +50,31 @@ def _of_lanes(run: Run, type_: ty.Type, slots: Sequence[Any]) -> Value:
     held = np.empty(len(slots), object)
     ids = np.zeros(len(slots), np.uint16)
     for lane, slot in enumerate(slots):
-        if slot.__class__ is Pointer:
+        if slot.__class__ is mem.Pointer:
             held[lane] = slot
         else:
-            held[lane], ids[lane] = NULL, int(slot.poison)
+            held[lane], ids[lane] = mem.NULL, int(slot.poison)
     return Value(type_, held, ids if ids.any() else None, None, run.origins if ids.any() else None)
 
 
 # --- what may be accessed ---------------------------------------------------------------------------------------------
 
 
-def described(run: Run, pointer: Pointer) -> str:
+def described(run: Run, pointer: mem.Pointer) -> str:
     """Describe where a pointer points, for an error."""
     memory, offset = pointer
-    if memory is NOWHERE:
-        return f"the address {address_of(run, pointer):#x}" if offset else "null"
+    if memory is mem.NOWHERE:
+        return f"the address {mem.address_of(run, pointer):#x}" if offset else "null"
     return f"byte {offset} of the {memory.size} bytes of {memory.source}"
 
 
 def accessible(
     op: Operation, run: Run, slot: Any, size: int, alignment: int = 1, write: bool = False, what: str = "the pointer"
-) -> Pointer:
+) -> mem.Pointer:
     """Return the pointer in a slot through which ``size`` bytes may be accessed. Raises UndefinedBehavior."""
-    if slot.__class__ is not Pointer:
+    if slot.__class__ is not mem.Pointer:
         raise undefined(op, f"{what} is poison: {slot.origin()}")
-    pointer: Pointer = slot
+    pointer: mem.Pointer = slot
     reason = inaccessible(run, pointer, size, what) or unaligned(
         run, pointer, alignment, f"an access that is aligned to {alignment} bytes"
     )
@@ -94,7 +85,7 @@ def accessible(
     return pointer
 
 
-def inaccessible(run: Run, pointer: Pointer, size: int, what: str = "the pointer") -> str | None:
+def inaccessible(run: Run, pointer: mem.Pointer, size: int, what: str = "the pointer") -> str | None:
     """Say why ``size`` bytes may not be accessed through a pointer; None if they may."""
     memory, offset = pointer
     if memory.freed is not None:
@@ -102,15 +93,15 @@ def inaccessible(run: Run, pointer: Pointer, size: int, what: str = "the pointer
     if memory.function is not None:
         return f"{what} is to a function: {described(run, pointer)}"
     if offset < 0 or offset + size > memory.size:
-        reason = "belongs to no allocation" if memory is NOWHERE else "leaves the allocation"
+        reason = "belongs to no allocation" if memory is mem.NOWHERE else "leaves the allocation"
         return f"an access of {size} bytes at {described(run, pointer)} {reason}"
     return None
 
 
-def unaligned(run: Run, pointer: Pointer, alignment: int, what: str) -> str | None:
+def unaligned(run: Run, pointer: mem.Pointer, alignment: int, what: str) -> str | None:
     """Say that a pointer is not known to be a multiple of an alignment; None if it is one."""
     memory, offset = pointer
-    start = offset if memory is NOWHERE else memory.alignment + offset
+    start = offset if memory is mem.NOWHERE else memory.alignment + offset
     if not start % alignment:
         return None
     return f"{what} is at {described(run, pointer)}, whose alignment is {start & -start}"
@@ -161,7 +152,7 @@ def load(op: Operation, settings: Settings) -> Function:
 
     def load_word(run: Run, slots: Slots) -> tuple[Any, ...]:
         pointer = slots[0]
-        if pointer.__class__ is Pointer:
+        if pointer.__class__ is mem.Pointer:
             memory, place = pointer
             inside = 0 <= place <= memory.end - size and not memory.alignment + place & low
             if inside and memory.open is None and not unpack(memory.lost, place)[0]:
@@ -189,7 +180,7 @@ def store(op: Operation, settings: Settings) -> Function:
 
     def store_word(run: Run, slots: Slots) -> tuple[Any, ...]:
         value, pointer = slots
-        if value.__class__ is int and pointer.__class__ is Pointer:
+        if value.__class__ is int and pointer.__class__ is mem.Pointer:
             memory, place = pointer
             inside = 0 <= place <= memory.end - size and not memory.alignment + place & low
             if inside and memory.open is None and not memory.constant:
@@ -209,7 +200,7 @@ _FAR = 1 << 62
 
 
 def _signed(code: int) -> int:
-    return (code + (1 << 63) & ADDRESS_MASK) - (1 << 63)
+    return (code + (1 << 63) & mem.ADDRESS_MASK) - (1 << 63)
 
 
 class _Step(NamedTuple):
@@ -282,31 +273,31 @@ def _element_pointer(op: Operation, settings: Settings) -> Function:
 
     def any_address(run: Run, slots: Slots) -> tuple[Any, ...]:
         for slot in slots:
-            if slot.__class__ is not int and slot.__class__ is not Pointer:
+            if slot.__class__ is not int and slot.__class__ is not mem.Pointer:
                 given: Value = slot
                 if given.poison is not None:
-                    return (poison_of(type_, int(given.poison), run),)
-        pointer: Pointer = slots[0]
+                    return (mem.poison_of(type_, int(given.poison), run),)
+        pointer: mem.Pointer = slots[0]
         terms = [
             (_number(slots[step.operand], step), step.scale) if step.operand else (step.fixed, 1) for step in steps
         ]
         reason = _wraps(run, pointer, terms, strict)
         total = _signed(sum(_signed(index) * scale for index, scale in terms))
-        moved = Pointer(pointer.memory, _signed(pointer.offset + total))
+        moved = mem.Pointer(pointer.memory, _signed(pointer.offset + total))
         if reason is None and strict & _INBOUNDS:
             reason = _leaves(run, pointer, terms)
         if reason is not None:
-            return (poison_of(type_, born(op, run, reason), run),)
+            return (mem.poison_of(type_, mem.born(op, run, reason), run),)
         return (moved,)
 
     if not moving:
 
         def constant_address(run: Run, slots: Slots) -> tuple[Any, ...]:
             pointer = slots[0]
-            if pointer.__class__ is Pointer:
+            if pointer.__class__ is mem.Pointer:
                 memory, offset = pointer
                 if 0 <= offset <= memory.end and 0 <= offset + start <= memory.end and not backward:
-                    return (Pointer(memory, offset + start),)
+                    return (mem.Pointer(memory, offset + start),)
             return any_address(run, slots)
 
         return constant_address
@@ -317,22 +308,22 @@ def _element_pointer(op: Operation, settings: Settings) -> Function:
 
     def address(run: Run, slots: Slots) -> tuple[Any, ...]:
         pointer, index = slots
-        if pointer.__class__ is Pointer and index.__class__ is int:
+        if pointer.__class__ is mem.Pointer and index.__class__ is int:
             memory, offset = pointer
             if index < half:
                 offset += index * scale
                 if pointer[1] >= 0 and offset <= (memory.end if strict else _FAR):
-                    return (_new(Pointer, (memory, offset)),)
+                    return (_new(mem.Pointer, (memory, offset)),)
             elif not strict:
                 offset += (index - whole) * scale
                 if -_FAR < offset < _FAR:
-                    return (Pointer(memory, offset),)
+                    return (mem.Pointer(memory, offset),)
         return any_address(run, slots)
 
     return address
 
 
-_new: Callable[..., Pointer] = tuple.__new__
+_new: Callable[..., mem.Pointer] = tuple.__new__
 """Makes a `Pointer` in half of the time."""
 
 
@@ -343,13 +334,13 @@ def _number(slot: Any, step: _Step) -> int:
     return (code ^ half) - half
 
 
-def _leaves(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]]) -> str | None:
+def _leaves(run: Run, pointer: mem.Pointer, terms: Sequence[tuple[int, int]]) -> str | None:
     """Say which step of an address breaks the rule of inbounds; None if none does. Steps of 0 bytes are always allowed.
 
     Source: LLVM's language reference, getelementptr: the pointer "must remain in bounds" at each addition.
     """
     memory, offset = pointer
-    moved, usable = offset, memory is not NOWHERE and memory.freed is None
+    moved, usable = offset, memory is not mem.NOWHERE and memory.freed is None
     for index, scale in terms:
         moved += index * scale
         if moved != offset and not (usable and 0 <= offset <= memory.size and 0 <= moved <= memory.size):
@@ -357,24 +348,24 @@ def _leaves(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]]) -> str
     return None
 
 
-def _wraps(run: Run, pointer: Pointer, terms: Sequence[tuple[int, int]], strict: int) -> str | None:
+def _wraps(run: Run, pointer: mem.Pointer, terms: Sequence[tuple[int, int]], strict: int) -> str | None:
     """Say which rule of nusw or nuw an address breaks; None if it breaks none."""
     if not strict:
         return None
     signed = unsigned = 0
     for index, scale in terms:
-        product, plain = index * scale, (index & ADDRESS_MASK) * scale
+        product, plain = index * scale, (index & mem.ADDRESS_MASK) * scale
         signed, unsigned = signed + product, unsigned + plain
         for number in (product, signed) if strict & _NUSW else ():
             if not -(1 << 63) <= number < 1 << 63:
                 return f"nusw: {number} bytes are no signed number of 64 bits"
         for number in (plain, unsigned) if strict & _NUW else ():
-            if number > ADDRESS_MASK:
+            if number > mem.ADDRESS_MASK:
                 return f"nuw: {number} bytes are no unsigned number of 64 bits"
-    address = address_of(run, pointer)
-    if strict & _NUSW and not 0 <= address + signed <= ADDRESS_MASK:
+    address = mem.address_of(run, pointer)
+    if strict & _NUSW and not 0 <= address + signed <= mem.ADDRESS_MASK:
         return f"nusw: {described(run, pointer)} and {signed} bytes wrap around"
-    if strict & _NUW and address + unsigned > ADDRESS_MASK:
+    if strict & _NUW and address + unsigned > mem.ADDRESS_MASK:
         return f"nuw: {described(run, pointer)} and {signed} bytes wrap around"
     return None
 
@@ -390,9 +381,9 @@ def to_integer(op: Operation, settings: Settings) -> Function:
 
     def convert(run: Run, slots: Slots) -> tuple[Any, ...]:
         (slot,) = slots
-        if slot.__class__ is Pointer:
-            return (address_of(run, slot) & mask,)
-        return (poison_of(type_, int(slot.poison), run),)
+        if slot.__class__ is mem.Pointer:
+            return (mem.address_of(run, slot) & mask,)
+        return (mem.poison_of(type_, int(slot.poison), run),)
 
     return convert
 
@@ -407,11 +398,11 @@ def to_pointer(op: Operation, settings: Settings) -> Function:
     def convert(run: Run, slots: Slots) -> tuple[Any, ...]:
         (slot,) = slots
         if slot.__class__ is int:
-            return (pointer_at(run, slot & ADDRESS_MASK),)
+            return (mem.pointer_at(run, slot & mem.ADDRESS_MASK),)
         value: Value = lift(slot, given)
         if value.poison is not None:
-            return (poison_of(type_, int(value.poison), run),)
-        return (pointer_at(run, int(np.ravel(value.bits)[0])),)
+            return (mem.poison_of(type_, int(value.poison), run),)
+        return (mem.pointer_at(run, int(np.ravel(value.bits)[0])),)
 
     return convert
 
@@ -436,9 +427,9 @@ def compare(op: Operation, settings: Settings) -> Function:
 
     def comparing(run: Run, slots: Slots) -> tuple[Any, ...]:
         for slot in slots:
-            if slot.__class__ is not Pointer:
-                return (poison_of(ty.I1, int(slot.poison), run),)
-        addresses = [address_of(run, slot) for slot in slots]
+            if slot.__class__ is not mem.Pointer:
+                return (mem.poison_of(ty.I1, int(slot.poison), run),)
+        addresses = [mem.address_of(run, slot) for slot in slots]
         if signed:
             addresses = [_signed(address) for address in addresses]
         return (int(holds(*addresses)),)

@@ -15,16 +15,6 @@ from halfulp.interp.dialects.llvm.abi import loaded
 from halfulp.interp.dialects.llvm.attribute_contracts import Guard, guard_of, promises
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.dialects.llvm.intrinsics import check_size
-from halfulp.interp.dialects.llvm.lowering import (
-    Descriptor,
-    LibraryFunction,
-    Slots,
-    count_of,
-    descriptor_at,
-    lowered_type,
-    read_value,
-    unranked_at,
-)
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
@@ -46,16 +36,18 @@ from halfulp.interp.values.value import Value
 _BY_RANK = ("I32", "I64", "F32", "F64", "Ind", "C32", "C64")
 """Elements of memrefs that a function prints which takes the rank and a pointer."""
 
-Take = Callable[[Operation, Run, Slots], Descriptor]
+Take = Callable[[Operation, Run, lowering.Slots], lowering.Descriptor]
 
 
-def _memref(op: Operation, run: Run, descriptor: Descriptor, element: ty.Type, what: str) -> Memref:
+def _memref(op: Operation, run: Run, descriptor: lowering.Descriptor, element: ty.Type, what: str) -> Memref:
     offset, sizes, strides = descriptor[2:]
 
     def load() -> Value:
         # Elements may stand at one place: a few bytes may be a memref of any size.
         check_size(
-            op, prod(max(size, 1) for size in sizes) * memory_encoding.size_of(lowered_type(element)), run.settings
+            op,
+            prod(max(size, 1) for size in sizes) * memory_encoding.size_of(lowering.lowered_type(element)),
+            run.settings,
         )
         try:
             return loaded(descriptor, ty.MemRefType(sizes, element), what)
@@ -65,7 +57,9 @@ def _memref(op: Operation, run: Run, descriptor: Descriptor, element: ty.Type, w
     return Memref(offset, sizes, strides, load)
 
 
-def _call_with_memrefs(function: OnMemrefs, take: Take, op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
+def _call_with_memrefs(
+    function: OnMemrefs, take: Take, op: Operation, run: Run, slots: lowering.Slots
+) -> tuple[Any, ...]:
     step = len(slots) // function.arity
     parts = [slots[start : start + step] for start in range(0, len(slots), step)]
     memrefs = [
@@ -75,25 +69,25 @@ def _call_with_memrefs(function: OnMemrefs, take: Take, op: Operation, run: Run,
     return () if result is None else (result & ((1 << 64) - 1),)
 
 
-def _unranked(op: Operation, run: Run, slots: Slots) -> Descriptor:
-    return unranked_at(op, run, slots[0])
+def _unranked(op: Operation, run: Run, slots: lowering.Slots) -> lowering.Descriptor:
+    return lowering.unranked_at(op, run, slots[0])
 
 
-def _by_rank(op: Operation, run: Run, slots: Slots) -> Descriptor:
-    return descriptor_at(op, run, slots[1], count_of(op, run, slots[0]))
+def _by_rank(op: Operation, run: Run, slots: lowering.Slots) -> lowering.Descriptor:
+    return lowering.descriptor_at(op, run, slots[1], lowering.count_of(op, run, slots[0]))
 
 
-def _ranked(rank: int, op: Operation, run: Run, slots: Slots) -> Descriptor:
-    return descriptor_at(op, run, slots[0], rank)
+def _ranked(rank: int, op: Operation, run: Run, slots: lowering.Slots) -> lowering.Descriptor:
+    return lowering.descriptor_at(op, run, slots[0], rank)
 
 
-def _print_string(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
+def _print_string(op: Operation, run: Run, slots: lowering.Slots) -> tuple[Any, ...]:
     """Print the bytes at a pointer up to the first zero."""
     (start,) = slots
     text = bytearray()
     while not text or text[-1]:
         at = start._replace(offset=start.offset + len(text)) if start.__class__ is Pointer else start
-        byte = read_value(op, run, at, ty.IntegerType(8), 1)
+        byte = lowering.read_value(op, run, at, ty.IntegerType(8), 1)
         if byte.__class__ is not int:
             raise undefined(op, f"byte {len(text)} of the string is poison")
         text.append(byte)
@@ -101,20 +95,23 @@ def _print_string(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
     return ()
 
 
-def _functions() -> Iterator[tuple[str, LibraryFunction]]:
-    yield "printString", LibraryFunction(llvm.FunctionType(result=llvm.VOID, inputs=(llvm.POINTER,)), _print_string)
+def _functions() -> Iterator[tuple[str, lowering.LibraryFunction]]:
+    yield (
+        "printString",
+        lowering.LibraryFunction(llvm.FunctionType(result=llvm.VOID, inputs=(llvm.POINTER,)), _print_string),
+    )
     for name, function in ON_MEMREFS.items():
         result = llvm.VOID if name.startswith("print") else ty.I64
         take: Take = _unranked if function.rank is None else partial(_ranked, function.rank)
         type_ = llvm.FunctionType(result=result, inputs=(llvm.POINTER,) * function.arity)
-        yield INTERFACE + name, LibraryFunction(type_, partial(_call_with_memrefs, function, take))
+        yield INTERFACE + name, lowering.LibraryFunction(type_, partial(_call_with_memrefs, function, take))
     for element in _BY_RANK:
         function = ON_MEMREFS[f"printMemref{element}"]
         type_ = llvm.FunctionType(result=llvm.VOID, inputs=(ty.I64, llvm.POINTER))
-        yield f"printMemref{element}", LibraryFunction(type_, partial(_call_with_memrefs, function, _by_rank))
+        yield f"printMemref{element}", lowering.LibraryFunction(type_, partial(_call_with_memrefs, function, _by_rank))
 
 
-FUNCTIONS: Mapping[str, LibraryFunction] = dict(_functions())
+FUNCTIONS: Mapping[str, lowering.LibraryFunction] = dict(_functions())
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------

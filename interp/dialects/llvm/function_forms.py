@@ -11,15 +11,6 @@ from halfulp.interp.dialects.cf.ops import typed_operands
 from halfulp.interp.dialects.llvm import forms
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.attribute_contracts import POINTERS, poison_in
-from halfulp.interp.dialects.llvm.forms import (
-    completed,
-    optional_keyword,
-    print_dictionary,
-    read_comdat,
-    read_dictionary,
-    spell_comdat,
-    words_before_name,
-)
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.signatures import Signature, print_inputs, print_results, print_signature
 from halfulp.interp.dialects.slices import undefined, unsupported
@@ -95,9 +86,9 @@ def _parse_assume(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     properties["op_bundle_sizes"] = DenseArrayAttr(I32, tuple(len(bundle) for bundle in bundles))
     p.expect(":")
     type_ = p.type()
-    attributes = read_dictionary(p, definition, properties)
+    attributes = forms.read_dictionary(p, definition, properties)
     operands = [p.use(condition, type_), *(value for bundle in bundles for value in bundle)]
-    return completed(p, Operation(definition.name, definition, operands, (), properties, attributes), at)
+    return forms.completed(p, Operation(definition.name, definition, operands, (), properties, attributes), at)
 
 
 def _print_assume(printer: OpPrinter, op: Operation) -> str:
@@ -105,7 +96,7 @@ def _print_assume(printer: OpPrinter, op: Operation) -> str:
     bundles = print_bundles(printer, op, passed)
     if not bundles and "op_bundle_tags" in op.properties:
         bundles = " "  # as mlir-opt prints an empty list
-    extra = print_dictionary(printer, op, ("op_bundle_sizes", "op_bundle_tags"))
+    extra = forms.print_dictionary(printer, op, ("op_bundle_sizes", "op_bundle_tags"))
     return f" {printer.name(condition)}{bundles} : {printer.type(condition.type)}{extra}"
 
 
@@ -228,14 +219,14 @@ _FUNCTION_WRITTEN = (
 
 
 def _parse_function(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    properties = {name: optional_keyword(p, enum, 0) for name, enum in _WORDS}
+    properties = {name: forms.optional_keyword(p, enum, 0) for name, enum in _WORDS}
     properties["sym_name"] = StringAttr(p.symbol())
     at_signature = p.pos
     signature = Signature(p, definition.name, variadic=True)
     properties["function_type"] = TypeAttr(_function_type(p, definition, signature, at_signature))
     if p.take("vscale_range"):
         p.error("halfulp does not read vscale_range")
-    read_comdat(p, properties)
+    forms.read_comdat(p, properties)
     attributes: dict[str, Attribute] = {}
     if p.take("attributes"):
         p.dictionary(attributes)
@@ -244,7 +235,7 @@ def _parse_function(p: OpParser, at: int, definition: OpDefinition) -> Operation
     properties |= signature.attributes()
     region = p.region(definition.name, signature.arguments) if p.tokens[p.pos] == "{" else Region()
     made = Operation(definition.name, definition, None, (), properties, attributes, [region])
-    return completed(p, made, at)
+    return forms.completed(p, made, at)
 
 
 def _function_type(p: OpParser, definition: OpDefinition, signature: Signature, at: int) -> llvm.FunctionType:
@@ -270,11 +261,11 @@ def function_type(op: Operation) -> llvm.FunctionType | None:
 def _print_function(printer: OpPrinter, op: Operation) -> str:
     type = function_type(op)
     assert type is not None
-    words = words_before_name(op, _WORDS, _COMMON)
+    words = forms.words_before_name(op, _WORDS, _COMMON)
     text = "".join(f" {word}" for word in words)
     text += f" {spell_symbol(op.symbol_name or '')}"
     text += print_signature(printer, op, type.inputs, type.results, type.variadic)
-    text += spell_comdat(op)
+    text += forms.spell_comdat(op)
     shown = {name: value for name, value in op.properties.items() if name not in _FUNCTION_WRITTEN}
     extra = {**op.attributes, **shown}
     text += f" attributes {printer.dictionary(extra)}" if extra else ""
@@ -296,8 +287,8 @@ _CALL_WRITTEN = (
 def _parse_call(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     """Read ``@callee(%a) vararg(type) ["tag"(%b : type)] {…} : (type) -> type``, or a call of a pointer."""
     properties = {
-        "CConv": optional_keyword(p, forms.CALLING, 0),
-        "TailCallKind": optional_keyword(p, forms.TAIL_CALL, 0),
+        "CConv": forms.optional_keyword(p, forms.CALLING, 0),
+        "TailCallKind": forms.optional_keyword(p, forms.TAIL_CALL, 0),
     }
     tokens = [p.operand_token()] if p.tokens[p.pos][:1] == "%" else []
     direct = not tokens
@@ -313,7 +304,7 @@ def _parse_call(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     bundles, tags = read_bundles(p)
     if tags:
         properties["op_bundle_tags"] = ArrayAttr(tuple(tags))
-    attributes = read_dictionary(p, definition, properties)
+    attributes = forms.read_dictionary(p, definition, properties)
     p.expect(":")
     at_types = p.pos
     types: list[Type] = []
@@ -344,7 +335,7 @@ def _parse_call(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     made = Operation(
         definition.name, definition, [*operands, *passed], tuple(signature.results), properties, attributes
     )
-    return completed(p, made, at)
+    return forms.completed(p, made, at)
 
 
 def callee_operands(op: Operation) -> list[SSAValue]:
@@ -358,7 +349,7 @@ def _print_call(printer: OpPrinter, op: Operation) -> str:
     properties = op.properties
     operands = callee_operands(op)
     callee = properties.get("callee")
-    words = words_before_name(op, (("CConv", forms.CALLING), ("TailCallKind", forms.TAIL_CALL)), ("ccc", "none"))
+    words = forms.words_before_name(op, (("CConv", forms.CALLING), ("TailCallKind", forms.TAIL_CALL)), ("ccc", "none"))
     text = "".join(f" {word}" for word in words)
     arguments = operands if callee is not None else operands[1:]
     text += f" {callee if callee is not None else printer.name(operands[0])}"
@@ -367,7 +358,7 @@ def _print_call(printer: OpPrinter, op: Operation) -> str:
     if isinstance(variadic, TypeAttr):
         text += f" vararg({printer.type(variadic.type)})"
     text += print_bundles(printer, op, op.operands[len(operands) :])
-    text += print_dictionary(printer, op, _CALL_WRITTEN) + " : "
+    text += forms.print_dictionary(printer, op, _CALL_WRITTEN) + " : "
     if callee is None:
         text += f"{printer.type(operands[0].type)}, "
     types = [value.type for value in arguments]

@@ -9,19 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Dialect,
-    Property,
-    RegionSlot,
-    Slot,
-    SuccessorSlot,
-    Trait,
-    TypeConstraint,
-    derived_type,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.cf.ops import BRANCH, CONDITIONAL, SWITCHING
 from halfulp.interp.dialects.elementwise import bool_like, enum_of
@@ -34,28 +22,16 @@ from halfulp.interp.dialects.llvm import (
     function_forms,
     intrinsics,
     kernels,
-    memory,
     memory_encoding,
     rules,
     types,
     vectors,
 )
+from halfulp.interp.dialects.llvm import memory as mem
 from halfulp.interp.dialects.llvm import rules as k
 from halfulp.interp.dialects.llvm.access import accessible, alignment_of, is_power_of_two
 from halfulp.interp.dialects.llvm.intrinsics import check_size
 from halfulp.interp.dialects.llvm.kernels import atomic_step
-from halfulp.interp.dialects.llvm.memory import (
-    MALLOC_ALIGNMENT,
-    Memory,
-    Pointer,
-    address_of,
-    born,
-    filled,
-    part_types,
-    poison,
-    poison_of,
-    zero_of,
-)
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.dialects.ub import POISON as POISON_OF_NUMBERS
@@ -88,7 +64,7 @@ class _Place:
             raise unsupported(op, f"atomic access of {self._size} bytes does not run")
         self.read, self.write = contents_of(type_)
 
-    def __call__(self, run: Run, slot: Any) -> Pointer:
+    def __call__(self, run: Run, slot: Any) -> mem.Pointer:
         """Return the place that the pointer in a slot names. Raises UndefinedBehavior."""
         return accessible(self._op, run, slot, self._size, self._alignment, write=True)
 
@@ -130,9 +106,9 @@ def exchange(op: Operation, settings: Settings) -> Function:
         before = place.read(run, memory, at)
         codes = [_code(run, slot, type_) for slot in (before, expected)]
         if None in codes:
-            poison_id = born(op, run, _UNDECIDED)
-            place.write(run, memory, at, poison_of(type_, poison_id, run))
-            return ((before, poison_of(ty.I1, poison_id, run)),)
+            poison_id = mem.born(op, run, _UNDECIDED)
+            place.write(run, memory, at, mem.poison_of(type_, poison_id, run))
+            return ((before, mem.poison_of(ty.I1, poison_id, run)),)
         equal = codes[0] == codes[1]
         # A value that stays is written as well: it may only be written to memory that is not constant.
         place.write(run, memory, at, new if equal else before)
@@ -145,8 +121,8 @@ def _code(run: Run, slot: Any, type_: ty.Type) -> int | None:
     """Return the integer or the address that a slot holds; None for poison."""
     if slot.__class__ is int:
         return int(slot)
-    if slot.__class__ is Pointer:
-        return address_of(run, slot)
+    if slot.__class__ is mem.Pointer:
+        return mem.address_of(run, slot)
     value = lift(slot, type_)
     if value.poison is not None:
         return None
@@ -166,7 +142,7 @@ def fence(op: Operation, settings: Settings) -> Function:
 
 
 def _poison(op: Operation, settings: Settings) -> Function:
-    build = POISON_OF_NUMBERS.build if part_types(op.results[0].type) is None else poison
+    build = POISON_OF_NUMBERS.build if mem.part_types(op.results[0].type) is None else mem.poison
     return build(op, settings)
 
 
@@ -180,7 +156,7 @@ def constant(op: Operation, compiler: Compiler) -> Any:
 
 def constant_of(value: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Any:
     """Return the value of a type that an attribute of an op stands for, as a slot holds it."""
-    parts = part_types(type_)
+    parts = mem.part_types(type_)
     if parts is not None:
         return _aggregate(value, parts, type_, op, compiler)
     if isinstance(value, at.IntegerAttr) and isinstance(type_, ty.IntegerType):
@@ -213,12 +189,12 @@ def _aggregate(
         leaf = _leaf_type(type_)
         if ty.width_of(leaf) == ty.width_of(value.type.element):
             leaves = iter(codes_to_ints(whole.bits, ty.width_of(leaf)))
-            return filled(type_, lambda leaf: next(leaves), each=True)  # type: ignore[no-any-return]
+            return mem.filled(type_, lambda leaf: next(leaves), each=True)  # type: ignore[no-any-return]
     raise _no_value(value, type_, op)
 
 
 def _leaf_type(type_: ty.Type) -> ty.Type:
-    while (parts := part_types(type_)) is not None:
+    while (parts := mem.part_types(type_)) is not None:
         if not parts:
             return ty.I1
         type_ = parts[0]
@@ -227,7 +203,7 @@ def _leaf_type(type_: ty.Type) -> ty.Type:
 
 def zero(op: Operation, compiler: Compiler) -> Any:
     """Return the value of llvm.mlir.zero: all bits are 0, and a pointer is null."""
-    return filled(op.results[0].type, lambda leaf: zero_of(leaf, compiler.settings))
+    return mem.filled(op.results[0].type, lambda leaf: mem.zero_of(leaf, compiler.settings))
 
 
 def same(op: Operation, settings: Settings) -> Function:
@@ -258,13 +234,13 @@ def _kept(found: Operation, make: Any) -> Function:
         memory = run.kept.get(found)
         if memory is None:
             memory = make(run)
-        return (Pointer(memory, 0),)
+        return (mem.Pointer(memory, 0),)
 
     return get
 
 
-def _of_function(found: Operation, run: Run) -> Memory:
-    memory = run.kept[found] = Memory(f"@{found.symbol_name}", 0, MALLOC_ALIGNMENT, run.origins)
+def _of_function(found: Operation, run: Run) -> mem.Memory:
+    memory = run.kept[found] = mem.Memory(f"@{found.symbol_name}", 0, mem.MALLOC_ALIGNMENT, run.origins)
     memory.function = found
     return memory
 
@@ -283,8 +259,8 @@ def _maker(found: Operation, op: Operation, compiler: Compiler) -> Any:
     initial = None if value is None else constant_of(value, type_, found, compiler)
     code_of = compiler.code_of
 
-    def make(run: Run) -> Memory:
-        memory = run.kept[found] = Memory(source, size, alignment, run.origins)
+    def make(run: Run) -> mem.Memory:
+        memory = run.kept[found] = mem.Memory(source, size, alignment, run.origins)
         if has_region:
             write(run, memory, 0, _returned(code_of(found), run))
         elif initial is not None:
@@ -307,42 +283,42 @@ def _returned(code: FunctionCode, run: Run) -> Any:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-llvm = Dialect("llvm", partial=True)
+llvm = d.Dialect("llvm", partial=True)
 llvm.types.update(types.PARSERS)
 llvm.attributes.update({each.name.partition(".")[2]: each for each in attributes.ATTRIBUTES})
 for _enum in (forms.LINKAGE, forms.CALLING, forms.TAIL_CALL, forms.FASTMATH):
     llvm.enum(_enum)
 
 
-def units(*names: str) -> tuple[Property, ...]:
+def units(*names: str) -> tuple[d.Property, ...]:
     """Return the properties of flags that are there or not."""
-    return tuple(Property(name, declarations.UNIT_ATTR, optional=True) for name in names)
+    return tuple(d.Property(name, d.UNIT_ATTR, optional=True) for name in names)
 
 
-def optional(*names: str, kind: Any = declarations.ANY_ATTR) -> tuple[Property, ...]:
+def optional(*names: str, kind: Any = d.ANY_ATTR) -> tuple[d.Property, ...]:
     """Return properties that may be absent."""
-    return tuple(Property(name, kind, optional=True) for name in names)
+    return tuple(d.Property(name, kind, optional=True) for name in names)
 
 
-FASTMATH = Property("fastmathFlags", forms.FASTMATH, default=0)
-OVERFLOW = Property("overflowFlags", forms.OVERFLOW, default=0, number=True)
-ALIASES = optional("access_groups", "alias_scopes", "noalias_scopes", "tbaa", kind=declarations.ARRAY_ATTR)
-_ALIGNMENT = optional("alignment", kind=declarations.INTEGER_64_ATTR)
+FASTMATH = d.Property("fastmathFlags", forms.FASTMATH, default=0)
+OVERFLOW = d.Property("overflowFlags", forms.OVERFLOW, default=0, number=True)
+ALIASES = optional("access_groups", "alias_scopes", "noalias_scopes", "tbaa", kind=d.ARRAY_ATTR)
+_ALIGNMENT = optional("alignment", kind=d.INTEGER_64_ATTR)
 _LOOP = optional("loop_annotation")
-_WEIGHTS = optional("branch_weights", kind=declarations.INTEGER_ARRAY_ATTR)
+_WEIGHTS = optional("branch_weights", kind=d.INTEGER_ARRAY_ATTR)
 _OVERFLOW_GROUP = "(`overflow` `` $overflowFlags^)? "
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-def _binary(mnemonic: str, kind: TypeConstraint, before: str, after: str, *properties: Property) -> None:
+def _binary(mnemonic: str, kind: d.TypeConstraint, before: str, after: str, *properties: d.Property) -> None:
     llvm.op(
         mnemonic,
         f"{before}$lhs `,` $rhs {after}attr-dict `:` type($res)",
         operands={"lhs": kind, "rhs": kind},
         results={"res": kind},
         properties=properties,
-        traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+        traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
         evaluate=kernels.evaluator(mnemonic),
     )
 
@@ -363,7 +339,7 @@ llvm.op(
     operands={"operand": k.FLOAT_LIKE},
     results={"res": k.FLOAT_LIKE},
     properties=(FASTMATH,),
-    traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
     evaluate=kernels.evaluator("fneg"),
 )
 
@@ -382,10 +358,10 @@ for _name, _kind, _predicates, _flags in (
         custom=forms.comparison(_predicates),
         operands={"lhs": _kind, "rhs": _kind},
         results={"res": k.BOOL_LIKE},
-        properties=(*_flags, Property("predicate", _predicates)),
-        traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
+        properties=(*_flags, d.Property("predicate", _predicates)),
+        traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_TYPE_OPERANDS),
         type_rules=(
-            derived_type(
+            d.derived_type(
                 "res",
                 "lhs",
                 bool_like,
@@ -401,7 +377,7 @@ llvm.op(
     operands={"condition": k.BOOL_LIKE, "trueValue": k.ANY, "falseValue": k.ANY},
     results={"res": k.ANY},
     properties=(FASTMATH,),
-    type_rules=(same_type("trueValue", "falseValue", "res"),),
+    type_rules=(d.same_type("trueValue", "falseValue", "res"),),
     evaluate=kernels.SELECT,
 )
 llvm.op(
@@ -409,14 +385,14 @@ llvm.op(
     "$val attr-dict `:` type($val)",
     operands={"val": k.ANY},
     results={"res": k.ANY},
-    traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
+    traits=(d.Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
     evaluate=OnValues(same, raw=True),
 )
 
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 
-def _cast(mnemonic: str, given: TypeConstraint, made: TypeConstraint, form: str = "$arg ", **more: Any) -> None:
+def _cast(mnemonic: str, given: d.TypeConstraint, made: d.TypeConstraint, form: str = "$arg ", **more: Any) -> None:
     more.setdefault("evaluate", kernels.evaluator(mnemonic))
     llvm.op(
         mnemonic,
@@ -457,7 +433,9 @@ llvm.op(
     operands={"vector": k.VECTOR, "position": k.INTEGER},
     results={"res": k.ANY},
     type_rules=(
-        derived_type("res", "vector", ty.element_type, "failed to verify that result type matches vector element type"),
+        d.derived_type(
+            "res", "vector", ty.element_type, "failed to verify that result type matches vector element type"
+        ),
     ),
     evaluate=OnValues(vectors.extract),
 )
@@ -467,10 +445,10 @@ llvm.op(
     operands={"vector": k.VECTOR, "value": k.PRIMITIVE, "position": k.INTEGER},
     results={"res": k.VECTOR},
     type_rules=(
-        derived_type(
+        d.derived_type(
             "value", "vector", ty.element_type, "failed to verify that argument type matches vector element type"
         ),
-        same_type("res", "vector"),
+        d.same_type("res", "vector"),
     ),
     evaluate=OnValues(vectors.insert),
 )
@@ -479,8 +457,8 @@ llvm.op(
     "$v1 `,` $v2 $mask attr-dict `:` type($v1) ` `",
     operands={"v1": k.VECTOR, "v2": k.VECTOR},
     results={"res": k.VECTOR},
-    properties=(Property("mask", declarations.INTEGER_ARRAY_ATTR),),
-    type_rules=(same_type("v1", "v2"), rules.SHUFFLED),
+    properties=(d.Property("mask", d.INTEGER_ARRAY_ATTR),),
+    type_rules=(d.same_type("v1", "v2"), rules.SHUFFLED),
     verify=rules.verify_shuffle,
     evaluate=OnValues(vectors.shuffle),
 )
@@ -489,20 +467,20 @@ llvm.op(
     "$container `` $position attr-dict `:` type($container) ` `",
     operands={"container": k.AGGREGATE},
     results={"res": k.ANY},
-    properties=(Property("position", declarations.INTEGER_64_ARRAY_ATTR),),
+    properties=(d.Property("position", d.INTEGER_64_ARRAY_ATTR),),
     type_rules=(rules.type_in("res"),),
     verify=rules.verify_extract,
-    evaluate=OnValues(memory.extract, raw=True, alone=True),
+    evaluate=OnValues(mem.extract, raw=True, alone=True),
 )
 llvm.op(
     "insertvalue",
     "$value `,` $container `` $position attr-dict `:` type($container) ` `",
     operands={"container": k.AGGREGATE, "value": k.PRIMITIVE},
     results={"res": k.AGGREGATE},
-    properties=(Property("position", declarations.INTEGER_64_ARRAY_ATTR),),
-    type_rules=(same_type("container", "res"), rules.type_in("value")),
+    properties=(d.Property("position", d.INTEGER_64_ARRAY_ATTR),),
+    type_rules=(d.same_type("container", "res"), rules.type_in("value")),
     verify=rules.verify_insert,
-    evaluate=OnValues(memory.insert, raw=True, alone=True),
+    evaluate=OnValues(mem.insert, raw=True, alone=True),
 )
 
 # --- constants and globals --------------------------------------------------------------------------------------------
@@ -511,8 +489,8 @@ llvm.op(
     "mlir.constant",
     "`(` $value `)` attr-dict `:` type($res)",
     results={"res": k.ANY},
-    properties=(Property("value", declarations.ANY_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    properties=(d.Property("value", d.ANY_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     verify=rules.verify_constant,
     evaluate=Constant(constant),
 )
@@ -526,15 +504,15 @@ for _name, _evaluate in (
         _name,
         "attr-dict `:` type($res)",
         results={"res": k.ANY},
-        traits=(Trait.CONSTANT_LIKE,),
+        traits=(d.Trait.CONSTANT_LIKE,),
         evaluate=_evaluate,
     )
 llvm.op(
     "mlir.addressof",
     "$global_name attr-dict `:` type($res)",
     results={"res": k.POINTER},
-    properties=(Property("global_name", declarations.FLAT_SYMBOL_REF_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    properties=(d.Property("global_name", d.FLAT_SYMBOL_REF_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     verify_symbols=rules.verify_address_of,
     evaluate=OnValues(address, raw=True, of_module=True, alone=True),
 )
@@ -542,18 +520,18 @@ llvm.op(
     "mlir.global",
     custom=forms.GLOBAL,
     properties=(
-        Property("addr_space", k.ADDRESS_SPACE_ATTR, optional=True),
+        d.Property("addr_space", k.ADDRESS_SPACE_ATTR, optional=True),
         *_ALIGNMENT,
         *optional("comdat", "dbg_exprs", "section", "target_specific_attrs", "value"),
         *units("constant", "dso_local", "externally_initialized", "thread_local_"),
-        Property("global_type", k.TYPE_ATTR),
-        Property("linkage", forms.LINKAGE),
-        Property("sym_name", declarations.STRING_ATTR),
-        Property("unnamed_addr", forms.UNNAMED_ADDRESS, optional=True),
-        Property("visibility_", forms.VISIBILITY, default=0),
+        d.Property("global_type", k.TYPE_ATTR),
+        d.Property("linkage", forms.LINKAGE),
+        d.Property("sym_name", d.STRING_ATTR),
+        d.Property("unnamed_addr", forms.UNNAMED_ADDRESS, optional=True),
+        d.Property("visibility_", forms.VISIBILITY, default=0),
     ),
-    regions=(RegionSlot("initializer"),),
-    traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
+    regions=(d.RegionSlot("initializer"),),
+    traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     verify=rules.verify_global,
     verify_regions=rules.verify_initializer,
 )
@@ -561,7 +539,7 @@ llvm.op(
 llvm.op(
     "module_flags",
     "$flags attr-dict",
-    properties=(Property("flags", declarations.ARRAY_ATTR),),
+    properties=(d.Property("flags", d.ARRAY_ATTR),),
     verify=rules.verify_module_flags,
 )
 
@@ -572,25 +550,25 @@ llvm.op(
     custom=forms.ALLOCA,
     operands={"arraySize": k.INTEGER},
     results={"res": k.POINTER},
-    properties=(*_ALIGNMENT, Property("elem_type", k.TYPE_ATTR), *units("inalloca")),
+    properties=(*_ALIGNMENT, d.Property("elem_type", k.TYPE_ATTR), *units("inalloca")),
     evaluate=OnFrames(intrinsics.allocate, alone=True),
 )
 llvm.op(
     "getelementptr",
     custom=forms.ADDRESS,
-    operands=(Slot("base", k.POINTER_LIKE), Slot("dynamicIndices", k.INTEGER_LIKE, Arity.VARIADIC)),
+    operands=(d.Slot("base", k.POINTER_LIKE), d.Slot("dynamicIndices", k.INTEGER_LIKE, d.Arity.VARIADIC)),
     results={"res": k.POINTER_LIKE},
     properties=(
-        Property("elem_type", k.TYPE_ATTR),
-        Property("rawConstantIndices", declarations.INTEGER_ARRAY_ATTR),
-        Property("noWrapFlags", forms.NO_WRAP, default=0, number=True),
+        d.Property("elem_type", k.TYPE_ATTR),
+        d.Property("rawConstantIndices", d.INTEGER_ARRAY_ATTR),
+        d.Property("noWrapFlags", forms.NO_WRAP, default=0, number=True),
     ),
     verify=rules.verify_address,
     evaluate=OnValues(access.element_pointer, raw=True, alone=True),
 )
 _SCOPE = "(`syncscope` `(` $syncscope^ `)`)? "
-_SYNCSCOPE = optional("syncscope", kind=declarations.STRING_ATTR)
-_ORDERING = (Property("ordering", forms.ORDERING, default=0), *_SYNCSCOPE)
+_SYNCSCOPE = optional("syncscope", kind=d.STRING_ATTR)
+_ORDERING = (d.Property("ordering", forms.ORDERING, default=0), *_SYNCSCOPE)
 _ATOMIC = f"(`atomic` {_SCOPE}$ordering^)? "
 llvm.op(
     "load",
@@ -624,14 +602,16 @@ llvm.op(
     operands={"ptr": k.POINTER, "val": k.COMBINED},
     results={"res": k.COMBINED},
     properties=(
-        Property("bin_op", forms.ATOMIC_OPERATION),
-        Property("ordering", forms.ORDERING),
+        d.Property("bin_op", forms.ATOMIC_OPERATION),
+        d.Property("ordering", forms.ORDERING),
         *_SYNCSCOPE,
         *ALIASES,
         *_ALIGNMENT,
         *units("volatile_"),
     ),
-    type_rules=(same_type("val", "res", message="failed to verify that result #0 and operand #1 have the same type"),),
+    type_rules=(
+        d.same_type("val", "res", message="failed to verify that result #0 and operand #1 have the same type"),
+    ),
     verify=rules.verify_atomic,
     evaluate=OnValues(combine, raw=True, alone=True),
 )
@@ -642,15 +622,15 @@ llvm.op(
     operands={"ptr": k.POINTER, "cmp": k.EXCHANGED, "val": k.EXCHANGED},
     results={"res": k.STRUCT},
     properties=(
-        Property("success_ordering", forms.ORDERING),
-        Property("failure_ordering", forms.ORDERING),
+        d.Property("success_ordering", forms.ORDERING),
+        d.Property("failure_ordering", forms.ORDERING),
         *_SYNCSCOPE,
         *ALIASES,
         *_ALIGNMENT,
         *units("volatile_", "weak"),
     ),
     type_rules=(
-        same_type("val", "cmp", message="failed to verify that operand #1 and operand #2 have the same type"),
+        d.same_type("val", "cmp", message="failed to verify that operand #1 and operand #2 have the same type"),
         rules.EXCHANGE_RESULT,
     ),
     verify=rules.verify_exchange,
@@ -659,25 +639,25 @@ llvm.op(
 llvm.op(
     "fence",
     f"{_SCOPE}$ordering attr-dict",
-    properties=(Property("ordering", forms.ORDERING), *_SYNCSCOPE),
+    properties=(d.Property("ordering", forms.ORDERING), *_SYNCSCOPE),
     verify=rules.verify_fence,
     evaluate=OnValues(fence, raw=True),
 )
 
 # --- functions, calls and branches ------------------------------------------------------------------------------------
 
-_SIGNATURE_ATTRIBUTES = optional("arg_attrs", "res_attrs", kind=declarations.DICTIONARY_ARRAY_ATTR)
+_SIGNATURE_ATTRIBUTES = optional("arg_attrs", "res_attrs", kind=d.DICTIONARY_ARRAY_ATTR)
 llvm.op(
     "func",
     custom=function_forms.FUNCTION,
     properties=(
         *_SIGNATURE_ATTRIBUTES,
-        Property("CConv", forms.CALLING, default=0),
-        Property("function_type", k.FUNCTION_TYPE_ATTR),
-        Property("linkage", forms.LINKAGE, default=0),
-        Property("sym_name", declarations.STRING_ATTR),
-        Property("unnamed_addr", forms.UNNAMED_ADDRESS, optional=True),
-        Property("visibility_", forms.VISIBILITY, default=0),
+        d.Property("CConv", forms.CALLING, default=0),
+        d.Property("function_type", k.FUNCTION_TYPE_ATTR),
+        d.Property("linkage", forms.LINKAGE, default=0),
+        d.Property("sym_name", d.STRING_ATTR),
+        d.Property("unnamed_addr", forms.UNNAMED_ADDRESS, optional=True),
+        d.Property("visibility_", forms.VISIBILITY, default=0),
         *units(
             "always_inline", "arm_in_za", "arm_inout_za", "arm_locally_streaming", "arm_new_za", "arm_out_za",
             "arm_preserves_za", "arm_streaming", "arm_streaming_compatible", "convergent", "dso_local", "inline_hint",
@@ -692,30 +672,33 @@ llvm.op(
             "uwtable_kind", "vec_type_hint", "vscale_range", "work_group_size_hint",
         ),
     ),
-    regions=(RegionSlot("body"),),
-    traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
+    regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     verify=rules.verify_function,
     evaluate=calls.FUNCTION,
 )  # fmt: skip
 llvm.op(
     "call",
     custom=function_forms.CALL,
-    operands=(Slot("callee_operands", k.ANY, Arity.VARIADIC), Slot("op_bundle_operands", k.ANY, Arity.VARIADIC)),
-    results=(Slot("result", k.ANY, Arity.OPTIONAL),),
+    operands=(
+        d.Slot("callee_operands", k.ANY, d.Arity.VARIADIC),
+        d.Slot("op_bundle_operands", k.ANY, d.Arity.VARIADIC),
+    ),
+    results=(d.Slot("result", k.ANY, d.Arity.OPTIONAL),),
     properties=(
         *_SIGNATURE_ATTRIBUTES,
         *ALIASES,
         FASTMATH,
-        Property("CConv", forms.CALLING, default=0),
-        Property("TailCallKind", forms.TAIL_CALL, default=0),
-        *optional("callee", kind=declarations.FLAT_SYMBOL_REF_ATTR),
+        d.Property("CConv", forms.CALLING, default=0),
+        d.Property("TailCallKind", forms.TAIL_CALL, default=0),
+        *optional("callee", kind=d.FLAT_SYMBOL_REF_ATTR),
         *optional("memory_effects"),
-        *optional("op_bundle_tags", kind=declarations.ARRAY_ATTR),
+        *optional("op_bundle_tags", kind=d.ARRAY_ATTR),
         *optional("var_callee_type", kind=k.FUNCTION_TYPE_ATTR),
         *units("always_inline", "convergent", "inline_hint", "no_inline", "no_unwind", "will_return"),
-        Property("op_bundle_sizes", declarations.INTEGER_ARRAY_ATTR),
+        d.Property("op_bundle_sizes", d.INTEGER_ARRAY_ATTR),
     ),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_bundles,
     verify_symbols=rules.verify_call,
     evaluate=calls.CALL,
@@ -723,19 +706,19 @@ llvm.op(
 llvm.op(
     "return",
     "attr-dict ($arg^ `:` type($arg))?",
-    operands=(Slot("arg", k.ANY, Arity.OPTIONAL),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("arg", k.ANY, d.Arity.OPTIONAL),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=rules.verify_return,
     evaluate=OnFrames(intrinsics.leave, words=RETURN.words),
 )
-llvm.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=OnFrames(unreachable))
+llvm.op("unreachable", "attr-dict", traits=(d.Trait.TERMINATOR,), evaluate=OnFrames(unreachable))
 llvm.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
-    operands=(Slot("destOperands", k.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("destOperands", k.ANY, d.Arity.VARIADIC),),
     properties=_LOOP,
-    successors=(SuccessorSlot("dest"),),
-    traits=(Trait.TERMINATOR,),
+    successors=(d.SuccessorSlot("dest"),),
+    traits=(d.Trait.TERMINATOR,),
     evaluate=BRANCH,
 )
 llvm.op(
@@ -744,30 +727,30 @@ llvm.op(
     "$trueDest (`(` $trueDestOperands^ `:` type($trueDestOperands) `)`)? `,` "
     "$falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
     operands=(
-        Slot("condition", k.BOOL),
-        Slot("trueDestOperands", k.ANY, Arity.VARIADIC),
-        Slot("falseDestOperands", k.ANY, Arity.VARIADIC),
+        d.Slot("condition", k.BOOL),
+        d.Slot("trueDestOperands", k.ANY, d.Arity.VARIADIC),
+        d.Slot("falseDestOperands", k.ANY, d.Arity.VARIADIC),
     ),
     properties=(*_LOOP, *_WEIGHTS),
-    successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
-    traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    successors=(d.SuccessorSlot("trueDest"), d.SuccessorSlot("falseDest")),
+    traits=(d.Trait.TERMINATOR, d.Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     evaluate=CONDITIONAL,
 )
 llvm.op(
     "switch",
     custom=forms.SWITCH,
     operands=(
-        Slot("value", k.INTEGER),
-        Slot("defaultOperands", declarations.ANY, Arity.VARIADIC),
-        Slot("caseOperands", declarations.ANY, Arity.VARIADIC),
+        d.Slot("value", k.INTEGER),
+        d.Slot("defaultOperands", d.ANY, d.Arity.VARIADIC),
+        d.Slot("caseOperands", d.ANY, d.Arity.VARIADIC),
     ),
     properties=(
         *_WEIGHTS,
-        Property("case_operand_segments", declarations.INTEGER_ARRAY_ATTR),
-        Property("case_values", declarations.INTEGER_ELEMENTS_ATTR, optional=True),
+        d.Property("case_operand_segments", d.INTEGER_ARRAY_ATTR),
+        d.Property("case_values", d.INTEGER_ELEMENTS_ATTR, optional=True),
     ),
-    successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
-    traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    successors=(d.SuccessorSlot("default"), d.SuccessorSlot("case", d.Arity.VARIADIC)),
+    traits=(d.Trait.TERMINATOR, d.Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=rules.verify_switch,
     evaluate=SWITCHING,
 )

@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.declare import declarations
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.build import apply_op
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    Dialect,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Schema,
-    Slot,
-    Trait,
-    TypeConstraint,
-    TypeRule,
-    derived_type,
-    same_type,
-)
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, REASSOCIATION_ATTR
 from halfulp.interp.dialects.memref import evaluate, forms, in_lanes, memory, rules, views
@@ -205,17 +190,17 @@ def dimension(op: Operation, low: FunctionLowering) -> None:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-memref = Dialect("memref")
+memref = d.Dialect("memref")
 
 # --- constraints ------------------------------------------------------------------------------------------------------
 
 
-def _ranked(description: str, accepts: Callable[[ty.MemRefType], bool]) -> TypeConstraint:
+def _ranked(description: str, accepts: Callable[[ty.MemRefType], bool]) -> d.TypeConstraint:
     """Return the constraint of ranked memrefs for which ``accepts`` holds."""
-    return TypeConstraint(
+    return d.TypeConstraint(
         description,
         lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None and accepts(type_),
-        declarations.MEMREF_KIND,
+        d.MEMREF_KIND,
     )
 
 
@@ -240,21 +225,21 @@ _BYTES = _ranked(
     lambda type_: len(type_.shape or ()) == 1 and type_.element == ty.IntegerType(8),
 )
 _NUMBERS = _ranked("memref of signless integer or floating-point values", lambda type_: _is_number(type_.element))
-_NUMBER = TypeConstraint("signless integer or floating-point", _is_number)
-_WITH_DIMENSIONS = TypeConstraint(
+_NUMBER = d.TypeConstraint("signless integer or floating-point", _is_number)
+_WITH_DIMENSIONS = d.TypeConstraint(
     "unranked.memref of any type values or non-0-ranked.memref of any type values",
     lambda type_: isinstance(type_, ty.MemRefType) and type_.shape != (),
 )
-ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
+ANY_MEMREF = d.TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
 
-_MEMREF_TYPE_ATTR = AttributeConstraint(
+_MEMREF_TYPE_ATTR = d.AttributeConstraint(
     "memref type attribute",
-    lambda attribute: isinstance(attribute, at.TypeAttr) and declarations.MEMREF_KIND.accepts(attribute.type),
+    lambda attribute: isinstance(attribute, at.TypeAttr) and d.MEMREF_KIND.accepts(attribute.type),
 )
 
 
-def _numbers(description: str, type_: ty.Type, accepts: Callable[[int], bool]) -> AttributeConstraint:
-    return AttributeConstraint(
+def _numbers(description: str, type_: ty.Type, accepts: Callable[[int], bool]) -> d.AttributeConstraint:
+    return d.AttributeConstraint(
         description,
         lambda attribute: (
             isinstance(attribute, at.IntegerAttr) and attribute.type == type_ and accepts(attribute.value)
@@ -276,12 +261,12 @@ _LOCALITY_ATTR = _numbers(
     lambda number: 0 <= number <= 3,
 )
 
-_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
-_RESULTS = Slot("results", declarations.ANY, Arity.VARIADIC)
-_ALIGNMENT = Property("alignment", _ALIGNMENT_ATTR, optional=True)
+_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
+_RESULTS = d.Slot("results", d.ANY, d.Arity.VARIADIC)
+_ALIGNMENT = d.Property("alignment", _ALIGNMENT_ATTR, optional=True)
 
 
-def _element_of(name: str, source: str) -> TypeRule:
+def _element_of(name: str, source: str) -> d.TypeRule:
     def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
         if source in types:
             types.setdefault(name, ty.element_type(types[source]))
@@ -290,7 +275,7 @@ def _element_of(name: str, source: str) -> TypeRule:
         return bool(types[name] == ty.element_type(types[source]))
 
     what = "result type" if name == "result" else f"type of '{name}'"
-    return TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
+    return d.TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
 
 
 def _view(build: Callable[[Any, Any], Any], described: Words | None = None) -> OnValues:
@@ -300,18 +285,18 @@ def _view(build: Callable[[Any, Any], Any], described: Words | None = None) -> O
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> OpDefinition:
+def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> d.OpDefinition:
     return memref.op(
         mnemonic,
         "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)? newer(`alignment` `=` $alignment) attr-dict "
         "`:` type($memref)",
         operands=(
-            Slot("dynamicSizes", declarations.INDEX, Arity.VARIADIC),
-            Slot("symbolOperands", declarations.INDEX, Arity.VARIADIC),
+            d.Slot("dynamicSizes", d.INDEX, d.Arity.VARIADIC),
+            d.Slot("symbolOperands", d.INDEX, d.Arity.VARIADIC),
         ),
         results={"memref": MEMREF},
         properties=(_ALIGNMENT,),
-        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         named_results=(mnemonic,),
         evaluate=OnValues(memory.allocate, raw=True, in_lanes=in_lanes.allocate, words=allocate),
@@ -324,8 +309,8 @@ memref.op(
     "alloca_scope",
     custom=forms.ALLOCA_SCOPE,
     results=(_RESULTS,),
-    regions=(RegionSlot("bodyRegion"),),
-    traits=(Trait.SINGLE_BLOCK,),
+    regions=(d.RegionSlot("bodyRegion"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     implicit_terminator="memref.alloca_scope.return",
     verify=rules.verify_alloca_scope,
     verify_regions=rules.verify_alloca_scope_regions,
@@ -335,14 +320,14 @@ memref.op(
     "alloca_scope.return",
     "attr-dict ($results^ `:` type($results))?",
     operands=(_RESULTS,),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=rules.verify_alloca_scope_return,
     evaluate=OnFrames(yielded),
 )
 memref.op(
     "realloc",
     "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", _LIST), Slot("dynamicResultSize", declarations.INDEX, Arity.OPTIONAL)),
+    operands=(d.Slot("source", _LIST), d.Slot("dynamicResultSize", d.INDEX, d.Arity.OPTIONAL)),
     results={"result": _LIST},
     properties=(_ALIGNMENT,),
     verify=rules.verify_realloc,
@@ -359,20 +344,20 @@ memref.op(
     custom=forms.GLOBAL,
     properties=(
         _ALIGNMENT,
-        Property("constant", declarations.UNIT_ATTR, optional=True),
-        Property("initial_value", declarations.ANY_ATTR, optional=True),
-        Property("sym_name", declarations.STRING_ATTR),
-        Property("sym_visibility", declarations.STRING_ATTR, optional=True),
-        Property("type", _MEMREF_TYPE_ATTR),
+        d.Property("constant", d.UNIT_ATTR, optional=True),
+        d.Property("initial_value", d.ANY_ATTR, optional=True),
+        d.Property("sym_name", d.STRING_ATTR),
+        d.Property("sym_visibility", d.STRING_ATTR, optional=True),
+        d.Property("type", _MEMREF_TYPE_ATTR),
     ),
-    traits=(Trait.SYMBOL,),
+    traits=(d.Trait.SYMBOL,),
     verify=rules.verify_global,
 )
 memref.op(
     "get_global",
     "$name `:` type($result) attr-dict",
     results={"result": MEMREF},
-    properties=(Property("name", declarations.FLAT_SYMBOL_REF_ATTR),),
+    properties=(d.Property("name", d.FLAT_SYMBOL_REF_ATTR),),
     verify_symbols=rules.verify_get_global,
     evaluate=OnValues(
         memory.get,
@@ -386,8 +371,8 @@ memref.op(
     "$memref `,` $alignment attr-dict `:` type($memref)",
     operands={"memref": MEMREF},
     results={"result": MEMREF},
-    properties=(Property("alignment", _POSITIVE_ATTR),),
-    type_rules=(same_type("memref", "result"),),
+    properties=(d.Property("alignment", _POSITIVE_ATTR),),
+    type_rules=(d.same_type("memref", "result"),),
     verify=rules.verify_assume_alignment,
     named_results=("assume_align",),
     evaluate=_view(memory.assume_alignment),
@@ -395,9 +380,9 @@ memref.op(
 memref.op(
     "distinct_objects",
     "$operands attr-dict `:` type($operands)",
-    operands=(Slot("operands", MEMREF, Arity.VARIADIC),),
-    results=(Slot("results", MEMREF, Arity.VARIADIC),),
-    type_rules=(same_type("operands", "results", message="operand types and result types must match"),),
+    operands=(d.Slot("operands", MEMREF, d.Arity.VARIADIC),),
+    results=(d.Slot("results", MEMREF, d.Arity.VARIADIC),),
+    type_rules=(d.same_type("operands", "results", message="operand types and result types must match"),),
     verify=rules.verify_distinct_objects,
     evaluate=OnValues(memory.distinct, raw=True),
 )
@@ -407,23 +392,23 @@ memref.op(
 _FALSE = at.IntegerAttr(0, ty.I1)
 _ACCESS_PROPERTIES = (
     _ALIGNMENT,
-    Property("nontemporal", declarations.BOOL_ATTR, optional=True, elided=_FALSE),
+    d.Property("nontemporal", d.BOOL_ATTR, optional=True, elided=_FALSE),
 )
 _LOAD_PROPERTIES = (
     *_ACCESS_PROPERTIES,
-    Property("invariant", declarations.BOOL_ATTR, optional=True, elided=_FALSE, since=Schema.LLVM24),
+    d.Property("invariant", d.BOOL_ATTR, optional=True, elided=_FALSE, since=d.Schema.LLVM24),
 )
 
 
-def _clauses(properties: tuple[Property, ...]) -> str:
+def _clauses(properties: tuple[d.Property, ...]) -> str:
     return f"newer({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
 
 
 memref.op(
     "load",
     f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
-    operands=(Slot("memref", MEMREF), _INDICES),
-    results={"result": declarations.ANY},
+    operands=(d.Slot("memref", MEMREF), _INDICES),
+    results={"result": d.ANY},
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=rules.verify_indices(0, "incorrect number of indices for load"),
@@ -432,7 +417,7 @@ memref.op(
 memref.op(
     "store",
     f"$value `,` $memref `[` $indices `]` {_clauses(_ACCESS_PROPERTIES)} attr-dict `:` type($memref)",
-    operands=(Slot("value", declarations.ANY), Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("value", d.ANY), d.Slot("memref", MEMREF), _INDICES),
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
@@ -441,11 +426,11 @@ memref.op(
 memref.op(
     "prefetch",
     custom=forms.PREFETCH,
-    operands=(Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("memref", MEMREF), _INDICES),
     properties=(
-        Property("isDataCache", declarations.BOOL_ATTR),
-        Property("isWrite", declarations.BOOL_ATTR),
-        Property("localityHint", _LOCALITY_ATTR),
+        d.Property("isDataCache", d.BOOL_ATTR),
+        d.Property("isWrite", d.BOOL_ATTR),
+        d.Property("localityHint", _LOCALITY_ATTR),
     ),
     verify=rules.verify_prefetch,
     evaluate=OnValues(evaluate.prefetch, raw=True),
@@ -453,12 +438,12 @@ memref.op(
 memref.op(
     "atomic_rmw",
     "$kind $value `,` $memref `[` $indices `]` attr-dict `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
-    operands=(Slot("value", _NUMBER), Slot("memref", _NUMBERS), _INDICES),
+    operands=(d.Slot("value", _NUMBER), d.Slot("memref", _NUMBERS), _INDICES),
     results={"result": _NUMBER},
-    properties=(Property("kind", ATOMIC_KIND),),
+    properties=(d.Property("kind", ATOMIC_KIND),),
     type_rules=(
-        same_type("value", "result"),
-        derived_type(
+        d.same_type("value", "result"),
+        d.derived_type(
             "value", "memref", ty.element_type, "failed to verify that value type matches element type of memref"
         ),
     ),
@@ -468,11 +453,11 @@ memref.op(
 memref.op(
     "generic_atomic_rmw",
     custom=forms.GENERIC_ATOMIC_RMW,
-    operands=(Slot("memref", _NUMBERS), _INDICES),
+    operands=(d.Slot("memref", _NUMBERS), _INDICES),
     results={"result": _NUMBER},
-    regions=(RegionSlot("atomic_body"),),
+    regions=(d.RegionSlot("atomic_body"),),
     type_rules=(
-        derived_type(
+        d.derived_type(
             "result", "memref", ty.element_type, "failed to verify that result type matches element type of memref"
         ),
     ),
@@ -482,8 +467,8 @@ memref.op(
 memref.op(
     "atomic_yield",
     "$result attr-dict `:` type($result)",
-    operands={"result": declarations.ANY},
-    traits=(Trait.TERMINATOR,),
+    operands={"result": d.ANY},
+    traits=(d.Trait.TERMINATOR,),
     verify=rules.verify_atomic_yield,
     evaluate=OnFrames(yielded),
 )
@@ -500,16 +485,16 @@ memref.op(
 memref.op(
     "dma_start",
     custom=forms.DMA_START,
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
     verify=rules.verify_dma_start,
 )
 memref.op(
     "dma_wait",
     "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict `:` type($tagMemRef)",
     operands=(
-        Slot("tagMemRef", MEMREF),
-        Slot("tagIndices", declarations.INDEX, Arity.VARIADIC),
-        Slot("numElements", declarations.INDEX),
+        d.Slot("tagMemRef", MEMREF),
+        d.Slot("tagIndices", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("numElements", d.INDEX),
     ),
     verify=rules.verify_dma_wait,
 )
@@ -519,8 +504,8 @@ memref.op(
 memref.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
-    operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", declarations.INDEX)),
-    results={"result": declarations.INDEX},
+    operands=(d.Slot("source", _WITH_DIMENSIONS), d.Slot("index", d.INDEX)),
+    results={"result": d.INDEX},
     named_results=("dim",),
     evaluate=_view(views.dimension, dimension),
 )
@@ -528,14 +513,14 @@ memref.op(
     "rank",
     "$memref attr-dict `:` type($memref)",
     operands={"memref": ANY_MEMREF},
-    results={"result": declarations.INDEX},
+    results={"result": d.INDEX},
     evaluate=_view(views.rank),
 )
 memref.op(
     "extract_aligned_pointer_as_index",
     "$source `:` type($source) `->` type($aligned_pointer) attr-dict",
     operands={"source": ANY_MEMREF},
-    results={"aligned_pointer": declarations.INDEX},
+    results={"aligned_pointer": d.INDEX},
     named_results=("intptr",),
     evaluate=OnValues(memory.address, raw=True),
 )
@@ -544,10 +529,10 @@ memref.op(
     "$source `:` type($source) `->` type(results) attr-dict",
     operands={"source": _STRIDED},
     results=(
-        Slot("base_buffer", _BASE),
-        Slot("offset", declarations.INDEX),
-        Slot("sizes", declarations.INDEX, Arity.VARIADIC),
-        Slot("strides", declarations.INDEX, Arity.VARIADIC),
+        d.Slot("base_buffer", _BASE),
+        d.Slot("offset", d.INDEX),
+        d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("strides", d.INDEX, d.Arity.VARIADIC),
     ),
     verify=rules.verify_metadata,
     named_results=views.names_of_metadata,
@@ -577,10 +562,10 @@ memref.op(
 memref.op(
     "subview",
     f"$source `` {FORM} attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", MEMREF), *OPERANDS),
+    operands=(d.Slot("source", MEMREF), *OPERANDS),
     results={"result": MEMREF},
     properties=PROPERTIES,
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_subview,
     named_results=("subview",),
     evaluate=_view(views.subview),
@@ -590,10 +575,10 @@ memref.op(
     "$source `to` `offset` `` `:` custom<DynamicIndexList>($offsets, $static_offsets) `` `,` `sizes` `` `:` "
     "custom<DynamicIndexList>($sizes, $static_sizes) `` `,` `strides` `` `:` "
     "custom<DynamicIndexList>($strides, $static_strides) attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", ANY_MEMREF), *OPERANDS),
+    operands=(d.Slot("source", ANY_MEMREF), *OPERANDS),
     results={"result": MEMREF},
     properties=PROPERTIES,
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=rules.verify_reinterpret_cast,
     named_results=("reinterpret_cast",),
     evaluate=_view(views.reinterpret),
@@ -611,11 +596,11 @@ memref.op(
     "expand_shape",
     "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
     "`:` type($src) `into` type($result)",
-    operands=(Slot("src", _STRIDED), Slot("output_shape", declarations.INDEX, Arity.VARIADIC)),
+    operands=(d.Slot("src", _STRIDED), d.Slot("output_shape", d.INDEX, d.Arity.VARIADIC)),
     results={"result": _STRIDED},
     properties=(
-        Property("reassociation", REASSOCIATION_ATTR),
-        Property("static_output_shape", declarations.INTEGER_64_ARRAY_ATTR),
+        d.Property("reassociation", REASSOCIATION_ATTR),
+        d.Property("static_output_shape", d.INTEGER_64_ARRAY_ATTR),
     ),
     verify=rules.verify_expand,
     named_results=("expand_shape",),
@@ -626,7 +611,7 @@ memref.op(
     "$src $reassociation attr-dict `:` type($src) `into` type($result)",
     operands={"src": _STRIDED},
     results={"result": _STRIDED},
-    properties=(Property("reassociation", REASSOCIATION_ATTR),),
+    properties=(d.Property("reassociation", REASSOCIATION_ATTR),),
     verify=rules.verify_collapse,
     named_results=("collapse_shape",),
     evaluate=_view(views.collapse),
@@ -636,7 +621,7 @@ memref.op(
     custom=forms.TRANSPOSE,
     operands={"in": _STRIDED},
     results={"result": _STRIDED},
-    properties=(Property("permutation", declarations.AFFINE_MAP_ATTR),),
+    properties=(d.Property("permutation", d.AFFINE_MAP_ATTR),),
     verify=rules.verify_transpose,
     named_results=("transpose",),
     evaluate=_view(views.transpose),
@@ -645,9 +630,9 @@ memref.op(
     "view",
     "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict `:` type($source) `to` type($result)",
     operands=(
-        Slot("source", _BYTES),
-        Slot("byte_shift", declarations.INDEX),
-        Slot("sizes", declarations.INDEX, Arity.VARIADIC),
+        d.Slot("source", _BYTES),
+        d.Slot("byte_shift", d.INDEX),
+        d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),
     ),
     results={"result": MEMREF},
     verify=rules.verify_view,

@@ -10,19 +10,9 @@ from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.declare.registry import is_upstream
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, Groups, groups_of
 from halfulp.interp.dialects.slices import Written, static_numbers, verify_inside, verify_written, written
+from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import (
-    AffineConstant,
-    AffineExpr,
-    Binary,
-    Dimension,
-    Symbol,
-    add,
-    known_product,
-    known_sum,
-    multiply,
-)
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.memref_layout import Strides, strides_and_offset
@@ -86,16 +76,16 @@ def _map_of(strides: Sequence[int | None], offset: int | None) -> at.AffineMapAt
     """Return strides as a map, with a symbol for each number that is not known: for the offset first."""
     symbols = 0
 
-    def number(known: int | None) -> AffineExpr:
+    def number(known: int | None) -> affine.AffineExpr:
         nonlocal symbols
         if known is not None:
-            return AffineConstant(known)
+            return affine.AffineConstant(known)
         symbols += 1
-        return Symbol(symbols - 1)
+        return affine.Symbol(symbols - 1)
 
     place = number(offset)
     for axis, stride in enumerate(strides):
-        place = add(place, multiply(Dimension(axis), number(stride)))
+        place = affine.add(place, affine.multiply(affine.Dimension(axis), number(stride)))
     return at.AffineMapAttr(len(strides), symbols, (place,))
 
 
@@ -109,17 +99,17 @@ def equivalent(one: ty.MemRefType, other: ty.MemRefType) -> bool:
     return alike and terms[0] == terms[1]
 
 
-def _terms(expr: AffineExpr) -> dict[int | None, AffineExpr]:
+def _terms(expr: affine.AffineExpr) -> dict[int | None, affine.AffineExpr]:
     """Return the factor of each dimension in a sum, and under None what has no dimension."""
-    if isinstance(expr, Dimension):
-        return {expr.position: AffineConstant(1)}
-    if expr.symbolic or not isinstance(expr, Binary):
-        return {None: expr} if expr != AffineConstant(0) else {}
+    if isinstance(expr, affine.Dimension):
+        return {expr.position: affine.AffineConstant(1)}
+    if expr.symbolic or not isinstance(expr, affine.Binary):
+        return {None: expr} if expr != affine.AffineConstant(0) else {}
     found = _terms(expr.lhs)
     if expr.operator == "*":
-        return {axis: multiply(factor, expr.rhs) for axis, factor in found.items()}
+        return {axis: affine.multiply(factor, expr.rhs) for axis, factor in found.items()}
     for axis, factor in _terms(expr.rhs).items():
-        found[axis] = add(found[axis], factor) if axis in found else factor
+        found[axis] = affine.add(found[axis], factor) if axis in found else factor
     return found
 
 
@@ -138,8 +128,8 @@ def viewed_type(type_: ty.MemRefType, lists: Written) -> ty.MemRefType | None:
         return None
     strides, offset = known
     for start, stride in zip(lists.offsets, strides, strict=True):
-        offset = known_sum(offset, known_product(start, stride))
-    return with_layout(type_, lists.sizes, tuple(map(known_product, lists.strides, strides)), offset)
+        offset = affine.known_sum(offset, affine.known_product(start, stride))
+    return with_layout(type_, lists.sizes, tuple(map(affine.known_product, lists.strides, strides)), offset)
 
 
 def reduced_types(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
@@ -160,7 +150,7 @@ def expanded_strides(strides: Sequence[int | None], shape: Sequence[int | None],
     for stride, group in zip(strides, groups, strict=True):
         for axis in reversed(group):
             found[axis] = stride
-            stride = known_product(stride, shape[axis])
+            stride = affine.known_product(stride, shape[axis])
     return tuple(found)
 
 
@@ -188,7 +178,7 @@ def collapsed_strides(
         found.append(strides[last] if shape[last] is not None or last == group[0] else None)
     for stride, group in zip(found, groups, strict=True):
         for axis in reversed(group[1:]):
-            stride = known_product(stride, shape[axis])
+            stride = affine.known_product(stride, shape[axis])
             before = strides[axis - 1]
             if shape[axis - 1] != 1 and stride is not None and before is not None and stride != before:
                 return None
@@ -661,7 +651,7 @@ def verify_transpose(op: Operation) -> str | None:
 
 def permutation_of(map_: at.AffineMapAttr) -> tuple[int, ...] | None:
     """Return the dimensions that a map returns, each once; None for another map."""
-    axes = tuple([result.position for result in map_.results if isinstance(result, Dimension)])
+    axes = tuple([result.position for result in map_.results if isinstance(result, affine.Dimension)])
     return axes if sorted(axes) == list(range(map_.dimensions)) and len(axes) == len(map_.results) else None
 
 

@@ -12,19 +12,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import LIMB_BITS, Codes
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import AttributeConstraint, Dialect, TypeConstraint
-from halfulp.interp.dialects.elements import (
-    Function,
-    Move,
-    Operands,
-    picked,
-    poison_ids,
-    poisoned,
-    rearranged,
-    repeated,
-    replaced,
-    reshaped,
-    stacked,
-)
+from halfulp.interp.dialects import elements as el
 from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -168,28 +156,28 @@ def static_shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
     return shape
 
 
-def _moving(build: Callable[[Operation, tuple[int, ...]], Move]) -> Callable[[Operation, Settings], Function]:
+def _moving(build: Callable[[Operation, tuple[int, ...]], el.Move]) -> Callable[[Operation, Settings], el.Function]:
     """Return the maker of the function of an op that moves the elements of its operand. ``build`` takes the shape of
     the result.
     """
 
-    def function(op: Operation, settings: Settings) -> Function:
+    def function(op: Operation, settings: Settings) -> el.Function:
         type_ = op.results[0].type
 
-        def move(run: Run, operands: Operands) -> tuple[Any, ...]:
-            return (rearranged(operands[0], type_, build(op, static_shape(type_, settings))),)
+        def move(run: Run, operands: el.Operands) -> tuple[Any, ...]:
+            return (el.rearranged(operands[0], type_, build(op, static_shape(type_, settings))),)
 
         return move
 
     return function
 
 
-def _transposition(op: Operation, shape: tuple[int, ...]) -> Move:
+def _transposition(op: Operation, shape: tuple[int, ...]) -> el.Move:
     axes = integers(op.properties["permutation"])
     return lambda array, trailing: array.transpose(*axes, *range(len(axes), array.ndim)).copy()
 
 
-def _slice(op: Operation, shape: tuple[int, ...]) -> Move:
+def _slice(op: Operation, shape: tuple[int, ...]) -> el.Move:
     starts = integers(op.properties["offsets"])
     place = tuple(slice(start, start + size) for start, size in zip(starts, shape, strict=False))
     return lambda array, trailing: array[place].copy()
@@ -199,37 +187,37 @@ transpose = _moving(_transposition)
 extract_slice = _moving(_slice)
 
 
-def broadcast(op: Operation, settings: Settings) -> Function:
+def broadcast(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.broadcast: it adds leading axes, and repeats axes of one element."""
     type_ = op.results[0].type
 
-    def repeat(run: Run, operands: Operands) -> tuple[Any, ...]:
-        return (repeated(operands[0], static_shape(type_, settings), type_, len(operands[0].shape)),)
+    def repeat(run: Run, operands: el.Operands) -> tuple[Any, ...]:
+        return (el.repeated(operands[0], static_shape(type_, settings), type_, len(operands[0].shape)),)
 
     return repeat
 
 
-def shape_cast(op: Operation, settings: Settings) -> Function:
+def shape_cast(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.shape_cast: the elements stay in row-major order."""
     type_ = op.results[0].type
 
-    def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def cast(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
         if np.prod(shape, dtype=object) != operands[0].size:
             raise unsupported(op, f"'{operands[0].type}' and '{type_}' have different numbers of elements")
-        return (reshaped(operands[0], type_, shape),)
+        return (el.reshaped(operands[0], type_, shape),)
 
     return cast
 
 
-def bitcast(op: Operation, settings: Settings) -> Function:
+def bitcast(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.bitcast: the bits of the last dimension, the lowest of the first element first. An
     element that has a bit of a poisoned one is poison.
     """
     type_ = op.results[0].type
     source, target = (ty.element_type(value.type) for value in (op.operands[0], op.results[0]))
 
-    def cast(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def cast(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         (value,) = operands
         before, after = ty.width_of(source), ty.width_of(target)
         if before == after:
@@ -281,20 +269,20 @@ def _packed(bits: npt.NDArray[np.uint8], element: ty.Type) -> Codes:
     return codes if trailing else codes[..., 0]
 
 
-def insert_slice(op: Operation, settings: Settings) -> Function:
+def insert_slice(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.insert_strided_slice. The slice lies in the last dimensions."""
     starts = integers(op.properties["offsets"])
 
-    def insert(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def insert(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         part, whole = operands
         behind = len(whole.shape) - len(part.shape)
         place = tuple(slice(at, at + size) for at, size in zip(starts[behind:], part.shape, strict=True))
-        return (replaced(run, whole, (*starts[:behind], *place), part),)
+        return (el.replaced(run, whole, (*starts[:behind], *place), part),)
 
     return insert
 
 
-def _joined(operands: Operands, type_: ty.Type, run: Run, move: Callable[[Any, Any], Any]) -> Value:
+def _joined(operands: el.Operands, type_: ty.Type, run: Run, move: Callable[[Any, Any], Any]) -> Value:
     """Return a value that takes its elements from two others by ``move``, which is called for each kind of array."""
     one, other = operands
 
@@ -314,7 +302,7 @@ def _joined(operands: Operands, type_: ty.Type, run: Run, move: Callable[[Any, A
     return Value(type_, move(one.bits, other.bits), poison, open_, None if poison is None else run.origins)
 
 
-def shuffle(op: Operation, settings: Settings) -> Function:
+def shuffle(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.shuffle. A place of -1 in the mask is poison."""
     type_ = op.results[0].type
     mask = np.array(integers(op.properties["mask"]), np.int64)
@@ -327,12 +315,12 @@ def shuffle(op: Operation, settings: Settings) -> Function:
     def move(one: Any, other: Any) -> Any:
         return np.concatenate([leading(one, ranks[0]), leading(other, ranks[1])])[np.where(lost, 0, mask)]
 
-    def shuffled(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def shuffled(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         value = _joined(operands, type_, run, move)
         if not lost.any():
             return (value,)
         where = np.broadcast_to(lost.reshape(-1, *(1,) * (len(value.shape) - 1)), value.shape)
-        ids = poison_ids(op, run, settings, where, "the place in the mask is -1")
+        ids = el.poison_ids(op, run, settings, where, "the place in the mask is -1")
         return (spoiled(value, ids, where, run),)
 
     return shuffled
@@ -349,11 +337,11 @@ def spoiled(value: Value, ids: PoisonIds | None, where: npt.NDArray[np.bool_], r
     return Value(value.type, bits, merged, value.open, run.origins)
 
 
-def interleave(op: Operation, settings: Settings) -> Function:
+def interleave(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.interleave: the elements of two vectors in turn, along the last dimension."""
     type_ = op.results[0].type
 
-    def interleaved(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def interleaved(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         rank = len(operands[0].shape)
         shape = static_shape(type_, settings)
 
@@ -365,47 +353,49 @@ def interleave(op: Operation, settings: Settings) -> Function:
     return interleaved
 
 
-def deinterleave(op: Operation, settings: Settings) -> Function:
+def deinterleave(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.deinterleave: the elements at even places, and those at odd ones."""
     types = [result.type for result in op.results]
 
-    def parts(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def parts(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         outer = (slice(None),) * (len(operands[0].shape) - 1)
-        return tuple(picked(operands[0], (*outer, slice(start, None, 2)), type_) for start, type_ in enumerate(types))
+        return tuple(
+            el.picked(operands[0], (*outer, slice(start, None, 2)), type_) for start, type_ in enumerate(types)
+        )
 
     return parts
 
 
-def from_elements(op: Operation, settings: Settings) -> Function:
+def from_elements(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.from_elements."""
     type_ = op.results[0].type
 
-    def make(run: Run, elements: Operands) -> tuple[Any, ...]:
+    def make(run: Run, elements: el.Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
         if not elements:
             dtype, trailing = code_layout(ty.element_type(type_))
             return (Value(type_, np.zeros(shape + trailing, dtype)),)
-        return (stacked(run, elements, shape, type_),)
+        return (el.stacked(run, elements, shape, type_),)
 
     return make
 
 
-def to_elements(op: Operation, settings: Settings) -> Function:
+def to_elements(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.to_elements."""
 
-    def take(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def take(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         whole = operands[0]
         element = whole.element_type
-        return tuple(picked(whole, index, element) for index in np.ndindex(whole.shape))
+        return tuple(el.picked(whole, index, element) for index in np.ndindex(whole.shape))
 
     return take
 
 
-def step(op: Operation, settings: Settings) -> Function:
+def step(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.step: 0, 1, 2 and so on."""
     type_ = op.results[0].type
 
-    def count(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def count(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         return (Value(type_, np.arange(static_shape(type_, settings)[0], dtype=np.uint64)),)
 
     return count
@@ -418,7 +408,7 @@ def vscale_of(op: Operation, settings: Settings) -> int:
     return settings.vscale
 
 
-def vscale(op: Operation, settings: Settings) -> Function:
+def vscale(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.vscale."""
     return lambda run, operands: (Value(ty.INDEX, np.array(vscale_of(op, settings), np.uint64)),)
 
@@ -433,28 +423,28 @@ def _is_fixed(type_: ty.Type) -> bool:
     return isinstance(type_, ty.VectorType) and not any(type_.scalable)
 
 
-def scalable_extract(op: Operation, settings: Settings) -> Function:
+def scalable_extract(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.scalable.extract. What lies behind the end of the vector is poison."""
     type_ = op.results[0].type
 
-    def take(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def take(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
         place = _scalable_place(op, shape, _is_fixed(type_), settings)
         if place.stop > operands[0].shape[0]:
-            return (poisoned(op, run, settings, type_, "the part leaves the vector"),)
-        return (picked(operands[0], (place,), type_),)
+            return (el.poisoned(op, run, settings, type_, "the part leaves the vector"),)
+        return (el.picked(operands[0], (place,), type_),)
 
     return take
 
 
-def scalable_insert(op: Operation, settings: Settings) -> Function:
+def scalable_insert(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.scalable.insert. A part that leaves the vector makes all of it poison."""
 
-    def put(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def put(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         part, whole = operands
         place = _scalable_place(op, part.shape, _is_fixed(part.type), settings)
         if place.stop > whole.shape[0]:
-            return (poisoned(op, run, settings, whole.type, "the part leaves the vector"),)
-        return (replaced(run, whole, (place,), part),)
+            return (el.poisoned(op, run, settings, whole.type, "the part leaves the vector"),)
+        return (el.replaced(run, whole, (place,), part),)
 
     return put

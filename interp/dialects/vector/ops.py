@@ -9,20 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Property,
-    RegionSlot,
-    Repeated,
-    Slot,
-    Trait,
-    TypeConstraint,
-    TypeRule,
-    Unprefixed,
-    same_element,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elements import Function, Operands, data_movement
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
@@ -30,16 +17,6 @@ from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
 from halfulp.interp.dialects.vector import forms, masking, memory, moves, reductions, rules, shapes
 from halfulp.interp.dialects.vector.forms import TRANSFER
-from halfulp.interp.dialects.vector.moves import (
-    ITERATORS,
-    KIND,
-    PUNCTUATION,
-    RANKED,
-    integers,
-    scalable_dimensions,
-    static_shape,
-    vector,
-)
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
@@ -132,14 +109,14 @@ def verify_create(op: Operation) -> str | None:
 def verify_constant(op: Operation) -> str | None:
     """Check that the sizes lie inside the vector, and that all are 0 if one is."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
-    sizes = integers(op.properties["mask_dim_sizes"])
+    sizes = moves.integers(op.properties["mask_dim_sizes"])
     if not type_.shape:
         if len(sizes) != 1:
-            return Unprefixed("array attr must have length 1 for 0-D vectors")
-        return None if sizes[0] in (0, 1) else Unprefixed("mask dim size must be either 0 or 1 for 0-D vectors")
+            return d.Unprefixed("array attr must have length 1 for 0-D vectors")
+        return None if sizes[0] in (0, 1) else d.Unprefixed("mask dim size must be either 0 or 1 for 0-D vectors")
     if len(sizes) != len(type_.shape):
         return "must specify array attr of size equal vector result rank"
-    for size, extent, scalable in zip(sizes, type_.shape, scalable_dimensions(type_), strict=True):
+    for size, extent, scalable in zip(sizes, type_.shape, moves.scalable_dimensions(type_), strict=True):
         if not 0 <= size <= extent:
             return "array attr of size out of bounds of vector result dimension size"
         if scalable and size not in (0, extent):
@@ -166,7 +143,7 @@ def create(op: Operation, settings: Settings) -> Function:
     half = 1 << (settings.index_width - 1)
 
     def make(run: Run, operands: Operands) -> tuple[Any, ...]:
-        shape = static_shape(type_, settings)
+        shape = moves.static_shape(type_, settings)
         ids = max((int(size.poison) for size in operands if size.poison is not None), default=0)
         if ids:
             poison = np.full(shape, ids, np.uint16)
@@ -180,15 +157,15 @@ def create(op: Operation, settings: Settings) -> Function:
 def constant(op: Operation, settings: Settings) -> Function:
     """Return the function of vector.constant_mask."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
-    sizes = integers(op.properties["mask_dim_sizes"])
-    flags = scalable_dimensions(type_)
+    sizes = moves.integers(op.properties["mask_dim_sizes"])
+    flags = moves.scalable_dimensions(type_)
 
     def make(run: Run, operands: Operands) -> tuple[Any, ...]:
         scaled = [
             size * (settings.vscale or 1) if scalable else size
             for size, scalable in zip(sizes, flags or (False,), strict=True)
         ]
-        return (Value(type_, _leading(static_shape(type_, settings), scaled)),)
+        return (Value(type_, _leading(moves.static_shape(type_, settings), scaled)),)
 
     return make
 
@@ -201,7 +178,7 @@ _MOST_ELEMENTS = 1 << 20
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
-def _elements_of(shaped: str, limited: bool = False) -> TypeRule:
+def _elements_of(shaped: str, limited: bool = False) -> d.TypeRule:
     """Require as many elements as a vector has, of its element type. ``limited``: they are results."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
@@ -210,18 +187,18 @@ def _elements_of(shaped: str, limited: bool = False) -> TypeRule:
             count = ty.element_count(whole) or 0
             if limited and count > _MOST_ELEMENTS:
                 raise LimitExceeded(f"an op with {count} results; the limit is {_MOST_ELEMENTS}")
-            types.setdefault("elements", Repeated(whole.element, count))
+            types.setdefault("elements", d.Repeated(whole.element, count))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
         whole, elements = types[shaped], types["elements"]
         return len(elements) == ty.element_count(whole) and all(type_ == whole.element for type_ in elements)
 
-    return TypeRule(
+    return d.TypeRule(
         f"failed to verify that shaped type '{shaped}' matches 'elements' element count and types", solve, holds
     )
 
 
-def _same_accumulator() -> TypeRule:
+def _same_accumulator() -> d.TypeRule:
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
         if "dest" in types:
             types.setdefault("acc", (types["dest"],))
@@ -229,7 +206,7 @@ def _same_accumulator() -> TypeRule:
     def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
         return all(type_ == types["dest"] for type_ in types["acc"])
 
-    return TypeRule("failed to verify that dest and acc have the same type", solve, holds)
+    return d.TypeRule("failed to verify that dest and acc have the same type", solve, holds)
 
 
 # --- printing ---------------------------------------------------------------------------------------------------------
@@ -261,13 +238,13 @@ def _verify_print(op: Operation) -> str | None:
     return None
 
 
-vector.op(
+moves.vector.op(
     "print",
     "($source^ `:` type($source))? oilist(`str` $stringLiteral | `punctuation` $punctuation) attr-dict",
-    operands=(Slot("source", declarations.PRINTABLE, Arity.OPTIONAL),),
+    operands=(d.Slot("source", d.PRINTABLE, d.Arity.OPTIONAL),),
     properties=(
-        Property("punctuation", PUNCTUATION, default=_NEWLINE),
-        Property("stringLiteral", declarations.STRING_ATTR, optional=True),
+        d.Property("punctuation", moves.PUNCTUATION, default=_NEWLINE),
+        d.Property("stringLiteral", d.STRING_ATTR, optional=True),
     ),
     verify=_verify_print,
     evaluate=OnValues(_print),
@@ -275,223 +252,223 @@ vector.op(
 
 # --- elements and their places ----------------------------------------------------------------------------------------
 
-_POSITION = (Property("static_position", declarations.POSITION_ARRAY_ATTR),)
-_DYNAMIC_POSITION = Slot("dynamic_position", declarations.INDEX, Arity.VARIADIC)
+_POSITION = (d.Property("static_position", d.POSITION_ARRAY_ATTR),)
+_DYNAMIC_POSITION = d.Slot("dynamic_position", d.INDEX, d.Arity.VARIADIC)
 
-vector.op(
+moves.vector.op(
     "extract",
     "$source `` custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
     "`:` type($result) `from` type($source)",
-    operands=(Slot("source", declarations.VECTOR), _DYNAMIC_POSITION),
-    results={"result": declarations.ANY},
+    operands=(d.Slot("source", d.VECTOR), _DYNAMIC_POSITION),
+    results={"result": d.ANY},
     properties=_POSITION,
     type_rules=(rules.part_of("result", "source", "source", "operand and result"),),
     verify=rules.verify_position,
     verify_regions=rules.verify_extracted,
     evaluate=data_movement(rules.extract, 1, rules.axes, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "insert",
     "$valueToStore `,` $dest custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
     "`:` type($valueToStore) `into` type($dest)",
-    operands=(Slot("valueToStore", declarations.ANY), Slot("dest", declarations.VECTOR), _DYNAMIC_POSITION),
-    results={"result": declarations.VECTOR},
+    operands=(d.Slot("valueToStore", d.ANY), d.Slot("dest", d.VECTOR), _DYNAMIC_POSITION),
+    results={"result": d.VECTOR},
     properties=_POSITION,
     type_rules=(
         rules.part_of("valueToStore", "dest", "result", "source operand and result"),
-        same_type("dest", "result"),
+        d.same_type("dest", "result"),
     ),
     verify=rules.verify_position,
     evaluate=data_movement(rules.insert, 2, rules.axes, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "from_elements",
     "$elements attr-dict `:` type($dest)",
-    operands=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
     results={"dest": moves.FIXED},
     type_rules=(_elements_of("dest"),),
     evaluate=data_movement(moves.from_elements, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "to_elements",
     "$source attr-dict `:` type($source)",
-    operands={"source": declarations.VECTOR},
-    results=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
+    operands={"source": d.VECTOR},
+    results=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
     type_rules=(_elements_of("source", limited=True),),
     evaluate=data_movement(moves.to_elements, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "broadcast",
     "$source attr-dict `:` type($source) `to` type($vector)",
-    operands={"source": declarations.ANY},
-    results={"vector": declarations.VECTOR},
+    operands={"source": d.ANY},
+    results={"vector": d.VECTOR},
     verify=shapes.verify_broadcast,
     evaluate=data_movement(moves.broadcast, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "shape_cast",
     "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": declarations.VECTOR},
-    results={"result": declarations.VECTOR},
+    operands={"source": d.VECTOR},
+    results={"result": d.VECTOR},
     verify=shapes.verify_shape_cast,
     evaluate=data_movement(moves.shape_cast, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "bitcast",
     "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": declarations.VECTOR},
-    results={"result": declarations.VECTOR},
+    operands={"source": d.VECTOR},
+    results={"result": d.VECTOR},
     type_rules=(shapes.same_rank("source", "result"),),
     verify=shapes.verify_bitcast,
     evaluate=OnValues(moves.bitcast),
 )
-vector.op(
+moves.vector.op(
     "transpose",
     "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
-    operands={"vector": declarations.VECTOR},
-    results={"result": declarations.VECTOR},
-    properties=(Property("permutation", declarations.INTEGER_64_ARRAY_ATTR),),
-    type_rules=(same_element("vector", "result", "operand and result"),),
+    operands={"vector": d.VECTOR},
+    results={"result": d.VECTOR},
+    properties=(d.Property("permutation", d.INTEGER_64_ARRAY_ATTR),),
+    type_rules=(d.same_element("vector", "result", "operand and result"),),
     verify=shapes.verify_transpose,
     evaluate=data_movement(moves.transpose, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "shuffle",
     "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
     operands={"v1": moves.FIXED, "v2": moves.FIXED},
-    results={"vector": RANKED},
-    properties=(Property("mask", declarations.INTEGER_64_ARRAY_ATTR),),
-    type_rules=(shapes.SHUFFLED, same_element("v2", "vector", "second operand v2 and result")),
+    results={"vector": moves.RANKED},
+    properties=(d.Property("mask", d.INTEGER_64_ARRAY_ATTR),),
+    type_rules=(shapes.SHUFFLED, d.same_element("v2", "vector", "second operand v2 and result")),
     verify=shapes.verify_shuffle,
     evaluate=data_movement(moves.shuffle, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "interleave",
     "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
-    operands={"lhs": declarations.VECTOR, "rhs": declarations.VECTOR},
-    results={"result": RANKED},
-    type_rules=(same_type("lhs", "rhs"), shapes.DOUBLED),
+    operands={"lhs": d.VECTOR, "rhs": d.VECTOR},
+    results={"result": moves.RANKED},
+    type_rules=(d.same_type("lhs", "rhs"), shapes.DOUBLED),
     evaluate=data_movement(moves.interleave, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "deinterleave",
     "$source attr-dict `:` type($source) `->` type($res1)",
-    operands={"source": RANKED},
-    results={"res1": RANKED, "res2": RANKED},
-    type_rules=(shapes.EVEN, shapes.HALVED, same_type("res1", "res2")),
+    operands={"source": moves.RANKED},
+    results={"res1": moves.RANKED, "res2": moves.RANKED},
+    type_rules=(shapes.EVEN, shapes.HALVED, d.same_type("res1", "res2")),
     named_results=("res1", "res2"),
     evaluate=data_movement(moves.deinterleave, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "extract_strided_slice",
     "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": declarations.VECTOR},
-    results={"result": declarations.VECTOR},
-    properties=tuple(Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
-    type_rules=(same_element("source", "result", "operand and result"),),
+    operands={"source": d.VECTOR},
+    results={"result": d.VECTOR},
+    properties=tuple(d.Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
+    type_rules=(d.same_element("source", "result", "operand and result"),),
     verify=shapes.verify_extract_slice,
     evaluate=data_movement(moves.extract_slice, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "insert_strided_slice",
     "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
-    operands={"valueToStore": declarations.VECTOR, "dest": declarations.VECTOR},
-    results={"result": declarations.VECTOR},
-    properties=tuple(Property(name, moves.INTEGERS) for name in ("offsets", "strides")),
-    type_rules=(same_element("valueToStore", "result", "operand #0 and result"), same_type("dest", "result")),
+    operands={"valueToStore": d.VECTOR, "dest": d.VECTOR},
+    results={"result": d.VECTOR},
+    properties=tuple(d.Property(name, moves.INTEGERS) for name in ("offsets", "strides")),
+    type_rules=(d.same_element("valueToStore", "result", "operand #0 and result"), d.same_type("dest", "result")),
     verify=shapes.verify_insert_slice,
     evaluate=data_movement(moves.insert_slice, words=reductions.moved),
 )
-vector.op(
+moves.vector.op(
     "scalable.extract",
     "$source `[` $pos `]` attr-dict `:` type($result) `from` type($source)",
     operands={"source": moves.SCALABLE_1D},
     results={"result": moves.RANK_1},
-    properties=(Property("pos", declarations.INTEGER_64_ATTR),),
+    properties=(d.Property("pos", d.INTEGER_64_ATTR),),
     type_rules=(
-        same_element("source", "result", "all of {source, result}"),
+        d.same_element("source", "result", "all of {source, result}"),
         shapes.multiple_of("result", "result length"),
     ),
     evaluate=data_movement(moves.scalable_extract),
 )
-vector.op(
+moves.vector.op(
     "scalable.insert",
     "$valueToStore `,` $dest `[` $pos `]` attr-dict `:` type($valueToStore) `into` type($dest)",
     operands={"valueToStore": moves.RANK_1, "dest": moves.SCALABLE_1D},
     results={"result": moves.SCALABLE_1D},
-    properties=(Property("pos", declarations.INTEGER_64_ATTR),),
+    properties=(d.Property("pos", d.INTEGER_64_ATTR),),
     type_rules=(
-        same_element("valueToStore", "dest", "all of {valueToStore, dest}"),
+        d.same_element("valueToStore", "dest", "all of {valueToStore, dest}"),
         shapes.multiple_of("valueToStore", "source length"),
-        same_type("dest", "result"),
+        d.same_type("dest", "result"),
     ),
     evaluate=data_movement(moves.scalable_insert),
 )
-vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
-vector.op(
+moves.vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
+moves.vector.op(
     "vscale",
     "attr-dict",
-    results={"res": declarations.INDEX},
+    results={"res": d.INDEX},
     named_results=("vscale",),
     evaluate=OnValues(moves.vscale),
 )
 
 # --- masks ------------------------------------------------------------------------------------------------------------
 
-vector.op(
+moves.vector.op(
     "create_mask",
     "$operands attr-dict `:` type($result)",
-    operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
+    operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
     results={"result": moves.MASK},
     verify=verify_create,
     evaluate=OnValues(create),
 )
-vector.op(
+moves.vector.op(
     "constant_mask",
     "$mask_dim_sizes attr-dict `:` type($result)",
     results={"result": moves.MASK},
-    properties=(Property("mask_dim_sizes", declarations.INTEGER_64_ARRAY_ATTR),),
+    properties=(d.Property("mask_dim_sizes", d.INTEGER_64_ARRAY_ATTR),),
     verify=verify_constant,
     evaluate=OnValues(constant),
 )
-vector.op(
+moves.vector.op(
     "mask",
     custom=forms.MASK,
-    operands=(Slot("mask", moves.RANKED_MASK), Slot("passthru", declarations.ANY, Arity.OPTIONAL)),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
-    regions=(RegionSlot("maskRegion"),),
-    traits=(Trait.SINGLE_BLOCK,),
+    operands=(d.Slot("mask", moves.RANKED_MASK), d.Slot("passthru", d.ANY, d.Arity.OPTIONAL)),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    regions=(d.RegionSlot("maskRegion"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify=masking.verify,
     evaluate=OnFrames(masking.mask),
 )
-vector.op(
+moves.vector.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     evaluate=OnFrames(masking.leave),
 )
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
-_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
-_ALIGNMENT = Property("alignment", moves.ALIGNMENT, optional=True)
-_ACCESS = (_ALIGNMENT, Property("nontemporal", declarations.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
+_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
+_ALIGNMENT = d.Property("alignment", moves.ALIGNMENT, optional=True)
+_ACCESS = (_ALIGNMENT, d.Property("nontemporal", d.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
 _CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 
-vector.op(
+moves.vector.op(
     "load",
     f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
-    operands=(Slot("base", MEMREF), _INDICES),
-    results={"result": declarations.VECTOR},
+    operands=(d.Slot("base", MEMREF), _INDICES),
+    results={"result": d.VECTOR},
     properties=_ACCESS,
     verify=verify_access,
     evaluate=OnValues(load_vector, raw=True, words=reductions.load),
 )
-vector.op(
+moves.vector.op(
     "store",
     f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
-    operands=(Slot("valueToStore", declarations.VECTOR), Slot("base", MEMREF), _INDICES),
+    operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", MEMREF), _INDICES),
     properties=_ACCESS,
     verify=verify_access,
     evaluate=OnValues(store_vector, raw=True, words=reductions.load),
@@ -499,26 +476,26 @@ vector.op(
 
 
 def _load(
-    mnemonic: str, mask: TypeConstraint, evaluate: Callable[..., Function], what: str = "result", shapes: str = "dim"
+    mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Function], what: str = "result", shapes: str = "dim"
 ) -> None:
-    vector.op(
+    moves.vector.op(
         mnemonic,
         "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($mask) `,` "
         "type($pass_thru) `into` type($result)",
-        operands=(Slot("base", MEMREF), _INDICES, Slot("mask", mask), Slot("pass_thru", RANKED)),
-        results={"result": RANKED},
+        operands=(d.Slot("base", MEMREF), _INDICES, d.Slot("mask", mask), d.Slot("pass_thru", moves.RANKED)),
+        results={"result": moves.RANKED},
         properties=(_ALIGNMENT,),
         verify=memory.verifier("pass_thru", what, shapes=shapes),
         evaluate=OnValues(evaluate),
     )
 
 
-def _store(mnemonic: str, mask: TypeConstraint, evaluate: Callable[..., Function], shapes: str = "dim") -> None:
-    vector.op(
+def _store(mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Function], shapes: str = "dim") -> None:
+    moves.vector.op(
         mnemonic,
         "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($mask) `,` "
         "type($valueToStore)",
-        operands=(Slot("base", MEMREF), _INDICES, Slot("mask", mask), Slot("valueToStore", RANKED)),
+        operands=(d.Slot("base", MEMREF), _INDICES, d.Slot("mask", mask), d.Slot("valueToStore", moves.RANKED)),
         properties=(_ALIGNMENT,),
         verify=memory.verifier("valueToStore", "valueToStore", shapes=shapes),
         evaluate=OnValues(evaluate),
@@ -530,33 +507,33 @@ _load("expandload", moves.FIXED_MASK, memory.expand_load)
 _store("maskedstore", moves.RANKED_MASK, memory.masked_store, shapes="shape")
 _store("compressstore", moves.FIXED_MASK, memory.compress_store)
 
-_GATHERED = (Slot("offsets", declarations.INDEX, Arity.VARIADIC), Slot("indices", moves.INDICES))
-vector.op(
+_GATHERED = (d.Slot("offsets", d.INDEX, d.Arity.VARIADIC), d.Slot("indices", moves.INDICES))
+moves.vector.op(
     "gather",
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
     "`,` type($mask) `,` type($pass_thru) `into` type($result)",
     operands=(
-        Slot("base", moves.TENSOR_OR_MEMREF),
+        d.Slot("base", moves.TENSOR_OR_MEMREF),
         *_GATHERED,
-        Slot("mask", moves.MASK),
-        Slot("pass_thru", declarations.VECTOR),
+        d.Slot("mask", moves.MASK),
+        d.Slot("pass_thru", d.VECTOR),
     ),
-    results={"result": declarations.VECTOR},
+    results={"result": d.VECTOR},
     properties=(_ALIGNMENT,),
     verify=memory.verifier("pass_thru", "result", indexed=True),
     evaluate=masking.maskable("gather"),
 )
-vector.op(
+moves.vector.op(
     "scatter",
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($indices) "
     "`,` type($mask) `,` type($valueToStore) (`->` type($result)^)?",
     operands=(
-        Slot("base", moves.TENSOR_OR_MEMREF),
+        d.Slot("base", moves.TENSOR_OR_MEMREF),
         *_GATHERED,
-        Slot("mask", moves.MASK),
-        Slot("valueToStore", declarations.VECTOR),
+        d.Slot("mask", moves.MASK),
+        d.Slot("valueToStore", d.VECTOR),
     ),
-    results=(Slot("result", declarations.TENSOR, Arity.OPTIONAL),),
+    results=(d.Slot("result", d.TENSOR, d.Arity.OPTIONAL),),
     properties=(_ALIGNMENT,),
     verify=memory.verifier("valueToStore", "valueToStore", indexed=True),
     evaluate=OnValues(memory.scatter),
@@ -565,28 +542,28 @@ vector.op(
 _TRANSFER: dict[str, Any] = {
     "custom": TRANSFER,
     "properties": (
-        Property("in_bounds", moves.FLAGS),
-        Property("permutation_map", declarations.AFFINE_MAP_ATTR),
+        d.Property("in_bounds", moves.FLAGS),
+        d.Property("permutation_map", d.AFFINE_MAP_ATTR),
     ),
-    "traits": (Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    "traits": (d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     "verify": forms.verify,
 }
-_MASK_OF_TRANSFER = Slot("mask", moves.MASK, Arity.OPTIONAL)
-vector.op(
+_MASK_OF_TRANSFER = d.Slot("mask", moves.MASK, d.Arity.OPTIONAL)
+moves.vector.op(
     "transfer_read",
-    operands=(Slot("base", moves.SHAPED), _INDICES, Slot("padding", declarations.ANY), _MASK_OF_TRANSFER),
-    results={"vector": declarations.VECTOR},
+    operands=(d.Slot("base", moves.SHAPED), _INDICES, d.Slot("padding", d.ANY), _MASK_OF_TRANSFER),
+    results={"vector": d.VECTOR},
     evaluate=masking.maskable("transfer_read", reductions.transfer),
     **_TRANSFER,
 )
-vector.op(
+moves.vector.op(
     "transfer_write",
-    operands=(Slot("valueToStore", declarations.VECTOR), Slot("base", moves.SHAPED), _INDICES, _MASK_OF_TRANSFER),
-    results=(Slot("result", declarations.RANKED_TENSOR, Arity.OPTIONAL),),
+    operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", moves.SHAPED), _INDICES, _MASK_OF_TRANSFER),
+    results=(d.Slot("result", d.RANKED_TENSOR, d.Arity.OPTIONAL),),
     evaluate=masking.maskable("transfer_write", reductions.transfer),
     **_TRANSFER,
 )
-vector.op(
+moves.vector.op(
     "type_cast",
     "$memref attr-dict `:` type($memref) `to` type($result)",
     operands={"memref": moves.STATIC_MEMREF},
@@ -597,75 +574,75 @@ vector.op(
 
 # --- combinations of elements -----------------------------------------------------------------------------------------
 
-vector.op(
+moves.vector.op(
     "fma",
     "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
     operands=dict.fromkeys(("lhs", "rhs", "acc"), moves.FLOATS),
     results={"result": moves.FLOATS},
-    type_rules=(same_type("lhs", "rhs", "acc", "result"),),
+    type_rules=(d.same_type("lhs", "rhs", "acc", "result"),),
     evaluate=reductions.FMA,
 )
-vector.op(
+moves.vector.op(
     "reduction",
     "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict `:` type($vector) `into` type($dest)",
-    operands=(Slot("vector", declarations.VECTOR), Slot("acc", declarations.ANY, Arity.OPTIONAL)),
-    results={"dest": declarations.ANY},
-    properties=(Property("fastmath", FASTMATH, default=0), Property("kind", KIND)),
-    type_rules=(same_element("vector", "dest", "source operand and result"), _same_accumulator()),
+    operands=(d.Slot("vector", d.VECTOR), d.Slot("acc", d.ANY, d.Arity.OPTIONAL)),
+    results={"dest": d.ANY},
+    properties=(d.Property("fastmath", FASTMATH, default=0), d.Property("kind", moves.KIND)),
+    type_rules=(d.same_element("vector", "dest", "source operand and result"), _same_accumulator()),
     verify=rules.verify_reduction,
     evaluate=masking.maskable("reduction", reductions.reduction),
 )
-vector.op(
+moves.vector.op(
     "multi_reduction",
     "$kind `,` $source `,` $acc attr-dict $reduction_dims `:` type($source) `to` type($dest)",
-    operands={"source": declarations.VECTOR, "acc": declarations.ANY},
-    results={"dest": declarations.ANY},
-    properties=(Property("kind", KIND), Property("reduction_dims", declarations.INTEGER_64_ARRAY_ATTR)),
-    type_rules=(same_type("dest", "acc"), same_element("source", "dest", "source operand and result")),
+    operands={"source": d.VECTOR, "acc": d.ANY},
+    results={"dest": d.ANY},
+    properties=(d.Property("kind", moves.KIND), d.Property("reduction_dims", d.INTEGER_64_ARRAY_ATTR)),
+    type_rules=(d.same_type("dest", "acc"), d.same_element("source", "dest", "source operand and result")),
     verify=rules.verify_multi_reduction,
     evaluate=masking.maskable("multi_reduction", reductions.multi_reduction),
 )
-vector.op(
+moves.vector.op(
     "scan",
     "$kind `,` $source `,` $initial_value attr-dict `:` type($source) `,` type($initial_value)",
-    operands={"source": RANKED, "initial_value": declarations.VECTOR},
-    results={"dest": RANKED, "accumulated_value": declarations.VECTOR},
+    operands={"source": moves.RANKED, "initial_value": d.VECTOR},
+    results={"dest": moves.RANKED, "accumulated_value": d.VECTOR},
     properties=(
-        Property("inclusive", declarations.BOOL_ATTR),
-        Property("kind", KIND),
-        Property("reduction_dim", declarations.INTEGER_64_ATTR),
+        d.Property("inclusive", d.BOOL_ATTR),
+        d.Property("kind", moves.KIND),
+        d.Property("reduction_dim", d.INTEGER_64_ATTR),
     ),
-    type_rules=(same_type("source", "dest"), same_type("initial_value", "accumulated_value")),
+    type_rules=(d.same_type("source", "dest"), d.same_type("initial_value", "accumulated_value")),
     verify=rules.verify_scan,
     named_results=("dest", "accumulated_value"),
     evaluate=OnValues(reductions.scan),
 )
-vector.op(
+moves.vector.op(
     "contract",
     custom=forms.CONTRACT,
-    operands={"lhs": declarations.VECTOR, "rhs": declarations.VECTOR, "acc": declarations.ANY},
-    results={"result": declarations.ANY},
+    operands={"lhs": d.VECTOR, "rhs": d.VECTOR, "acc": d.ANY},
+    results={"result": d.ANY},
     properties=(
-        Property("indexing_maps", moves.MAPS),
-        Property("iterator_types", ITERATORS),
-        Property("kind", KIND, default=0),
+        d.Property("indexing_maps", moves.MAPS),
+        d.Property("iterator_types", moves.ITERATORS),
+        d.Property("kind", moves.KIND, default=0),
     ),
     type_rules=(
-        same_element("lhs", "rhs", "lhs and rhs"),
-        same_element("acc", "result", "third operand acc and result"),
+        d.same_element("lhs", "rhs", "lhs and rhs"),
+        d.same_element("acc", "result", "third operand acc and result"),
     ),
     verify=rules.verify_contract,
     evaluate=masking.maskable("contract"),
 )
-vector.op(
+moves.vector.op(
     "outerproduct",
     custom=forms.OUTER_PRODUCT,
-    operands=(Slot("lhs", RANKED), Slot("rhs", declarations.ANY), Slot("acc", RANKED, Arity.OPTIONAL)),
-    results={"result": RANKED},
-    properties=(Property("kind", KIND, default=0),),
+    operands=(d.Slot("lhs", moves.RANKED), d.Slot("rhs", d.ANY), d.Slot("acc", moves.RANKED, d.Arity.OPTIONAL)),
+    results={"result": moves.RANKED},
+    properties=(d.Property("kind", moves.KIND, default=0),),
     type_rules=(
-        same_element("lhs", "result", "lhs operand and result"),
-        same_element("rhs", "result", "rhs operand and result"),
+        d.same_element("lhs", "result", "lhs operand and result"),
+        d.same_element("rhs", "result", "rhs operand and result"),
     ),
     verify=rules.verify_outer,
     evaluate=masking.maskable("outerproduct"),

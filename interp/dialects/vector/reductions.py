@@ -18,16 +18,7 @@ import numpy as np
 from halfulp.fp_formats.formats import Mask
 from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.elements import (
-    Function,
-    combined,
-    picked,
-    poison_ids,
-    rearranged,
-    repeated,
-    replaced,
-    reshaped,
-)
+from halfulp.interp.dialects import elements as el
 from halfulp.interp.dialects.elementwise import elementwise_op, elementwise_step, fastmath_of, format_of, neutral
 from halfulp.interp.dialects.memref.evaluate import moves_elements
 from halfulp.interp.dialects.slices import unsupported
@@ -155,7 +146,7 @@ def _rows(value: Value, axes: Sequence[int]) -> Value:
     rank = len(value.shape)
     kept = [axis for axis in range(rank) if axis not in axes]
     shape = (prod(value.shape[axis] for axis in axes), *(value.shape[axis] for axis in kept))
-    return rearranged(
+    return el.rearranged(
         value,
         ty.TensorType(shape, value.element_type),
         lambda array, trailing: array.transpose(*axes, *kept, *range(rank, array.ndim)).reshape(shape + trailing),
@@ -166,7 +157,7 @@ def _of_type(value: Value, type_: ty.Type) -> Value:
     return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
-def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> Function:
+def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
     """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand.
     Only the flag ``reassoc`` permits another order than the sequence.
     """
@@ -179,10 +170,10 @@ def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> Fu
         vector, first = operands[0], operands[1] if given else None
         lanes = active_lanes(op, operands[-1]) if masked else np.ones(vector.shape, np.bool_)
         if masked and combination.draws:
-            row = reshaped(vector, ty.TensorType((vector.size,), type_), (vector.size,))
+            row = el.reshaped(vector, ty.TensorType((vector.size,), type_), (vector.size,))
             total = combination.fold_under_mask(run, first, row, lanes.reshape(-1))
             return (neutral(arith_name(kind, type_) or "", type_) if total is None else _of_type(total, type_),)
-        rows = picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
+        rows = el.picked(vector, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), type_))
         if first is None and not rows.size:
             return (neutral(arith_name(kind, type_) or "", type_),)
         return (_of_type(combination.fold(run, first, rows), type_),)
@@ -196,7 +187,7 @@ def flags_of(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
     return {} if flags is None or not isinstance(type_, ty.FloatType) else {"fastmath": flags}
 
 
-def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> Function:
+def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
     """Return the function of vector.multi_reduction. ``masked``: as for `reduce_vector`."""
     type_ = op.results[0].type
     order = settings.profile.reduction_order
@@ -221,11 +212,11 @@ def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> Fun
 
 def chosen(run: Run, lanes: Mask, one: Value, other: Value) -> Value:
     """Return the elements of ``one`` in some lanes, and those of ``other`` in the rest."""
-    part = picked(one, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), one.element_type))
-    return replaced(run, other, (lanes,), part)
+    part = el.picked(one, (lanes,), ty.TensorType((int(np.count_nonzero(lanes)),), one.element_type))
+    return el.replaced(run, other, (lanes,), part)
 
 
-def scan(op: Operation, settings: Settings) -> Function:
+def scan(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.scan, which follows MLIR's lowering: an inclusive scan begins with the first
     element and does not read the initial value; the second result is the last part of the first.
     """
@@ -244,7 +235,7 @@ def scan(op: Operation, settings: Settings) -> Function:
                 last = combination.pair(run, last, part(rows, number if inclusive else number - 1))
             parts.append(last)
         if parts:
-            whole = combined(run, parts, type_, lambda arrays: np.stack(arrays, axis))
+            whole = el.combined(run, parts, type_, lambda arrays: np.stack(arrays, axis))
         return _of_type(whole, type_), _of_type(last, part_type)
 
     return scanned
@@ -263,7 +254,7 @@ def _spread(value: Value, dimensions: Sequence[int], order: Sequence[int]) -> Va
     places = [dimensions.index(dimension) for dimension in order if dimension in dimensions]
     shape = tuple(value.shape[dimensions.index(each)] if each in dimensions else 1 for each in order)
     whole = ty.TensorType(shape, value.element_type)
-    return rearranged(
+    return el.rearranged(
         value,
         whole,
         lambda array, trailing: array.transpose(*places, *range(rank, array.ndim)).reshape(shape + trailing),
@@ -275,7 +266,7 @@ def _dimensions(map_: at.Attribute) -> list[int]:
     return [expr.position for expr in map_.results if isinstance(expr, Dimension)]
 
 
-def contract(op: Operation, settings: Settings, masked: bool = False) -> Function:
+def contract(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
     """Return the function of vector.contract. ``masked``: as for `reduce_vector`.
 
     Narrower operands are extended first.
@@ -320,9 +311,9 @@ def contract(op: Operation, settings: Settings, masked: bool = False) -> Functio
 def _repeated_rows(side: Value, sizes: tuple[int, ...]) -> Value:
     """Return a value with its first axes, repeated to these sizes, as one axis."""
     shape = side.shape[len(sizes) :]
-    whole = repeated(side, (*sizes, *shape), ty.TensorType((*sizes, *shape), side.element_type), len(side.shape))
+    whole = el.repeated(side, (*sizes, *shape), ty.TensorType((*sizes, *shape), side.element_type), len(side.shape))
     rows = prod(sizes), *shape
-    return reshaped(whole, ty.TensorType(rows, side.element_type), rows)
+    return el.reshaped(whole, ty.TensorType(rows, side.element_type), rows)
 
 
 def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings: Settings) -> Value:
@@ -342,7 +333,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
 # --- products ---------------------------------------------------------------------------------------------------------
 
 
-def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Function:
+def outer_product(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
     """Return the function of vector.outerproduct. ``masked``: as for `reduce_vector`.
 
     A lane that the mask leaves out has the accumulator; without one it is poison.
@@ -360,10 +351,10 @@ def outer_product(op: Operation, settings: Settings, masked: bool = False) -> Fu
     def product(run: Run, operands: Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
         tall = operands[0].shape + (1,) * (len(shape) - 1)
-        column = reshaped(operands[0], ty.TensorType(tall, element), tall)
+        column = el.reshaped(operands[0], ty.TensorType(tall, element), tall)
         factors = (
-            repeated(column, shape, type_, len(shape)),
-            repeated(operands[1], shape, type_, len(operands[1].shape)),
+            el.repeated(column, shape, type_, len(shape)),
+            el.repeated(operands[1], shape, type_, len(operands[1].shape)),
         )
         if together is not None:
             (result,) = together.run(run, (*factors, operands[2]))
@@ -381,7 +372,7 @@ def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands
     if given:
         return chosen(run, lanes, result, operands[2])
     where = np.asarray(~lanes)
-    return spoiled(result, poison_ids(op, run, settings, where, "the mask leaves the element out"), where, run)
+    return spoiled(result, el.poison_ids(op, run, settings, where, "the mask leaves the element out"), where, run)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
