@@ -232,9 +232,9 @@ _SCOPE, _TYPE, _NODE, _VARIABLE = map(with_interface, ("di_scope", "di_type", "d
 _U32, _U64 = unsigned(32), unsigned(64)
 
 
-def _part(name: str, kind: ParameterKind) -> Parameter:
-    """Return the parameter of an attribute."""
-    return Parameter(name, kind, encoded="attribute")
+def _part(name: str, kind: ParameterKind, encoded: str = "attribute") -> Parameter:
+    """Return a parameter that text must give."""
+    return Parameter(name, kind, encoded=encoded)
 
 
 def _maybe(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
@@ -242,9 +242,9 @@ def _maybe(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
     return Parameter(name, kind, optional=True, encoded="optional", since=since)
 
 
-def _several(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
+def _several(name: str, kind: ParameterKind) -> Parameter:
     """Return the parameter of a list of attributes that may be empty."""
-    return Parameter(name, list_of(kind), optional=True, default=(), encoded="list", since=since)
+    return Parameter(name, list_of(kind), optional=True, default=(), encoded="list")
 
 
 def _number(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
@@ -252,14 +252,9 @@ def _number(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
     return Parameter(name, kind, optional=True, default=0, encoded="number", since=since)
 
 
-def _given(name: str, kind: ParameterKind) -> Parameter:
-    """Return the parameter of a number that text must give."""
-    return Parameter(name, kind, encoded="number")
-
-
-def _truth(name: str, since: int = 0) -> Parameter:
+def _truth(name: str) -> Parameter:
     """Return the parameter of a truth value that is false if it is absent."""
-    return Parameter(name, BOOLEAN, optional=True, default=False, encoded="boolean", since=since)
+    return Parameter(name, BOOLEAN, optional=True, default=False, encoded="boolean")
 
 
 def _strings(*names: str) -> tuple[Parameter, ...]:
@@ -305,7 +300,7 @@ def _spell_element(value: DialectAttr, names: Names) -> str:
 _ELEMENT = AttributeDefinition(
     "llvm.di_expression_elem",
     ParameterForm(_read_element, _spell_element),
-    (_given("opcode", _OPERATION), Parameter("arguments", list_of(_U64), True, (), "numbers")),
+    (_part("opcode", _OPERATION, "number"), Parameter("arguments", list_of(_U64), True, (), "numbers")),
     code=4,
 )
 
@@ -332,215 +327,119 @@ def _row(
 
 _IN_PLACE = ("annotation", "expression", "generic_subrange", "subrange")
 """The attributes that mlir-opt prints in place, without an alias."""
-_FILE = _row(
-    "file",
-    6,
-    "node scope",
-    Parameter("name", STRING_ATTRIBUTE, encoded="text"),
-    Parameter("directory", STRING_ATTRIBUTE, encoded="text"),
-    assembly="`<` $name `in` $directory `>`",
-)
+_TEXTS = [_part(name, STRING_ATTRIBUTE, "text") for name in ("name", "directory")]
+_FILE = _row("file", 6, "node scope", *_TEXTS, assembly="`<` $name `in` $directory `>`")
 EXPRESSION = _row(
-    "expression",
-    5,
-    "",
-    _several("operations", nested(_ELEMENT)),
-    assembly="`<` (`[` $operations^ `]`)? `>`",
+    "expression", 5, "", _several("operations", nested(_ELEMENT)), assembly="`<` (`[` $operations^ `]`)? `>`"
 )
 NO_EXPRESSION = DialectAttr(EXPRESSION, ((),))
-_IN_FILE, _LINE = _maybe("file", nested(_FILE)), _number("line", _U32)
+
+# The parameters that several attributes have.
+_IN_FILE, _LINE, _FLAG_BITS = _maybe("file", nested(_FILE)), _number("line", _U32), _number("flags", _FLAGS)
+_TAGGED, _NAMED, _IN_SCOPE, _OF_SCOPE = (
+    _number("tag", _TAG), *_strings("name"), _maybe("scope", _SCOPE), _part("scope", _SCOPE),
+)  # fmt: skip
+_BASE_TYPE, _ENCODED, _ELEMENTS = (
+    _maybe("baseType", _TYPE), _number("encoding", _ENCODING), _several("elements", _NODE),
+)  # fmt: skip
+_SIZE, _ALIGNMENT, _WIDE_ALIGNMENT = (
+    _number("sizeInBits", _U64), _number("alignInBits", _U32), _number("alignInBits", _U64),
+)  # fmt: skip
+_NAME_TEXT = Parameter("name", STRING_ATTRIBUTE)
 # An attribute may be part of itself: there it is ``isRecSelf`` and has nothing but the same ``recId``.
 _RECURSIVE = (_maybe("recId", _DISTINCT), _truth("isRecSelf"))
+
+
+def _expressions(*names: str) -> tuple[Parameter, ...]:
+    """Return the parameters of expressions that may be absent."""
+    return tuple(_maybe(name, nested(EXPRESSION)) for name in names)
+
+
 _COMPILE_UNIT = replace(
     _row(
-        "compile_unit",
-        1,
-        "node scope",
-        _part("id", _DISTINCT),
-        _given("sourceLanguage", _LANGUAGE),
-        _part("file", nested(_FILE)),
-        *_strings("producer"),
-        Parameter("isOptimized", BOOLEAN, encoded="boolean"),
-        _given("emissionKind", _EMISSION),
+        "compile_unit", 1, "node scope",
+        _part("id", _DISTINCT), _part("sourceLanguage", _LANGUAGE, "number"), _part("file", nested(_FILE)),
+        *_strings("producer"), _part("isOptimized", BOOLEAN, "boolean"), _part("emissionKind", _EMISSION, "number"),
         _number("nameTableKind", _NAME_TABLE),
         # MLIR 22 has it in text only.
         _maybe("splitDebugFilename", STRING_ATTRIBUTE, Schema.LLVM24),
     ),
     until=Schema.LLVM24,
-)
+)  # fmt: skip
 _DERIVED_TYPE = _row(
-    "derived_type",
-    3,
-    "node scope type",
-    _number("tag", _TAG),
-    *_strings("name"),
-    _maybe("file", nested(_FILE), Schema.LLVM24),
-    _number("line", _U32, Schema.LLVM24),
-    _maybe("scope", _SCOPE, Schema.LLVM24),
-    _maybe("baseType", _TYPE),
-    _number("sizeInBits", _U64),
-    _number("alignInBits", _U32),
-    _number("offsetInBits", _U64),
+    "derived_type", 3, "node scope type",
+    _TAGGED, _NAMED, _maybe("file", nested(_FILE), Schema.LLVM24), _number("line", _U32, Schema.LLVM24),
+    _maybe("scope", _SCOPE, Schema.LLVM24), _BASE_TYPE, _SIZE, _ALIGNMENT, _number("offsetInBits", _U64),
     Parameter("dwarfAddressSpace", _U32, optional=True, encoded="optional number"),
-    _number("flags", _FLAGS, Schema.LLVM24),
-    _maybe("extraData", _NODE),
-)
+    _number("flags", _FLAGS, Schema.LLVM24), _maybe("extraData", _NODE),
+)  # fmt: skip
 _SUBROUTINE_TYPE = _row(
     "subroutine_type", 17, "node type", _number("callingConvention", _CONVENTION), _several("types", _TYPE)
 )
 _GLOBAL_VARIABLE = _row(
-    "global_variable",
-    7,
-    "node variable",
-    _maybe("scope", _SCOPE),
-    *_strings("name", "linkageName"),
-    _part("file", nested(_FILE)),
-    _given("line", _U32),
-    _part("type", _TYPE),
-    _truth("isLocalToUnit"),
-    _truth("isDefined"),
-    _number("alignInBits", _U32),
-)
-LABEL = _row("label", 10, "node", _part("scope", _SCOPE), *_strings("name"), _IN_FILE, _LINE)
+    "global_variable", 7, "node variable",
+    _IN_SCOPE, _NAMED, *_strings("linkageName"), _part("file", nested(_FILE)), _part("line", _U32, "number"),
+    _part("type", _TYPE), _truth("isLocalToUnit"), _truth("isDefined"), _ALIGNMENT,
+)  # fmt: skip
+LABEL = _row("label", 10, "node", _OF_SCOPE, _NAMED, _IN_FILE, _LINE)
 LOCAL_VARIABLE = _row(
-    "local_variable",
-    13,
-    "node variable",
-    _part("scope", _SCOPE),
-    *_strings("name"),
-    _IN_FILE,
-    _LINE,
-    _number("arg", _U32),
-    _number("alignInBits", _U32),
-    _maybe("type", _TYPE),
-    _number("flags", _FLAGS),
-)
+    "local_variable", 13, "node variable",
+    _OF_SCOPE, _NAMED, _IN_FILE, _LINE, _number("arg", _U32), _ALIGNMENT, _maybe("type", _TYPE), _FLAG_BITS,
+)  # fmt: skip
 SUBPROGRAM = _row(
-    "subprogram",
-    15,
-    "node scope",
-    *_RECURSIVE,
-    _maybe("id", _DISTINCT),
-    _maybe("compileUnit", nested(_COMPILE_UNIT)),
-    _maybe("scope", _SCOPE),
-    *_strings("name", "linkageName"),
-    _IN_FILE,
-    _LINE,
-    _number("scopeLine", _U32),
-    _number("subprogramFlags", _SUBPROGRAM_FLAGS),
-    _maybe("type", nested(_SUBROUTINE_TYPE)),
-    _several("retainedNodes", _NODE),
-    _several("annotations", _NODE),
-)
+    "subprogram", 15, "node scope",
+    *_RECURSIVE, _maybe("id", _DISTINCT), _maybe("compileUnit", nested(_COMPILE_UNIT)), _IN_SCOPE, _NAMED,
+    *_strings("linkageName"), _IN_FILE, _LINE, _number("scopeLine", _U32),
+    _number("subprogramFlags", _SUBPROGRAM_FLAGS), _maybe("type", nested(_SUBROUTINE_TYPE)),
+    _several("retainedNodes", _NODE), _several("annotations", _NODE),
+)  # fmt: skip
 _BOUNDS = ("count", "lowerBound", "upperBound", "stride")
 
 ATTRIBUTES: tuple[AttributeDefinition, ...] = (
-    _row(
-        "basic_type",
-        0,
-        "node type",
-        _number("tag", _TAG),
-        Parameter("name", STRING_ATTRIBUTE, encoded="text"),
-        _number("sizeInBits", _U64),
-        _number("encoding", _ENCODING),
-    ),
+    _row("basic_type", 0, "node type", _TAGGED, _TEXTS[0], _SIZE, _ENCODED),
     _COMPILE_UNIT,
     _row(
-        "composite_type",
-        2,
-        "node scope type",
-        *_RECURSIVE,
-        _number("tag", _TAG),
-        *_strings("name"),
-        _IN_FILE,
-        _LINE,
-        _maybe("scope", _SCOPE),
-        _maybe("baseType", _TYPE),
-        _number("flags", _FLAGS),
-        _number("sizeInBits", _U64),
-        _number("alignInBits", _U64),
-        *(_maybe(name, nested(EXPRESSION)) for name in ("dataLocation", "rank", "allocated", "associated")),
+        "composite_type", 2, "node scope type",
+        *_RECURSIVE, _TAGGED, _NAMED, _IN_FILE, _LINE, _IN_SCOPE, _BASE_TYPE, _FLAG_BITS, _SIZE, _WIDE_ALIGNMENT,
+        *_expressions("dataLocation", "rank", "allocated", "associated"),
         _maybe("identifier", STRING_ATTRIBUTE, Schema.LLVM24),
-        _maybe("discriminator", nested(_DERIVED_TYPE), Schema.LLVM24),
-        _several("elements", _NODE),
+        _maybe("discriminator", nested(_DERIVED_TYPE), Schema.LLVM24), _ELEMENTS,
     ),
     _DERIVED_TYPE,
     _ELEMENT,
     EXPRESSION,
     _FILE,
     _GLOBAL_VARIABLE,
+    _row("global_variable_expression", 8, "", _part("var", nested(_GLOBAL_VARIABLE)), *_expressions("expr")),
     _row(
-        "global_variable_expression",
-        8,
-        "",
-        _part("var", nested(_GLOBAL_VARIABLE)),
-        _maybe("expr", nested(EXPRESSION)),
-    ),
-    _row(
-        "imported_entity",
-        9,
-        "node",
-        _number("tag", _TAG),
-        _part("scope", _SCOPE),
-        _part("entity", _NODE),
-        _IN_FILE,
-        _LINE,
-        *_strings("name"),
-        _several("elements", _NODE),
+        "imported_entity", 9, "node",
+        _TAGGED, _OF_SCOPE, _part("entity", _NODE), _IN_FILE, _LINE, _NAMED, _ELEMENTS,
     ),
     LABEL,
-    _row("lexical_block", 11, "node scope", _part("scope", _SCOPE), _IN_FILE, _LINE, _number("column", _U32)),
-    _row("lexical_block_file", 12, "node scope", _part("scope", _SCOPE), _IN_FILE, _given("discriminator", _U32)),
+    _row("lexical_block", 11, "node scope", _OF_SCOPE, _IN_FILE, _LINE, _number("column", _U32)),
+    _row("lexical_block_file", 12, "node scope", _OF_SCOPE, _IN_FILE, _part("discriminator", _U32, "number")),
     LOCAL_VARIABLE,
-    _row(
-        "namespace",
-        14,
-        "node scope",
-        *_strings("name"),
-        _maybe("scope", _SCOPE),
-        Parameter("exportSymbols", BOOLEAN, encoded="boolean"),
-    ),
+    _row("namespace", 14, "node scope", _NAMED, _IN_SCOPE, _part("exportSymbols", BOOLEAN, "boolean")),
     SUBPROGRAM,
     _row("subrange", 16, "node", *(_maybe(name, ATTRIBUTE) for name in _BOUNDS)),
     _SUBROUTINE_TYPE,
-    _row("annotation", None, "node", Parameter("name", STRING_ATTRIBUTE), Parameter("value", STRING_ATTRIBUTE)),
+    _row("annotation", None, "node", _NAME_TEXT, Parameter("value", STRING_ATTRIBUTE)),
     _row(
-        "common_block",
-        None,
-        "node scope",
-        _part("scope", _SCOPE),
-        _maybe("decl", nested(_GLOBAL_VARIABLE)),
-        Parameter("name", STRING_ATTRIBUTE),
-        _IN_FILE,
-        _LINE,
+        "common_block", None, "node scope",
+        _OF_SCOPE, _maybe("decl", nested(_GLOBAL_VARIABLE)), _NAME_TEXT, _IN_FILE, _LINE,
     ),
     _row(
-        "generic_subrange",
-        None,
-        "node",
+        "generic_subrange", None, "node",
         *(Parameter(name, ATTRIBUTE, optional=name in ("count", "upperBound")) for name in _BOUNDS),
     ),
     _row(
-        "module",
-        None,
-        "node scope",
-        _IN_FILE,
-        _maybe("scope", _SCOPE),
-        *_strings("name", "configMacros", "includePath", "apinotes"),
-        _LINE,
-        _truth("isDecl"),
+        "module", None, "node scope",
+        _IN_FILE, _IN_SCOPE, _NAMED, *_strings("configMacros", "includePath", "apinotes"), _LINE, _truth("isDecl"),
     ),
     _row("null_type", None, "node type", assembly=""),
     _row(
-        "string_type",
-        None,
-        "node type",
-        _number("tag", _TAG),
-        Parameter("name", STRING_ATTRIBUTE),
-        _number("sizeInBits", _U64),
-        _number("alignInBits", _U32),
-        _maybe("stringLength", _VARIABLE),
-        *(_maybe(name, nested(EXPRESSION)) for name in ("stringLengthExp", "stringLocationExp")),
-        _number("encoding", _ENCODING),
+        "string_type", None, "node type",
+        _TAGGED, _NAME_TEXT, _SIZE, _ALIGNMENT, _maybe("stringLength", _VARIABLE),
+        *_expressions("stringLengthExp", "stringLocationExp"), _ENCODED,
     ),
-)
+)  # fmt: skip
