@@ -27,7 +27,7 @@ from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.function_forms import function_type
 from halfulp.interp.dialects.llvm.lowering import Descriptor, descriptor_type, lowered, lowered_type, raised
-from halfulp.interp.dialects.llvm.memory import CALLER_ALIGNMENT, AnyMemory, Memory, Pointer, address_after
+from halfulp.interp.dialects.llvm.memory import CALLER_ALIGNMENT, Memory, Pointer, address_after
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
@@ -142,7 +142,7 @@ def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
     pointer, element = memref.aligned, ty.element_type(type_)
     if pointer.__class__ is not Pointer:
         raise UndefinedBehavior(f"{what}: the pointer is poison: {pointer.origin()}")
-    memory: AnyMemory = pointer.memory
+    memory: Memory = pointer.memory
     how, shape = _element_of(element), memref.sizes
     if memory.freed is not None:
         raise UndefinedBehavior(f"{what}: {memory.source} was freed by {memory.freed}")

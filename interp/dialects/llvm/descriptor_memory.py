@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm.lowering import descriptor_in, descriptor_type, lowered, lowered_type, raised
-from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, CALLER_ALIGNMENT, UNWRITTEN, AnyMemory, Memory, Pointer
+from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, CALLER_ALIGNMENT, UNWRITTEN, Memory, Pointer
 from halfulp.interp.dialects.llvm.memory_encoding import SPARE
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.frames import Run, lift, lower
 from halfulp.interp.run.settings import SlotConversion
 from halfulp.interp.values.buffers import Allocation, Buffer, MemoryFrom, of_bytes, vector_shape
@@ -129,7 +129,7 @@ def _own_bits(number: ty.Type, size: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(((1 << ty.width_of(number)) - 1).to_bytes(size, "little"), np.uint8)
 
 
-class SharedMemory:
+class SharedMemory(Memory):
     """The allocation of memrefs, as pointers see it. ``number``: the type of the numbers that have marks. ``size``: its
     bytes, unless these are all bytes of the elements.
     """
@@ -139,12 +139,11 @@ class SharedMemory:
         self.source, self.alignment = allocation.source, CALLER_ALIGNMENT
         data = memoryview(allocation.bits.reshape(-1)).cast("B")[:size]  # type: ignore[arg-type]
         narrow = _is_plain(number) and ty.width_of(number) < 8 * self._element
-        self.data: Any = _Narrow(data, number, self._element) if narrow else data
+        self.data = _Narrow(data, number, self._element) if narrow else data
         self.lost = _Lost(self)
         self.size, self.end = len(self.data), _THE_LONG_WAY
-        self.start: int | None = None
-        self.function: Operation | None = None
-        self.pointers: dict[int, Pointer] = {}
+        self.start = self.function = None
+        self.pointers = {}
         self._rest: dict[int, Allocation] = {0: allocation}
 
     def rest(self, first: int) -> Allocation:
@@ -154,14 +153,14 @@ class SharedMemory:
         return self._rest[first]
 
     @property
-    def origins(self) -> Origins:
+    def origins(self) -> Origins:  # type: ignore[override]
         """The table of the ids of poison."""
         if self.allocation.origins is None:
             self.allocation.origins = Origins()
         return self.allocation.origins
 
     @property
-    def unwritten(self) -> int:
+    def unwritten(self) -> int:  # type: ignore[override]
         """The id of poison that is not told apart."""
         return self.origins.id_of(Origin("memory", "", f"{UNWRITTEN}: {self.source}"))
 
@@ -176,22 +175,22 @@ class SharedMemory:
         return None if self.allocation.open is None else _OfElements(self.allocation, "open", self._element)
 
     @property
-    def freed(self) -> str | None:
+    def freed(self) -> str | None:  # type: ignore[override]
         """The op that freed it and its place."""
         return self.allocation.freed
 
     @property
-    def constant(self) -> bool:
+    def constant(self) -> bool:  # type: ignore[override]
         """True if it must not be written."""
         return self.allocation.constant
 
     def adopted(self, origins: Origins) -> None:
-        """See `AnyMemory.adopted`."""
+        """See `Memory.adopted`."""
         if self.allocation.origins is not origins:
             self.allocation.adopted(origins)
 
     def ids_to_write(self, origins: Origins) -> _OfElements:
-        """See `AnyMemory.ids_to_write`."""
+        """See `Memory.ids_to_write`."""
         self.adopted(origins)
         memory = self.allocation
         if memory.poison is None:
@@ -199,20 +198,20 @@ class SharedMemory:
         return _OfElements(memory, "poison", self._element)
 
     def mark_open(self, place: int, size: int, mark: Any) -> None:
-        """See `AnyMemory.mark_open`."""
+        """See `Memory.mark_open`."""
         memory = self.allocation
         if memory.open is None:
             memory.open = np.zeros((len(memory), *memory.inner), mark.dtype)
         _OfElements(memory, "open", self._element)[place : place + size] = mark
 
     def forget(self) -> None:
-        """See `AnyMemory.forget`."""
+        """See `Memory.forget`."""
         self.lost[:] = b"\xff" * self.size
         if self.allocation.open is not None:
             self.allocation.open[...] = 0
 
     def release(self, by: str) -> None:
-        """See `AnyMemory.release`. Memrefs of it may stay for the whole run; its elements need not."""
+        """See `Memory.release`. Memrefs of it may stay for the whole run; its elements need not."""
         self.allocation.freed = by
         for each in self._rest.values():
             each.bits = each.bits[:1].copy()
@@ -280,15 +279,11 @@ def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
     return buffer
 
 
-def _elements_of(run: Run, memory: AnyMemory, element: ty.Type) -> SharedMemory:
+def _elements_of(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
     """Return memory as elements; what is memory of bytes becomes memory of elements. Raises Unsupported."""
-    seen = memory
-    if isinstance(memory, Memory):
-        if memory.shared is None:
-            memory.share(_as_elements(run, memory, element))
-        assert memory.shared is not None
-        seen = memory.shared
-    assert isinstance(seen, SharedMemory)
+    if not isinstance(memory, SharedMemory) and memory.shared is None:
+        memory.share(_as_elements(run, memory, element))
+    seen = narrowed(memory if isinstance(memory, SharedMemory) else memory.shared, SharedMemory)
     given, wanted = seen.number, _marked(element)
     alike = _is_plain(given) and _is_plain(wanted) and ty.width_of(given) == ty.width_of(wanted)
     if seen.allocation.inner != vector_shape(element) or not (given == wanted or alike):

@@ -13,7 +13,7 @@ from halfulp.interp.dialects.llvm import debug_info, function_forms, kernels, me
 from halfulp.interp.dialects.llvm import rules as k
 from halfulp.interp.dialects.llvm.access import accessible, alignment_of, described, pointer_alignment
 from halfulp.interp.dialects.llvm.attribute_contracts import guard_of
-from halfulp.interp.dialects.llvm.memory import AnyMemory, Memory, Pointer
+from halfulp.interp.dialects.llvm.memory import Memory, Pointer
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -122,7 +122,7 @@ class _Stack(NamedTuple):
 
     memories: list[Memory]
     frames: list[tuple[Frame, int]]
-    saved: WeakKeyDictionary[AnyMemory, tuple[Frame, int]]
+    saved: WeakKeyDictionary[Memory, tuple[Frame, int]]
 
     def cut(self, height: int, by: str) -> None:
         """Free what lies above a height."""

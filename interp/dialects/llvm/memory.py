@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.ir import attributes as at
@@ -37,59 +36,6 @@ CALLER_ALIGNMENT = PAGE
 UNWRITTEN = "a byte of memory was never written"
 
 
-class AnyMemory(Protocol):
-    """What access needs of memory; `Memory` tells what each part is."""
-
-    source: str
-    alignment: int
-    size: int
-    start: int | None
-    end: int
-    data: Any
-    lost: Any
-    pointers: dict[int, Pointer]
-    function: Operation | None
-
-    @property
-    def ids(self) -> Any:
-        """None, or for each byte the id of the origin of its poison."""
-
-    @property
-    def open(self) -> Any:
-        """None, or for each byte the mask of unspecified values or the lineage."""
-
-    @property
-    def origins(self) -> Origins:
-        """The table of the ids of poison."""
-
-    @property
-    def unwritten(self) -> int:
-        """The id of poison that has no id of its own."""
-
-    @property
-    def freed(self) -> str | None:
-        """The op that freed it and its place."""
-
-    @property
-    def constant(self) -> bool:
-        """True if it must not be written."""
-
-    def adopted(self, origins: Origins) -> None:
-        """Use this table for the origins of poison from now on: the ids of one run have one table."""
-
-    def ids_to_write(self, origins: Origins) -> Any:
-        """Return the ids of the poison of each byte, in this table, to be written."""
-
-    def mark_open(self, place: int, size: int, mark: Marks | np.integer[Any]) -> None:
-        """Note for some bytes whether their value is unspecified, or its lineage."""
-
-    def forget(self) -> None:
-        """Make all of it as if it was never written."""
-
-    def release(self, by: str) -> None:
-        """Free the memory: no access is allowed from now on."""
-
-
 class Memory:
     """One allocation: bytes, each with a mask of its bits that are poison.
 
@@ -112,19 +58,19 @@ class Memory:
         self.start: int | None = None
         self.size = self.end = size
         self.alignment = alignment
-        self.data = bytearray(size)
-        self.lost = bytearray(size) if written else bytearray(b"\xff") * size
-        self.ids: npt.NDArray[np.uint16] | None = None
-        self.open: Marks | None = None
+        self.data: Any = bytearray(size)
+        self.lost: Any = bytearray(size) if written else bytearray(b"\xff") * size
+        self.ids: Any = None
+        self.open: Any = None
         self.origins = Origins() if origins is None else origins
         self.unwritten = 0 if written else self.origins.id_of(Origin("memory", "", f"{UNWRITTEN}: {source}"))
         self.pointers: dict[int, Pointer] = {}
         self.freed: str | None = None
         self.constant = False
         self.function: Operation | None = None
-        self.shared: AnyMemory | None = None
+        self.shared: Memory | None = None
 
-    def share(self, memory: AnyMemory) -> None:
+    def share(self, memory: Memory) -> None:
         """Use the bytes of other memory of this size from now on. Its ``ids`` and ``open`` exist already, and stay."""
         self.shared, self.end = memory, memory.end
         self.data, self.lost, self.ids, self.open = memory.data, memory.lost, memory.ids, memory.open
@@ -179,7 +125,7 @@ class Pointer(NamedTuple):
     One without an allocation points into `NOWHERE`, and its offset is the address.
     """
 
-    memory: AnyMemory
+    memory: Memory
     offset: int
 
 
@@ -187,7 +133,7 @@ NOWHERE = Memory("no allocation", 0, PAGE, None, written=True)
 NULL = Pointer(NOWHERE, 0)
 
 
-def poison_at(memory: AnyMemory, place: int) -> int:
+def poison_at(memory: Memory, place: int) -> int:
     """Return the id of the poison of a byte."""
     ids = memory.ids
     return memory.unwritten if ids is None else int(ids[place]) or memory.unwritten
@@ -200,7 +146,7 @@ class _Addresses(NamedTuple):
     """The addresses that a run knows, ascending, and the memory at each."""
 
     starts: list[int]
-    memories: list[AnyMemory]
+    memories: list[Memory]
 
 
 def address_of(run: Run, pointer: Pointer) -> int:

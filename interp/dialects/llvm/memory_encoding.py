@@ -16,7 +16,7 @@ import numpy as np
 
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.dialects.llvm import types as llvm
-from halfulp.interp.dialects.llvm.memory import AnyMemory, Pointer, address_of, pointer_at, poison_at, poison_of
+from halfulp.interp.dialects.llvm.memory import Memory, Pointer, address_of, pointer_at, poison_at, poison_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.frames import Run, lift
@@ -111,9 +111,9 @@ def parts_of(type_: ty.Type) -> tuple[tuple[int, ty.Type], ...] | None:
 
 # --- contents ---------------------------------------------------------------------------------------------------------
 
-ReadPlace = Callable[[Run, AnyMemory, int], Any]
+ReadPlace = Callable[[Run, Memory, int], Any]
 """Gives the value at a place of memory, as a slot holds it."""
-WritePlace = Callable[[Run, AnyMemory, int, Any], None]
+WritePlace = Callable[[Run, Memory, int, Any], None]
 """Writes a value, as a slot holds it, to a place of memory."""
 
 SPARE = Origin("memory", "", "the bits above a number in memory are not those that a store of its type writes")
@@ -124,7 +124,7 @@ def _number(data: Any, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "little")
 
 
-def first_lost(run: Run, memory: AnyMemory, at: int, lost: int) -> int:
+def first_lost(run: Run, memory: Memory, at: int, lost: int) -> int:
     """Return the id of the poison of the lowest bit of a mask of the bits from a byte on."""
     memory.adopted(run.origins)
     return poison_at(memory, at + ((lost & -lost).bit_length() - 1) // 8)
@@ -136,7 +136,7 @@ def _marks_at(marks: Marks, places: Iterable[tuple[int, int]]) -> Marks | None:
     return each if each.any() else None
 
 
-def put(run: Run, memory: AnyMemory, at: int, size: int, bits: int, lost: int = 0, poison_id: int = 0) -> None:
+def put(run: Run, memory: Memory, at: int, size: int, bits: int, lost: int = 0, poison_id: int = 0) -> None:
     """Write bytes, with a mask of their bits that are poison and the id of the origin of that."""
     memory.data[at : at + size] = bits.to_bytes(size, "little")
     memory.lost[at : at + size] = lost.to_bytes(size, "little")
@@ -154,7 +154,7 @@ def _scalar(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
     whole = (1 << 8 * size) - 1
     spare = whole >> width << width
 
-    def read(run: Run, memory: AnyMemory, at: int) -> Any:
+    def read(run: Run, memory: Memory, at: int) -> Any:
         bits, lost = _number(memory.data, at, size), _number(memory.lost, at, size)
         if lost:
             return poison_of(type_, first_lost(run, memory, at, lost), run)
@@ -163,7 +163,7 @@ def _scalar(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
         marks = None if memory.open is None else _marks_at(memory.open, ((at, size),))
         return bits if marks is None else Value(type_, ints_to_codes([bits], width, ()), None, marks.reshape(()))
 
-    def write(run: Run, memory: AnyMemory, at: int, slot: Any) -> None:
+    def write(run: Run, memory: Memory, at: int, slot: Any) -> None:
         if slot.__class__ is int:
             put(run, memory, at, size, slot)
             return
@@ -191,7 +191,7 @@ def _vector(type_: ty.VectorType) -> tuple[ReadPlace, WritePlace]:
     firsts = [width * index // 8 for index in range(count)]
     whole = width % 8 == 0
 
-    def read(run: Run, memory: AnyMemory, at: int) -> Value:
+    def read(run: Run, memory: Memory, at: int) -> Value:
         bits, lost = _number(memory.data, at, size), _number(memory.lost, at, size)
         if (bits | lost) >> end:
             return poison_of(type_, run.origins.id_of(SPARE), run)
@@ -209,7 +209,7 @@ def _vector(type_: ty.VectorType) -> tuple[ReadPlace, WritePlace]:
             open_ = _marks_at(memory.open, [(at + first, -(-width // 8)) for first in firsts])
         return Value(type_, codes, poison, open_, None if poison is None else run.origins)
 
-    def write(run: Run, memory: AnyMemory, at: int, slot: Any) -> None:
+    def write(run: Run, memory: Memory, at: int, slot: Any) -> None:
         value = lift(slot, type_)
         bits = lost = 0
         ids = None if value.poison is None else own_ids(run, value)
@@ -238,7 +238,7 @@ def _vector(type_: ty.VectorType) -> tuple[ReadPlace, WritePlace]:
 def _pointer(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
     size = POINTER_BYTES
 
-    def read(run: Run, memory: AnyMemory, at: int) -> Any:
+    def read(run: Run, memory: Memory, at: int) -> Any:
         bits, lost = _number(memory.data, at, size), _number(memory.lost, at, size)
         if lost:
             return poison_of(type_, first_lost(run, memory, at, lost), run)
@@ -246,7 +246,7 @@ def _pointer(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
         # Other bytes may have been written over it.
         return stored if stored is not None and address_of(run, stored) == bits else pointer_at(run, bits)
 
-    def write(run: Run, memory: AnyMemory, at: int, slot: Any) -> None:
+    def write(run: Run, memory: Memory, at: int, slot: Any) -> None:
         if slot.__class__ is Pointer:
             put(run, memory, at, size, address_of(run, slot))
             memory.pointers[at] = slot
@@ -267,10 +267,10 @@ def _aggregate(parts: tuple[tuple[int, ty.Type], ...], size: int) -> tuple[ReadP
     each = [(offset, *contents_of(part)) for offset, part in parts]
     gaps = [(start, length, (1 << 8 * length) - 1) for start, length in _gaps(parts, size)]
 
-    def read(run: Run, memory: AnyMemory, at: int) -> Any:
+    def read(run: Run, memory: Memory, at: int) -> Any:
         return tuple([read_part(run, memory, at + offset) for offset, read_part, _ in each])
 
-    def write(run: Run, memory: AnyMemory, at: int, slot: Any) -> None:
+    def write(run: Run, memory: Memory, at: int, slot: Any) -> None:
         for (offset, _, write_part), part in zip(each, slot, strict=True):
             write_part(run, memory, at + offset, part)
         for start, length, lost in gaps:
