@@ -276,8 +276,7 @@ REASSOCIATION_ATTR = AttributeConstraint("Array of 64-bit integer array attribut
 
 def groups_of(op: Operation) -> Groups:
     """Return the numbers of the expanded dimensions that each collapsed dimension stands for."""
-    written = op.properties["reassociation"]
-    assert isinstance(written, at.ArrayAttr)
+    written = op.prop("reassociation", at.ArrayAttr)
     found = []
     for group in written.elements:
         assert isinstance(group, at.ArrayAttr)

@@ -107,8 +107,7 @@ def _slice(start: int, count: int, step: int) -> slice:
 
 def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
     """Return the numbers of a list of a view, with None where an operand gives the number."""
-    written = op.properties[f"static_{name}"]
-    assert isinstance(written, at.DenseArrayAttr)
+    written = op.prop(f"static_{name}", at.DenseArrayAttr)
     return tuple(None if number == DYNAMIC else number for number in written.values)
 
 

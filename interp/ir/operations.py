@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
 from halfulp.interp.declare.registry import SYMBOL_TABLES
@@ -77,6 +77,7 @@ class BlockArgument(SSAValue):
 
 
 Successor = tuple["Block", list[SSAValue]]
+AttributeKind = TypeVar("AttributeKind", bound=Attribute)
 
 VISIBILITIES = ("public", "private", "nested")
 
@@ -171,6 +172,12 @@ class Operation:
         if self.shares:
             self._divide()
         self.read_attributes = attributes
+
+    def prop(self, name: str, kind: type[AttributeKind]) -> AttributeKind:
+        """Return a property that the declaration of the op ensures to be there and of the class ``kind``."""
+        found = self.properties[name]
+        assert isinstance(found, kind)
+        return found
 
     def _divide(self) -> None:
         """Give the op dictionaries that no other op has."""

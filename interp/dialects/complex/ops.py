@@ -125,8 +125,7 @@ def _format(type_: ty.Type) -> FloatFormat:
 
 
 def _verify_constant(op: Operation) -> str | None:
-    value, type_ = op.properties["value"], op.results[0].type
-    assert isinstance(value, at.ArrayAttr)
+    value, type_ = op.prop("value", at.ArrayAttr), op.results[0].type
     if len(value.elements) != 2:
         return "requires 'value' to be a complex constant, represented as array of two values"
     kinds = []
@@ -144,8 +143,7 @@ def _verify_constant(op: Operation) -> str | None:
 
 
 def _constant(op: Operation, compiler: Compiler) -> Value:
-    value, type_ = op.properties["value"], op.results[0].type
-    assert isinstance(value, at.ArrayAttr)
+    value, type_ = op.prop("value", at.ArrayAttr), op.results[0].type
     codes = [part.code for part in value.elements if isinstance(part, at.FloatAttr | at.IntegerAttr)]
     return Value(type_, ints_to_codes(codes, ty.width_of(_part_type(type_)), (2,)))
 

@@ -34,8 +34,7 @@ class BlockRequest(NamedTuple):
 
 def block_request(op: Operation) -> BlockRequest:
     """Return what a verified op asks for."""
-    recipe = op.properties["recipe"]
-    assert isinstance(recipe, at.StringAttr)
+    recipe = op.prop("recipe", at.StringAttr)
     rules = block_scaling.recipe_named(recipe.value)
     rank = len(ty.shape_of(op.operands[0].type) or ())
     given = len(op.operands) > 1
@@ -51,8 +50,7 @@ def _integer(op: Operation, name: str, default: int) -> int:
 
 def verify(op: Operation) -> str | None:
     """Return what is wrong with an op, or None."""
-    recipe = op.properties["recipe"]
-    assert isinstance(recipe, at.StringAttr)
+    recipe = op.prop("recipe", at.StringAttr)
     if recipe.value not in RECIPES and recipe.value not in ALIASES:
         known = [*ALIASES, *RECIPES]
         message = f"recipe is '{recipe.value}', but must be one of {', '.join(known)}"

@@ -51,8 +51,7 @@ def verify(op: Operation) -> str | None:
 
 
 def _rule(op: Operation) -> str:
-    rule = op.properties["rule"]
-    assert isinstance(rule, at.StringAttr)
+    rule = op.prop("rule", at.StringAttr)
     return rule.value
 
 

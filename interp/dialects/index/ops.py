@@ -57,8 +57,7 @@ def comparison(predicate: AttributeDefinition, predicates: EnumDefinition) -> Cu
         return p.placed(Operation(definition.name, definition, operands, (I1,), properties, attributes), at)
 
     def print_(printer: OpPrinter, operation: Operation) -> str:
-        chosen = operation.properties["pred"]
-        assert isinstance(chosen, DialectAttr)
+        chosen = operation.prop("pred", DialectAttr)
         names = ", ".join(printer.name(value) for value in operation.operands)
         extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
         return f" {chosen['value']}({names}){extra}"
@@ -124,8 +123,7 @@ for _name, _factory in (
 
 
 def _compared(op: Operation, settings: Settings) -> Kernel:
-    predicate = op.properties["pred"]
-    assert isinstance(predicate, DialectAttr)
+    predicate = op.prop("pred", DialectAttr)
     return integer.cmpi(settings.width(ty.INDEX), _PREDICATES.cases[predicate["value"]])
 
 
@@ -170,8 +168,7 @@ _cast("castu", integer.index_castui)
 
 
 def _value(op: Operation) -> int:
-    value = op.properties["value"]
-    assert isinstance(value, at.IntegerAttr)
+    value = op.prop("value", at.IntegerAttr)
     return value.value
 
 

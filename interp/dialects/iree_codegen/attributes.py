@@ -466,9 +466,7 @@ def inside_constraints(op: Operation) -> str | None:
 
 def verify_lookup(op: Operation) -> str | None:
     """Return what is wrong with the table of a lookup, or None."""
-    keys, values = op.properties["keys"], op.properties["values"]
-    assert isinstance(keys, at.DenseArrayAttr)
-    assert isinstance(values, at.DenseArrayAttr)
+    keys, values = op.prop("keys", at.DenseArrayAttr), op.prop("values", at.DenseArrayAttr)
     problem = inside_constraints(op)
     if problem is not None:
         return problem
@@ -486,8 +484,7 @@ def verify_lookup(op: Operation) -> str | None:
 
 def verify_assert(op: Operation) -> str | None:
     """Return what is wrong with the message of an assert, or None."""
-    message = op.properties["msg"]
-    assert isinstance(message, at.StringAttr)
+    message = op.prop("msg", at.StringAttr)
     problem = inside_constraints(op)
     if problem is not None:
         return problem

@@ -398,8 +398,7 @@ def _reached(plan: TilePlan, bounds: Shape, marks: Sequence[Array | None]) -> Ar
 
 def _is(op: Operation, flag: str) -> bool:
     """Return a flag of the semantics of a known kind."""
-    semantics = op.properties["semantics"]
-    assert isinstance(semantics, DialectAttr)
+    semantics = op.prop("semantics", DialectAttr)
     return bool(semantics[flag])
 
 
@@ -455,15 +454,13 @@ def _operation(kind: TileKind, elements: Sequence[ty.Type]) -> TileOp:
 
 
 def _iterators(op: Operation) -> tuple[int, ...]:
-    iterators = op.properties["iterator_types"]
-    assert isinstance(iterators, at.ArrayAttr)
+    iterators = op.prop("iterator_types", at.ArrayAttr)
     return tuple(entry.value for entry in iterators.elements if isinstance(entry, EnumAttr))
 
 
 def _loops(op: Operation) -> list[Shape]:
     """Return the loops of each operand's outer axes."""
-    maps = op.properties["indexing_maps"]
-    assert isinstance(maps, at.ArrayAttr)
+    maps = op.prop("indexing_maps", at.ArrayAttr)
     loops = [
         tuple(result.position for result in map.results if isinstance(result, Dimension))
         for map in maps.elements

@@ -100,8 +100,7 @@ def query_tile_sizes(op: Operation, settings: Settings) -> Function:
     type.
     """
     function = settings.externals.get(QUERY)
-    wanted = op.properties["tensor_type"]
-    assert isinstance(wanted, at.TypeAttr)
+    wanted = op.prop("tensor_type", at.TypeAttr)
     types = [result.type for result in op.results]
 
     def query(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -440,8 +439,7 @@ def _is_integer_array(found: at.Attribute) -> bool:
 
 def _verify_microkernel(op: Operation) -> str | None:
     """Check the results: a tensor among the outputs has the result of the same number, and a buffer is written to."""
-    segments = op.properties["operandSegmentSizes"]
-    assert isinstance(segments, at.DenseArrayAttr)
+    segments = op.prop("operandSegmentSizes", at.DenseArrayAttr)
     first, count = segments.values[:2]
     results = [result.type for result in op.results]
     tensors = [place for place in range(first, first + count) if isinstance(op.operands[place].type, ty.TensorType)]
@@ -529,8 +527,7 @@ iree_codegen.op(
 
 
 def _verify_hint(op: Operation) -> str | None:
-    sizes = op.properties["static_sizes"]
-    assert isinstance(sizes, at.DenseArrayAttr)
+    sizes = op.prop("static_sizes", at.DenseArrayAttr)
     # IREE does not check this, and reads past the end.
     wanted = sizes.codes.count(DYNAMIC)
     return None if wanted == len(op.operands) else f"expected {wanted} dynamic sizes, got {len(op.operands)}"

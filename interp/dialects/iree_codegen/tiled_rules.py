@@ -64,12 +64,10 @@ def verify_tiled(op: Operation) -> str | None:
 def _problems_of_tiled(op: Operation) -> Iterator[str]:
     kind, semantics = op.properties["kind"], op.properties["semantics"]
     segments = op.properties["operandSegmentSizes"]
-    maps, iterators = op.properties["indexing_maps"], op.properties["iterator_types"]
+    maps, iterators = op.prop("indexing_maps", at.ArrayAttr), op.prop("iterator_types", at.ArrayAttr)
     assert isinstance(kind, DialectAttr)
     assert isinstance(semantics, DialectAttr)
     assert isinstance(segments, at.DenseArrayAttr)
-    assert isinstance(maps, at.ArrayAttr)
-    assert isinstance(iterators, at.ArrayAttr)
     types = [value.type for value in op.operands]
     for what, given, expected in zip(("inputs", "outputs"), segments.values, (_input_count(kind), 1), strict=True):
         if given != expected:
@@ -315,8 +313,7 @@ def _parse_count_hint(p: OpParser, at: int, definition: OpDefinition) -> Operati
 
 def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
     """Print what `_parse_count_hint` reads, without ``sizes``."""
-    sizes = operation.properties["static_sizes"]
-    assert isinstance(sizes, DenseArrayAttr)
+    sizes = operation.prop("static_sizes", DenseArrayAttr)
     return f"{print_mixed(printer, sizes, operation.operands, '()')}{_discardable(printer, operation)}"
 
 

@@ -99,15 +99,12 @@ def _plain(op: Op) -> Evaluator:
 
 
 def _knob(op: Operation, terms: Sequence[Term], knobs: Mapping[str, int], model: SmtModel) -> Term:
-    name = op.properties["name"]
-    assert isinstance(name, StringAttr)
+    name = op.prop("name", StringAttr)
     return knobs.get(name.value, Unknown((f"knob {name.value} is not given",)))
 
 
 def _lookup(op: Operation, terms: Sequence[Term], knobs: Mapping[str, int], model: SmtModel) -> Term:
-    keys, values = op.properties["keys"], op.properties["values"]
-    assert isinstance(keys, DenseArrayAttr)
-    assert isinstance(values, DenseArrayAttr)
+    keys, values = op.prop("keys", DenseArrayAttr), op.prop("values", DenseArrayAttr)
     return lookup(keys.values, values.values, terms[0], model)
 
 
@@ -118,8 +115,7 @@ def _function(op: Operation, terms: Sequence[Term], knobs: Mapping[str, int], mo
 
 
 def _number(op: Operation, name: str) -> int:
-    found = op.properties[name]
-    assert isinstance(found, IntegerAttr)
+    found = op.prop(name, IntegerAttr)
     return found.value
 
 

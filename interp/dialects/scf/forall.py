@@ -34,8 +34,7 @@ _LISTS = ("staticLowerBound", "staticUpperBound", "staticStep")
 
 
 def _numbers(op: Operation, name: str) -> tuple[int | None, ...]:
-    written_numbers = op.properties[name]
-    assert isinstance(written_numbers, DenseArrayAttr)
+    written_numbers = op.prop(name, DenseArrayAttr)
     return tuple(None if number == -(1 << 63) else number for number in written_numbers.values)
 
 
@@ -370,8 +369,7 @@ def verify_condition(op: Operation) -> str | None:
 
 def verify_index_switch(op: Operation) -> str | None:
     """Check that there is a region for each case, and that every region yields the results."""
-    cases = op.properties["cases"]
-    assert isinstance(cases, at.DenseArrayAttr)
+    cases = op.prop("cases", at.DenseArrayAttr)
     if len(cases.codes) != len(op.regions) - 1:
         return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values"
     if len(set(cases.codes)) < len(cases.codes):

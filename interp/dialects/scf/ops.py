@@ -114,8 +114,7 @@ def _print_forall(printer: OpPrinter, op: Operation) -> str:
         start += size
     lists = []
     for name, values in zip(BOUNDS, groups, strict=False):
-        numbers = op.properties[name]
-        assert isinstance(numbers, DenseArrayAttr)
+        numbers = op.prop(name, DenseArrayAttr)
         lists.append((numbers, values))
     region = op.regions[0]
     rank = len(lists[1][0].codes)
@@ -158,8 +157,7 @@ def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 
 
 def _print_switch(printer: OpPrinter, op: Operation) -> str:
-    cases = op.properties["cases"]
-    assert isinstance(cases, DenseArrayAttr)
+    cases = op.prop("cases", DenseArrayAttr)
     text = f" {printer.name(op.operands[0])}" + trailing_dictionary(printer, op)
     types = [result.type for result in op.results]
     text += f" -> {', '.join(map(printer.type, types))} " if types else " "
@@ -433,8 +431,7 @@ def _while(op: Operation, compiler: Compiler) -> Action:
 
 def _index_switch(op: Operation, compiler: Compiler) -> Action:
     (argument,) = compiler.slots(op.operands)
-    cases = op.properties["cases"]
-    assert isinstance(cases, DenseArrayAttr)
+    cases = op.prop("cases", DenseArrayAttr)
     resume, settings = compiler.resume(op), compiler.settings
     default, *others = [passing((), compiler.region(region, resume)) for region in op.regions]
     targets = dict(reversed(list(zip(cases.values, others, strict=True))))

@@ -120,8 +120,7 @@ def extents_attribute(numbers: list[int]) -> DenseElementsAttr:
 
 
 def _print_constant(printer: OpPrinter, operation: Operation) -> str:
-    shape = operation.properties["shape"]
-    assert isinstance(shape, DenseElementsAttr)
+    shape = operation.prop("shape", DenseElementsAttr)
     extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
     numbers = ", ".join(str(number) for number in shape.array().view(np.int64).ravel())
     return f" {extra}[{numbers}] : {printer.type(operation.results[0].type)}"
@@ -507,8 +506,7 @@ def judged_shapes(judge: Judge, constraint: bool) -> OnValues:
 
 def require(op: Operation, settings: Settings) -> Function:
     """Return the function of shape.cstr_require."""
-    message = op.properties["msg"]
-    assert isinstance(message, at.StringAttr)
+    message = op.prop("msg", at.StringAttr)
 
     def check(run: Run, operands: Operands) -> tuple[Any, ...]:
         (holds,) = operands
@@ -575,8 +573,7 @@ def value_of(op: Operation, settings: Settings) -> Function:
 
 
 def _constant_shape(op: Operation, compiler: Compiler) -> Value:
-    shape = op.properties["shape"]
-    assert isinstance(shape, at.DenseElementsAttr)
+    shape = op.prop("shape", at.DenseElementsAttr)
     extents = tuple(int(number) for number in shape.array().view(np.int64).ravel())
     if min(extents, default=0) < 0:
         raise Unsupported("a shape with an extent that is not known is not run", location=op.location, op=op.name)
@@ -584,14 +581,12 @@ def _constant_shape(op: Operation, compiler: Compiler) -> Value:
 
 
 def _constant_size(op: Operation, compiler: Compiler) -> Value:
-    value = op.properties["value"]
-    assert isinstance(value, at.IntegerAttr)
+    value = op.prop("value", at.IntegerAttr)
     return result_of(op, op.results[0].type, value.value, compiler.settings)
 
 
 def _constant_witness(op: Operation, compiler: Compiler) -> Value:
-    passing = op.properties["passing"]
-    assert isinstance(passing, at.IntegerAttr)
+    passing = op.prop("passing", at.IntegerAttr)
     return witness(None if passing.value else "it is a constant that says so")
 
 

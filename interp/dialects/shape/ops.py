@@ -77,8 +77,7 @@ def verify_shape_of(op: Operation) -> str | None:
 
 def verify_constant(op: Operation) -> str | None:
     """Check the type of the result of shape.const_shape."""
-    shape, given = op.properties["shape"], op.results[0].type
-    assert isinstance(shape, at.DenseElementsAttr)
+    shape, given = op.prop("shape", at.DenseElementsAttr), op.results[0].type
     inferred = ty.TensorType((ty.element_count(shape.type),), ty.INDEX)
     return None if given in (SHAPE, inferred) else _differ(inferred, given)
 
@@ -185,8 +184,7 @@ _INDEX_ELEMENTS = AttributeConstraint(
 
 
 def _size_name(op: Operation) -> tuple[str, ...]:
-    value = op.properties["value"]
-    assert isinstance(value, at.IntegerAttr)
+    value = op.prop("value", at.IntegerAttr)
     return (f"c{value.value}",)
 
 

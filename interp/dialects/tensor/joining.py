@@ -64,8 +64,7 @@ def cast(op: Operation, settings: Settings) -> Function:
 
 
 def _axis(op: Operation) -> int:
-    dim = op.properties["dim"]
-    assert isinstance(dim, at.IntegerAttr)
+    dim = op.prop("dim", at.IntegerAttr)
     return dim.value
 
 
