@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from halfulp.interp.declare.parameters import compile_form
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.dialect_attributes import AttributeDefinition, EnumDefinition
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, EnumDefinition, ParameterKind
 from halfulp.interp.ir.types import element_type
 
 # --- type rules -------------------------------------------------------------------------------------------------------
@@ -75,6 +75,11 @@ def derived_type(name: str, source: str, derive: Callable[[Type], Type], message
         return bool(types[name] == derive(types[source]))
 
     return TypeRule(message, solve, holds)
+
+
+def inferred_type(name: str, source: str, derive: Callable[[Any], Any]) -> TypeRule:
+    """Infer the type of slot ``name`` from that of ``source`` if it is not written; the op's verifier checks it."""
+    return replace(derived_type(name, source, derive, ""), holds=lambda types, properties: True)
 
 
 def type_of_property(name: str, prop: str, message: str) -> TypeRule:
@@ -185,13 +190,14 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class AttributeConstraint:
-    """A predicate on attributes with MLIR's description of it. ``first``: the character with which each of them begins,
-    if there is one.
-    """
+    """A predicate on attributes with MLIR's description of it."""
 
     description: str
     accepts: Callable[[Attribute], bool]
+    #: The character with which each of them begins, if there is one.
     first: str = ""
+    #: How a custom form writes them, if not as any other attribute.
+    form: ParameterKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, SuccessorSlot, Trait
 from halfulp.interp.ir.attributes import Attribute, BoolAttr, DenseArrayAttr
@@ -57,6 +58,14 @@ def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] |
         sizes = list(segments.values)
         return sizes if len(sizes) == len(slots) and sum(sizes) == count and min(sizes, default=0) >= 0 else None
     return spread(slots, count)
+
+
+def operand_groups(operation: Operation) -> list[list[SSAValue]]:
+    """Return the operands of each declared operand; none for each where the numbers do not fit."""
+    definition = operation.definition
+    assert definition is not None
+    sizes = operand_sizes(operation, definition) or [0] * len(definition.operands)
+    return [operation.operands[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 def spread(slots: Sequence[Slot], count: int) -> list[int] | None:

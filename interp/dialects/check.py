@@ -16,23 +16,20 @@ from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     AttributeConstraint,
-    CustomForm,
     Dialect,
-    OpDefinition,
     Property,
     TypeConstraint,
     same_type,
     type_of_property,
 )
 from halfulp.interp.dialects.arith.constants import attribute_value
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 
@@ -72,7 +69,7 @@ def _same_bits(given: Value, expected: Value) -> Mask:
 
 def _near(op: Operation) -> Agree:
     """Return the comparison with the tolerances of an op, in f64: that of NumPy's ``isclose``. A NaN equals a NaN."""
-    atol, rtol = (_double(op.properties[name]) for name in _TOLERANCES)
+    atol, rtol = (float(np.uint32(op.prop(name, at.FloatAttr).code).view(np.float32)) for name in _TOLERANCES)
 
     def agree(given: Value, expected: Value) -> Mask:
         one, two = _doubles(given), _doubles(expected)
@@ -81,11 +78,6 @@ def _near(op: Operation) -> Agree:
         return np.asarray((one == two) | (np.isnan(one) & np.isnan(two)) | (np.isfinite(two) & near))
 
     return agree
-
-
-def _double(attribute: Attribute) -> float:
-    assert isinstance(attribute, at.FloatAttr)
-    return float(np.uint32(attribute.code).view(np.float32))
 
 
 def _doubles(value: Value) -> npt.NDArray[np.float64]:
@@ -115,7 +107,7 @@ def _defined(op: Operation, *values: Value) -> None:
         if value.poison is not None:
             place = tuple(int(k) for k in np.argwhere(value.poisoned)[0])
             why = f"element {list(place)} is poison" if place else "the operand is poison"
-            raise UndefinedBehavior(f"{op.name}: undefined behaviour: {why}", location=op.location, op=op.name)
+            raise undefined(op, why)
 
 
 def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tuple[()]:
@@ -129,17 +121,13 @@ def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tup
     return ()
 
 
-def _with_operand(tolerant: bool) -> OnValues:
+def _expected(tolerant: bool) -> OnValues:
+    """Return the evaluator of a comparison with the second operand, or else with the attribute ``value``."""
+
     def build(op: Operation, compiler: Compiler) -> Function:
         agree = _near(op) if tolerant else _same_bits
-        return lambda run, operands: _compared(op, operands[0], operands[1], agree)
-
-    return OnValues(build, of_module=True)
-
-
-def _with_constant(tolerant: bool) -> OnValues:
-    def build(op: Operation, compiler: Compiler) -> Function:
-        agree = _near(op) if tolerant else _same_bits
+        if len(op.operands) > 1:
+            return lambda run, operands: _compared(op, operands[0], operands[1], agree)
         expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
         return lambda run, operands: _compared(op, operands[0], expected, agree)
 
@@ -162,76 +150,31 @@ def _truth(wanted: bool) -> OnValues:
     return OnValues(build, of_module=True)
 
 
-# --- the forms of the ops with tolerances -----------------------------------------------------------------------------
-
-
-def _parse(p: OpParser, at_token: int, definition: OpDefinition) -> Operation:
-    """Read ``(lhs, rhs or value, atol number, rtol number) {…} : type``."""
-    constant = any(prop.name == "value" for prop in definition.properties)
-    p.expect("(")
-    names = [p.operand_token()]
-    p.expect(",")
-    properties: dict[str, Attribute] = dict(_TOLERANCES)
-    if constant:
-        properties["value"] = p.attribute()
-    else:
-        names.append(p.operand_token())
-    for name in _TOLERANCES:
-        if p.take(","):
-            p.expect(name)
-            properties[name] = p.attribute(_F32)
-    p.expect(")")
-    attributes = p.optional_dictionary()
-    p.expect(":")
-    type_ = p.type()
-    operands = [p.use(name, type_) for name in names]
-    return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at_token)
-
-
-def _print(printer: OpPrinter, operation: Operation) -> str:
-    parts = [printer.name(value) for value in operation.operands]
-    if "value" in operation.properties:
-        parts.append(printer.attribute(operation.properties["value"]))
-    for name, default in _TOLERANCES.items():
-        given = operation.properties[name]
-        if given != default:
-            parts.append(f"{name} {str(given).partition(' ')[0]}")
-    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-    return f"({', '.join(parts)}){extra} : {printer.type(operation.operands[0].type)}"
-
-
-_TOLERANT = CustomForm(_parse, _print)
-_TOLERANCE_PROPERTIES = tuple(
-    Property(name, AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32))
-    for name in _TOLERANCES
-)
-
-
 # --- the ops ----------------------------------------------------------------------------------------------------------
 
-
+_NUMBER = AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32)
+_TOLERANCE_PROPERTIES = tuple(Property(name, _NUMBER, default=default) for name, default in _TOLERANCES.items())
+_TOLERANCE_FORM = " ".join(f"(`,` `{name}` ${name}^)?" for name in _TOLERANCES)
 _VALUE = Property("value", _ELEMENTS)
 _TYPE_OF_VALUE = type_of_property("lhs", "value", "failed to verify that all of {lhs, value} have same type")
 
-for _name, _wanted in (("expect_true", True), ("expect_false", False)):
+for _name, _operand, _wanted in (
+    ("expect_true", _INTEGER, True),
+    ("expect_false", _INTEGER, False),
+    ("expect_all_true", _INTEGERS, True),
+):
     check.op(
         _name,
         "`` `(` $operand `)` attr-dict `:` type($operand)",
-        operands={"operand": _INTEGER},
+        operands={"operand": _operand},
         evaluate=_truth(_wanted),
     )
-check.op(
-    "expect_all_true",
-    "`` `(` $operand `)` attr-dict `:` type($operand)",
-    operands={"operand": _INTEGERS},
-    evaluate=_truth(True),
-)
 check.op(
     "expect_eq",
     "`` `(` $lhs `,` $rhs `)` attr-dict `:` type($lhs)",
     operands={"lhs": _TENSOR, "rhs": _TENSOR},
     type_rules=(same_type("lhs", "rhs"),),
-    evaluate=_with_operand(tolerant=False),
+    evaluate=_expected(tolerant=False),
 )
 check.op(
     "expect_eq_const",
@@ -239,21 +182,21 @@ check.op(
     operands={"lhs": _TENSOR},
     properties=(_VALUE,),
     type_rules=(_TYPE_OF_VALUE,),
-    evaluate=_with_constant(tolerant=False),
+    evaluate=_expected(tolerant=False),
 )
 check.op(
     "expect_almost_eq",
-    custom=_TOLERANT,
+    f"`` `(` $lhs `,` $rhs {_TOLERANCE_FORM} `)` attr-dict `:` type($lhs)",
     operands={"lhs": _FLOATS, "rhs": _FLOATS},
     properties=_TOLERANCE_PROPERTIES,
     type_rules=(same_type("lhs", "rhs"),),
-    evaluate=_with_operand(tolerant=True),
+    evaluate=_expected(tolerant=True),
 )
 check.op(
     "expect_almost_eq_const",
-    custom=_TOLERANT,
+    f"`` `(` $lhs `,` $value {_TOLERANCE_FORM} `)` attr-dict `:` type($lhs)",
     operands={"lhs": _FLOATS_ONLY},
     properties=(*_TOLERANCE_PROPERTIES, _VALUE),
     type_rules=(_TYPE_OF_VALUE,),
-    evaluate=_with_constant(tolerant=True),
+    evaluate=_expected(tolerant=True),
 )

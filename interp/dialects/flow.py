@@ -13,9 +13,7 @@ from halfulp.fp_formats.formats import Codes, ints_to_codes
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
-    CustomForm,
     Dialect,
-    OpDefinition,
     Property,
     Slot,
     Trait,
@@ -24,35 +22,20 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.dialects.arith.constants import attribute_value
+from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
 
 flow = Dialect("flow", partial=True)
 
 Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
-
-
-def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    """Read ``value : type -> type``, with a dictionary before it."""
-    attributes = p.optional_dictionary()
-    value = p.attribute()
-    p.expect("->")
-    properties = {"value": value}
-    return p.placed(Operation(definition.name, definition, [], (p.type(),), properties, attributes), at)
-
-
-def _print(printer: OpPrinter, operation: Operation) -> str:
-    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-    value, type_ = operation.properties["value"], operation.results[0].type
-    return f"{extra} {printer.attribute(value)} -> {printer.type(type_)}"
 
 
 def _constant(op: Operation, compiler: Compiler) -> Function:
@@ -82,7 +65,7 @@ flow.op(
 )
 flow.op(
     "tensor.dynamic_constant",
-    custom=CustomForm(_parse, _print),
+    "attr-dict $value `->` type($result)",
     results={"result": declarations.RANKED_TENSOR},
     properties=(Property("value", declarations.TYPED_ATTR),),
     evaluate=OnValues(_constant, of_module=True),
@@ -109,11 +92,7 @@ def _moved(op: Operation, settings: Settings) -> Function:
         check_allocation(target, shape, settings)
         needed, given = prod(shape) * widths[1], value.size * widths[0]
         if -(-needed // 8) != -(-given // 8):
-            raise UndefinedBehavior(
-                f"{op.name}: undefined behaviour: {-(-given // 8)} bytes are not a value of {-(-needed // 8)} bytes",
-                location=op.location,
-                op=op.name,
-            )
+            raise undefined(op, f"{-(-given // 8)} bytes are not a value of {-(-needed // 8)} bytes")
         codes = _regrouped(value.bits.reshape(-1), widths[0], widths[1], prod(shape))
         made = ints_to_codes([code & ((1 << bits) - 1) for code in codes.tolist()], bits, shape)
         if value.poison is None:
@@ -144,8 +123,7 @@ def _regrouped(codes: Codes, width: int, wanted: int, count: int) -> npt.NDArray
 
 def _declared_dims(op: Operation) -> tuple[int, int]:
     """Return the numbers of operands that are sizes of the source and of the result."""
-    segments = op.properties[SEGMENTS]
-    assert isinstance(segments, at.DenseArrayAttr)
+    segments = op.prop(SEGMENTS, at.DenseArrayAttr)
     _, source, result = segments.values
     return source, result
 
@@ -178,11 +156,7 @@ def _tied(op: Operation, settings: Settings) -> Function:
         shape = _run_time_shape(op, type_, [int(size.bits) for size in operands[1:]])
         if operands[0].shape != shape:
             sizes = ["x".join(map(str, sizes)) for sizes in (operands[0].shape, shape)]
-            raise UndefinedBehavior(
-                f"{op.name}: undefined behaviour: the shape is {sizes[0]}, not {sizes[1]}",
-                location=op.location,
-                op=op.name,
-            )
+            raise undefined(op, f"the shape is {sizes[0]}, not {sizes[1]}")
         return operands[:1]
 
     return tie

@@ -6,6 +6,7 @@ Reading steps over tokens and notes in an `OpReading` what they say. Printing ad
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from halfulp.interp.declare.declarations import Arity, AttributeConstraint, OpDefinition, Property, Slot, Trait
@@ -23,11 +24,19 @@ from halfulp.interp.declare.parameters import (
     Variable,
     read_format,
 )
-from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, TypeAttr, UnitAttr
+from halfulp.interp.ir.attributes import (
+    DenseArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+)
 from halfulp.interp.ir.base import Attribute
-from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition, ParameterKind
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.ir.types import I1, I32, I64, INDEX, FunctionType, NoneType, TensorType, Type
+from halfulp.interp.ir.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, TensorType, Type
 from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read_mixed
 
 # --- property forms ---------------------------------------------------------------------------------------------------
@@ -36,6 +45,8 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read
 
 UNIT = UnitAttr()
 _TYPE = TypeAttr(TensorType((), I32))
+_F32 = F("f32")
+_FLOAT = FloatAttr(0, _F32)
 
 ReadAttribute = Callable[[OpParser], Attribute]
 
@@ -78,6 +89,7 @@ _SHAPES: Mapping[str, _Shape] = {
     "i32": _Shape(lambda p: p.attribute(I32), lambda printer, attribute: str(attribute.value)),
     "i64": _Shape(lambda p: p.attribute(I64), lambda printer, attribute: str(attribute.value)),
     "index": _Shape(lambda p: p.attribute(INDEX), lambda printer, attribute: str(attribute.value)),
+    "f32": _Shape(lambda p: p.attribute(_F32), lambda printer, attribute: str(attribute).partition(" ")[0]),
 }
 
 
@@ -87,6 +99,8 @@ def _shape_of(kind: AttributeConstraint) -> str:
         return "any" if accepts_i64 else "unit"
     if kind.accepts(StringAttr("")) and not accepts_i64:
         return "string"
+    if kind.accepts(_FLOAT) and not accepts_i64:
+        return "f32"
     if kind.accepts(SymbolRefAttr("a")):
         return "symbol"
     if kind.accepts(DenseArrayAttr(I32, ())) and not accepts_i64:
@@ -112,11 +126,15 @@ def property_form(prop: Property, prefix: str) -> PropertyForm:
     kind = prop.kind
     if isinstance(kind, EnumDefinition):
         return PropertyForm(_enum_reader(prop.name, kind, prefix), _print_enum(kind), kind.cases.__contains__)
-    shape = _SHAPES[_shape_of(kind)]
+    shape = _SHAPES[_shape_of(kind)] if kind.form is None else _written_as(kind.form)
     first = kind.first or shape.first
     return PropertyForm(
         _checked(kind, shape.read, prefix), shape.print, (lambda token: token[:1] == first) if first else None
     )
+
+
+def _written_as(form: ParameterKind) -> _Shape:
+    return _Shape(form.read, lambda printer, attribute: form.spell(attribute, printer.names))
 
 
 def _checked(kind: AttributeConstraint | EnumDefinition, special: ReadAttribute | None, prefix: str) -> ReadAttribute:
@@ -297,7 +315,7 @@ def _literal(element: Literal, slots: Slots) -> ElementForm:
 
     return ElementForm(
         read if text.strip() else nothing,
-        lambda printer, operation, out: out.literal(text),
+        lambda printer, operation, out: out.literal(f"\n{printer.indent} " if text == "\n" else text),
         begins=lambda p: p.tokens[p.pos] == text,
     )
 
@@ -397,11 +415,14 @@ def _successor(index: int) -> ElementForm:
 def _region(index: int, slots: Slots) -> ElementForm:
     definition = slots.definition
     implicit = definition.implicit_terminator
+    single = {Trait.SINGLE_BLOCK, Trait.NO_TERMINATOR} <= definition.traits
 
     def read(p: OpParser, state: OpReading) -> None:
         region = p.region(definition.name)
         if implicit is not None:
             p.terminated(region, implicit, state.start)
+        elif single and not region.blocks:
+            region.append(Block())
         state.regions.append(region)
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
@@ -676,24 +697,28 @@ def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
 # --- custom directives ------------------------------------------------------------------------------------------------
 
 
-def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> ElementForm:
+def _dynamic_index_list(slots: Slots, dynamic: str, static: str, brackets: str = "[]") -> ElementForm:
     """Compile ``[%a, 2]``: the values are among the ``dynamic`` operands; ``static`` has the numbers, and a mark for
     each value.
     """
     index = slots.index[dynamic]
 
     def read(p: OpParser, state: OpReading) -> None:
-        state.operands[index], state.properties[static] = read_mixed(p)
+        state.operands[index], state.properties[static] = read_mixed(p, brackets)
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         numbers = operation.properties[static]
         assert isinstance(numbers, DenseArrayAttr)
-        out.value(print_mixed(printer, numbers, slots.values(operation, index)))
+        out.value(print_mixed(printer, numbers, slots.values(operation, index), brackets))
 
     return ElementForm(read, print_)
 
 
-CUSTOM_DIRECTIVES: Mapping[str, Callable[..., ElementForm]] = {"DynamicIndexList": _dynamic_index_list}
+CUSTOM_DIRECTIVES: dict[str, Callable[..., ElementForm]] = {
+    "DynamicIndexList": _dynamic_index_list,
+    "DynamicIndexTuple": partial(_dynamic_index_list, brackets="()"),
+}
+"""Makers of elements from the slots of an op and the arguments of the directive. A dialect may add its own."""
 
 
 def _custom(directive: Directive, slots: Slots) -> ElementForm:

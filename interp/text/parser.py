@@ -78,7 +78,8 @@ def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence
     result_types = tuple(result.type for result in operation.results)
     properties, attributes = operation.properties.copy(), operation.attributes.copy()
     # A custom form may read a value that is given twice in another way: an affine map has one symbol for it.
-    is_distinct = definition is not None and definition.custom is not None and len(names) > 1
+    by_hand = definition is not None and (definition.custom is not None or "custom<" in (definition.assembly or ""))
+    is_distinct = by_hand and len(names) > 1
     after = pattern.after
     after.add(_behind(tokens, p.pos))
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from halfulp.fp_formats.formats import Codes, signed_integers
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
-from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
-from halfulp.interp.dialects.affine import symbols
+from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import (
@@ -27,15 +26,14 @@ from halfulp.interp.dialects.affine.symbols import (
     used,
 )
 from halfulp.interp.dialects.elements import Function, Operands, poisoned
-from halfulp.interp.dialects.memref import evaluate
 from halfulp.interp.dialects.slices import DYNAMIC, numbers
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, Symbol, add, floordiv, modulo
 from halfulp.interp.ir.affine_expressions import multiply as times
 from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr, IntegerAttr, IntegerSetAttr, UnitAttr
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, Region, SSAValue
-from halfulp.interp.ir.types import I32, I64, INDEX, MemRefType, VectorType, element_type, shape_of
+from halfulp.interp.ir.operations import Operation, Region
+from halfulp.interp.ir.types import I32, INDEX, MemRefType, shape_of
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Compiler, Elementwise, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
@@ -70,8 +68,7 @@ def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 
 
 def _print_if(printer: OpPrinter, op: Operation) -> str:
-    condition = op.properties["condition"]
-    assert isinstance(condition, IntegerSetAttr)
+    condition = op.prop("condition", IntegerSetAttr)
     text = f" {printer.attribute(condition)}{print_lists(printer, condition.dimensions, op.operands)}"
     types = [printer.type(result.type) for result in op.results]
     if types:
@@ -90,8 +87,7 @@ IF_FORM = CustomForm(_parse_if, _print_if)
 
 def verify_if(op: Operation) -> str | None:
     """Check that the integer set fits the operands."""
-    condition = op.properties["condition"]
-    assert isinstance(condition, IntegerSetAttr)
+    condition = op.prop("condition", IntegerSetAttr)
     if len(op.operands) != condition.dimensions + condition.symbols:
         return "operand count and condition integer set dimension and symbol count must match"
     for number, region in enumerate(op.regions):
@@ -102,8 +98,7 @@ def verify_if(op: Operation) -> str | None:
 
 def run_if(op: Operation, compiler: Compiler) -> Action:
     """Return the action of affine.if: the first region where all constraints hold."""
-    condition = op.properties["condition"]
-    assert isinstance(condition, IntegerSetAttr)
+    condition = op.prop("condition", IntegerSetAttr)
     slots = compiler.slots(op.operands)
     expressions = AffineMapAttr(condition.dimensions, condition.symbols, tuple(e for e, _ in condition.constraints))
     values = results_of(op, expressions, slots, compiler.settings, "a constraint of the condition")
@@ -123,8 +118,7 @@ def run_if(op: Operation, compiler: Compiler) -> Action:
 
 def verify_map(op: Operation) -> str | None:
     """Check that the map fits the operands."""
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
+    map_ = op.prop("map", AffineMapAttr)
     if len(op.operands) != map_.dimensions + map_.symbols:
         return "operand count and affine map dimension and symbol count must match"
     return None if map_.results else "affine map expect at least one result"
@@ -134,8 +128,7 @@ def extreme(smallest: bool) -> Callable[[Operation, Settings], Kernel]:
     """Return the maker of kernels of affine.min or affine.max: the smallest or the largest result of the map."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        map_ = op.properties["map"]
-        assert isinstance(map_, AffineMapAttr)
+        map_ = op.prop("map", AffineMapAttr)
         width = settings.index_width
         kernels = [apply_kernel(formula_of(map_, result, settings), width) for result in map_.results]
         half = 1 << (width - 1)
@@ -167,101 +160,12 @@ def _worst(each: Sequence[tuple[int, ...] | None], operands: int) -> tuple[int, 
 
 # --- indexing ---------------------------------------------------------------------------------------------------------
 
-# --- forms ------------------------------------------------------------------------------------------------------------
-
-
-def _read_base(p: OpParser) -> tuple[DenseArrayAttr, list[int]]:
-    """Read ``(%a, 2)``: the numbers with a mark for each value, and the tokens of the values."""
-    names: list[int] = []
-    codes: list[int] = []
-    p.expect("(")
-    while p.tokens[p.pos] != ")":
-        if p.tokens[p.pos][:1] == "%":
-            names.append(p.operand_token())
-            codes.append(DYNAMIC & ((1 << 64) - 1))
-        else:
-            codes.append(p.integer("expected SSA value or integer") & ((1 << 64) - 1))
-        if not p.take(","):
-            break
-    p.expect(")")
-    return DenseArrayAttr(I64, tuple(codes)), names
-
 
 def _base(op: Operation) -> tuple[int, ...]:
-    written = op.properties["static_basis"]
-    assert isinstance(written, DenseArrayAttr)
-    return written.values
+    return op.prop("static_basis", DenseArrayAttr).values
 
-
-def _print_base(printer: OpPrinter, op: Operation, dynamic: list[SSAValue]) -> str:
-    given = iter(dynamic)
-    texts = (printer.name(next(given)) if number == DYNAMIC else str(number) for number in _base(op))
-    return f"({', '.join(texts)})"
-
-
-def _dictionary(printer: OpPrinter, op: Operation) -> str:
-    return f" {printer.dictionary(op.attributes)}" if op.attributes else ""
-
-
-def _parse_linearize(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    disjoint: Attribute = UnitAttr() if p.take("disjoint") else BoolAttr(False)
-    p.expect("[")
-    digits = p.operand_tokens()
-    p.expect("]")
-    p.keyword(definition, "by")
-    base, dynamic = _read_base(p)
-    entries = dict(p.optional_dictionary())
-    p.expect(":")
-    result = p.type()
-    values = [p.use(token, INDEX) for token in (*digits, *dynamic)]
-    properties: dict[str, Attribute] = {
-        "disjoint": disjoint,
-        SEGMENTS: DenseArrayAttr(I32, (len(digits), len(dynamic))),
-        "static_basis": base,
-    }
-    move_inherent(definition, properties, entries)
-    return p.placed(Operation(definition.name, definition, values, [result], properties, entries), at)
-
-
-def _print_linearize(printer: OpPrinter, op: Operation) -> str:
-    count = _digits(op)
-    text = " disjoint" if _is_disjoint(op) else ""
-    text += f" [{', '.join(map(printer.name, op.operands[:count]))}] by "
-    text += _print_base(printer, op, op.operands[count:]) + _dictionary(printer, op)
-    return f"{text} : {printer.type(op.results[0].type)}"
-
-
-def _parse_delinearize(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    number = p.operand_token()
-    p.keyword(definition, "into")
-    base, dynamic = _read_base(p)
-    entries = dict(p.optional_dictionary())
-    p.expect(":")
-    results = p.type_list()
-    values = [p.use(token, INDEX) for token in (number, *dynamic)]
-    properties: dict[str, Attribute] = {"static_basis": base}
-    move_inherent(definition, properties, entries)
-    return p.placed(Operation(definition.name, definition, values, results, properties, entries), at)
-
-
-def _print_delinearize(printer: OpPrinter, op: Operation) -> str:
-    text = f" {printer.name(op.operands[0])} into {_print_base(printer, op, op.operands[1:])}"
-    return f"{text}{_dictionary(printer, op)} : {', '.join(printer.type(result.type) for result in op.results)}"
-
-
-LINEARIZE = CustomForm(_parse_linearize, _print_linearize)
-DELINEARIZE = CustomForm(_parse_delinearize, _print_delinearize)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
-
-
-def _digits(op: Operation) -> int:
-    assert op.definition is not None
-    return (operand_sizes(op, op.definition) or [len(op.operands)])[0]
-
-
-def _is_disjoint(op: Operation) -> bool:
-    return isinstance(op.properties.get("disjoint"), UnitAttr)
 
 
 _MISMATCH = (
@@ -272,7 +176,7 @@ _MISMATCH = (
 
 def verify_linearize(op: Operation) -> str | None:
     """Check the length of the base."""
-    base, count = _base(op), _digits(op)
+    base, count = _base(op), len(operand_groups(op)[0])
     if len(base) not in (count, count - 1):
         return "should be passed a basis element for each index except possibly the first"
     return None if base.count(DYNAMIC) == len(op.operands) - count else _MISMATCH
@@ -311,13 +215,13 @@ def _step(op: Operation, dimensions: int, expr: AffineExpr, settings: Settings) 
 
 def linearize(op: Operation, settings: Settings) -> Function:
     """Return the function of affine.linearize_index. Digits that break the promise of ``disjoint`` make it poison."""
-    count = _digits(op)
+    count = len(operand_groups(op)[0])
     weights = _weights(op, count)
     expr: AffineExpr = Dimension(0) if count else AffineConstant(0)
     for digit, weight in enumerate(weights, 1):
         expr = add(times(expr, weight), Dimension(digit))
     step = _step(op, count, expr, settings)
-    disjoint = _is_disjoint(op)
+    disjoint = isinstance(op.properties.get("disjoint"), UnitAttr)
 
     def number(run: Run, operands: Operands) -> tuple[Any, ...]:
         if disjoint and all(value.poison is None for value in operands):
@@ -352,61 +256,9 @@ def delinearize(op: Operation, settings: Settings) -> Function:
     return split
 
 
-# --- vector access ----------------------------------------------------------------------------------------------------
+# --- prefetch ----------------------------------------------------------------------------------------------------
 #
-# affine.vector_load, affine.vector_store and affine.prefetch: memory at indices that are affine expressions.
-
-# --- forms ------------------------------------------------------------------------------------------------------------
-
-
-def memref_type(p: OpParser) -> MemRefType:
-    """Read the type of a ranked memref."""
-    at = p.pos
-    type_ = p.type()
-    if not isinstance(type_, MemRefType) or type_.shape is None:
-        p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at)
-    return type_
-
-
-def _parse_vector_access(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    stores = not definition.results
-    value = p.operand_token() if stores else None
-    if stores:
-        p.expect(",")
-    base = p.operand_token()
-    map_, tokens = read_place(p)
-    attributes = p.optional_dictionary()
-    p.expect(":")
-    type_ = memref_type(p)
-    p.expect(",")
-    at_vector = p.pos
-    vector: Type = p.type()
-    if not isinstance(vector, VectorType):
-        p.error(
-            f"custom op '{definition.name}' invalid kind of type specified: expected builtin.vector, but found "
-            f"'{vector}'",
-            at_vector,
-        )
-    operands = [p.use(base, type_), *used(p, tokens)]
-    if value is not None:
-        operands.insert(0, p.use(value, vector))
-    results = () if stores else (vector,)
-    return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
-
-
-def _element(printer: OpPrinter, op: Operation, which: int) -> str:
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
-    return f"{printer.name(op.operands[which])}[{print_inline(printer, map_, op.operands[which + 1 :])}]"
-
-
-def _print_vector_access(printer: OpPrinter, op: Operation) -> str:
-    which = 0 if op.results else 1
-    vector = (op.results or op.operands)[0].type
-    text = f" {printer.name(op.operands[0])}," if which else ""
-    text += f" {_element(printer, op, which)}"
-    text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
-    return f"{text} : {printer.type(op.operands[which].type)}, {printer.type(vector)}"
+# affine.prefetch: memory at indices that are affine expressions.
 
 
 def _parse_prefetch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
@@ -426,7 +278,10 @@ def _parse_prefetch(p: OpParser, at: int, definition: OpDefinition) -> Operation
     p.pos += 1
     attributes = p.optional_dictionary()
     p.expect(":")
-    type_ = memref_type(p)
+    at_type = p.pos
+    type_ = p.type()
+    if not isinstance(type_, MemRefType) or type_.shape is None:
+        p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_type)
     if access_word not in ("read", "write"):
         p.error(f"{prefix} rw specifier has to be 'read' or 'write'", at)
     if cache not in ("data", "instr"):
@@ -442,69 +297,23 @@ def _parse_prefetch(p: OpParser, at: int, definition: OpDefinition) -> Operation
 
 
 def _print_prefetch(printer: OpPrinter, op: Operation) -> str:
-    numbers = [op.properties[name] for name in ("isWrite", "localityHint", "isDataCache")]
-    write, locality, data = (number.value for number in numbers if isinstance(number, IntegerAttr))
-    text = f" {_element(printer, op, 0)}, {'write' if write else 'read'}, locality<{locality}>, "
+    map_ = op.prop("map", AffineMapAttr)
+    write, locality, data = (op.prop(name, IntegerAttr).value for name in ("isWrite", "localityHint", "isDataCache"))
+    text = f" {printer.name(op.operands[0])}[{print_inline(printer, map_, op.operands[1:])}], "
+    text += f"{'write' if write else 'read'}, locality<{locality}>, "
     text += "data" if data else "instr"
     text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
     return f"{text} : {printer.type(op.operands[0].type)}"
 
 
-VECTOR_FORM = CustomForm(_parse_vector_access, _print_vector_access)
 PREFETCH = CustomForm(_parse_prefetch, _print_prefetch)
-
-# --- rules ------------------------------------------------------------------------------------------------------------
-
-
-def verify(op: Operation) -> str | None:
-    """Check that the map fits the memref and the operands, and the element types each other."""
-    which = 0 if op.results else 1
-    problem = _verify_map(op, which, "")
-    if problem:
-        return problem
-    vector = (op.results or op.operands)[0].type
-    if element_type(op.operands[which].type) != element_type(vector):
-        return "requires memref and vector types of the same elemental type"
-    return None
 
 
 def verify_prefetch(op: Operation) -> str | None:
-    """Check that the map fits the memref and the operands."""
-    return _verify_map(op, 0, "affine.prefetch ")
-
-
-def _verify_map(op: Operation, which: int, name: str) -> str | None:
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
-    if len(map_.results) != len(shape_of(op.operands[which].type) or ()):
-        return f"{name}affine map num results must equal memref rank"
-    if map_.dimensions + map_.symbols != len(op.operands) - which - 1:
+    """Check that the map of affine.prefetch fits the memref and the operands."""
+    map_ = op.prop("map", AffineMapAttr)
+    if len(map_.results) != len(shape_of(op.operands[0].type) or ()):
+        return "affine.prefetch affine map num results must equal memref rank"
+    if map_.dimensions + map_.symbols != len(op.operands) - 1:
         return "expects as many subscripts as affine map inputs"
-    if name:
-        valid = all(map(usable, op.operands[1:]))
-        return None if valid else "index must be a valid dimension or symbol identifier"
-    return misused(op.operands[which + 1 :], map_.dimensions)
-
-
-# --- evaluation -------------------------------------------------------------------------------------------------------
-
-
-def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.vector_load."""
-    inner, places = evaluate.load_vector(op, settings), symbols.indices(op, 1, settings)
-    return lambda run, slots: inner(run, (slots[0], *places(slots)))
-
-
-def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.vector_store."""
-    inner, places = evaluate.store_vector(op, settings), symbols.indices(op, 2, settings)
-
-    def put(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
-        return inner(run, (slots[0], slots[1], *places(slots)))
-
-    return put
-
-
-def prefetch(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.prefetch, which does nothing: a hint may name a place outside of memory."""
-    return lambda run, slots: ()
+    return None if all(map(usable, op.operands[1:])) else "index must be a valid dimension or symbol identifier"

@@ -147,8 +147,7 @@ def operands_of(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSA
 
 def step_of(op: Operation) -> int:
     """Return the step of a loop."""
-    step = op.properties["step"]
-    assert isinstance(step, IntegerAttr)
+    step = op.prop("step", IntegerAttr)
     return step.value
 
 
@@ -159,8 +158,7 @@ def verify(op: Operation) -> str | None:
     """Check the bounds, the body and the carried values."""
     lower, upper, initial = operands_of(op)
     for name, operands in (("lowerBoundMap", lower), ("upperBoundMap", upper)):
-        map_ = op.properties[name]
-        assert isinstance(map_, AffineMapAttr)
+        map_ = op.prop(name, AffineMapAttr)
         if len(operands) != map_.dimensions + map_.symbols:
             return "operand count must match with affine map dimension and symbol count"
         if not map_.results:

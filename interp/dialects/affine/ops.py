@@ -17,6 +17,7 @@ from halfulp.interp.declare.declarations import (
     RegionSlot,
     Slot,
     Trait,
+    inferred_type,
 )
 from halfulp.interp.dialects.affine import indexing, loops, parallel, symbols
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
@@ -30,6 +31,7 @@ from halfulp.interp.dialects.affine.symbols import (
     used,
 )
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND
+from halfulp.interp.dialects.memref import evaluate as memref
 from halfulp.interp.dialects.memref.ops import MEMREF, access
 from halfulp.interp.dialects.regions import yielded as region_yielded
 from halfulp.interp.dialects.scf.forms import either, yielded
@@ -37,6 +39,7 @@ from halfulp.interp.ir.affine_expressions import AffineConstant, Dimension, Symb
 from halfulp.interp.ir.attributes import (
     AffineMapAttr,
     ArrayAttr,
+    BoolAttr,
     DenseElementsAttr,
     IntegerAttr,
     IntegerSetAttr,
@@ -45,7 +48,7 @@ from halfulp.interp.ir.attributes import (
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation, SSAValue
-from halfulp.interp.ir.types import I32, INDEX, MemRefType
+from halfulp.interp.ir.types import I32, INDEX, MemRefType, element_type
 from halfulp.interp.run.evaluators import Elementwise, OnFrames, OnValues
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
@@ -119,8 +122,7 @@ def _print_dma(printer: OpPrinter, op: Operation) -> str:
     return f" {', '.join(texts)} : {types}"
 
 
-START = CustomForm(_parse_dma, _print_dma)
-WAIT = CustomForm(_parse_dma, _print_dma)
+DMA = CustomForm(_parse_dma, _print_dma)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -176,13 +178,12 @@ def _parse_map(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 
 
 def _print_map(printer: OpPrinter, operation: Operation) -> str:
-    map_ = operation.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
+    map_ = operation.prop("map", AffineMapAttr)
     text = f" {printer.attribute(map_)}{print_lists(printer, map_.dimensions, operation.operands)}"
     return text + (f" {printer.dictionary(operation.attributes)}" if operation.attributes else "")
 
 
-APPLY = EXTREME = CustomForm(_parse_map, _print_map)
+MAP = CustomForm(_parse_map, _print_map)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -205,8 +206,7 @@ def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Wo
 
 def memory(op: Operation, low: FunctionLowering) -> None:
     """Lower affine.load and affine.store."""
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
+    map_ = op.prop("map", AffineMapAttr)
     access(op, low, results_of(low, map_, low.words(op.operands[1 if op.results else 2 :])))
 
 
@@ -224,8 +224,7 @@ def loop(op: Operation, low: FunctionLowering) -> None:
     first, last, initial = loops.operands_of(op)
     bounds = []
     for name, operands, smallest in (("lowerBoundMap", first, False), ("upperBoundMap", last, True)):
-        map_ = op.properties[name]
-        assert isinstance(map_, AffineMapAttr)
+        map_ = op.prop(name, AffineMapAttr)
         bounds.append(extreme(results_of(low, map_, low.words(operands)), smallest))
     begin, end = bounds
     low.counted(op, begin, end, begin.of(loops.step_of(op)), low.items(initial))
@@ -233,8 +232,7 @@ def loop(op: Operation, low: FunctionLowering) -> None:
 
 def choice(op: Operation, low: FunctionLowering) -> None:
     """Lower affine.if: the first region where all constraints hold."""
-    condition = op.properties["condition"]
-    assert isinstance(condition, IntegerSetAttr)
+    condition = op.prop("condition", IntegerSetAttr)
     values = AffineMapAttr(condition.dimensions, condition.symbols, tuple(each for each, _ in condition.constraints))
     holds = low.emit.number(1, 1)
     for value, (_, equal) in zip(results_of(low, values, low.words(op.operands)), condition.constraints, strict=True):
@@ -271,14 +269,12 @@ _FLAG = AttributeConstraint(
 
 
 def _apply(op: Operation, settings: Settings) -> Kernel:
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
+    map_ = op.prop("map", AffineMapAttr)
     return apply_kernel(formula_of(map_, map_.results[0], settings), settings.index_width)
 
 
 def _verify(op: Operation) -> str | None:
-    map = op.properties["map"]
-    assert isinstance(map, AffineMapAttr)
+    map = op.prop("map", AffineMapAttr)
     if len(op.operands) != map.dimensions + map.symbols:
         return "operand count and affine map dimension and symbol count must match"
     if len(map.results) != 1:
@@ -292,7 +288,7 @@ def _verify(op: Operation) -> str | None:
 
 affine.op(
     "apply",
-    custom=APPLY,
+    custom=MAP,
     operands=(Slot("mapOperands", declarations.INDEX, Arity.VARIADIC),),
     results={"result": declarations.INDEX},
     properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
@@ -302,33 +298,52 @@ affine.op(
 for _name, _smallest in (("min", True), ("max", False)):
     affine.op(
         _name,
-        custom=EXTREME,
+        custom=MAP,
         operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
         results={"result": declarations.INDEX},
         properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
         verify=indexing.verify_map,
         evaluate=Elementwise(indexing.extreme(_smallest)),
     )
+_AT_MAP = "$memref `` custom<AffineMapOfSSAIds>($indices, $map) attr-dict `:` type($memref)"
+_MAP = Property("map", declarations.AFFINE_MAP_ATTR)
+_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
+
 affine.op(
     "load",
-    custom=symbols.FORM,
-    operands=(Slot("memref", MEMREF), Slot("indices", declarations.INDEX, Arity.VARIADIC)),
+    _AT_MAP,
+    operands=(Slot("memref", MEMREF), _INDICES),
     results={"result": declarations.ANY},
-    properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+    properties=(_MAP,),
+    type_rules=(inferred_type("result", "memref", element_type),),
     verify=symbols.verify,
-    evaluate=OnValues(symbols.load, raw=True, words=memory),
+    evaluate=symbols.at_map(memref.load, 1, memory),
 )
 affine.op(
     "store",
-    custom=symbols.FORM,
-    operands=(
-        Slot("value", declarations.ANY),
-        Slot("memref", MEMREF),
-        Slot("indices", declarations.INDEX, Arity.VARIADIC),
-    ),
-    properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+    f"$value `,` {_AT_MAP}",
+    operands=(Slot("value", declarations.ANY), Slot("memref", MEMREF), _INDICES),
+    properties=(_MAP,),
+    type_rules=(inferred_type("value", "memref", element_type),),
     verify=symbols.verify,
-    evaluate=OnValues(symbols.store, raw=True, words=memory),
+    evaluate=symbols.at_map(memref.store, 2, memory),
+)
+affine.op(
+    "vector_load",
+    f"{_AT_MAP} `,` type($result)",
+    operands=(Slot("memref", MEMREF), _INDICES),
+    results={"result": declarations.VECTOR},
+    properties=(_MAP,),
+    verify=symbols.verify,
+    evaluate=symbols.at_map(memref.load_vector, 1),
+)
+affine.op(
+    "vector_store",
+    f"$value `,` {_AT_MAP} `,` type($value)",
+    operands=(Slot("value", declarations.VECTOR), Slot("memref", MEMREF), _INDICES),
+    properties=(_MAP,),
+    verify=symbols.verify,
+    evaluate=symbols.at_map(memref.store_vector, 2),
 )
 affine.op(
     "for",
@@ -390,27 +405,8 @@ affine.op(
     evaluate=OnFrames(parallel.evaluate, alone=True),
 )
 
-# --- vectors and hints ------------------------------------------------------------------------------------------------
+# --- hints and transfers ----------------------------------------------------------------------------------------------
 
-_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
-_MAP = Property("map", declarations.AFFINE_MAP_ATTR)
-affine.op(
-    "vector_load",
-    custom=indexing.VECTOR_FORM,
-    operands=(Slot("memref", MEMREF), _INDICES),
-    results={"result": declarations.VECTOR},
-    properties=(_MAP,),
-    verify=indexing.verify,
-    evaluate=OnValues(indexing.load, raw=True),
-)
-affine.op(
-    "vector_store",
-    custom=indexing.VECTOR_FORM,
-    operands=(Slot("value", declarations.VECTOR), Slot("memref", MEMREF), _INDICES),
-    properties=(_MAP,),
-    verify=indexing.verify,
-    evaluate=OnValues(indexing.store, raw=True),
-)
 affine.op(
     "prefetch",
     custom=indexing.PREFETCH,
@@ -422,17 +418,18 @@ affine.op(
         _MAP,
     ),
     verify=indexing.verify_prefetch,
-    evaluate=OnValues(indexing.prefetch, raw=True),
+    # A hint may name a place outside of memory.
+    evaluate=OnValues(lambda op, settings: lambda run, slots: (), raw=True),
 )
 affine.op(
     "dma_start",
-    custom=START,
+    custom=DMA,
     operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     verify=verify_start,
 )
 affine.op(
     "dma_wait",
-    custom=WAIT,
+    custom=DMA,
     operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
     verify=verify_wait,
 )
@@ -441,14 +438,15 @@ affine.op(
 
 affine.op(
     "linearize_index",
-    custom=indexing.LINEARIZE,
+    "(`disjoint` $disjoint^)? ` ` `[` $multi_index `]` `by` custom<DynamicIndexTuple>($dynamic_basis, $static_basis) "
+    "attr-dict `:` type($linear_index)",
     operands=(
         Slot("multi_index", declarations.INDEX, Arity.VARIADIC),
         Slot("dynamic_basis", declarations.INDEX, Arity.VARIADIC),
     ),
     results={"linear_index": declarations.INDEX},
     properties=(
-        Property("disjoint", _FLAG, optional=True, flag=True),
+        Property("disjoint", _FLAG, optional=True, flag=True, elided=BoolAttr(False)),
         Property("static_basis", declarations.INTEGER_64_ARRAY_ATTR),
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
@@ -457,7 +455,7 @@ affine.op(
 )
 affine.op(
     "delinearize_index",
-    custom=indexing.DELINEARIZE,
+    "$linear_index `into` custom<DynamicIndexTuple>($dynamic_basis, $static_basis) attr-dict `:` type($multi_index)",
     operands=(Slot("linear_index", declarations.INDEX), Slot("dynamic_basis", declarations.INDEX, Arity.VARIADIC)),
     results=(Slot("multi_index", declarations.INDEX, Arity.VARIADIC),),
     properties=(Property("static_basis", declarations.INTEGER_64_ARRAY_ATTR),),

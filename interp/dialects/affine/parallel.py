@@ -36,20 +36,16 @@ def _groups_attribute(sizes: Sequence[int]) -> DenseElementsAttr:
 
 
 def _groups(op: Operation, which: str) -> list[int]:
-    groups = op.properties[f"{which}BoundsGroups"]
-    assert isinstance(groups, DenseElementsAttr)
+    groups = op.prop(f"{which}BoundsGroups", DenseElementsAttr)
     return codes_to_ints(groups.array(), 32)
 
 
 def _map(op: Operation, which: str) -> AffineMapAttr:
-    map_ = op.properties[f"{which}BoundsMap"]
-    assert isinstance(map_, AffineMapAttr)
-    return map_
+    return op.prop(f"{which}BoundsMap", AffineMapAttr)
 
 
 def _integers(op: Operation, name: str) -> list[int]:
-    array = op.properties[name]
-    assert isinstance(array, ArrayAttr)
+    array = op.prop(name, ArrayAttr)
     return [entry.value for entry in array.elements if isinstance(entry, IntegerAttr)]
 
 

@@ -7,18 +7,20 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from halfulp.interp.declare.declarations import CustomForm, OpDefinition, Trait
-from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.declare.declarations import Trait
+from halfulp.interp.declare.operands import operand_groups
+from halfulp.interp.declare.parameters import Out
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
-from halfulp.interp.dialects.memref import evaluate
 from halfulp.interp.dialects.slices import constant, numbers, undefined
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, Symbol, spell
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.ir.types import INDEX, MemRefType, element_type, shape_of
-from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.evaluators import OnValues, Words
+from halfulp.interp.run.frames import Function
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.affine_parser import AffineParser
+from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 # --- inline maps ------------------------------------------------------------------------------------------------------
@@ -214,9 +216,7 @@ def _size_of(op: Operation) -> _Standing | SSAValue:
     maker = source.owner
     assert maker.definition is not None
     names = [slot.name for slot in maker.definition.operands]
-    sizes = operand_sizes(maker, maker.definition) or [0] * len(names)
-    first = sum(sizes[: names.index(_SIZED[maker.name])])
-    return maker.operands[first + type_.shape[:index].count(None)]
+    return operand_groups(maker)[names.index(_SIZED[maker.name])][type_.shape[:index].count(None)]
 
 
 def _known(value: SSAValue) -> _Standing | Sequence[SSAValue]:
@@ -288,60 +288,44 @@ def usable(value: SSAValue) -> bool:
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    stores = not definition.results
-    value = p.operand_token() if stores else None
-    if stores:
-        p.expect(",")
-    base = p.operand_token()
-    map_, tokens = read_place(p)
-    attributes = p.optional_dictionary()
-    p.expect(":")
-    at_type = p.pos
-    type_ = p.type()
-    if not isinstance(type_, MemRefType) or type_.shape is None:
-        p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_type)
-    operands = [p.use(base, type_), *used(p, tokens)]
-    if value is not None:
-        operands.insert(0, p.use(value, type_.element))
-    results = () if stores else (type_.element,)
-    return p.placed(Operation(definition.name, definition, operands, results, {"map": map_}, attributes), at)
+def _affine_map_of_ssa_ids(slots: Slots, operands: str, name: str) -> ElementForm:
+    """Compile ``[%i + 1, symbol(%n)]``: the map is the property ``name``, over the values of a variadic operand."""
+    index = slots.index[operands]
+
+    def read(p: OpParser, state: OpReading) -> None:
+        state.properties[name], state.operands[index] = read_place(p)
+
+    def print_(printer: OpPrinter, op: Operation, out: Out) -> None:
+        out.literal("[")
+        out.value(print_inline(printer, op.prop(name, AffineMapAttr), slots.values(op, index)))
+        out.literal("]")
+
+    return ElementForm(read, print_)
 
 
-def _print(printer: OpPrinter, op: Operation) -> str:
-    which = _memory(op)
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
-    base = op.operands[which]
-    text = f" {printer.name(op.operands[0])}," if which else ""
-    text += f" {printer.name(base)}[{print_inline(printer, map_, op.operands[which + 1 :])}]"
-    text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
-    return f"{text} : {printer.type(base.type)}"
-
-
-FORM = CustomForm(_parse, _print)
+CUSTOM_DIRECTIVES["AffineMapOfSSAIds"] = _affine_map_of_ssa_ids
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
-def _memory(op: Operation) -> int:
-    """Return the number of the operand that is the memref."""
-    return 0 if op.results else 1
-
-
 def verify(op: Operation) -> str | None:
-    """Check that the map fits the memref and the operands."""
-    which = _memory(op)
-    map_, rank = op.properties["map"], len(shape_of(op.operands[which].type) or ())
-    if which and op.operands[0].type != element_type(op.operands[1].type):
+    """Check that the map of an access, on elements or vectors, fits the memref and the operands."""
+    which = 0 if op.results else 1
+    of_vectors = op.name.startswith("affine.vector_")
+    element, base = (op.results or op.operands)[0].type, op.operands[which].type
+    if which and not of_vectors and element != element_type(base):
         return "value to store must have the same type as memref element type"
-    assert isinstance(map_, AffineMapAttr)
+    map_, rank = op.prop("map", AffineMapAttr), len(shape_of(base) or ())
     if len(map_.results) != rank:
-        return f"affine map num results must equal memref rank: expected {rank}, got {len(map_.results)}"
+        counts = "" if of_vectors else f": expected {rank}, got {len(map_.results)}"
+        return f"affine map num results must equal memref rank{counts}"
     indices = op.operands[which + 1 :]
     if map_.dimensions + map_.symbols != len(indices):
         return "expects as many subscripts as affine map inputs"
-    return misused(indices, map_.dimensions)
+    problem = misused(indices, map_.dimensions)
+    if problem is None and of_vectors and element_type(element) != element_type(base):
+        return "requires memref and vector types of the same elemental type"
+    return problem
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
@@ -349,13 +333,12 @@ def verify(op: Operation) -> str | None:
 Index = Callable[[Sequence[Any]], Any]
 
 
-def indices(op: Operation, first: int, settings: Settings) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def _indices(op: Operation, first: int, settings: Settings) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """Return the function from slots to the indices of an access: codes.
 
     ``first``: the number of the first operand of the map. A result that is no number (poison) is undefined behaviour.
     """
-    map_ = op.properties["map"]
-    assert isinstance(map_, AffineMapAttr)
+    map_ = op.prop("map", AffineMapAttr)
     each = [_index(op, map_, result, first, settings) for result in map_.results]
     return lambda slots: tuple([index(slots) for index in each])
 
@@ -379,17 +362,11 @@ def _index(op: Operation, map_: AffineMapAttr, result: AffineExpr, first: int, s
     return computed
 
 
-def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.load."""
-    inner, places = evaluate.load(op, settings), indices(op, 1, settings)
-    return lambda run, slots: inner(run, (slots[0], *places(slots)))
+def at_map(access: Callable[[Operation, Settings], Function], first: int, words: Words | None = None) -> OnValues:
+    """Return the evaluator of an access of memref, with the indices from a map, whose operands begin at ``first``."""
 
+    def build(op: Operation, settings: Settings) -> Function:
+        inner, places = access(op, settings), _indices(op, first, settings)
+        return lambda run, slots: inner(run, (*slots[:first], *places(slots)))
 
-def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.store."""
-    inner, places = evaluate.store(op, settings), indices(op, 2, settings)
-
-    def put(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
-        return inner(run, (slots[0], slots[1], *places(slots)))
-
-    return put
+    return OnValues(build, raw=True, words=words)

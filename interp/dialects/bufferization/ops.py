@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     Arity,
-    CustomForm,
     Dialect,
-    OpDefinition,
     Property,
     Slot,
     Trait,
     TypeConstraint,
     TypeKind,
-    TypeRule,
     Unprefixed,
+    inferred_type,
 )
-from halfulp.interp.declare.operands import SEGMENTS, move_inherent, operand_sizes
+from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.memory import give_back
@@ -28,15 +26,11 @@ from halfulp.interp.dialects.memref.ops import ANY_MEMREF, refused
 from halfulp.interp.dialects.slices import numbers, undefined
 from halfulp.interp.dialects.tensor.ops import result_shape, unwritten
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.attributes import DenseArrayAttr
-from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import TypeMismatch
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I32, INDEX, TensorType
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run, decided, lift
 from halfulp.interp.run.settings import Settings, check_allocation
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, row_major, spanned
@@ -53,9 +47,8 @@ Slots = Sequence[Any]
 
 def alloc_tensor(op: Operation, settings: Settings) -> Function:
     """Return the function of bufferization.alloc_tensor: a copy, or a tensor that was never written."""
-    assert op.definition is not None
     type_ = op.results[0].type
-    sizes, copied, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+    sizes, copied, _ = map(len, operand_groups(op))
 
     def make(run: Run, operands: Operands) -> tuple[Any, ...]:
         if copied:
@@ -146,8 +139,7 @@ def dealloc(op: Operation, settings: Settings) -> Function:
     It frees the memory of each memref that has its condition and none of whose memory is retained, once. A retained
     memref gets the conditions of those that have its memory.
     """
-    assert op.definition is not None
-    count, _, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+    count = len(operand_groups(op)[0])
 
     def free(run: Run, slots: Slots) -> tuple[Any, ...]:
         conditions = [decided(slot, op) for slot in slots[count : 2 * count]]
@@ -167,56 +159,6 @@ def dealloc(op: Operation, settings: Settings) -> Function:
     return free
 
 
-# --- forms ------------------------------------------------------------------------------------------------------------
-#
-# The custom form of `bufferization.alloc_tensor`, which MLIR writes by hand.
-
-
-def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    p.expect("(")
-    sizes = p.operand_tokens()
-    p.expect(")")
-    copied: list[int] = []
-    if p.take("copy"):
-        p.expect("(")
-        copied.append(p.operand_token())
-        p.expect(")")
-    hint: list[int] = []
-    if p.take("size_hint"):
-        p.expect("=")
-        hint.append(p.operand_token())
-    attributes: dict[str, Attribute] = p.optional_dictionary()
-    p.expect(":")
-    at_type = p.pos
-    type_ = p.type()
-    if not isinstance(type_, TensorType):
-        p.error(f"custom op '{definition.name}' invalid kind of type specified", at_type)
-    operands = [p.use(token, INDEX) for token in sizes]
-    operands += [p.use(token, type_) for token in copied]
-    operands += [p.use(token, INDEX) for token in hint]
-    properties: dict[str, Attribute] = {SEGMENTS: DenseArrayAttr(I32, (len(sizes), len(copied), len(hint)))}
-    move_inherent(definition, properties, attributes)
-    return p.placed(Operation(definition.name, definition, operands, (type_,), properties, attributes), at)
-
-
-def _print(printer: OpPrinter, operation: Operation) -> str:
-    assert operation.definition is not None
-    sizes, copied, hint = operand_sizes(operation, operation.definition) or (0, 0, 0)
-    names = [printer.name(value) for value in operation.operands]
-    text = f"({', '.join(names[:sizes])})"
-    if copied:
-        text += f" copy({names[sizes]})"
-    if hint:
-        text += f" size_hint={names[-1]}"
-    shown = dict(operation.attributes)
-    shown |= {name: value for name, value in operation.properties.items() if name != SEGMENTS}
-    dictionary = f" {printer.dictionary(shown)}" if shown else ""
-    return f"{text}{dictionary} : {printer.type(operation.results[0].type)}"
-
-
-ALLOC_TENSOR = CustomForm(_parse, _print)
-
-
 # --- rules ------------------------------------------------------------------------------------------------------------
 #
 # Rules of the ops of the bufferization dialect, in the words of MLIR.
@@ -224,8 +166,7 @@ ALLOC_TENSOR = CustomForm(_parse, _print)
 
 def verify_alloc_tensor(op: Operation) -> str | None:
     """Check the sizes and the copied tensor of bufferization.alloc_tensor."""
-    assert op.definition is not None
-    sizes, copied, _ = operand_sizes(op, op.definition) or (0, 0, 0)
+    sizes, copied, _ = map(len, operand_groups(op))
     type_ = op.results[0].type
     if copied and sizes:
         return Unprefixed("dynamic sizes not needed when copying a tensor")
@@ -277,8 +218,7 @@ def verify_materialize(op: Operation) -> str | None:
 
 def verify_dealloc(op: Operation) -> str | None:
     """Check the numbers of operands and results of bufferization.dealloc."""
-    assert op.definition is not None
-    memrefs, conditions, retained = operand_sizes(op, op.definition) or (0, 0, 0)
+    memrefs, conditions, retained = map(len, operand_groups(op))
     if memrefs != conditions:
         return "must have the same number of conditions as memrefs to deallocate"
     if len(op.results) != retained:
@@ -299,18 +239,9 @@ def _flag(name: str) -> Property:
     return Property(name, declarations.UNIT_ATTR, optional=True)
 
 
-def _one_condition_each() -> TypeRule:
-    """Return the rule that bufferization.dealloc has an i1 for each retained memref."""
-
-    def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
-        types.setdefault("updatedConditions", (ty.I1,) * len(types.get("retained", ())))
-
-    return TypeRule("the number of results is that of the retained memrefs", solve, lambda types, properties: True)
-
-
 bufferization.op(
     "alloc_tensor",
-    custom=ALLOC_TENSOR,
+    "`(` $dynamic_sizes `)` (`copy` `(` $copy^ `)`)? (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
     operands=(
         Slot("dynamic_sizes", declarations.INDEX, Arity.VARIADIC),
         Slot("copy", declarations.TENSOR, Arity.OPTIONAL),
@@ -319,6 +250,7 @@ bufferization.op(
     results={"result": declarations.TENSOR},
     properties=(Property("memory_space", declarations.ANY_ATTR, optional=True),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    type_rules=(inferred_type("copy", "result", lambda type_: (type_,)),),
     verify=verify_alloc_tensor,
     evaluate=OnValues(alloc_tensor),
 )
@@ -340,7 +272,7 @@ bufferization.op(
     ),
     results=(Slot("updatedConditions", declarations.BOOL, Arity.VARIADIC),),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    type_rules=(_one_condition_each(),),
+    type_rules=(inferred_type("updatedConditions", "retained", lambda types: (ty.I1,) * len(types)),),
     verify=verify_dealloc,
     evaluate=OnValues(dealloc, raw=True, words=refused),
 )

@@ -20,6 +20,7 @@ from halfulp.interp.declare.declarations import (
     Trait,
     TypeRule,
     derived_type,
+    inferred_type,
     same_type,
 )
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, FASTMATH
@@ -34,7 +35,6 @@ from halfulp.interp.dialects.elementwise import (
     same_shape,
 )
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Elementwise
@@ -160,23 +160,13 @@ def _declaration(
     }
 
 
-def _like(name: str) -> TypeRule:
-    """Return the rule that a result without a type has that of an operand."""
-
-    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
-        if name in types:
-            types.setdefault("result", types[name])
-
-    return TypeRule("", solve, lambda types, properties: True)
-
-
 def _arithmetic(name: str) -> Declaration:
     def build(op: Operation, settings: Settings) -> Kernel:
         sources = tuple(format_of(operand) for operand in op.operands)
         return float_unit.arithmetic(name, sources, format_of(op.results[0]), rounding_of(op), settings.profile)
 
     operands = "abc" if name.endswith(("madd", "msub")) else "ab"
-    return _declaration(operands, build, (_like(operands[-1]),))
+    return _declaration(operands, build, (inferred_type("result", operands[-1], lambda type_: type_),))
 
 
 def _to_integral(says_inexact: bool) -> Declaration:
