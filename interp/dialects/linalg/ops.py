@@ -8,6 +8,7 @@ from typing import NamedTuple
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.linalg import bodies, evaluate, forms, structure
 from halfulp.interp.dialects.linalg.bodies import Body
+from halfulp.interp.dialects.linalg.evaluate import linalg
 from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yielding
 from halfulp.interp.dialects.linalg.moving_ops import declare_moving_ops, declare_softmax
 from halfulp.interp.dialects.linalg.relayout import declare_relayouts
@@ -379,7 +380,7 @@ def _tensor_of_rank(rank: int) -> d.TypeConstraint:
 
 def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Callable[[Operation], str | None]) -> None:
     one, two = map(_tensor_of_rank, ranks)
-    evaluate.linalg.op(
+    linalg.op(
         f"winograd_{mnemonic}_transform",
         f"attr-dict `fmr` `(` $fmr `)` `ins` `(` ${source} `:` type(${source}) `)` "
         "`outs` `(` $output `:` type($output) `)` `->` type($result)",
@@ -627,7 +628,7 @@ evaluate.structured(
     ),
 )
 evaluate.structured("fill", (_fill_maps, _fill_iterators), named_form(_fill_body, 2), verify=structure.verify_fill)
-evaluate.linalg.op(
+linalg.op(
     "yield",
     "($values^)? attr-dict (`:` type($values)^)?",
     operands=(d.Slot("values", d.ANY, d.Arity.VARIADIC),),
@@ -635,7 +636,7 @@ evaluate.linalg.op(
     verify=structure.verify_yield,
     evaluate=evaluate.YIELD,
 )
-evaluate.linalg.op(
+linalg.op(
     "index",
     "$dim attr-dict `:` type($result)",
     results={"result": d.INDEX},

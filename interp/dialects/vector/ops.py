@@ -17,6 +17,7 @@ from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
 from halfulp.interp.dialects.vector import forms, masking, memory, moves, reductions, rules, shapes
 from halfulp.interp.dialects.vector.forms import TRANSFER
+from halfulp.interp.dialects.vector.moves import vector
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
@@ -238,7 +239,7 @@ def _verify_print(op: Operation) -> str | None:
     return None
 
 
-moves.vector.op(
+vector.op(
     "print",
     "($source^ `:` type($source))? oilist(`str` $stringLiteral | `punctuation` $punctuation) attr-dict",
     operands=(d.Slot("source", d.PRINTABLE, d.Arity.OPTIONAL),),
@@ -255,7 +256,7 @@ moves.vector.op(
 _POSITION = (d.Property("static_position", d.POSITION_ARRAY_ATTR),)
 _DYNAMIC_POSITION = d.Slot("dynamic_position", d.INDEX, d.Arity.VARIADIC)
 
-moves.vector.op(
+vector.op(
     "extract",
     "$source `` custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
     "`:` type($result) `from` type($source)",
@@ -267,7 +268,7 @@ moves.vector.op(
     verify_regions=rules.verify_extracted,
     evaluate=data_movement(rules.extract, 1, rules.axes, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "insert",
     "$valueToStore `,` $dest custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
     "`:` type($valueToStore) `into` type($dest)",
@@ -281,7 +282,7 @@ moves.vector.op(
     verify=rules.verify_position,
     evaluate=data_movement(rules.insert, 2, rules.axes, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "from_elements",
     "$elements attr-dict `:` type($dest)",
     operands=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
@@ -289,7 +290,7 @@ moves.vector.op(
     type_rules=(_elements_of("dest"),),
     evaluate=data_movement(moves.from_elements, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "to_elements",
     "$source attr-dict `:` type($source)",
     operands={"source": d.VECTOR},
@@ -297,7 +298,7 @@ moves.vector.op(
     type_rules=(_elements_of("source", limited=True),),
     evaluate=data_movement(moves.to_elements, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "broadcast",
     "$source attr-dict `:` type($source) `to` type($vector)",
     operands={"source": d.ANY},
@@ -305,7 +306,7 @@ moves.vector.op(
     verify=shapes.verify_broadcast,
     evaluate=data_movement(moves.broadcast, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "shape_cast",
     "$source attr-dict `:` type($source) `to` type($result)",
     operands={"source": d.VECTOR},
@@ -313,7 +314,7 @@ moves.vector.op(
     verify=shapes.verify_shape_cast,
     evaluate=data_movement(moves.shape_cast, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "bitcast",
     "$source attr-dict `:` type($source) `to` type($result)",
     operands={"source": d.VECTOR},
@@ -322,7 +323,7 @@ moves.vector.op(
     verify=shapes.verify_bitcast,
     evaluate=OnValues(moves.bitcast),
 )
-moves.vector.op(
+vector.op(
     "transpose",
     "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
     operands={"vector": d.VECTOR},
@@ -332,7 +333,7 @@ moves.vector.op(
     verify=shapes.verify_transpose,
     evaluate=data_movement(moves.transpose, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "shuffle",
     "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
     operands={"v1": moves.FIXED, "v2": moves.FIXED},
@@ -342,7 +343,7 @@ moves.vector.op(
     verify=shapes.verify_shuffle,
     evaluate=data_movement(moves.shuffle, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "interleave",
     "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
     operands={"lhs": d.VECTOR, "rhs": d.VECTOR},
@@ -350,7 +351,7 @@ moves.vector.op(
     type_rules=(d.same_type("lhs", "rhs"), shapes.DOUBLED),
     evaluate=data_movement(moves.interleave, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "deinterleave",
     "$source attr-dict `:` type($source) `->` type($res1)",
     operands={"source": moves.RANKED},
@@ -359,7 +360,7 @@ moves.vector.op(
     named_results=("res1", "res2"),
     evaluate=data_movement(moves.deinterleave, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "extract_strided_slice",
     "$source attr-dict `:` type($source) `to` type($result)",
     operands={"source": d.VECTOR},
@@ -369,7 +370,7 @@ moves.vector.op(
     verify=shapes.verify_extract_slice,
     evaluate=data_movement(moves.extract_slice, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "insert_strided_slice",
     "$valueToStore `,` $dest attr-dict `:` type($valueToStore) `into` type($dest)",
     operands={"valueToStore": d.VECTOR, "dest": d.VECTOR},
@@ -379,7 +380,7 @@ moves.vector.op(
     verify=shapes.verify_insert_slice,
     evaluate=data_movement(moves.insert_slice, words=reductions.moved),
 )
-moves.vector.op(
+vector.op(
     "scalable.extract",
     "$source `[` $pos `]` attr-dict `:` type($result) `from` type($source)",
     operands={"source": moves.SCALABLE_1D},
@@ -391,7 +392,7 @@ moves.vector.op(
     ),
     evaluate=data_movement(moves.scalable_extract),
 )
-moves.vector.op(
+vector.op(
     "scalable.insert",
     "$valueToStore `,` $dest `[` $pos `]` attr-dict `:` type($valueToStore) `into` type($dest)",
     operands={"valueToStore": moves.RANK_1, "dest": moves.SCALABLE_1D},
@@ -404,8 +405,8 @@ moves.vector.op(
     ),
     evaluate=data_movement(moves.scalable_insert),
 )
-moves.vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
-moves.vector.op(
+vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
+vector.op(
     "vscale",
     "attr-dict",
     results={"res": d.INDEX},
@@ -415,7 +416,7 @@ moves.vector.op(
 
 # --- masks ------------------------------------------------------------------------------------------------------------
 
-moves.vector.op(
+vector.op(
     "create_mask",
     "$operands attr-dict `:` type($result)",
     operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
@@ -423,7 +424,7 @@ moves.vector.op(
     verify=verify_create,
     evaluate=OnValues(create),
 )
-moves.vector.op(
+vector.op(
     "constant_mask",
     "$mask_dim_sizes attr-dict `:` type($result)",
     results={"result": moves.MASK},
@@ -431,7 +432,7 @@ moves.vector.op(
     verify=verify_constant,
     evaluate=OnValues(constant),
 )
-moves.vector.op(
+vector.op(
     "mask",
     custom=forms.MASK,
     operands=(d.Slot("mask", moves.RANKED_MASK), d.Slot("passthru", d.ANY, d.Arity.OPTIONAL)),
@@ -441,7 +442,7 @@ moves.vector.op(
     verify=masking.verify,
     evaluate=OnFrames(masking.mask),
 )
-moves.vector.op(
+vector.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
@@ -456,7 +457,7 @@ _ALIGNMENT = d.Property("alignment", moves.ALIGNMENT, optional=True)
 _ACCESS = (_ALIGNMENT, d.Property("nontemporal", d.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
 _CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 
-moves.vector.op(
+vector.op(
     "load",
     f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
     operands=(d.Slot("base", MEMREF), _INDICES),
@@ -465,7 +466,7 @@ moves.vector.op(
     verify=verify_access,
     evaluate=OnValues(load_vector, raw=True, words=reductions.load),
 )
-moves.vector.op(
+vector.op(
     "store",
     f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
     operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", MEMREF), _INDICES),
@@ -478,7 +479,7 @@ moves.vector.op(
 def _load(
     mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Function], what: str = "result", shapes: str = "dim"
 ) -> None:
-    moves.vector.op(
+    vector.op(
         mnemonic,
         "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($mask) `,` "
         "type($pass_thru) `into` type($result)",
@@ -491,7 +492,7 @@ def _load(
 
 
 def _store(mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Function], shapes: str = "dim") -> None:
-    moves.vector.op(
+    vector.op(
         mnemonic,
         "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($mask) `,` "
         "type($valueToStore)",
@@ -508,7 +509,7 @@ _store("maskedstore", moves.RANKED_MASK, memory.masked_store, shapes="shape")
 _store("compressstore", moves.FIXED_MASK, memory.compress_store)
 
 _GATHERED = (d.Slot("offsets", d.INDEX, d.Arity.VARIADIC), d.Slot("indices", moves.INDICES))
-moves.vector.op(
+vector.op(
     "gather",
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
     "`,` type($mask) `,` type($pass_thru) `into` type($result)",
@@ -523,7 +524,7 @@ moves.vector.op(
     verify=memory.verifier("pass_thru", "result", indexed=True),
     evaluate=masking.maskable("gather"),
 )
-moves.vector.op(
+vector.op(
     "scatter",
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($indices) "
     "`,` type($mask) `,` type($valueToStore) (`->` type($result)^)?",
@@ -549,21 +550,21 @@ _TRANSFER: dict[str, Any] = {
     "verify": forms.verify,
 }
 _MASK_OF_TRANSFER = d.Slot("mask", moves.MASK, d.Arity.OPTIONAL)
-moves.vector.op(
+vector.op(
     "transfer_read",
     operands=(d.Slot("base", moves.SHAPED), _INDICES, d.Slot("padding", d.ANY), _MASK_OF_TRANSFER),
     results={"vector": d.VECTOR},
     evaluate=masking.maskable("transfer_read", reductions.transfer),
     **_TRANSFER,
 )
-moves.vector.op(
+vector.op(
     "transfer_write",
     operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", moves.SHAPED), _INDICES, _MASK_OF_TRANSFER),
     results=(d.Slot("result", d.RANKED_TENSOR, d.Arity.OPTIONAL),),
     evaluate=masking.maskable("transfer_write", reductions.transfer),
     **_TRANSFER,
 )
-moves.vector.op(
+vector.op(
     "type_cast",
     "$memref attr-dict `:` type($memref) `to` type($result)",
     operands={"memref": moves.STATIC_MEMREF},
@@ -574,7 +575,7 @@ moves.vector.op(
 
 # --- combinations of elements -----------------------------------------------------------------------------------------
 
-moves.vector.op(
+vector.op(
     "fma",
     "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
     operands=dict.fromkeys(("lhs", "rhs", "acc"), moves.FLOATS),
@@ -582,7 +583,7 @@ moves.vector.op(
     type_rules=(d.same_type("lhs", "rhs", "acc", "result"),),
     evaluate=reductions.FMA,
 )
-moves.vector.op(
+vector.op(
     "reduction",
     "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict `:` type($vector) `into` type($dest)",
     operands=(d.Slot("vector", d.VECTOR), d.Slot("acc", d.ANY, d.Arity.OPTIONAL)),
@@ -592,7 +593,7 @@ moves.vector.op(
     verify=rules.verify_reduction,
     evaluate=masking.maskable("reduction", reductions.reduction),
 )
-moves.vector.op(
+vector.op(
     "multi_reduction",
     "$kind `,` $source `,` $acc attr-dict $reduction_dims `:` type($source) `to` type($dest)",
     operands={"source": d.VECTOR, "acc": d.ANY},
@@ -602,7 +603,7 @@ moves.vector.op(
     verify=rules.verify_multi_reduction,
     evaluate=masking.maskable("multi_reduction", reductions.multi_reduction),
 )
-moves.vector.op(
+vector.op(
     "scan",
     "$kind `,` $source `,` $initial_value attr-dict `:` type($source) `,` type($initial_value)",
     operands={"source": moves.RANKED, "initial_value": d.VECTOR},
@@ -617,7 +618,7 @@ moves.vector.op(
     named_results=("dest", "accumulated_value"),
     evaluate=OnValues(reductions.scan),
 )
-moves.vector.op(
+vector.op(
     "contract",
     custom=forms.CONTRACT,
     operands={"lhs": d.VECTOR, "rhs": d.VECTOR, "acc": d.ANY},
@@ -634,7 +635,7 @@ moves.vector.op(
     verify=rules.verify_contract,
     evaluate=masking.maskable("contract"),
 )
-moves.vector.op(
+vector.op(
     "outerproduct",
     custom=forms.OUTER_PRODUCT,
     operands=(d.Slot("lhs", moves.RANKED), d.Slot("rhs", d.ANY), d.Slot("acc", moves.RANKED, d.Arity.OPTIONAL)),
