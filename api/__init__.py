@@ -67,7 +67,7 @@ _EXPORTS: Mapping[str, str] = {
     "explain_op": "halfulp.explanations.explaining",
     "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
-    "Trace": "halfulp.traces.trace",
+    "Trace": "halfulp.traces.record",
     "exception_flags": "halfulp.traces.error_report",
     "plot": "halfulp.plot:",
     # Questions in one line

@@ -125,7 +125,7 @@ class TraceArguments(FunctionResultOptions):
 
 def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    from halfulp.traces.page import step_lines
+    from halfulp.traces.record import step_lines
     from halfulp.traces.trace import MOST_ROWS, trace
     from halfulp.traces.values import summary
 

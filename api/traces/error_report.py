@@ -85,8 +85,39 @@ class RunErrors:
         return self._shadows.form.wider
 
     def lines(self) -> Iterator[str]:
-        """Yield the report as text: results, the ops that cost most, and what else ops did."""
-        return report_lines(self)
+        """Yield the report as text: the results, the ops that cost most, and what else ops did: lost bits, overflow,
+        decisions that the exact run would take otherwise.
+        """
+        beside = f", beside {self.wider}" if self.wider else ""
+        for each in self.results:
+            yield f"error of {each.name}{beside}: {result_text(each, self.wider)}"
+        yield from self._ranking_lines()
+        for one in self.ops:
+            notes = list(events(one))
+            if notes:
+                line = "" if one.line is None else f"line {one.line}: "
+                yield f"{line}{one.source}: {', '.join(notes)}"
+
+    def _ranking_lines(self) -> Iterator[str]:
+        """Yield the ops that cost most, as a table."""
+        largest = self.largest
+        if largest is None or not largest.ulp:
+            return
+        try:
+            found = [one for one in self.worst(_MOST_OPS) if one.effect_ulp]
+        except LimitExceeded as error:
+            yield f"no ranking of ops: {error.message}"
+            return
+        if not found:
+            return
+        yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"
+        rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
+        for one in found:
+            line = "" if one.line is None else str(one.line)
+            rows.append(
+                (ulps(one.effect_ulp), f"{one.share:.1%}", ulps(one.own_ulp), ulps(one.total_ulp), line, one.source)
+            )
+        yield from (f"  {line}" for line in table_lines(rows, right=range(5)))
 
     def as_json(self) -> dict[str, Any]:
         """Return the errors of the results and of the ops, those that cost most first, for a JSON file. Numbers that
@@ -347,54 +378,6 @@ def _error_of(name: str, value: Value, element: Element | None, form: Form) -> R
         value.size,
         unknown,
     )
-
-
-# --- as text ----------------------------------------------------------------------------------------------------------
-
-
-def report_lines(report: RunErrors) -> Iterator[str]:
-    """Yield the whole report: results, the ops that cost most, and what else ops did."""
-    yield from _result_lines(report)
-    yield from _ranking_lines(report)
-    yield from _event_lines(report)
-
-
-def _result_lines(report: RunErrors) -> Iterator[str]:
-    """Yield a line for each result."""
-    beside = f", beside {report.wider}" if report.wider else ""
-    for each in report.results:
-        yield f"error of {each.name}{beside}: {result_text(each, report.wider)}"
-
-
-def _ranking_lines(report: RunErrors) -> Iterator[str]:
-    """Yield the ops that cost most, as a table."""
-    largest = report.largest
-    if largest is None or not largest.ulp:
-        return
-    try:
-        found = [one for one in report.worst(_MOST_OPS) if one.effect_ulp]
-    except LimitExceeded as error:
-        yield f"no ranking of ops: {error.message}"
-        return
-    if not found:
-        return
-    yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"
-    rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
-    for one in found:
-        line = "" if one.line is None else str(one.line)
-        rows.append(
-            (ulps(one.effect_ulp), f"{one.share:.1%}", ulps(one.own_ulp), ulps(one.total_ulp), line, one.source)
-        )
-    yield from (f"  {line}" for line in table_lines(rows, right=range(5)))
-
-
-def _event_lines(report: RunErrors) -> Iterator[str]:
-    """Yield what else the ops did: lost bits, overflow, decisions that the exact run would take otherwise."""
-    for one in report.ops:
-        notes = list(events(one))
-        if notes:
-            line = "" if one.line is None else f"line {one.line}: "
-            yield f"{line}{one.source}: {', '.join(notes)}"
 
 
 # --- flag report ------------------------------------------------------------------------------------------------------

@@ -1,24 +1,43 @@
-"""The data of a trace: the run, its steps, the ops that ran, and the poison that was born."""
+"""A trace: a run with its steps, the ops that ran and the poison that was born; as text, page, picture and files.
+
+Text from the program reaches the page as JSON and is inserted as text: none of it is read as HTML.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import weakref
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from html import escape
+from importlib.resources import files
+from itertools import islice
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.files import replaced, temporary_name
 from halfulp.inputs import write_file
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, plural
+from halfulp.interp.ir.operations import SSAValue
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Origin
+from halfulp.release import VERSION
+from halfulp.semantics.kernel import Origin, Origins
+from halfulp.semantics.profile import SEMANTICS_VERSION
 from halfulp.traces.error_text import Site, step_text
-from halfulp.traces.values import TracedValue
+from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at, summary
 
 if TYPE_CHECKING:
     from halfulp.traces.error_report import RunErrors
+    from halfulp.traces.error_text import OpError, StoryStep
 
 
 @dataclass(slots=True, eq=False)
@@ -96,9 +115,17 @@ class Step:
         return f"lane{'s'[: count > 1]} {', '.join(map(str, first))}"
 
 
-@dataclass(eq=False)
-class TraceRecord:
-    """The data of a `Trace`, which describes each field."""
+@dataclass(eq=False, repr=False)
+class Trace:
+    """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
+
+    ``function``: the function that was called. ``profile``: that of the run; ``profiles``: those of functions that ran
+    under another one, by their attributes. ``mma``: the model of matrix units. ``arguments``: those of the function.
+    ``steps``: the kept steps: the first, the last, and some between in which poison was born. ``rows``: the number of
+    steps; ``executed``: the number of ops that ran. ``results``: those of the run; none where ``error`` stopped it.
+    ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran. ``errors``: of
+    a run with ``shadow=True``, how far results are from the truth.
+    """
 
     file: str
     function: str
@@ -116,6 +143,75 @@ class TraceRecord:
     sites: list[Site] = field(default_factory=list)
     errors: RunErrors | None = None
 
+    def __str__(self) -> str:
+        results = [f"result[{k}]: {summary(value)}".translate(UNPRINTABLE) for k, value in enumerate(self.results)]
+        return "\n".join([*step_lines(self), *results, *(() if self.errors is None else self.errors.lines())])
+
+    def __repr__(self) -> str:
+        ended = "" if self.error is None else f", stopped by {type(self.error).__name__}"
+        return f"<Trace of {self.function}: {self.executed} ops{ended}>"
+
+    def _repr_html_(self) -> str:
+        # The first and the last steps: HTML without scripts.
+        steps = self.steps
+        if len(steps) > 2 * _IN_NOTEBOOK:
+            steps = [*steps[:_IN_NOTEBOOK], *steps[-_IN_NOTEBOOK // 2 :]]
+        rows = [row for missing, step in self.gaps(steps) for row in (_missing(missing), _row(step))]
+        style = "border-left:4px solid #d3304f;padding-left:6px;font-weight:600" if self.error is not None else ""
+        table = (
+            f'<div><b>{escape(_title(self))}</b><table style="font-family:monospace;border-collapse:collapse">'
+            f"{''.join(rows)}</table>{_errors(self)}"
+            f'<div style="{style}">{escape(ending(self))}</div></div>'
+        )
+        return _whole(table)
+
+    def html(self) -> str:
+        """Return a self-contained page: one file that needs nothing else."""
+        template = files(__package__).joinpath("trace.html").read_text(encoding="utf-8")
+        # "<" cannot end the script element then, or begin a comment in it.
+        data = json.dumps(_data(self), separators=(",", ":")).replace("<", "\\u003c")
+        head, _, rest = template.partition("@TITLE@")
+        middle, _, rest = rest.partition("@ERRORS@")
+        last, _, tail = rest.partition("@DATA@")
+        return f"{head}{_whole(escape(_title(self)))}{middle}{_whole(_errors(self))}{last}{data}{tail}"
+
+    def worst(self, count: int = 5) -> list[OpError]:
+        """Return the ops that cost most: by what their own errors bring to the result with the largest error.
+
+        Raises ValueError for a trace without shadows, LimitExceeded for a run of more numbers than its history keeps.
+        """
+        return self._report().worst(count)
+
+    def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
+        """Walk back from an element of a result to where its error came from.
+
+        ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: by default that with the
+        largest error. Raises ValueError for a trace without shadows, InputError for what the run does not have,
+        Unsupported where nothing is known of the exact number, LimitExceeded.
+        """
+        return self._report().explain(result, element)
+
+    def timeline(self) -> Timeline:
+        """Return a picture of the errors over the kept steps: own errors, those of results, and what else happened.
+
+        Raises ValueError for a trace without shadows.
+        """
+        self._report()
+        return Timeline(timeline(self.steps))
+
+    def _report(self) -> RunErrors:
+        if self.errors is None:
+            raise ValueError("the trace has no shadows: call hu.trace(..., shadow=True)")
+        return self.errors
+
+    def save_npz(self, directory: str | os.PathLike[str]) -> None:
+        """Write the values that the trace keeps: ``values.npz`` with raw codes, and ``index.json``.
+
+        Large values are in it if the trace was made with ``keep=True``. Raises InputError.
+        """
+        with Archive(directory) as archive:
+            archive.finish(self)
+
     @property
     def numerics(self) -> str:
         """Name the profile and, where it is not the default, the model of matrix units."""
@@ -129,20 +225,266 @@ class TraceRecord:
                 first.setdefault((birth.origin.op, birth.origin.location, birth.origin.reason), step.number)
         return first
 
-    def gaps(self) -> Iterator[tuple[int, Step | None]]:
-        """Yield the kept steps, each with the number of steps left out before it; at the end None, where some are left
-        out.
+    def gaps(self, steps: Sequence[Step] | None = None) -> Iterator[tuple[int, Step | None]]:
+        """Yield the kept steps, or some of them, each with the number of steps left out before it; at the end None,
+        where some are left out.
         """
-        return self._gaps(self.steps)
-
-    def _gaps(self, steps: Sequence[Step]) -> Iterator[tuple[int, Step | None]]:
-        """Yield some of the kept steps, as `gaps` yields all."""
         number = 0
-        for step in steps:
+        for step in self.steps if steps is None else steps:
             yield step.number - number - 1, step
             number = step.number
         if self.rows > number:
             yield self.rows - number, None
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+#
+# A trace as lines of text: the steps in the order in which they ran, each below its line of the source.
+
+_DEEPEST = 20
+"""The deepest call that is indented further than the one before."""
+_ONE_LINE = 110
+"""The most characters of values that stand together on one line."""
+
+
+def step_lines(trace: Trace) -> Iterator[str]:
+    """Yield the trace without the results, and without characters that a terminal takes as commands."""
+    return (line.translate(UNPRINTABLE) for line in _lines(trace))
+
+
+def _lines(trace: Trace) -> Iterator[str]:
+    yield f"{trace.function} ({trace.file}), {trace.numerics}"
+    yield from (f"in {function}: profile {profile}, by its attributes" for function, profile in trace.profiles.items())
+    yield from (f"  {value.name} {value}" for value in trace.arguments)
+    births = trace.births()
+    digits = len(str(trace.rows))
+    places = max((len(str(site.line)) for site in trace.sites if site.line is not None), default=0)
+    for missing, step in trace.gaps():
+        if missing:
+            yield f"{'...':>{digits}} {plural(missing, 'more step')}"
+        if step is not None:
+            place = f"{step.line}:" if step.line is not None else ""
+            head = f"{step.number:>{digits}} {place:>{places + 1}} {'  ' * min(step.depth, _DEEPEST)}"
+            yield head + (f"end of {step.op}" if step.ends else step.source)
+            yield from (" " * (len(head) + 2) + line for line in _details(step, births))
+    yield ending(trace)
+
+
+def ending(trace: Trace) -> str:
+    """Return the last line: the number of ops that ran, and why no more did."""
+    ran = f"{plural(trace.executed, 'op')} ran"
+    return ran if trace.error is None else f"{ran}, then: {trace.error.message}"
+
+
+def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
+    given, made = (_values(values) for values in (step.operands, step.results))
+    one_line = " ".join([", ".join(given), *(("->", ", ".join(made)) if made else ())]).strip()
+    if len(one_line) <= _ONE_LINE:
+        yield from [one_line] if one_line else []
+    else:
+        yield from given
+        yield from (f"-> {text}" for text in made)
+    notes = [f"=> {step.where}"] if step.where else []
+    notes += [step.lanes_text] if step.lanes_text else []
+    if notes:
+        yield "; ".join(notes)
+    for birth in step.births:
+        yield f"poison born: {birth_text(birth)}"
+    for origin in poison_sources(step):
+        number = births.get((origin.op, origin.location, origin.reason))
+        yield f"poison from {'' if number is None else f'step {number:,}: '}{origin_text(origin)}"
+    if step.errors is not None and (done := step_text(step.errors)):
+        yield done
+    if step.undefined:
+        yield f"! {step.undefined}"
+
+
+def poison_sources(step: Step) -> list[Origin]:
+    """Return the origins of the poison in a step's results that was born before the step."""
+    here = {(birth.origin.location, birth.origin.reason) for birth in step.births}
+    origins = dict.fromkeys(origin for value in step.results for origin in value.origins)
+    return [origin for origin in origins if (origin.location, origin.reason) not in here]
+
+
+def _values(values: Sequence[TracedValue]) -> list[str]:
+    return list(dict.fromkeys(f"{value.name} {value}" for value in values))
+
+
+def birth_text(birth: Birth) -> str:
+    """Say why poison was born, and in how many elements."""
+    element = list(birth.origin.element)
+    elements = f" ({plural(birth.count, 'element')}, the first {element})" if element else ""
+    return f"{birth.origin.reason}{elements}"
+
+
+def origin_text(origin: Origin) -> str:
+    """Say why and where poison was born."""
+    place = f" at {origin.location}" if origin.location else ""
+    return f"{origin.reason} ({origin.op}{place})"
+
+
+# --- page -------------------------------------------------------------------------------------------------------------
+
+_LONGEST_LINE = 1000
+_MOST_LINES = 3000
+"""The largest number of lines of a source. Of a longer source, only the lines around those that ran are shown."""
+_AROUND = 20
+_IN_NOTEBOOK = 40
+"""The number of first steps in a notebook's table; it has half as many of the last steps."""
+
+
+_STEP = (
+    "number",
+    "site",
+    "depth",
+    "ends",
+    "operands",
+    "results",
+    "births",
+    "undefined",
+    "where",
+    "lanes",
+    "from",
+    "errors",
+)
+"""The fields in the row of a step, in this order."""
+
+
+class _Texts:
+    """The distinct texts of a page: most values occur several times."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the place of a text among all texts."""
+        number = self._numbers.setdefault(text, len(self.all))
+        if number == len(self.all):
+            self.all.append(text)
+        return number
+
+
+def _errors(trace: Trace) -> str:
+    """Return the errors of a run with shadows: a picture, and the report as text. Nothing of another run."""
+    if trace.errors is None:
+        return ""
+    picture, report = timeline(trace.steps), escape(str(trace.errors))
+    return f'<details class="errors" open><summary>errors</summary>{picture}<pre>{report}</pre></details>'
+
+
+def _whole(text: str) -> str:
+    """Remove control characters, and the surrogates that stand for bytes that were not text."""
+    return text.translate(UNPRINTABLE)
+
+
+def _title(trace: Trace) -> str:
+    return f"{trace.function}: {trace.file}"
+
+
+def _data(trace: Trace) -> dict[str, Any]:
+    texts = _Texts()
+    births = trace.births()
+    numbers = {site: number for number, site in enumerate(trace.sites)}
+    runs: dict[int, int] = {}
+    born: dict[int, int] = {}
+    for site in trace.sites:
+        if site.line is not None:
+            runs[site.line] = runs.get(site.line, 0) + site.runs
+            born[site.line] = born.get(site.line, 0) + site.births
+    steps = [
+        [
+            step.number,
+            numbers[step.site],
+            step.depth,
+            int(step.ends),
+            [_value(seen, texts) for seen in step.operands],
+            [_value(seen, texts) for seen in step.results],
+            [birth_text(birth) for birth in step.births],
+            step.undefined or "",
+            step.where,
+            step.lanes_text,
+            [[births.get((one.op, one.location, one.reason), 0), origin_text(one)] for one in poison_sources(step)],
+            "" if step.errors is None else step_text(step.errors),
+        ]
+        for step in trace.steps
+    ]
+    own = [f"in {function} {profile}" for function, profile in trace.profiles.items()]
+    return {
+        "title": _title(trace),
+        "function": trace.function,
+        "summary": ", ".join([trace.numerics, *own, f"{plural(trace.executed, 'op')} ran"]),
+        "arguments": [_value(seen, texts) for seen in trace.arguments],
+        "results": [_value(look_at(f"result[{k}]", value, False), texts) for k, value in enumerate(trace.results)],
+        "stopped": "" if trace.error is None else trace.error.message,
+        "first": trace.first_line,
+        "lines": [[number, text] for number, text in _source(trace, runs)],
+        "runs": runs,
+        "born": {line: count for line, count in born.items() if count},
+        "sites": {
+            "fields": ["op", "line", "function", "source"],
+            "rows": [[site.op, site.line, site.function, site.source] for site in trace.sites],
+        },
+        "steps": {
+            "fields": _STEP,
+            "rows": steps,
+        },
+        "rows": trace.rows,
+        "texts": texts.all,
+    }
+
+
+def _value(seen: TracedValue, texts: _Texts) -> list[int]:
+    summary = "" if seen.statistics is None else str(seen.statistics)
+    return [
+        texts.number(seen.name),
+        texts.number(seen.text),
+        texts.number(summary) if summary else -1,
+        int(seen.poisoned > 0),
+    ]
+
+
+def _source(trace: Trace, runs: dict[int, int]) -> Iterator[tuple[int, str]]:
+    wanted = None
+    if len(trace.lines) > _MOST_LINES:
+        wanted = {number for line in runs for number in range(line - _AROUND, line + _AROUND + 1)}
+    for number, text in enumerate(trace.lines, trace.first_line):
+        if wanted is None or number in wanted:
+            yield number, text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------------
+
+_CELL = "text-align:left;vertical-align:top;padding:1px 8px"
+_POISON = "background:repeating-linear-gradient(135deg,rgba(230,140,30,.35) 0 5px,transparent 5px 10px)"
+
+
+def _missing(count: int) -> str:
+    return f'<tr><td></td><td colspan="3"><i>… {plural(count, "more step")}</i></td></tr>' if count else ""
+
+
+def _row(step: Step | None) -> str:
+    if step is None:
+        return ""
+    source = f"end of {step.op}" if step.ends else step.source
+    notes = [f"poison born: {birth_text(birth)}" for birth in step.births]
+    notes += [text for text in (step.where and f"⇒ {step.where}", step.lanes_text, step.undefined) if text]
+    place = "" if step.line is None else str(step.line)
+    cells = (
+        f'<td style="{_CELL};opacity:.6">{step.number}</td>'
+        f'<td style="{_CELL};opacity:.6">{place}</td>'
+        f'<td style="{_CELL};padding-left:{8 + 16 * min(step.depth, 10)}px;white-space:pre-wrap">{escape(source)}</td>'
+        f'<td style="{_CELL}">{_cell(step.operands)}{" → " if step.results else ""}{_cell(step.results)}'
+        f"{''.join(f'<br><b>{escape(note)}</b>' for note in notes)}</td>"
+    )
+    return f"<tr>{cells}</tr>"
+
+
+def _cell(values: Sequence[TracedValue]) -> str:
+    return ", ".join(
+        f'<span style="{_POISON if seen.poisoned else ""}">{escape(seen.name)} {escape(str(seen))}</span>'
+        for seen in islice(values, 20)
+    )
 
 
 # --- timeline ---------------------------------------------------------------------------------------------------------
@@ -271,3 +613,179 @@ def _legend() -> Iterator[str]:
 
 def _power(decade: int) -> str:
     return f"{10.0**decade:g}" if -3 <= decade <= 4 else f"1e{decade}"
+
+
+# --- npz folder -------------------------------------------------------------------------------------------------------
+#
+# Write the values of a trace to a folder: raw codes in ``values.npz``, and their meaning in ``index.json``.
+#
+# Values are written while the program runs, each once: an operand is mostly the result of a step before. Both files
+# appear when they are complete, the index last.
+
+VALUES, INDEX = "values.npz", "index.json"
+
+Names = tuple[str, str | None]
+"""The arrays of a value: its codes, and its poison where there is any."""
+
+
+class Archive:
+    """A folder to which values are written. Raises InputError where that is not possible."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = Path(directory)
+        self._origins = Origins()
+        self._count = 0
+        self._names: weakref.WeakKeyDictionary[TracedValue, Names] = weakref.WeakKeyDictionary()
+        # Large values by the identity of their codes, while these live; small ones by SSA value, with the content.
+        self._large: dict[int, tuple[weakref.ref[Any], Names]] = {}
+        self._small: dict[SSAValue, tuple[Any, Names]] = {}
+        self._made = False
+
+    def __enter__(self) -> Archive:
+        try:
+            self._made = not self._directory.exists()
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._partial = temporary_name(self._directory / VALUES)
+            self._zip = zipfile.ZipFile(self._partial, "x", zipfile.ZIP_STORED, allowZip64=True)
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        with suppress(OSError, ValueError):
+            self._zip.close()
+        with suppress(OSError):
+            self._partial.unlink()
+        if error is not None and self._made:
+            with suppress(OSError):
+                self._directory.rmdir()
+
+    def note(self, defined: SSAValue | None, seen: TracedValue, value: Any) -> None:
+        """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
+        if not isinstance(value, Value) or value.bits.dtype == object:
+            return
+        if value.bits.size <= MOST_SHOWN:
+            poison = None if value.poison is None else value.poison.tobytes()
+            content = (value.shape, value.bits.tobytes(), poison)
+            known = None if defined is None else self._small.get(defined)
+            names = known[1] if known is not None and known[0] == content else self._write(value)
+            if defined is not None:
+                self._small[defined] = content, names
+        else:
+            key = id(value.bits)
+            held = self._large.get(key)
+            if held is not None and held[0]() is value.bits:
+                names = held[1]
+            else:
+                names = self._write(value)
+                self._large[key] = weakref.ref(value.bits, lambda _: self._large.pop(key, None)), names
+        self._names[seen] = names
+
+    def _write(self, value: Value) -> Names:
+        self._count += 1
+        name = f"v{self._count}"
+        self._member(name, value.bits)
+        if value.poison is None or value.origins is None:
+            return name, None
+        self._member(f"{name}.poison", self._origins.adopt(value.poison, value.origins))
+        return name, f"{name}.poison"
+
+    def _member(self, name: str, array: npt.NDArray[Any]) -> None:
+        try:
+            # The date is fixed, so that the same run gives the same bytes.
+            entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+            with self._zip.open(entry, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot write {str(self._directory / VALUES)!r}: {_reason(error)}") from None
+
+    def finish(self, trace: Trace) -> None:
+        """Write the values that the trace itself holds, and the index; then give both files their names."""
+        for step in trace.steps:
+            for seen in (*step.operands, *step.results):
+                self._late(seen)
+        for seen in trace.arguments:
+            self._late(seen)
+        results = [look_at(f"result[{index}]", value, False) for index, value in enumerate(trace.results)]
+        for seen, value in zip(results, trace.results, strict=True):
+            self.note(None, seen, value)
+        index = self._index(trace, results)
+        try:
+            self._zip.close()
+            with replaced(self._directory / INDEX) as file:
+                file.write(json.dumps(index, indent=1).encode() + b"\n")
+                with suppress(FileNotFoundError):
+                    (self._directory / INDEX).unlink()
+                self._partial.replace(self._directory / VALUES)
+        except OSError as error:
+            raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
+
+    def _late(self, seen: TracedValue) -> None:
+        if seen not in self._names and seen.value is not None:
+            self.note(None, seen, seen.value)
+
+    # --- the index ---
+
+    def _index(self, trace: Trace, results: Sequence[TracedValue]) -> dict[str, Any]:
+        steps = [self._step(step) for step in trace.steps]
+        return {
+            "halfulp": VERSION,
+            "semantics_version": SEMANTICS_VERSION,
+            "profile": trace.profile,
+            "profiles": trace.profiles,
+            "mma": trace.mma,
+            "file": trace.file,
+            "function": trace.function,
+            "arguments": self._values(trace.arguments),
+            "results": self._values(results),
+            "error": None if trace.error is None else trace.error.message,
+            "ops_executed": trace.executed,
+            "steps_left_out": trace.rows - len(trace.steps),
+            "steps": steps,
+            "errors": None if trace.errors is None else trace.errors.as_json(),
+            "poison_origins": [
+                {"op": each.op, "location": each.location, "reason": each.reason, "element": list(each.element)}
+                for each in self._origins.known()
+            ],
+        }
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        return {
+            "step": step.number,
+            "op": step.op,
+            "ends": step.ends,
+            "location": step.location,
+            "line": step.line,
+            "source": step.source,
+            "function": step.function,
+            "depth": step.depth,
+            "lanes": None if step.lanes is None else step.lanes[0],
+            "operands": self._values(step.operands),
+            "results": self._values(step.results),
+            "poison_born": [
+                {"origin": self._origins.id_of(birth.origin), "elements": birth.count} for birth in step.births
+            ],
+            "undefined": step.undefined,
+            "branch": step.branch,
+            "trips": step.trips,
+            "errors": None if step.errors is None else asdict(step.errors),
+        }
+
+    def _values(self, values: Sequence[TracedValue]) -> list[dict[str, Any]]:
+        return [self._value(seen) for seen in values]
+
+    def _value(self, seen: TracedValue) -> dict[str, Any]:
+        codes, poison = self._names.get(seen, (None, None))
+        return {
+            "name": seen.name,
+            "type": seen.type,
+            "shape": list(seen.shape),
+            "codes": codes,
+            "poison": poison,
+            "poisoned": seen.poisoned,
+            "text": str(seen),
+        }
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,289 +1,239 @@
-"""Trace a run step by step: every op with its place and values, where poison was born, where control went."""
+"""Trace a run step by step: every op with its place and values, where poison was born, where control went.
+
+The listener keeps a bounded number of steps, however long the run, and summaries of large values.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import weakref
-import zipfile
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.files import replaced, temporary_name
-from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.ir.operations import Module, SSAValue
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, UndefinedBehavior
+from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.run.settings import Listener
+from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
-from halfulp.release import VERSION
 from halfulp.run_options import TraceKeywords, run_options, takes
 from halfulp.running import find_entry, run_with
-from halfulp.semantics.kernel import Origins
-from halfulp.semantics.profile import SEMANTICS_VERSION
-from halfulp.traces.page import fragment, page, text_lines
-from halfulp.traces.record import Step, Timeline, TraceRecord, timeline
-from halfulp.traces.recorder import Recorder
+from halfulp.semantics.kernel import Origin
+from halfulp.semantics.profile import Profile
+from halfulp.traces.error_text import Site, SiteNames, name_of
+from halfulp.traces.record import Archive, Birth, Step, Trace
 from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at
-
-if TYPE_CHECKING:
-    from halfulp.traces.error_report import RunErrors
-    from halfulp.traces.error_text import OpError, StoryStep
-
-# --- npz folder -------------------------------------------------------------------------------------------------------
-#
-# Write the values of a trace to a folder: raw codes in ``values.npz``, and their meaning in ``index.json``.
-#
-# Values are written while the program runs, each once: an operand is mostly the result of a step before. Both files
-# appear when they are complete, the index last.
-
-VALUES, INDEX = "values.npz", "index.json"
-
-Names = tuple[str, str | None]
-"""The arrays of a value: its codes, and its poison where there is any."""
-
-
-def no_archive() -> AbstractContextManager[None]:
-    """Return a context without an archive."""
-    return nullcontext()
-
-
-class Archive:
-    """A folder to which values are written. Raises InputError where that is not possible."""
-
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self._directory = Path(directory)
-        self._origins = Origins()
-        self._count = 0
-        self._names: weakref.WeakKeyDictionary[TracedValue, Names] = weakref.WeakKeyDictionary()
-        # Large values by the identity of their codes, while these live; small ones by SSA value, with the content.
-        self._large: dict[int, tuple[weakref.ref[Any], Names]] = {}
-        self._small: dict[SSAValue, tuple[Any, Names]] = {}
-        self._made = False
-
-    def __enter__(self) -> Archive:
-        try:
-            self._made = not self._directory.exists()
-            self._directory.mkdir(parents=True, exist_ok=True)
-            self._partial = temporary_name(self._directory / VALUES)
-            self._zip = zipfile.ZipFile(self._partial, "x", zipfile.ZIP_STORED, allowZip64=True)
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        with suppress(OSError, ValueError):
-            self._zip.close()
-        with suppress(OSError):
-            self._partial.unlink()
-        if error is not None and self._made:
-            with suppress(OSError):
-                self._directory.rmdir()
-
-    def note(self, defined: SSAValue | None, seen: TracedValue, value: Any) -> None:
-        """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
-        if not isinstance(value, Value) or value.bits.dtype == object:
-            return
-        if value.bits.size <= MOST_SHOWN:
-            poison = None if value.poison is None else value.poison.tobytes()
-            content = (value.shape, value.bits.tobytes(), poison)
-            known = None if defined is None else self._small.get(defined)
-            names = known[1] if known is not None and known[0] == content else self._write(value)
-            if defined is not None:
-                self._small[defined] = content, names
-        else:
-            key = id(value.bits)
-            held = self._large.get(key)
-            if held is not None and held[0]() is value.bits:
-                names = held[1]
-            else:
-                names = self._write(value)
-                self._large[key] = weakref.ref(value.bits, lambda _: self._large.pop(key, None)), names
-        self._names[seen] = names
-
-    def _write(self, value: Value) -> Names:
-        self._count += 1
-        name = f"v{self._count}"
-        self._member(name, value.bits)
-        if value.poison is None or value.origins is None:
-            return name, None
-        self._member(f"{name}.poison", self._origins.adopt(value.poison, value.origins))
-        return name, f"{name}.poison"
-
-    def _member(self, name: str, array: npt.NDArray[Any]) -> None:
-        try:
-            # The date is fixed, so that the same run gives the same bytes.
-            entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-            with self._zip.open(entry, "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, np.asarray(array), allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot write {str(self._directory / VALUES)!r}: {_reason(error)}") from None
-
-    def finish(self, trace: TraceRecord) -> None:
-        """Write the values that the trace itself holds, and the index; then give both files their names."""
-        for step in trace.steps:
-            for seen in (*step.operands, *step.results):
-                self._late(seen)
-        for seen in trace.arguments:
-            self._late(seen)
-        results = [look_at(f"result[{index}]", value, False) for index, value in enumerate(trace.results)]
-        for seen, value in zip(results, trace.results, strict=True):
-            self.note(None, seen, value)
-        index = self._index(trace, results)
-        try:
-            self._zip.close()
-            with replaced(self._directory / INDEX) as file:
-                file.write(json.dumps(index, indent=1).encode() + b"\n")
-                with suppress(FileNotFoundError):
-                    (self._directory / INDEX).unlink()
-                self._partial.replace(self._directory / VALUES)
-        except OSError as error:
-            raise InputError(f"cannot write to {str(self._directory)!r}: {_reason(error)}") from None
-
-    def _late(self, seen: TracedValue) -> None:
-        if seen not in self._names and seen.value is not None:
-            self.note(None, seen, seen.value)
-
-    # --- the index ---
-
-    def _index(self, trace: TraceRecord, results: Sequence[TracedValue]) -> dict[str, Any]:
-        steps = [self._step(step) for step in trace.steps]
-        return {
-            "halfulp": VERSION,
-            "semantics_version": SEMANTICS_VERSION,
-            "profile": trace.profile,
-            "profiles": trace.profiles,
-            "mma": trace.mma,
-            "file": trace.file,
-            "function": trace.function,
-            "arguments": self._values(trace.arguments),
-            "results": self._values(results),
-            "error": None if trace.error is None else trace.error.message,
-            "ops_executed": trace.executed,
-            "steps_left_out": trace.rows - len(trace.steps),
-            "steps": steps,
-            "errors": None if trace.errors is None else trace.errors.as_json(),
-            "poison_origins": [
-                {"op": each.op, "location": each.location, "reason": each.reason, "element": list(each.element)}
-                for each in self._origins.known()
-            ],
-        }
-
-    def _step(self, step: Step) -> dict[str, Any]:
-        return {
-            "step": step.number,
-            "op": step.op,
-            "ends": step.ends,
-            "location": step.location,
-            "line": step.line,
-            "source": step.source,
-            "function": step.function,
-            "depth": step.depth,
-            "lanes": None if step.lanes is None else step.lanes[0],
-            "operands": self._values(step.operands),
-            "results": self._values(step.results),
-            "poison_born": [
-                {"origin": self._origins.id_of(birth.origin), "elements": birth.count} for birth in step.births
-            ],
-            "undefined": step.undefined,
-            "branch": step.branch,
-            "trips": step.trips,
-            "errors": None if step.errors is None else asdict(step.errors),
-        }
-
-    def _values(self, values: Sequence[TracedValue]) -> list[dict[str, Any]]:
-        return [self._value(seen) for seen in values]
-
-    def _value(self, seen: TracedValue) -> dict[str, Any]:
-        codes, poison = self._names.get(seen, (None, None))
-        return {
-            "name": seen.name,
-            "type": seen.type,
-            "shape": list(seen.shape),
-            "codes": codes,
-            "poison": poison,
-            "poisoned": seen.poisoned,
-            "text": str(seen),
-        }
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
-# --- trace ------------------------------------------------------------------------------------------------------------
 
 MOST_ROWS = 5000
 """The number of steps that a trace keeps by default."""
+_MOST_LAST = 200
+_MOST_MARKED = 200
+_CALLS = ("func.call", "func.call_indirect")
+_LOOPS = ("scf.for", "scf.while")
+_WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
+    "scf.if": {True: "then", False: "else", None: None},
+    "scf.condition": {True: "goes on", False: "ends", None: None},
+}
+"""The ways an op can go by its condition, the first operand; None for poison."""
+Note = Callable[[SSAValue, TracedValue, Any], None]
+"""A function that gets every value of a step that is certain to be kept, while the value exists."""
+FiguresOf = Callable[[Operation], ShadowFigures | None]
 
 
-@dataclass(eq=False, repr=False)
-class Trace(TraceRecord):
-    """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
-
-    ``function``: the function that was called. ``profile``: that of the run; ``profiles``: those of functions that ran
-    under another one, by their attributes. ``mma``: the model of matrix units. ``arguments``: those of the function.
-    ``steps``: the kept steps: the first, the last, and some between in which poison was born. ``rows``: the number of
-    steps; ``executed``: the number of ops that ran. ``results``: those of the run; none where ``error`` stopped it.
-    ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran. ``errors``: of
-    a run with ``shadow=True``, how far results are from the truth.
+class Recorder(Listener):
+    """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well;
+    ``taken``: gives what an op did to the exactness of numbers since it was last asked, in a run with shadows.
     """
 
-    def __str__(self) -> str:
-        return "\n".join([*text_lines(self), *(() if self.errors is None else self.errors.lines())])
+    def __init__(
+        self,
+        module: Module,
+        trace: Trace,
+        profile: Profile,
+        limit: int,
+        keep: bool,
+        note: Note | None,
+        taken: FiguresOf | None = None,
+    ) -> None:
+        self.module = module
+        self.trace = trace
+        self.keep = keep
+        self.note = note
+        self._taken = taken
+        last = min(-(-limit // 5), _MOST_LAST)
+        self._first = limit - last
+        self._last: deque[Step] = deque(maxlen=last)
+        self._marked: list[Step] = []
+        self.names = SiteNames(module, profile)
+        trace.lines, trace.first_line, trace.profiles = self.names.lines, self.names.first_line, self.names.profiles
+        # By op and depth of calls: the step at which a loop began.
+        self._loops: dict[tuple[Operation, int], Step] = {}
+        # For each call, the number of lanes that have not returned yet.
+        self._calls: list[int] = []
+        self._lanes: npt.NDArray[np.intp] | None = None
+        self._all_lanes = 0
+        self._current: Step | None = None
+        # By the identity of their codes, as long as these live: operands are mostly results of earlier steps.
+        self._large: dict[int, tuple[weakref.ref[Any], TracedValue]] = {}
 
-    def __repr__(self) -> str:
-        ended = "" if self.error is None else f", stopped by {type(self.error).__name__}"
-        return f"<Trace of {self.function}: {self.executed} ops{ended}>"
+    # --- what listeners are told ---
 
-    def _repr_html_(self) -> str:
-        return fragment(self)
+    def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
+        """Note the function that was called, with its arguments."""
+        shown = self.names.shown(function) or function
+        parameters = shown.regions[0].blocks[0].arguments
+        looked = [self._look(name_of(value), given) for value, given in zip(parameters, arguments, strict=True)]
+        self.trace.arguments = tuple(looked)
+        self._tell(parameters, looked, arguments)
 
-    def html(self) -> str:
-        """Return a self-contained page: one file that needs nothing else."""
-        return page(self)
+    def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
+        """Note the lanes that run what follows."""
+        self._lanes = numbers
+        self._all_lanes = self._all_lanes or len(numbers)
 
-    def worst(self, count: int = 5) -> list[OpError]:
-        """Return the ops that cost most: by what their own errors bring to the result with the largest error.
+    def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
+        """Begin a step."""
+        site = self.names.site(op)
+        site.runs += 1
+        self.trace.executed += 1
+        looked = [self._look(name, value) for name, value in zip(site.operands, operands, strict=True)]
+        step = self._add(site, operands=tuple(looked))
+        self._tell(op.operands, looked, operands)
+        if op.parent is not None and op.parent.operations[0] is op:
+            self._enter(op)
+        if op.regions or op.name in _CALLS:
+            self._begin(op, step, operands)
+        elif op.name == "scf.condition":
+            step.branch = _WAYS[op.name][_decided(operands)]
+        elif op.name == "func.return" and self._calls:
+            self._calls[-1] -= 1 if self._lanes is None else len(self._lanes)
+            if self._calls[-1] <= 0:
+                self._calls.pop()
 
-        Raises ValueError for a trace without shadows, LimitExceeded for a run of more numbers than its history keeps.
-        """
-        return self._report().worst(count)
+    def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        """Note the results of a step. The end of a call, and of an op with regions, is a step of its own."""
+        step = self._current
+        errors = None if self._taken is None else self._taken(op)
+        if step is None or (not results and errors is None):
+            return
+        site = self.names.site(op)
+        if step.site is not site or step.ends:
+            step = self._add(site, ends=True)
+        step.errors = errors
+        looked = [self._look(name, value) for name, value in zip(site.results, results, strict=True)]
+        step.results = tuple(looked)
+        self._tell(op.results, looked, results)
 
-    def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
-        """Walk back from an element of a result to where its error came from.
+    def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
+        """Note that poison was born in the step."""
+        self.names.site(op).births += count
+        if self._current is not None:
+            self._current.births += (Birth(origin, count),)
+            self._mark(self._current)
 
-        ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: by default that with the
-        largest error. Raises ValueError for a trace without shadows, InputError for what the run does not have,
-        Unsupported where nothing is known of the exact number, LimitExceeded.
-        """
-        return self._report().explain(result, element)
+    def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
+        """Note that the step is undefined."""
+        if self._current is not None:
+            self._current.undefined = report.message
+            self._mark(self._current)
 
-    def timeline(self) -> Timeline:
-        """Return a picture of the errors over the kept steps: own errors, those of results, and what else happened.
+    def branch(self, op: Operation, target: Block) -> None:
+        """Note where the step passes control."""
+        if self._current is not None:
+            self._current.branch = f"^{target.label}" if target.label else f"^bb{_place_of(target)}"
 
-        Raises ValueError for a trace without shadows.
-        """
-        self._report()
-        return Timeline(timeline(self.steps))
+    # --- steps ---
 
-    def _report(self) -> RunErrors:
-        if self.errors is None:
-            raise ValueError("the trace has no shadows: call hu.trace(..., shadow=True)")
-        return self.errors
+    def _look(self, name: str, slot: Any) -> TracedValue:
+        if slot.__class__ is not Value or slot.bits.size <= MOST_SHOWN:
+            return look_at(name, slot, self.keep)
+        key = id(slot.bits)
+        held = self._large.get(key)
+        if held is not None and held[0]() is slot.bits:
+            return replace(held[1], name=name)
+        seen = look_at(name, slot, self.keep)
+        self._large[key] = weakref.ref(slot.bits, lambda _: self._large.pop(key, None)), seen
+        return seen
 
-    def save_npz(self, directory: str | os.PathLike[str]) -> None:
-        """Write the values that the trace keeps: ``values.npz`` with raw codes, and ``index.json``.
+    def _add(self, site: Site, operands: tuple[TracedValue, ...] = (), ends: bool = False) -> Step:
+        self.trace.rows += 1
+        step = Step(self.trace.rows, site, len(self._calls), ends, operands)
+        if self._lanes is not None and len(self._lanes) < self._all_lanes:
+            step.lanes = len(self._lanes), tuple(self._lanes[:4].tolist())
+        if len(self.trace.steps) < self._first:
+            self.trace.steps.append(step)
+        else:
+            self._last.append(step)
+        self._current = step
+        return step
 
-        Large values are in it if the trace was made with ``keep=True``. Raises InputError.
-        """
-        with Archive(directory) as archive:
-            archive.finish(self)
+    def _mark(self, step: Step) -> None:
+        """Keep a step, even where it is neither among the first nor among the last."""
+        if step.number > self._first and len(self._marked) < _MOST_MARKED and self._marked[-1:] != [step]:
+            self._marked.append(step)
+
+    def _tell(self, values: Sequence[SSAValue], looked: Sequence[TracedValue], slots: Sequence[Any]) -> None:
+        if self.note is not None and self.trace.rows <= self._first:
+            for row in zip(values, looked, slots, strict=True):
+                self.note(*row)
+
+    def _begin(self, op: Operation, step: Step, operands: Sequence[Any]) -> None:
+        if op.name in _CALLS:
+            target = self._callee(op, operands)
+            if target is not None:
+                step.branch = f"@{target.symbol_name}"
+                if target.regions[0].blocks:
+                    self._calls.append(1 if self._lanes is None else len(self._lanes))
+        elif op.name in _WAYS:
+            step.branch = _WAYS[op.name][_decided(operands)]
+        elif op.name in _LOOPS and self._lanes is None:
+            step.trips = 0
+            self._loops[op, len(self._calls)] = step
+
+    def _callee(self, op: Operation, operands: Sequence[Any]) -> Operation | None:
+        symbol = op.properties.get("callee")
+        if isinstance(symbol, at.SymbolRefAttr):
+            return self.module.lookup(symbol, op)
+        return getattr(operands[0], "op", None)
+
+    def _enter(self, op: Operation) -> None:
+        """Note that the first op of a block runs: one more trip, where the block is the body of a loop."""
+        around = op.parent_op
+        if around is not None and around.name in _LOOPS and op.parent is around.regions[-1].blocks[0]:
+            loop = self._loops.get((around, len(self._calls)))
+            if loop is not None and loop.trips is not None:
+                loop.trips += 1
+
+    def finish(self) -> None:
+        """Put the kept steps together."""
+        kept = self.trace.steps
+        last = list(self._last)
+        begin = last[0].number if last else self.trace.rows + 1
+        kept += [step for step in self._marked if self._first < step.number < begin]
+        kept += last
+        self.trace.sites = [site for site in self.names.all if site.runs]
+        error = self.trace.error
+        # No event tells which op was about to run when a limit was reached.
+        if error is not None and not isinstance(error, LimitExceeded) and self._current is not None:
+            self._current.undefined = self._current.undefined or error.message
+
+
+def _decided(operands: Sequence[Any]) -> bool | None:
+    """Return the condition, the first operand of an op that decides; None where it is poison."""
+    value = operands[0]
+    clean = isinstance(value, Value) and value.poison is None and value.bits.size
+    return bool(value.bits.flat[0]) if clean else None
+
+
+def _place_of(block: Block) -> int:
+    return 0 if block.parent is None else block.parent.blocks.index(block)
 
 
 @takes(TraceKeywords)
@@ -318,7 +268,7 @@ def trace(
     chosen = run_options("trace", TraceKeywords, options)
     function = find_entry(module, chosen.function)
     traced = Trace(module.filename, f"@{function.symbol_name}", chosen.profile.name, mma=chosen.model)
-    with no_archive() if npz is None else Archive(npz) as archive:
+    with nullcontext() if npz is None else Archive(npz) as archive:
         note = None if archive is None else archive.note
         beside = None
         if shadow:

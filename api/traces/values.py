@@ -54,6 +54,7 @@ class Statistics:
         return ", ".join([*parts, *(f"{count} {what}" for count, what in counts if count)])
 
 
+@dataclass(eq=False, repr=False, slots=True, weakref_slot=True)
 class TracedValue:
     """A value as a step saw it.
 
@@ -62,33 +63,14 @@ class TracedValue:
     of a large one if the trace keeps values, else None.
     """
 
-    __slots__ = ("__weakref__", "_origins", "_text", "_type", "name", "poisoned", "shape", "statistics", "value")
-
-    def __init__(
-        self,
-        name: str,
-        type: ty.Type | None,
-        shape: tuple[int, ...],
-        poisoned: int = 0,
-        statistics: Statistics | None = None,
-        value: Value | None = None,
-        text: str | None = None,
-        origins: tuple[Origin, ...] | None = None,
-    ) -> None:
-        self.name = name
-        self._type = type
-        self.shape = shape
-        self.poisoned = poisoned
-        self.statistics = statistics
-        self.value = value
-        self._text = text
-        self._origins = origins
-
-    def named(self, name: str) -> TracedValue:
-        """Return the same value under another name."""
-        return TracedValue(
-            name, self._type, self.shape, self.poisoned, self.statistics, self.value, self._text, self._origins
-        )
+    name: str
+    _type: ty.Type | None
+    shape: tuple[int, ...]
+    poisoned: int = 0
+    statistics: Statistics | None = None
+    value: Value | None = None
+    _text: str | None = None
+    _origins: tuple[Origin, ...] | None = None
 
     @property
     def type(self) -> str:
@@ -122,7 +104,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     """Record a value, or any other operand. ``keep``: keep large values as well."""
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
-            return TracedValue(name, slot.type, slot.shape, text=f"(freed by {slot.allocation.freed})", origins=())
+            return TracedValue(name, slot.type, slot.shape, _text=f"(freed by {slot.allocation.freed})", _origins=())
         if prod(slot.shape) > MOST_SHOWN and not keep:
             return _glanced_at(name, slot)
         slot = slot.load(slot.type)
@@ -131,7 +113,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     if not isinstance(slot, Value):
         operation = getattr(slot, "op", None)
         symbol = getattr(operation, "symbol_name", None)
-        return TracedValue(name, None, (), text=f"@{symbol}" if symbol else "(not a value)", origins=())
+        return TracedValue(name, None, (), _text=f"@{symbol}" if symbol else "(not a value)", _origins=())
     if not slot.bits.ndim:
         return TracedValue(name, slot.type, (), 0 if slot.poison is None else int(slot.poison != 0), value=slot)
     shape = slot.shape
@@ -151,7 +133,7 @@ def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
     head = _clipped(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)
     poisoned = buffer.poisoned()
     return TracedValue(
-        name, buffer.type, buffer.shape, poisoned, text=f"{head}={elements} ...", origins=_origins(first)
+        name, buffer.type, buffer.shape, poisoned, _text=f"{head}={elements} ...", _origins=_origins(first)
     )
 
 
