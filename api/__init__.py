@@ -54,7 +54,6 @@ _EXPORTS: Mapping[str, str] = {
     "float_format": "halfulp.fp_formats.aliases",
     "float_formats": "halfulp.fp_formats.formats:ALL_FORMATS",
     "FloatFormat": "halfulp.fp_formats.formats",
-    "NanEncoding": "halfulp.fp_formats.formats",
     "fixed": "halfulp.fixed:",
     "p3109": "halfulp.p3109:",
     "profile": "halfulp.semantics.profile",
@@ -67,7 +66,6 @@ _EXPORTS: Mapping[str, str] = {
     "explain_op": "halfulp.explanations.explaining",
     "explore": "halfulp.explorer.notebook",
     "trace": "halfulp.traces.trace",
-    "Trace": "halfulp.traces.record",
     "exception_flags": "halfulp.traces.error_report",
     "plot": "halfulp.plot:",
     # Questions in one line
@@ -90,13 +88,10 @@ _EXPORTS: Mapping[str, str] = {
     "register": "halfulp.register:",
     # Errors
     "errors": "halfulp.errors:",
-    "BytecodeError": "halfulp.interp.ir.errors",
     "HalfulpError": "halfulp.interp.ir.errors",
-    "ParseError": "halfulp.interp.ir.errors",
     "TypeMismatch": "halfulp.interp.ir.errors",
     "UndefinedBehavior": "halfulp.interp.ir.errors",
     "Unsupported": "halfulp.interp.ir.errors",
-    "VerifyError": "halfulp.interp.ir.errors",
 }
 """Public names and their homes: ``module``, ``module:name`` where the name there differs, ``module:`` for a module
 itself, a namespace: `hu.errors.InputError`.

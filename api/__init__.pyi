@@ -23,7 +23,6 @@ from halfulp.explorer.notebook import explore as explore
 from halfulp.fp_formats.aliases import float_format as float_format
 from halfulp.fp_formats.formats import ALL_FORMATS as float_formats
 from halfulp.fp_formats.formats import FloatFormat as FloatFormat
-from halfulp.fp_formats.formats import NanEncoding as NanEncoding
 from halfulp.fp_formats.reals.expressions import Real as Real
 from halfulp.golden.checking import check as check
 from halfulp.golden.vectors import vectors as vectors
@@ -31,13 +30,10 @@ from halfulp.importing.comparison import compare as compare
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
-from halfulp.interp.ir.errors import BytecodeError as BytecodeError
 from halfulp.interp.ir.errors import HalfulpError as HalfulpError
-from halfulp.interp.ir.errors import ParseError as ParseError
 from halfulp.interp.ir.errors import TypeMismatch as TypeMismatch
 from halfulp.interp.ir.errors import UndefinedBehavior as UndefinedBehavior
 from halfulp.interp.ir.errors import Unsupported as Unsupported
-from halfulp.interp.ir.errors import VerifyError as VerifyError
 from halfulp.interp.ir.operations import Module as Module
 from halfulp.interp.loading import parse_module as parse
 from halfulp.interp.run.settings import Listener as Listener
@@ -68,7 +64,6 @@ from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
 from halfulp.summing import sum as sum
 from halfulp.traces.error_report import exception_flags as exception_flags
-from halfulp.traces.trace import Trace as Trace
 from halfulp.traces.trace import trace as trace
 
 __version__: str
@@ -79,21 +74,16 @@ def _home(name: str) -> tuple[str, str]: ...
 __all__ = [
     "Accumulator",
     "Buffer",
-    "BytecodeError",
     "FloatFormat",
     "HalfulpError",
     "Listener",
     "Module",
-    "NanEncoding",
-    "ParseError",
     "Profile",
     "Real",
-    "Trace",
     "TypeMismatch",
     "UndefinedBehavior",
     "Unsupported",
     "Value",
-    "VerifyError",
     "accuracy",
     "all_values",
     "bisect",

@@ -70,6 +70,7 @@ _ADVICE = {
     "softmax log_softmax logsumexp layer_norm rms_norm": 'hu.round_rows("{name}", x) rounds each result once',
     "version VERSION": "hu.__version__ is the version, hu.semantics_version that of the results",
     "execute simulate interpret compile jit": "hu.run(program, x) runs a module, MLIR text or a file",
+    "Trace": "hu.trace(program, x) runs a module and returns a Trace",
     "open read from_file": 'hu.load("file.mlir") reads a program',
 }
 
@@ -79,7 +80,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 """What to write instead of each name."""
 
 _MOVED = {
-    "AssertionFailed DocumentWarning InputError LimitExceeded": "errors.{name}",
+    "AssertionFailed BytecodeError DocumentWarning InputError LimitExceeded ParseError VerifyError": "errors.{name}",
     "Workgroups constraints workgroups": "iree.{name}",
     "FixedArray FixedFormat": "fixed.{name}",
     "fixed": "fixed.array",
@@ -93,7 +94,7 @@ _MOVED = {
     "register_external": "register.external",
     "register_format": "register.format",
     "register_op": "register.op",
-    "Dialect Trait": "register.{name}",
+    "Dialect NanEncoding Trait": "register.{name}",
 }
 
 MOVED: Mapping[str, str] = MappingProxyType(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from halfulp.fp_formats.formats import NanEncoding
 from halfulp.fp_formats.formats import register_format as format
 from halfulp.interp.declare.declarations import ANY, Dialect, OpDefinition, Trait, TypeConstraint
 from halfulp.interp.declare.registry import default_registry
@@ -15,7 +16,7 @@ from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.values.coerce import as_type
 
-__all__ = ["Dialect", "Trait", "cast", "dialect", "external", "format", "op"]
+__all__ = ["Dialect", "NanEncoding", "Trait", "cast", "dialect", "external", "format", "op"]
 
 _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
 _externals: dict[str, Callable[..., Any]] = {}

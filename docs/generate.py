@@ -67,10 +67,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 NAN = {
-    hu.NanEncoding.IEEE: "IEEE",
-    hu.NanEncoding.ALL_ONES: "all ones",
-    hu.NanEncoding.NEGATIVE_ZERO: "0x80 only",
-    hu.NanEncoding.NONE: "none",
+    hu.register.NanEncoding.IEEE: "IEEE",
+    hu.register.NanEncoding.ALL_ONES: "all ones",
+    hu.register.NanEncoding.NEGATIVE_ZERO: "0x80 only",
+    hu.register.NanEncoding.NONE: "none",
 }
 
 

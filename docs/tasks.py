@@ -78,8 +78,8 @@ print(hu.p3109.eval("Add", [200.0, 3.0], [100.0, 0.1], type="binary8p4se", round
             "p3109.kappa": """
 print(hu.p3109.kappa(lambda x: hu.eval("math.exp", x), "Exp", "binary8p3se"))
 """,
-            "NanEncoding": """
-print(hu.float_format("f8E4M3FN").nan is hu.NanEncoding.ALL_ONES)
+            "register.NanEncoding": """
+print(hu.float_format("f8E4M3FN").nan is hu.register.NanEncoding.ALL_ONES)
 """,
             "ulp": """
 print(hu.ulp([1.0, 300.0], "f8E4M3FN"))
@@ -376,10 +376,6 @@ func.func @f(%x: f32, %y: f32) -> f32 {
 }"""
 print(hu.sensitivity(program, 1.0, 1e-5, formats=["f64"]))
 ''',
-            "Trace": """
-trace = hu.trace("func.func @main(%x: f32) -> f32 { %0 = arith.negf %x : f32  return %0 : f32 }", np.float32(1))
-print([step.op for step in trace.steps])
-""",
             "plot": """
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
 print(figure.axes[0].get_ylabel())
@@ -474,15 +470,15 @@ except hu.HalfulpError as error:
     print(type(error).__name__, error.exit_code)
 """,
             "errors.AssertionFailed": "",
-            "BytecodeError": "",
+            "errors.BytecodeError": "",
             "errors.DocumentWarning": "",
             "errors.InputError": "",
             "errors.LimitExceeded": "",
-            "ParseError": "",
+            "errors.ParseError": "",
             "TypeMismatch": "",
             "UndefinedBehavior": "",
             "Unsupported": "",
-            "VerifyError": "",
+            "errors.VerifyError": "",
         },
     ),
 )
@@ -507,6 +503,7 @@ SPELLED = {
     "ProgramAccuracy": "what `hu.program_accuracy` returns",
     "Sensitivity": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
     "OpError, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
+    "Step": "one of `Trace.steps`: see [Traces](trace.md)",
     "Timeline": "a picture that notebooks show; `save` writes it to a file",
     "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",
     "External": "a Python function",

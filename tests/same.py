@@ -101,12 +101,16 @@ RENAMES = Renames(
     names={
         **{
             f"hu.{name}": f"hu.errors.{name}"
-            for name in ("AssertionFailed", "DocumentWarning", "InputError", "LimitExceeded")
+            for name in (
+                *("AssertionFailed", "BytecodeError", "DocumentWarning", "InputError", "LimitExceeded"),
+                *("ParseError", "VerifyError"),
+            )
         },
         **{f"hu.{name}": f"hu.iree.{name}" for name in ("Workgroups", "constraints", "workgroups")},
         **{f"hu.register_{name}": f"hu.register.{name}" for name in ("cast", "dialect", "external", "format", "op")},
         "hu.Dialect": "hu.register.Dialect",
         "hu.Trait": "hu.register.Trait",
+        "hu.NanEncoding": "hu.register.NanEncoding",
         "hu.fixed": "hu.fixed.array",
         "hu.FixedArray": "hu.fixed.FixedArray",
         "hu.FixedFormat": "hu.fixed.FixedFormat",

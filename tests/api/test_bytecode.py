@@ -68,13 +68,13 @@ def test_load_takes_paths_bytes_and_views(files: SimpleNamespace) -> None:
 
 
 def test_read_bytecode_takes_nothing_else(files: SimpleNamespace) -> None:
-    with pytest.raises(hu.BytecodeError, match=r"f\.mlir: error: not MLIR bytecode: .* \(at byte 0\)"):
+    with pytest.raises(hu.errors.BytecodeError, match=r"f\.mlir: error: not MLIR bytecode: .* \(at byte 0\)"):
         hu.read_bytecode(files.text)
     with pytest.raises(hu.errors.InputError, match="No such file"):
         hu.read_bytecode(files.folder / "none.mlirbc")
     with pytest.raises(ValueError, match="schema is 'mlir99', but must be one of mlir22, llvm24"):
         hu.read_bytecode(files.binary[6], schema="mlir99")
-    with pytest.raises(hu.BytecodeError, match="arith.addf"):
+    with pytest.raises(hu.errors.BytecodeError, match="arith.addf"):
         hu.read_bytecode(files.binary[6], schema="llvm24")
 
 
@@ -328,11 +328,11 @@ def test_elements_of_resources_are_views_where_they_can_be() -> None:
 
 def test_resources_that_no_file_can_hold() -> None:
     text = '"t.a"() : () -> ()\n{{-# dialect_resources: {{ {0}: {{ k: "0x{1}01" }} }} #-}}\n'
-    with pytest.raises(hu.ParseError, match="non-power-of-2 value: 0"):
+    with pytest.raises(hu.errors.ParseError, match="non-power-of-2 value: 0"):
         hu.load(text.format("builtin", "00000000"))
     module = hu.load('"t.a"() {a = dense_resource<k> : tensor<1xi8>} : () -> ()\n' + text.format("builtin", "08000000"))
     data = hu.write_bytecode(module)
     # The one name after which resources can stand is builtin's: another in its place is refused.
     other = data.replace(b"builtin\0", b"buildin\0")
-    with pytest.raises(hu.BytecodeError, match="unexpected resources of dialect 'buildin'"):
+    with pytest.raises(hu.errors.BytecodeError, match="unexpected resources of dialect 'buildin'"):
         hu.load(other)

@@ -92,19 +92,35 @@ def test_the_command_line_takes_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keywords", "kind_of_error", "message"),
     [
-        ({}, hu.VerifyError, "requires attribute 'kind'"),
+        ({}, hu.errors.VerifyError, "requires attribute 'kind'"),
         (
             {"kind": "#iree_gpu.mma_layout<MFMA>"},
-            hu.ParseError,
+            hu.errors.ParseError,
             f"kind of '{TILED}' is '#iree_gpu.mma_layout<MFMA>': expected",
         ),
-        ({"kind": "3 : i8"}, hu.VerifyError, "attribute 'kind' failed to satisfy constraint"),
-        ({"kind": 3}, hu.VerifyError, "kind of 'iree_codegen.inner_tiled' is 3, but must be True, False, an attribute"),
-        ({"kind": KIND, "maps": []}, hu.VerifyError, "has no property 'maps'; it has indexing_maps, "),
-        ({"kind": KIND, "permutations": [[0, 1]]}, hu.VerifyError, "mismatch between the number of permutations"),
-        ({"kind": KIND, "operandSegmentSizes": [1, 1]}, hu.VerifyError, "does not match with the total size (2)"),
-        ({"kind": KIND, "operandSegmentSizes": "unit"}, hu.VerifyError, "does not match with the total size (0)"),
-        ({"kind": "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"}, hu.VerifyError, "operand #0 inner tile"),
+        ({"kind": "3 : i8"}, hu.errors.VerifyError, "attribute 'kind' failed to satisfy constraint"),
+        (
+            {"kind": 3},
+            hu.errors.VerifyError,
+            "kind of 'iree_codegen.inner_tiled' is 3, but must be True, False, an attribute",
+        ),
+        ({"kind": KIND, "maps": []}, hu.errors.VerifyError, "has no property 'maps'; it has indexing_maps, "),
+        (
+            {"kind": KIND, "permutations": [[0, 1]]},
+            hu.errors.VerifyError,
+            "mismatch between the number of permutations",
+        ),
+        (
+            {"kind": KIND, "operandSegmentSizes": [1, 1]},
+            hu.errors.VerifyError,
+            "does not match with the total size (2)",
+        ),
+        (
+            {"kind": KIND, "operandSegmentSizes": "unit"},
+            hu.errors.VerifyError,
+            "does not match with the total size (0)",
+        ),
+        ({"kind": "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"}, hu.errors.VerifyError, "operand #0 inner tile"),
         ({"kind": KIND, "type": "bf16"}, hu.TypeMismatch, "operand 0 of iree_codegen.inner_tiled: expected"),
     ],
 )
@@ -116,7 +132,7 @@ def test_wrong_properties_are_named(keywords: dict[str, Any], kind_of_error: typ
 
 @pytest.mark.parametrize("count", [0, 1, 2, 4])
 def test_a_kind_says_how_many_operands_there_are(count: int) -> None:
-    with pytest.raises(hu.VerifyError) as caught:
+    with pytest.raises(hu.errors.VerifyError) as caught:
         hu.eval(TILED, *[np.zeros((32, 32), np.float32)] * count, kind=KIND, type=["f32"] * count)
     assert "doesn't match expected number from kind" in str(caught.value)
 
@@ -184,7 +200,7 @@ def test_operands_are_divided_where_that_goes_in_one_way() -> None:
 
 
 def test_operands_that_can_be_divided_in_several_ways_need_to_be_told() -> None:
-    with pytest.raises(hu.VerifyError) as caught:
+    with pytest.raises(hu.errors.VerifyError) as caught:
         eval_of("any", "i8 index i8")
     assert "3 operands can be left and switch and right of 'segmented.any' in several ways: " in str(caught.value)
     assert caught.value.hint == "say how many are which: operandSegmentSizes=[0, 0, 3]"
@@ -193,12 +209,12 @@ def test_operands_that_can_be_divided_in_several_ways_need_to_be_told() -> None:
 
 
 def test_operands_that_cannot_be_divided_say_why() -> None:
-    with pytest.raises(hu.VerifyError) as caught:
+    with pytest.raises(hu.errors.VerifyError) as caught:
         hu.eval("segmented.more", to="i32")
     assert "0 operands cannot be left and switch and right of 'segmented.more': as 0, 0, 0: more on the left" in str(
         caught.value
     )
-    with pytest.raises(hu.VerifyError, match="does not match with the total size"):
+    with pytest.raises(hu.errors.VerifyError, match="does not match with the total size"):
         eval_of("more", "i8", operandSegmentSizes=[1, 1, 1])
 
 
@@ -209,7 +225,7 @@ def test_variable_operands_and_lists_of_numbers() -> None:
     assert hu.eval("tensor.from_elements", 1, 2, type="i8", to="tensor<2xi8>").numpy().tolist() == [1, 2]
     assert hu.eval("memref.alloc", 3, type="index", to="memref<?xf32>").poisoned.tolist() == [True] * 3
     assert hu.eval("arith.constant", value="3 : i8").item() == 3
-    with pytest.raises(hu.VerifyError, match="expected 2 operands, but found 3"):
+    with pytest.raises(hu.errors.VerifyError, match="expected 2 operands, but found 3"):
         hu.eval("arith.addi", 1, 2, 3, type="i8")
 
 

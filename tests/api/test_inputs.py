@@ -488,7 +488,7 @@ def test_other_names_of_modes_wherever_a_mode_is_taken(name: str, mode: str) -> 
     for refused in ("half_up", "RTN", "nearly"):
         for error, call in (
             (ValueError, lambda refused=refused: hu.convert(x, "bf16", rounding=refused)),
-            (hu.VerifyError, lambda refused=refused: hu.eval("arith.truncf", x, to="bf16", rounding=refused)),
+            (hu.errors.VerifyError, lambda refused=refused: hu.eval("arith.truncf", x, to="bf16", rounding=refused)),
             (hu.errors.InputError, lambda refused=refused: hu.explain(0.3, "bf16", refused)),
         ):
             with pytest.raises(error, match=f"rounding is '{refused}', but must be one of to_nearest_even"):

@@ -241,7 +241,7 @@ def test_load_says_what_it_cannot_read(tmp_path: Path) -> None:
         hu.load(tmp_path)
     with pytest.raises(hu.errors.InputError, match="null"):
         hu.load("a\0b")
-    with pytest.raises(hu.BytecodeError, match=r"<bytes>: error: .* \(at byte \d+\)"):
+    with pytest.raises(hu.errors.BytecodeError, match=r"<bytes>: error: .* \(at byte \d+\)"):
         hu.load(b"ML\xefR\x0d")
-    with pytest.raises(hu.ParseError):
+    with pytest.raises(hu.errors.ParseError):
         hu.load(b"\xff\xfe\x00")

@@ -102,7 +102,7 @@ HALVES = np.ones((2, 2), np.float16)
     ("options", "error", "message"),
     [
         ({"order": "sequentially"}, ValueError, "order is 'sequentially', but must be one of sequential, pairwise, exact, open"),
-        ({"acc": "f33"}, hu.ParseError, "unknown type 'f33'"),
+        ({"acc": "f33"}, hu.errors.ParseError, "unknown type 'f33'"),
         ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
         ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
         ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the kind of operation"),

@@ -145,7 +145,7 @@ def test_convertf_keeps_the_width() -> None:
     check("arith.convertf %a upward : {0} to {r}", ["bf16"], ["f16"], [[0x0001, 0x8001]], [0x0001, 0x8000])
     check("arith.convertf %a : {0} to {r}", ["f8E4M3FN"], ["f8E4M3FNUZ"], [[0x38, 0x80, 0xFF]], [0x40, 0x00, 0x80])
     for refused in ("f16", "f32"):
-        with pytest.raises(hu.VerifyError):
+        with pytest.raises(hu.errors.VerifyError):
             hu.eval("arith.convertf", value([0], "f16", ()), to=refused)
 
 
@@ -269,7 +269,7 @@ def test_bitcast_of_the_odd_widths() -> None:
     ):
         check("arith.bitcast %a : {0} to {r}", [source], [target], [[code, 0]], [code, 0])
     for source, target in (("tf32", "i32"), ("f80", "i128"), ("index", "i64"), ("i64", "index")):
-        with pytest.raises(hu.VerifyError):
+        with pytest.raises(hu.errors.VerifyError):
             hu.eval("arith.bitcast", value([0], source, ()), to=target)
 
 
@@ -423,7 +423,7 @@ def test_containers_of_casts(row: tuple[str, str, str, str | None]) -> None:
     if wrong is None:
         hu.load(program(op, source, target))
         return
-    with pytest.raises(hu.VerifyError, match=wrong):
+    with pytest.raises(hu.errors.VerifyError, match=wrong):
         hu.load(program(op, source, target))
 
 
@@ -456,7 +456,7 @@ def scaling(*containers: str) -> str:
 
 @pytest.mark.parametrize(("source", "scale", "target", "wrong"), SCALES)
 def test_containers_of_scaling(source: str, scale: str, target: str, wrong: str) -> None:
-    with pytest.raises(hu.VerifyError, match=wrong):
+    with pytest.raises(hu.errors.VerifyError, match=wrong):
         hu.load(scaling(source, scale, target))
 
 

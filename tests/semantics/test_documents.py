@@ -387,7 +387,7 @@ def corrected() -> list[Statement]:
 @pytest.mark.parametrize("statement", corrected(), ids=str)
 def test_wrong_example_is_rejected(statement: Statement) -> None:
     source, _ = printed_program(statement)
-    with pytest.raises((hu.ParseError, hu.VerifyError)) as caught:
+    with pytest.raises((hu.errors.ParseError, hu.errors.VerifyError)) as caught:
         hu.load(source)
     assert caught.value.location is not None
 

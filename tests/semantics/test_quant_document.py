@@ -234,14 +234,14 @@ REFUSED = (
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda c: f"{c.op} {c.source} to {c.target}")
 def test_incorrect_examples_are_refused(case: Refused) -> None:
-    with pytest.raises((hu.ParseError, hu.VerifyError)) as caught:
+    with pytest.raises((hu.errors.ParseError, hu.errors.VerifyError)) as caught:
         hu.load(cast_program(case.op, case.source, case.target))
     assert caught.value.exit_code == 2
     assert caught.value.location is not None
     for word in case.words:
         assert word.lower() in caught.value.message.lower()
     if not case.mlir:
-        assert isinstance(caught.value, hu.VerifyError)
+        assert isinstance(caught.value, hu.errors.VerifyError)
 
 
 @pytest.mark.mlir

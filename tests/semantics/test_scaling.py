@@ -271,7 +271,7 @@ def test_shapes_of_scaling(source: str, scale: str, target: str, wrong: str | No
     if wrong is None:
         hu.load(program)
         return
-    with pytest.raises(hu.VerifyError, match=wrong):
+    with pytest.raises(hu.errors.VerifyError, match=wrong):
         hu.load(program)
 
 

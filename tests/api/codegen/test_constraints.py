@@ -217,7 +217,7 @@ def test_options_that_do_not_exist(value: Any) -> None:
 def test_modules_without_constraints() -> None:
     with pytest.raises(hu.errors.InputError, match=r"<string> has no iree_codegen\.smt\.constraints"):
         hu.iree.constraints("func.func @f() { return }")
-    with pytest.raises(hu.ParseError):
+    with pytest.raises(hu.errors.ParseError):
         hu.iree.constraints("func.func @f( {")
 
 

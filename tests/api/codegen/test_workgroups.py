@@ -158,9 +158,9 @@ def test_counts_that_are_not_defined() -> None:
 
 
 def test_dispatches_that_are_refused_when_they_are_read() -> None:
-    with pytest.raises(hu.VerifyError, match="yield exactly 3 operands .*, got 2"):
+    with pytest.raises(hu.errors.VerifyError, match="yield exactly 3 operands .*, got 2"):
         hu.load(MATMUL.replace("%0, %c1, %c1 : index, index, index", "%0, %c1 : index, index"))
-    with pytest.raises(hu.VerifyError, match="workgroup_size must have 1 to 3 entries, got 4"):
+    with pytest.raises(hu.errors.VerifyError, match="workgroup_size must have 1 to 3 entries, got 4"):
         hu.load(MATMUL.replace("[64, 16, 1]", "[64, 16, 1, 1]"))
 
 

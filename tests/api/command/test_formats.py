@@ -81,9 +81,9 @@ def test_options_take_the_same_names(command: Command) -> None:
 
 def test_mlir_text_has_only_the_names_of_mlir() -> None:
     for name in ("bfloat16", "float32", "E5M2", "F32"):
-        with pytest.raises(hu.ParseError):
+        with pytest.raises(hu.errors.ParseError):
             hu.parse(f"func.func @f(%x: {name}) -> {name} {{ return %x : {name} }}")
-        with pytest.raises(hu.ParseError):
+        with pytest.raises(hu.errors.ParseError):
             hu.convert(1.0, f"vector<{name}>")
 
 

@@ -178,7 +178,7 @@ def test_rule_in_words(text: str, name: str, mode: str, code: int | None, words:
 
 
 def test_a_format_with_neither_sign_nor_nan() -> None:
-    fmt = FloatFormat("u6", 3, 3, 3, signed=False, infinities=False, nan=hu.NanEncoding.NONE)
+    fmt = FloatFormat("u6", 3, 3, 3, signed=False, infinities=False, nan=hu.register.NanEncoding.NONE)
     for text in ("-1", "-inf"):
         explanation = explain(text, fmt)
         assert explanation.result.code is None
@@ -280,8 +280,8 @@ def test_where_a_profile_departs(value: str, name: str, profile: str, code: int,
         ("1", "f32", "half_up", hu.errors.InputError),
         ("1", "i32", "to_nearest_even", hu.Unsupported),
         ("1", "tensor<4xf32>", "to_nearest_even", hu.Unsupported),
-        ("1", "f33", "to_nearest_even", hu.ParseError),
-        ("1", "f32 f32", "to_nearest_even", hu.ParseError),
+        ("1", "f33", "to_nearest_even", hu.errors.ParseError),
+        ("1", "f32 f32", "to_nearest_even", hu.errors.ParseError),
     ],
 )
 def test_what_cannot_be_explained(value: object, name: str, rounding: str, error: type[Exception]) -> None:

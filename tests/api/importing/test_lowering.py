@@ -243,7 +243,7 @@ def test_a_compiler_that_does_not_end_is_stopped(tool: Path, monkeypatch: pytest
 
 
 def test_load_says_what_lowers_it() -> None:
-    with pytest.raises(hu.ParseError) as caught:
+    with pytest.raises(hu.errors.ParseError) as caught:
         hu.load(TEXT)
     assert "hu.from_stablehlo" in (caught.value.hint or "")
 

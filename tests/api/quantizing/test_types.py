@@ -119,7 +119,7 @@ def test_what_the_document_forbids_is_an_error(arguments: dict[str, Any], error:
 
 
 def test_a_scale_from_an_f_string_names_the_builder() -> None:
-    with pytest.raises(hu.ParseError, match="unexpected decimal integer literal(.|\n)*halfulp.quant.type makes"):
+    with pytest.raises(hu.errors.ParseError, match="unexpected decimal integer literal(.|\n)*halfulp.quant.type makes"):
         parse_type(f"!quant.uniform<i8:f32, {1e-05}>")
 
 

@@ -22,6 +22,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run import compiler, evaluators
 from halfulp.traces import trace as tracing
+from halfulp.traces.record import Trace
 from halfulp.traces.values import Statistics, statistics
 
 AVERAGE = (ROOT / "examples" / "average.mlir").read_text()
@@ -49,7 +50,7 @@ GCD = """func.func @gcd(%a: i32, %b: i32) -> i32 {
 }"""
 
 
-def summary(trace: hu.Trace) -> list[str]:
+def summary(trace: Trace) -> list[str]:
     """Return a step a line: the call depth, op, values, and where control went."""
     return [
         " ".join(
@@ -65,7 +66,7 @@ def summary(trace: hu.Trace) -> list[str]:
     ]
 
 
-def all_text(trace: hu.Trace) -> str:
+def all_text(trace: Trace) -> str:
     return f"{trace}\n{trace.html()}\n{trace._repr_html_()}"
 
 
@@ -164,7 +165,7 @@ def test_what_is_wrong_before_the_first_op_is_raised() -> None:
         hu.trace(LOOP, 3, np.zeros(2, np.int8))
     with pytest.raises(hu.errors.InputError):
         hu.trace(LOOP, 3, 1, function="other")
-    with pytest.raises(hu.ParseError):
+    with pytest.raises(hu.errors.ParseError):
         hu.trace("func.func @f(")
     with pytest.raises(ValueError, match="n is 0, but must be at least 1"):
         hu.trace(LOOP, 3, 1, n=0)

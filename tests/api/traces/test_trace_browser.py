@@ -15,6 +15,7 @@ import pytest
 from tree import ROOT
 
 import halfulp as hu
+from halfulp.traces.record import Trace
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
@@ -60,7 +61,7 @@ def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Callable[..., Pa
     asked: list[str] = []
     wrong: list[str] = []
 
-    def open_(trace: hu.Trace) -> Page:
+    def open_(trace: Trace) -> Page:
         file.write_text(trace.html(), encoding="utf-8")
         page = context.new_page()
         page.set_viewport_size({"width": 1200, "height": 800})

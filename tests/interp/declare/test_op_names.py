@@ -53,7 +53,7 @@ def test_an_unknown_dialect_is_said_to_be_unknown(name: str) -> None:
         default_registry().require(name)
     assert unknown.value.hint is not None
     assert unknown.value.hint.startswith(wanted)
-    with pytest.raises(hu.ParseError, match=f"Dialect `{dialect}' not found") as unread:
+    with pytest.raises(hu.errors.ParseError, match=f"Dialect `{dialect}' not found") as unread:
         hu.parse(f"func.func @f(%a: f32) -> f32 {{ %0 = {name} %a : f32 return %0 : f32 }}")
     assert unread.value.hint == unknown.value.hint
 

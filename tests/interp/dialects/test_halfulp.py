@@ -85,7 +85,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("text", ERRORS)
 def test_errors_say_what_to_write(text: str) -> None:
-    with pytest.raises(hu.ParseError, match=ERRORS[text]) as raised:
+    with pytest.raises(hu.errors.ParseError, match=ERRORS[text]) as raised:
         hu.parse(f"func.func private @f(!halfulp.float{text})")
     assert raised.value.location is not None
 
@@ -243,7 +243,7 @@ QUANTIZE_BLOCKS_ERRORS = {
 
 @pytest.mark.parametrize("case", QUANTIZE_BLOCKS_ERRORS, ids=str)
 def test_errors(case: tuple[str, str]) -> None:
-    with pytest.raises(hu.VerifyError, match=QUANTIZE_BLOCKS_ERRORS[case]):
+    with pytest.raises(hu.errors.VerifyError, match=QUANTIZE_BLOCKS_ERRORS[case]):
         hu.load(_program(*case))
 
 
@@ -266,7 +266,7 @@ RESULTS = {
 @pytest.mark.parametrize("results", RESULTS)
 def test_an_op_has_two_or_three_results(results: str) -> None:
     count = results.count(", ") + 1
-    with pytest.raises(hu.VerifyError, match=RESULTS[results]):
+    with pytest.raises(hu.errors.VerifyError, match=RESULTS[results]):
         hu.load(f"""func.func @main(%x: tensor<4x32xf32>) {{
           %r:{count} = "halfulp.quantize_blocks"(%x) <{{recipe = "nvfp4"}}> : (tensor<4x32xf32>) -> ({results})
           return
@@ -411,7 +411,7 @@ REQUANTIZE_ERRORS = {
 def test_errors_in_requantize(rest: str) -> None:
     given, result = rest.split(" : ")[-1].split(" to ")
     x, m, s = given.split(", ")
-    with pytest.raises(hu.VerifyError, match=REQUANTIZE_ERRORS[rest]):
+    with pytest.raises(hu.errors.VerifyError, match=REQUANTIZE_ERRORS[rest]):
         hu.load(f"""func.func @main(%x: {x}, %m: {m}, %s: {s}) -> {result} {{
           %r = halfulp.requantize %x, %m, %s {rest}
           return %r : {result}
@@ -484,7 +484,7 @@ STOCHASTIC_ROUND_ERRORS = {
 def test_errors_in_stochastic_round(types: str) -> None:
     given, result = types.split(" : ")[1].split(" to ")
     one, other = given.split(", ")
-    with pytest.raises(hu.VerifyError, match=STOCHASTIC_ROUND_ERRORS[types]):
+    with pytest.raises(hu.errors.VerifyError, match=STOCHASTIC_ROUND_ERRORS[types]):
         hu.load(f"""func.func @main(%x: {one}, %r: {other}) -> {result} {{
           %a = halfulp.stochastic_round {types}
           return %a : {result}

@@ -461,14 +461,14 @@ def test_a_skipped_function_that_is_reached_names_the_op(entry: str) -> None:
 
 def test_a_module_without_any_other_function_is_an_error_as_before() -> None:
     only = "func.func @main() {\n  sparse_tensor.print %x : f32\n  return\n}"
-    with pytest.raises(hu.ParseError, match="sparse_tensor"):
+    with pytest.raises(hu.errors.ParseError, match="sparse_tensor"):
         hu.load(only)
-    with pytest.raises(hu.ParseError, match="transform"):
+    with pytest.raises(hu.errors.ParseError, match="transform"):
         hu.load("transform.named_sequence @a() { transform.yield }")
 
 
 def test_a_wrong_spelling_is_not_skipped() -> None:
-    with pytest.raises(hu.ParseError, match=r"arith\.adf"):
+    with pytest.raises(hu.errors.ParseError, match=r"arith\.adf"):
         hu.load(PROGRAM.replace("%forward = arith.addi", "%forward = arith.adf"))
 
 
@@ -489,7 +489,7 @@ def test_an_error_of_the_rest_is_a_note() -> None:
     }
     emitc.verbatim "x"
     """
-    with pytest.raises(hu.ParseError, match="emitc") as caught:
+    with pytest.raises(hu.errors.ParseError, match="emitc") as caught:
         hu.load(text)
     ((location, note),) = caught.value.notes
     assert str(location) == '"<string>":3:12'
@@ -497,7 +497,7 @@ def test_an_error_of_the_rest_is_a_note() -> None:
 
 
 def test_parse_skips_nothing() -> None:
-    with pytest.raises(hu.ParseError, match="sparse_tensor"):
+    with pytest.raises(hu.errors.ParseError, match="sparse_tensor"):
         hu.parse(PROGRAM)
 
 
@@ -526,7 +526,7 @@ def test_bytecode_of_mlir_with_ops_that_are_not_known(mlir_opt: MlirOpt, tmp_pat
     }"""
     path = tmp_path / "program.mlirbc"
     mlir_opt(text, "--emit-bytecode", "-o", str(path))
-    with pytest.raises(hu.BytecodeError, match=r"transform\.named_sequence"):
+    with pytest.raises(hu.errors.BytecodeError, match=r"transform\.named_sequence"):
         hu.read_bytecode(path)
     module = hu.load(path)
     assert hu.run(module, 1.5)[0].item() == 1.5

@@ -149,11 +149,11 @@ def test_mlir_opt_prints_the_same(name: str, mlir_opt: Callable[..., str]) -> No
 def test_ops_of_mlir_need_no_permission(name: str) -> None:
     """mlir-opt knows them, so that they are not unregistered."""
     assert hu.parse(CALLS[name], allow_unregistered=False)
-    with pytest.raises(hu.ParseError, match="unregistered dialect"):
+    with pytest.raises(hu.errors.ParseError, match="unregistered dialect"):
         hu.parse('"unknown.one"() : () -> ()', allow_unregistered=False)
 
 
 @pytest.mark.parametrize("element", ["!llvm.void", "!smt.int", "!unknown.type", "!llvm.struct<(i32)>"])
 def test_other_types_are_no_elements_of_vectors(element: str) -> None:
-    with pytest.raises(hu.ParseError, match="VectorElementTypeInterface instance"):
+    with pytest.raises(hu.errors.ParseError, match="VectorElementTypeInterface instance"):
         hu.parse(f"func.func private @f(vector<4x{element}>)")

@@ -397,7 +397,7 @@ MESSAGE = "dimensional operand cannot be used as a symbol"
 
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_affine_loops_count_is_no_symbol(body: str) -> None:
-    with pytest.raises(hu.VerifyError, match=f"^<string>:[0-9]+:[0-9]+: error: {MESSAGE}$"):
+    with pytest.raises(hu.errors.VerifyError, match=f"^<string>:[0-9]+:[0-9]+: error: {MESSAGE}$"):
         hu.load(LOOP.format(body=body))
 
 
@@ -431,11 +431,11 @@ def test_mlir_refuses_the_same_symbols() -> None:
 
 
 def test_wrong_maps_are_refused() -> None:
-    with pytest.raises(hu.ParseError, match="dimension or symbol index mismatch"):
+    with pytest.raises(hu.errors.ParseError, match="dimension or symbol index mismatch"):
         hu.load("func.func @f(%x: index) { %0 = affine.apply affine_map<(d0, d1) -> (d0)>(%x) return }")
     generic = '"affine.apply"(%x) <{{map = affine_map<{}>}}> : (index) -> index'
     for map, message in (("(d0, d1) -> (d0)", "operand count"), ("(d0) -> (d0, d0)", "mapping must produce one value")):
-        with pytest.raises(hu.VerifyError, match=message):
+        with pytest.raises(hu.errors.VerifyError, match=message):
             hu.load(f"func.func @f(%x: index) {{ %0 = {generic.format(map)} return }}")
 
 

@@ -40,9 +40,9 @@ def test_a_barrier_changes_no_bit() -> None:
 
 
 def test_a_barrier_is_for_ranked_tensors_of_one_type() -> None:
-    with pytest.raises(hu.ParseError, match="invalid kind of type specified: expected builtin.tensor"):
+    with pytest.raises(hu.errors.ParseError, match="invalid kind of type specified: expected builtin.tensor"):
         hu.load(BARRIER.replace("tensor<?xf32>", "tensor<*xf32>"))
-    with pytest.raises(hu.VerifyError, match="same type for all operands and results"):
+    with pytest.raises(hu.errors.VerifyError, match="same type for all operands and results"):
         hu.load(
             "func.func @f(%t: tensor<?xf32>) -> tensor<4xf32> {\n"
             '  %0 = "iree_codegen.fusion_barrier"(%t) : (tensor<?xf32>) -> tensor<4xf32>\n'
@@ -277,7 +277,7 @@ def test_hints_are_checked_from_the_command_line(tmp_path: Path, capsys: pytest.
 
 
 def test_an_index_hint_is_for_an_index() -> None:
-    with pytest.raises(hu.VerifyError, match="must be index"):
+    with pytest.raises(hu.errors.VerifyError, match="must be index"):
         hu.load(
             "func.func @f(%x: i32) {\n"
             '  %0 = "iree_codegen.index_hint"(%x) <{hint = #iree_gpu.lane_constant<16>}> : (i32) -> i32\n  return\n}'
@@ -353,7 +353,7 @@ def test_null_pointers_in_traces_batches_and_on_the_command_line(
 
 
 def test_a_null_pointer_has_its_own_type() -> None:
-    with pytest.raises(hu.VerifyError, match="Pseudo null-pointer type"):
+    with pytest.raises(hu.errors.VerifyError, match="Pseudo null-pointer type"):
         hu.load('func.func @f() {\n  %0 = "iree_codegen.null_pointer"() : () -> index\n  return\n}')
 
 
@@ -425,7 +425,7 @@ def test_nobody_to_ask_about_tile_sizes(tmp_path: Path, capsys: pytest.CaptureFi
     file.write_text(QUERY)
     assert main(["run", str(file)]) == 3
     assert "query.mlir:3:10: error: 'iree_codegen.query_tile_sizes' asks" in capsys.readouterr().err
-    with pytest.raises(hu.VerifyError, match="Tensor type attribute"):
+    with pytest.raises(hu.errors.VerifyError, match="Tensor type attribute"):
         hu.load(QUERY.replace("tensor<?x17xf32>", "vector<17xf32>"))
 
 
@@ -456,5 +456,5 @@ def test_small_ops_alone() -> None:
     assert hu.eval("iree_codegen.null_pointer").item() is None
     map_ = "affine_map<(d0)[s0] -> (d0 ceildiv s0)>"
     assert hu.eval("affine.apply", 1000, 256, type="index", map=map_).item() == 4
-    with pytest.raises(hu.VerifyError, match="dimension and symbol count must match"):
+    with pytest.raises(hu.errors.VerifyError, match="dimension and symbol count must match"):
         hu.eval("affine.apply", 1000, type="index", map=map_)

@@ -460,7 +460,7 @@ func.func @f(%a: tensor<2xi1>, %b: tensor<2xi1>) -> tensor<2xi1> {{
   return %0 : tensor<2xi1>
 }}
 """
-    with pytest.raises(hu.VerifyError, match=re.escape(message)):
+    with pytest.raises(hu.errors.VerifyError, match=re.escape(message)):
         hu.parse(text)
 
 

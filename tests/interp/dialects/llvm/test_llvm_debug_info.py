@@ -260,7 +260,7 @@ _WRONG = {
 @pytest.mark.parametrize("text", _WRONG)
 def test_wrong_debug_information_is_refused_in_the_words_of_mlir_opt(text: str) -> None:
     column, words = _WRONG[text]
-    with pytest.raises(hu.ParseError) as caught:
+    with pytest.raises(hu.errors.ParseError) as caught:
         attribute_of(text)
     assert f"<stdin>:2:{column + 17}: error: " in str(caught.value)
     assert words in str(caught.value)
@@ -342,7 +342,7 @@ def test_a_call_between_functions_with_debug_information_has_a_location(parts: t
     if not _CALLS[parts]:
         hu.parse(text)
         return
-    with pytest.raises(hu.VerifyError, match="error: inlinable function call in a function with a DISubprogram"):
+    with pytest.raises(hu.errors.VerifyError, match="error: inlinable function call in a function with a DISubprogram"):
         hu.parse(text)
 
 
@@ -432,7 +432,7 @@ def test_damaged_debug_information_is_an_error_or_another_module() -> None:
             data[at] ^= change
             try:
                 module = hu.read_bytecode(bytes(data))
-            except (hu.BytecodeError, hu.VerifyError):
+            except (hu.errors.BytecodeError, hu.errors.VerifyError):
                 outcomes.add("refused")
             else:
                 outcomes.add("read")
@@ -472,7 +472,7 @@ def test_wrong_values_are_told(text: str, old: str, new: str, words: str | None)
     if words is None:
         assert "tag = DW_TAG_array_type" in hu.print_module(hu.read_bytecode(damaged))
         return
-    with pytest.raises(hu.BytecodeError, match=re.escape(words)):
+    with pytest.raises(hu.errors.BytecodeError, match=re.escape(words)):
         hu.read_bytecode(damaged)
 
 
@@ -486,7 +486,7 @@ def chain(length: int) -> str:
 def test_deep_scopes_are_bounded() -> None:
     module = hu.parse(chain(90))
     assert shown(hu.read_bytecode(hu.write_bytecode(module))) == shown(module)
-    with pytest.raises(hu.BytecodeError, match="nested more than 100 deep"):
+    with pytest.raises(hu.errors.BytecodeError, match="nested more than 100 deep"):
         hu.read_bytecode(hu.write_bytecode(hu.parse(chain(130))))
     deep = hu.parse(chain(2000))
     uses: tuple[Callable[[hu.Module], object], ...] = (hu.print_module, hu.write_bytecode)

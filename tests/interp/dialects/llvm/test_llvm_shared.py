@@ -582,7 +582,7 @@ def test_a_buffer_holds_what_a_lowered_function_stored() -> None:
     [
         (TRANSPOSED, "tensor<2xf32>", {}, hu.TypeMismatch, "'tensor<2xf32>' is not a type of functions"),
         (TRANSPOSED, "(tensor<2xf32>) -> f32", {}, hu.Unsupported, "follows no convention"),
-        (TRANSPOSED, "(tensor<2x3xf32>", {}, hu.ParseError, "expected"),
+        (TRANSPOSED, "(tensor<2x3xf32>", {}, hu.errors.ParseError, "expected"),
         (
             "func.func @f(%x: f32) -> f32 { return %x : f32 }",
             "(f32) -> f32",

@@ -246,7 +246,7 @@ def test_attributes_of_parameters(form: str, kind: str, type_: str) -> None:
     if not words:
         hu.parse(text)
         return
-    with pytest.raises(hu.VerifyError, match=words):
+    with pytest.raises(hu.errors.VerifyError, match=words):
         hu.parse(text)
 
 
@@ -263,7 +263,7 @@ def test_attributes_of_parameters_are_judged_as_by_mlir_opt() -> None:
 
 def test_there_are_as_many_attributes_as_results() -> None:
     text = '"llvm.func"() <{function_type = !llvm.func<void ()>, res_attrs = [{}], sym_name = "f", linkage = '
-    with pytest.raises(hu.VerifyError, match="number of function results, got 1, but expected 0"):
+    with pytest.raises(hu.errors.VerifyError, match="number of function results, got 1, but expected 0"):
         hu.parse(f"{text}#llvm.linkage<external>}}> ({{}}) : () -> ()")
 
 
@@ -309,5 +309,7 @@ def test_a_part_of_an_annotation_in_bytecode_is_of_its_kind() -> None:
     """mlir-opt 22.1.8: expected mlir::LLVM::LoopPeeledAttr, but got: #llvm.loop_unroll<count = 8 : i32>."""
     code = (DATA / "llvm/loops.mlirbc").read_bytes()
     assert code.count(b"#llvm.loop_peeled<") == 1
-    with pytest.raises(hu.BytecodeError, match="#llvm.loop_annotation has no 'peeled' that is #llvm.loop_unroll<"):
+    with pytest.raises(
+        hu.errors.BytecodeError, match="#llvm.loop_annotation has no 'peeled' that is #llvm.loop_unroll<"
+    ):
         hu.read_bytecode(code.replace(b"#llvm.loop_peeled<", b"#llvm.loop_unroll<"))

@@ -68,7 +68,7 @@ def test_a_wrong_name_is_answered(name: str, hint: str) -> None:
 
 
 def test_no_program_can_name_a_function_without_an_op() -> None:
-    with pytest.raises(hu.ParseError, match="custom op 'sigmoid' is unknown"):
+    with pytest.raises(hu.errors.ParseError, match="custom op 'sigmoid' is unknown"):
         hu.load("func.func @f(%x: f32) -> f32 {\n  %0 = sigmoid %x : f32\n  return %0 : f32\n}")
 
 
@@ -81,7 +81,7 @@ def test_the_rounding_is_a_choice_of_the_evaluation() -> None:
     }  # fmt: skip
     for op, operands in (("powf", 2), ("fma", 3), ("hypot", 2), ("sincos", 1)):
         hu.eval(op, *[x] * operands, rounding="up")
-    with pytest.raises(hu.VerifyError, match="has no property 'rounding'"):
+    with pytest.raises(hu.errors.VerifyError, match="has no property 'rounding'"):
         hu.eval("math.floor", x, rounding="up")
     # In a program the same words are an attribute that nothing reads, as in mlir-opt.
     text = "func.func @f(%x: bf16) -> bf16 {\n  %0 = math.exp %x {roundingmode = 1 : i32} : bf16\n  return %0 : bf16\n}"
@@ -172,7 +172,7 @@ def test_folders_agree(mlir_opt: Any, type_: str) -> None:
 def test_a_power_of_a_fixed_vector_does_not_take_scalable_integers() -> None:
     text = "func.func @f(%x: {0}, %n: {1}) {{\n  %y = math.fpowi %x, %n : {0}, {1}\n  return\n}}"
     assert hu.load(text.format("vector<[2]xf32>", "vector<[2]xi8>"))
-    with pytest.raises(hu.VerifyError, match="same shape"):
+    with pytest.raises(hu.errors.VerifyError, match="same shape"):
         hu.load(text.format("vector<2xf32>", "vector<[2]xi8>"))
 
 

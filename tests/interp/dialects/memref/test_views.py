@@ -54,7 +54,7 @@ def test_maps_that_add_up_dimensions_are_strides(map: str, strides: str, fits: b
     if fits:
         hu.load(of_layouts(map, strides))
     else:
-        with pytest.raises(hu.VerifyError, match="are cast incompatible"):
+        with pytest.raises(hu.errors.VerifyError, match="are cast incompatible"):
             hu.load(of_layouts(map, strides))
 
 
@@ -87,7 +87,7 @@ def of_parts(layout: str, numbers: str, result: str) -> str:
 @pytest.mark.parametrize(("layout", "numbers", "result"), PARTS)
 def test_nothing_times_what_is_not_known_is_nothing(layout: str, numbers: str, result: str) -> None:
     hu.load(of_parts(layout, numbers, result))
-    with pytest.raises(hu.VerifyError, match=re.escape(f"'memref<2x2xi8, {result}>' or a rank-reduced version")):
+    with pytest.raises(hu.errors.VerifyError, match=re.escape(f"'memref<2x2xi8, {result}>' or a rank-reduced version")):
         hu.load(of_parts(layout, numbers, "strided<[?, ?], offset: ?>"))
 
 
@@ -358,7 +358,7 @@ def test_vector_accesses_that_mlir_refuses(access: str, message: str) -> None:
         "(%m: memref<8xf32>, %i: memref<8xi32>, %s: memref<8xf32, strided<[2]>>, %x: vector<4xf32>, "
         "%y: vector<2x4xf32>, %v: memref<2xvector<8xf32>>)"
     ).replace("%v:", "%v:" if "%v = " not in access else "%w:")
-    with pytest.raises(hu.VerifyError, match=message):
+    with pytest.raises(hu.errors.VerifyError, match=message):
         module_of(signature, f"  {access}\n  return")
 
 
@@ -378,9 +378,9 @@ def test_the_newer_form_of_vector_accesses_is_read() -> None:
     assert "vector.load %arg0[%arg1] {alignment = 16 : i64, nontemporal = true} :" in printed
     assert "vector.load %arg0[%arg1] {alignment = 8 : i64, foo} :" in printed
     assert "vector.store %arg2, %arg0[%arg1] :" in printed
-    with pytest.raises(hu.ParseError, match="`alignment` clause can appear at most once"):
+    with pytest.raises(hu.errors.ParseError, match="`alignment` clause can appear at most once"):
         hu.load(NEWER.replace("nontemporal = true", "alignment = 4"))
-    with pytest.raises(hu.VerifyError, match="whose value is a power of two > 0"):
+    with pytest.raises(hu.errors.VerifyError, match="whose value is a power of two > 0"):
         hu.load(NEWER.replace("alignment = 8", "alignment = 12"))
 
 
