@@ -12,11 +12,8 @@ from command import PATIENCE
 
 @contextmanager
 def local_cluster(workers: int, threads: int) -> Iterator[Any]:
-    """Yield a cluster of so many processes, of so many threads each, which may be slow; without Dask the test is
-    skipped.
-    """
-    distributed = pytest.importorskip("distributed", reason="the extra `scale` is not installed")
-    dask = pytest.importorskip("dask")
+    """Yield a cluster of processes that may be slow, each with a number of threads; its tests are marked ``dask``."""
+    dask, distributed = (pytest.importorskip(name) for name in ("dask", "distributed"))
     patient = dict.fromkeys(("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp"), f"{PATIENCE}s")
     with (
         dask.config.set(patient),

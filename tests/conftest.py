@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator, Iterator
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -53,7 +53,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("ci" if REQUIRE_MLIR or os.environ.get("CI") else "local")
 
 
-@functools.cache
+@cache
 def missing_mlir() -> str | None:
     """Say which part of real MLIR this machine lacks; return None when everything is there."""
     if shutil.which(MLIR_OPT) is None:
@@ -93,11 +93,11 @@ def not_built(variable: str, script: str, *files: str) -> str | None:
     return f"{folder} has no {' and '.join(absent)} (tests/{script})" if absent else None
 
 
-missing_testfloat = functools.partial(
+missing_testfloat = partial(
     not_built, "HALFULP_TESTFLOAT", "build_testfloat.sh", "RISCV/testfloat_ver", "8086-SSE/testfloat_ver"
 )
-missing_cvfpu = functools.partial(not_built, "HALFULP_CVFPU", "build_cvfpu.sh", "bench")
-missing_cuda_headers = functools.partial(not_built, "HALFULP_CUDA_HEADERS", "build_cuda_headers.sh", "functions.so")
+missing_cvfpu = partial(not_built, "HALFULP_CVFPU", "build_cvfpu.sh", "bench")
+missing_cuda_headers = partial(not_built, "HALFULP_CUDA_HEADERS", "build_cuda_headers.sh", "functions.so")
 
 
 def missing_arm() -> str | None:
@@ -107,17 +107,12 @@ def missing_arm() -> str | None:
     return not_built("HALFULP_ARM", "build_arm.sh", "arm_unit")
 
 
-def missing_cocotb() -> str | None:
-    """Say what this machine lacks to run test benches of cocotb; return None when everything is there."""
-    return missing_iverilog() if find_spec("cocotb") else "cocotb is not installed (the extra cocotb has it)"
+def not_installed(package: str, extra: str, what_else: Callable[[], str | None] = lambda: None) -> str | None:
+    """Say that a package of an extra is not installed, or else what else is missing; return None when all is there."""
+    return what_else() if find_spec(package) else f"{package} is not installed (the extra {extra} has it)"
 
 
-def missing_torch() -> str | None:
-    """Say what this machine lacks to compare with PyTorch; return None when it is there."""
-    return None if find_spec("torch") else "torch is not installed (the extra torch has it)"
-
-
-@functools.cache
+@cache
 def missing_iree() -> str | None:
     """Say why IREE's compiler cannot lower programs; return None when it can."""
     from halfulp.conformance.oracles.iree import compiler
@@ -130,17 +125,7 @@ def missing_iree() -> str | None:
     return None
 
 
-def missing_jax() -> str | None:
-    """Say what this machine lacks to lower functions of JAX; return None when it is there."""
-    return missing_iree() if find_spec("jax") else "jax is not installed (the extra jax has it)"
-
-
-def missing_onnx() -> str | None:
-    """Say what this machine lacks to lower ONNX models; return None when it is there."""
-    return missing_iree() if find_spec("onnx") else "onnx is not installed (the extra onnx has it)"
-
-
-@functools.cache
+@cache
 def missing_llvm_libc() -> str | None:
     """Say what this machine lacks to call LLVM's C library; return None when it is there."""
     from halfulp.conformance.oracles.libraries import LlvmLibc
@@ -173,7 +158,12 @@ class Outside(NamedTuple):
 OUTSIDE = {
     "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
     "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
-    "cocotb": Outside("cocotb", "HALFULP_REQUIRE_COCOTB", missing_cocotb, ("mark.cocotb",)),
+    "cocotb": Outside(
+        "cocotb",
+        "HALFULP_REQUIRE_COCOTB",
+        partial(not_installed, "cocotb", "cocotb", missing_iverilog),
+        ("mark.cocotb",),
+    ),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
     "cuda_headers": Outside(
         "NVIDIA's headers", "HALFULP_REQUIRE_CUDA_HEADERS", missing_cuda_headers, ("mark.cuda_headers",)
@@ -182,10 +172,14 @@ OUTSIDE = {
     "arm": Outside("qemu's AArch64", "HALFULP_REQUIRE_ARM", missing_arm, ("mark.arm",)),
     "testfloat": Outside("TestFloat", "HALFULP_REQUIRE_TESTFLOAT", missing_testfloat, ("mark.testfloat",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
-    "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", missing_torch, ("mark.torch",)),
+    "z3": Outside("z3", "HALFULP_REQUIRE_Z3", partial(not_installed, "z3", "prove"), ("mark.z3",)),
+    "dask": Outside("Dask", "HALFULP_REQUIRE_DASK", partial(not_installed, "distributed", "scale"), ("mark.dask",)),
+    "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", partial(not_installed, "torch", "torch"), ("mark.torch",)),
     "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),
-    "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", missing_jax, ("mark.jax",)),
-    "onnx": Outside("ONNX", "HALFULP_REQUIRE_ONNX", missing_onnx, ("mark.onnx",)),
+    "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", partial(not_installed, "jax", "jax", missing_iree), ("mark.jax",)),
+    "onnx": Outside(
+        "ONNX", "HALFULP_REQUIRE_ONNX", partial(not_installed, "onnx", "onnx", missing_iree), ("mark.onnx",)
+    ),
     "llvm_libc": Outside("LLVM's C library", "HALFULP_REQUIRE_LLVM_LIBC", missing_llvm_libc, ("mark.llvm_libc",)),
 }
 

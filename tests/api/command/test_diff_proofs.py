@@ -99,11 +99,8 @@ def test_the_time_is_a_number_of_seconds(diff: Diff, seconds: str) -> None:
     assert f"'{seconds}' is not a number of seconds" in out
 
 
+@pytest.mark.z3
 class TestWithZ3:
-    @pytest.fixture(autouse=True)
-    def _z3(self) -> None:
-        pytest.importorskip("z3", reason="the extra `prove` is not installed")
-
     def test_a_proof_is_the_verdict(self, diff: Diff) -> None:
         proven = (0, "@average: proven (solver), 50 inputs; elements: 50 equal\n")
         assert diff(AVERAGE, AVERAGE_BY_OR, "-n", "50") == proven

@@ -223,6 +223,7 @@ def test_an_interrupt_before_anything_was_made(tmp_path: Path, capsys: Captured,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.dask
 def test_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halfulp.command.sweep.DASK_SECONDS", PATIENCE)
     with local_cluster(workers=1, threads=2) as cluster:
@@ -230,6 +231,7 @@ def test_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch)
     assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
 
 
+@pytest.mark.dask
 @pytest.mark.parametrize(
     ("address", "message"),
     [("nowhere:x:y", "invalid address"), ("tcp://127.0.0.1:1", "Timed out|refused")],
@@ -237,7 +239,6 @@ def test_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch)
 def test_a_cluster_that_is_not_there(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, address: str, message: str
 ) -> None:
-    pytest.importorskip("distributed", reason="the extra `scale` is not installed")
     monkeypatch.setattr("halfulp.command.sweep.DASK_SECONDS", 1)
     assert main([*ADD, "--out", str(tmp_path), "--dask", address]) == 2
     (line,) = capsys.readouterr().err.splitlines()

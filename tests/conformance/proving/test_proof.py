@@ -18,7 +18,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 
-pytest.importorskip("z3", reason="the extra `prove` is not installed")
+pytestmark = pytest.mark.z3
 
 SECONDS = 60.0
 

@@ -19,6 +19,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.run.settings import Settings
 from halfulp.semantics.profile import PROFILES
 
+pytestmark = pytest.mark.z3
+
 OVERFLOW = ("", "overflow<nsw>", "overflow<nuw>", "overflow<nsw, nuw>")
 EXACT = ("", "exact")
 NNEG = ("", "nneg")

@@ -10,6 +10,8 @@ from term_values import Function
 from halfulp.conformance.proving import walk
 from halfulp.conformance.proving.solving import NotProvable
 
+pytestmark = pytest.mark.z3
+
 IF = """
   %p = arith.cmpi slt, %a, %b : i3
   %r = scf.if %p -> (i3) {

@@ -152,7 +152,7 @@ def ends(src: FloatFormat, dst: FloatFormat) -> Codes:
     return np.concatenate([codes, codes | src.storage_dtype.type(src.sign_mask or 0)])
 
 
-@pytest.mark.parametrize("share", amounts((41, 7), (1, 1), long=(41, 1)), ids=str)
+@pytest.mark.parametrize("share", amounts((97, 20), (1, 1), long=(41, 1)), ids=str)
 @pytest.mark.parametrize("src", [F16, BF16, *SMALL], ids=str)
 def test_words_of_short_codes(src: FloatFormat, share: tuple[int, int]) -> None:
     """Every code of up to 8 bits, and many longer ones with all that are NaNs, to every format, to nearest even and in

@@ -390,6 +390,7 @@ def test_threads_and_never_more_in_flight_than_asked(tmp_path: Path, whole: tupl
     assert told == [(k << 12, 1 << 16) for k in range(1, 17)]
 
 
+@pytest.mark.dask
 def test_dask(tmp_path: Path, whole: tuple[str, Path]) -> None:
     with (
         local_cluster(workers=2, threads=1) as cluster,
@@ -443,6 +444,7 @@ def test_a_worker_that_is_killed(tmp_path: Path, whole: tuple[str, Path]) -> Non
     assert found.kept >= 1
 
 
+@pytest.mark.dask
 def test_a_finished_sweep_leaves_no_file_of_a_worker_that_was_killed(tmp_path: Path) -> None:
     """Dask makes the shard of a killed worker by another one, so nothing fails."""
     plan = SweepPlan(Recipe(op("remf", "f64"), "random", seed=1, count=1 << 19), "bin", shard_rows=1, leaf_rows=1 << 17)
