@@ -129,61 +129,43 @@ def _with(array: Any, shape: tuple[int, ...], index: Point, part: Any) -> Any:
 
 
 class BufferCells(Cells):
-    """The elements of a buffer."""
+    """The elements of a memref; of one over lanes, each in all lanes at once."""
 
-    def __init__(self, op: Operation, which: int, held: Buffer, type_: ty.Type) -> None:
+    def __init__(self, op: Operation, which: int, held: Buffer | LaneBuffer, type_: ty.Type) -> None:
         super().__init__(held, type_)
         self._op = op
         self._which = which
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the buffer."""
+        """The shape of the memref, of one lane."""
         return self._held.shape  # type: ignore[no-any-return]
 
-    def _place(self, index: Point) -> Any:
-        buffer: Buffer = living(self._op, self._held, self._which)
-        return buffer.places_at(index)
+    def _place(self, index: Point, run: Run) -> tuple[Any, Any]:
+        """Return the memory and the place of an element in it. Raises UndefinedBehavior for freed memory."""
+        buffer = living_over_lanes(self._op, run, self._held, self._which)
+        if isinstance(buffer, LaneBuffer):
+            return buffer.memory, buffer.places(index)
+        return buffer.allocation, buffer.places_at(index)
 
     def read(self, index: Point, run: Run) -> Any:
         """Return an element in the form of a slot."""
-        return lower(load_at(self._held.allocation, self._place(index), self._type, run.origins))
+        value = load_at(*self._place(index, run), self._type, run.origins)
+        return value if isinstance(self._held, LaneBuffer) else lower(value)
 
     def write(self, index: Point, slot: Any, run: Run) -> None:
         """Replace an element."""
-        store_at(self._held.allocation, self._place(index), lift(slot, self._type), run.origins)
-
-
-class LaneBufferCells(Cells):
-    """The elements of a memref over lanes, each in all lanes at once."""
-
-    def __init__(self, op: Operation, which: int, held: LaneBuffer, type_: ty.Type) -> None:
-        super().__init__(held, type_)
-        self._op = op
-        self._which = which
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the memref of one lane."""
-        return self._held.shape  # type: ignore[no-any-return]
-
-    def read(self, index: Point, run: Run) -> Any:
-        """Return an element of all lanes in the form of a slot."""
-        living_over_lanes(self._op, run, self._held, self._which)
-        return load_at(self._held.memory, self._held.places(index), self._type, run.origins)
-
-    def write(self, index: Point, slot: Any, run: Run) -> None:
-        """Replace an element in all lanes."""
-        living_over_lanes(self._op, run, self._held, self._which)
+        memory, place = self._place(index, run)
         value = lift(slot, self._type)
-        whole = value if over_lanes(value) else repeated(value, len(self._held))
-        store_at(self._held.memory, self._held.places(index), whole, run.origins)
+        if isinstance(self._held, LaneBuffer) and not over_lanes(value):
+            value = repeated(value, len(self._held))
+        store_at(memory, place, value, run.origins)
 
 
 def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool, run: Run) -> Cells:
     type_ = op.operands[which].type
     if isinstance(held, LaneBuffer):
-        return LaneBufferCells(op, which, held, element)
+        return BufferCells(op, which, held, element)
     if isinstance(type_, ty.MemRefType):
         return BufferCells(op, which, living(op, held, which), element)
     if isinstance(type_, ty.TensorType):

@@ -26,7 +26,14 @@ from halfulp.interp.dialects.func.runner import INTERFACE
 from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.function_forms import function_type
-from halfulp.interp.dialects.llvm.lowering import Descriptor, descriptor_type, lowered, lowered_type, raised
+from halfulp.interp.dialects.llvm.lowering import (
+    Descriptor,
+    descriptor_in,
+    descriptor_type,
+    lowered,
+    lowered_type,
+    raised,
+)
 from halfulp.interp.dialects.llvm.memory import CALLER_ALIGNMENT, Memory, Pointer, address_after
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.ir import types as ty
@@ -308,13 +315,11 @@ class Entered:
                 yield raised(part, type_)
 
 
-def _descriptor(parts: Sequence[Any], rank: int, what: str) -> Descriptor:
-    allocated, aligned, offset, *numbers = parts
-    flat = [offset, *(each for group in numbers for each in group)]
-    if any(each.__class__ is not int for each in flat):
+def _descriptor(slot: Any, rank: int, what: str) -> Descriptor:
+    found = descriptor_in(slot, rank)
+    if found is None:
         raise UndefinedBehavior(f"{what}: a number of the descriptor is poison")
-    first, *others = [(each ^ 1 << 63) - (1 << 63) for each in flat]
-    return Descriptor(allocated, aligned, first, tuple(others[:rank]), tuple(others[rank:]))
+    return found
 
 
 def _unwritten(type_: ty.Type) -> Buffer:

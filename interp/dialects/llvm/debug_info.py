@@ -160,8 +160,6 @@ OPERATIONS = _names(
 """The operations of expressions. Those from 0x1000 on are LLVM's own, and never in an object file."""
 
 
-# --- debug info -------------------------------------------------------------------------------------------------------
-
 # --- words for numbers ------------------------------------------------------------------------------------------------
 
 

@@ -86,44 +86,20 @@ def _swapped(op: Operation, settings: Settings) -> Kernel:
     return integer_functions.swapped_bytes(width)
 
 
+def _of_format(factory: Callable[..., Kernel], *first: Any, rounds: bool = False, profile: bool = True) -> Build:
+    """Return what makes a kernel on floats. ``first``: what the factory takes before the format. ``rounds``,
+    ``profile``: it takes the rounding mode and the profile.
+    """
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        mode, last = (_NEAREST,) if rounds else (), (settings.profile,) if profile else ()
+        return factory(*first, format_of(op.results[0]), *mode, fastmath_of(op), *last)
+
+    return build
+
+
 def _of_floats(name: str, zeros_open: bool = False) -> Build:
-    return lambda op, settings: floats.binary(
-        name, format_of(op.results[0]), _NEAREST, fastmath_of(op), settings.profile, zeros_open
-    )
-
-
-def _elementary(name: str) -> Build:
-    return lambda op, settings: elementary.unary(
-        name, format_of(op.results[0]), _NEAREST, fastmath_of(op), settings.profile
-    )
-
-
-def _elementary_of_two(name: str) -> Build:
-    return lambda op, settings: elementary.binary(
-        name, format_of(op.results[0]), _NEAREST, fastmath_of(op), settings.profile
-    )
-
-
-def _integral(name: str) -> Build:
-    return lambda op, settings: integer_functions.to_integral(
-        name, format_of(op.results[0]), fastmath_of(op), settings.profile
-    )
-
-
-def _negate(op: Operation, settings: Settings) -> Kernel:
-    return floats.unary("negate", format_of(op.results[0]), fastmath_of(op), settings.profile)
-
-
-def _fma(op: Operation, settings: Settings) -> Kernel:
-    return floats.fma(format_of(op.results[0]), _NEAREST, fastmath_of(op), settings.profile)
-
-
-def _absolute(op: Operation, settings: Settings) -> Kernel:
-    return float_unit.absolute(format_of(op.results[0]), fastmath_of(op))
-
-
-def _copysign(op: Operation, settings: Settings) -> Kernel:
-    return float_unit.copysign(format_of(op.results[0]), fastmath_of(op))
+    return _of_format(partial(floats.binary, zeros_open=zeros_open), name, rounds=True)
 
 
 def _compare_integers(op: Operation, settings: Settings) -> Kernel:
@@ -188,6 +164,7 @@ def _bitcast(op: Operation, settings: Settings) -> Kernel:
     return casts.bitcast()
 
 
+_FMA = _of_format(floats.fma, rounds=True)
 _BUILDS: Mapping[str, Build] = {
     "add": _of_integers(integer.addi),
     "sub": _of_integers(integer.subi),
@@ -207,7 +184,7 @@ _BUILDS: Mapping[str, Build] = {
     "fmul": _of_floats("multiply"),
     "fdiv": _of_floats("divide"),
     "frem": _of_floats("remainder"),
-    "fneg": _negate,
+    "fneg": _of_format(floats.unary, "negate"),
     "icmp": _compare_integers,
     "fcmp": _compare_floats,
     "sext": _between_integers(integer.extsi),
@@ -241,23 +218,23 @@ _BUILDS: Mapping[str, Build] = {
     "intr.minimum": _of_floats("minimum"),
     "intr.maxnum": _of_floats("maximum_number", zeros_open=True),
     "intr.minnum": _of_floats("minimum_number", zeros_open=True),
-    "intr.fma": _fma,
+    "intr.fma": _FMA,
     # Fused or not, as the target likes: here it is fused, and rounded once.
-    "intr.fmuladd": _fma,
-    "intr.fabs": _absolute,
-    "intr.copysign": _copysign,
-    **{f"intr.{name}": _integral(name) for name in integer_functions.DIRECTIONS},
+    "intr.fmuladd": _FMA,
+    "intr.fabs": _of_format(float_unit.absolute, profile=False),
+    "intr.copysign": _of_format(float_unit.copysign, profile=False),
+    **{f"intr.{name}": _of_format(integer_functions.to_integral, name) for name in integer_functions.DIRECTIONS},
     # In the default environment both round to nearest even.
-    **{f"intr.{name}": _integral("roundeven") for name in ("rint", "nearbyint")},
+    **{f"intr.{name}": _of_format(integer_functions.to_integral, "roundeven") for name in ("rint", "nearbyint")},
     **{
-        f"intr.{name}": _elementary(name)
+        f"intr.{name}": _of_format(elementary.unary, name, rounds=True)
         for name in (
             "exp", "exp2", "exp10", "log", "log10", "log2", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
             "cosh", "tanh",
         )
     },
-    "intr.pow": _elementary_of_two("powf"),
-    "intr.atan2": _elementary_of_two("atan2"),
+    "intr.pow": _of_format(elementary.binary, "powf", rounds=True),
+    "intr.atan2": _of_format(elementary.binary, "atan2", rounds=True),
     "intr.powi": _integer_power,
     "intr.is.fpclass": _in_classes,
 }  # fmt: skip

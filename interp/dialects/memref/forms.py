@@ -80,23 +80,6 @@ def _print_scope(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {region}{_dictionary(printer, operation)}"
 
 
-def _parse_generic_atomic(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
-    memref = p.operand_token()
-    indices = _bracketed(p)
-    p.expect(":")
-    type_ = _memref_type(p, definition)
-    operands = [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
-    region = p.region(definition.name)
-    return _made(p, at_, definition, operands, (type_.element,), [region], attributes=p.optional_dictionary())
-
-
-def _print_generic_atomic(printer: OpPrinter, operation: Operation) -> str:
-    operands = operation.operands
-    region = printer.region(operation.regions[0], operation)
-    type_ = printer.type(operands[0].type)
-    return f" {_element(printer, operands)} : {type_} {region}{_dictionary(printer, operation)}"
-
-
 # --- globals ----------------------------------------------------------------------------------------------------------
 
 
@@ -259,7 +242,6 @@ def _print_dma_start(printer: OpPrinter, operation: Operation) -> str:
 
 
 ALLOCA_SCOPE = CustomForm(_parse_scope, _print_scope)
-GENERIC_ATOMIC_RMW = CustomForm(_parse_generic_atomic, _print_generic_atomic)
 GLOBAL = CustomForm(_parse_global, _print_global)
 TRANSPOSE = CustomForm(_parse_transpose, _print_transpose)
 PREFETCH = CustomForm(_parse_prefetch, _print_prefetch)

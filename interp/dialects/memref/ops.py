@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -267,15 +267,9 @@ _ALIGNMENT = d.Property("alignment", _ALIGNMENT_ATTR, optional=True)
 
 
 def _element_of(name: str, source: str) -> d.TypeRule:
-    def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
-        if source in types:
-            types.setdefault(name, ty.element_type(types[source]))
-
-    def holds(types: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
-        return bool(types[name] == ty.element_type(types[source]))
-
     what = "result type" if name == "result" else f"type of '{name}'"
-    return d.TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
+    message = f"failed to verify that {what} matches element type of '{source}'"
+    return d.derived_type(name, source, ty.element_type, message)
 
 
 def _view(build: Callable[[Any, Any], Any], described: Words | None = None) -> OnValues:
@@ -452,7 +446,7 @@ memref.op(
 )
 memref.op(
     "generic_atomic_rmw",
-    custom=forms.GENERIC_ATOMIC_RMW,
+    "$memref `[` $indices `]` `:` type($memref) $atomic_body attr-dict",
     operands=(d.Slot("memref", _NUMBERS), _INDICES),
     results={"result": _NUMBER},
     regions=(d.RegionSlot("atomic_body"),),
