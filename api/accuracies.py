@@ -20,10 +20,10 @@ from halfulp.conformance.accuracy.programs import ProgramAccuracy, measured_prog
 from halfulp.conformance.accuracy.questions import Question, chosen_arguments, question
 from halfulp.conformance.accuracy.report import Accuracy, binade_ends, measured
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.jit_tensors import NAME as TENSOR_RUNNER
-from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.closed_programs import ByOps
+from halfulp.conformance.oracles.jit import NAME as TENSOR_RUNNER
+from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Status, Unavailable
-from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.drawing.figures import Style, chosen_style, drawing, figure_of, new_panels, set_title

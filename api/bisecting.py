@@ -8,7 +8,7 @@ from typing import Any
 
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.jit_tensors import installed_runner
+from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import taken_from

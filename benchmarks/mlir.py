@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rows import Absent, Disagreement
-from halfulp.conformance.oracles import jit_tensors
-from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, library
-from halfulp.conformance.oracles.mlir_native import MlirNative
+from halfulp.conformance.oracles import jit
+from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, MlirNative, library
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.pass_claims import pipeline
@@ -300,23 +299,19 @@ def whole(
         uses="\n      ".join(
             line
             for number, type_ in enumerate(results)
-            for line in jit_tensors.printing_element(number, type_, ["%zero"] * len(ty.shape_of(type_) or ()))
+            for line in jit.printing_element(number, type_, ["%zero"] * len(ty.shape_of(type_) or ()))
         ),
-        printing="\n    ".join(
-            line for number, type_ in enumerate(results) for line in jit_tensors.printing(number, type_)
-        ),
+        printing="\n    ".join(line for number, type_ in enumerate(results) for line in jit.printing(number, type_)),
     )
-    functions = [
-        "\n".join(jit_tensors.argument(name, value.type, value)) for name, value in zip(names, arguments, strict=True)
-    ]
+    functions = ["\n".join(jit.argument(name, value.type, value)) for name, value in zip(names, arguments, strict=True)]
     head, opening, body = program.partition(" {\n")
     text = "\n".join([head + opening, _CLOCK, *functions, entry, body])
-    passes = f"--pass-pipeline={pipeline(stage, jit_tensors.BEFORE, jit_tensors.AFTER)}"
+    passes = f"--pass-pipeline={pipeline(stage, jit.BEFORE, jit.AFTER)}"
     printed = list(map(int, _run(NATIVE, text, [passes])))
     each = 2 + len(results)
     clock = np.array(printed[: rounds * each], np.uint64).view(np.float64).reshape(rounds, each)
     seconds = float((clock[:, 1] - clock[:, 0]).min())
-    return seconds / CALLS, [answer.bits for answer in jit_tensors.answers(results, printed[rounds * each :])]
+    return seconds / CALLS, [answer.bits for answer in jit.answers(results, printed[rounds * each :])]
 
 
 def _listed(types: Sequence[ty.Type]) -> str:

@@ -21,7 +21,7 @@ from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes, Target, 
 from benchmarks.samples import dtype_of
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.ops.jobs import process_pool
-from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.vectors.computation import OpComputation

@@ -11,7 +11,7 @@ import halfulp as hu
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.whole_programs.interesting import with_constant_arguments
+from halfulp.conformance.whole_programs.diff import with_constant_arguments
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.dialects.linalg.ops import CONTRACTIONS, ELEMENTWISE, MATMULS, NamedOp
 from halfulp.interp.ir.operations import Module, argument_types

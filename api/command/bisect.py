@@ -24,7 +24,7 @@ from halfulp.command.programs import (
 )
 from halfulp.command.values import profile_named
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.jit_tensors import installed_runner
+from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import (

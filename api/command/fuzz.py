@@ -36,10 +36,11 @@ from halfulp.command.programs import (
 )
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import ProgramOracle, Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
+from halfulp.conformance.whole_programs.diff import SameDifference
 from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.fuzz_functions import (
     MAX_FINDINGS,
@@ -52,7 +53,6 @@ from halfulp.conformance.whole_programs.fuzz_functions import (
 )
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED, STARTS, ProgramKind, programs_from
-from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.pass_claims import RUNNERS, STAGES, Claim, claim_named, claims_of, pipeline

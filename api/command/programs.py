@@ -15,14 +15,13 @@ from halfulp.command.execution import Sources, read
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.closed_programs import ByOps, text_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
-from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
-from halfulp.conformance.whole_programs.interesting import inputs_of, text_of_program
+from halfulp.conformance.whole_programs.diff import inputs_of, text_of_program
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault, find_runner, pass_report
 from halfulp.described import flag, option, profile_option, repeated
 from halfulp.inputs import make_directory, write_file

@@ -28,7 +28,7 @@ from halfulp.conformance.oracles import closed_programs
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.arguments import generated
-from halfulp.conformance.whole_programs.interesting import (
+from halfulp.conformance.whole_programs.diff import (
     SameDifference,
     ValueForUndefined,
     by_script,

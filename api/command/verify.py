@@ -28,7 +28,7 @@ from halfulp.command.option import Command, duration
 from halfulp.command.recipe import case_named
 from halfulp.command.values import profile_named, properties_of, read_value
 from halfulp.conformance.comparing.check import known_differences
-from halfulp.conformance.comparing.coverage import Coverage
+from halfulp.conformance.comparing.inputs import Coverage
 from halfulp.conformance.files import replaced
 from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import Verification, as_json, markdown, text, verify

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.accuracy.tally import HISTOGRAM, classes_of
 from halfulp.conformance.comparing.refinement import distance_of, exact_number
-from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.whole_programs.op_search import ask, recorded
 from halfulp.fp_formats.formats import FloatFormat

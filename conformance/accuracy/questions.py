@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.coverage import CONVERSIONS
-from halfulp.conformance.comparing.inputs import corner_codes, random_codes, sampled_inputs
+from halfulp.conformance.comparing.inputs import CONVERSIONS, corner_codes, random_codes, sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes

@@ -1,4 +1,9 @@
-"""The jobs of a conformance run, one case for one oracle each, and the report of their results."""
+"""The plan of a conformance run, its jobs, one case for one oracle each, and the report of their results.
+
+`FAMILIES` is the plan: which oracles answer cases, and how many elements of each case are asked. At level ``full``,
+small spaces are enumerated and large ones sampled deeply (`make conformance`). At level ``sample``, every case gets a
+few elements, so that tests and CI see each of them.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,318 @@ from types import FrameType
 from typing import Any
 
 from halfulp.conformance.comparing.check import Tally, check, error_bounds, known_differences
-from halfulp.conformance.comparing.coverage import Coverage, covered
 from halfulp.conformance.comparing.divergences import divergences
-from halfulp.conformance.comparing.inputs import inputs_for, is_exhaustive
-from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.ops.families import FAMILIES, Family
+from halfulp.conformance.comparing.inputs import Coverage, covered, float_types, inputs_for, is_exhaustive
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Oracle, Unavailable
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import llvm
+from halfulp.fp_formats.policy import MLIR_ROUNDINGS
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
+from halfulp.interp.dialects.math.functions import row_of
+from halfulp.interp.ir.errors import TypeMismatch, VerifyError
+
+FLOAT_ARITHMETIC = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
+
+ROUNDED = ("addf", "subf", "mulf", "divf")
+
+INTEGER_ARITHMETIC = (
+    "addi", "subi", "muli", "divsi", "divui", "ceildivsi", "ceildivui", "floordivsi", "remsi", "remui", "andi", "ori",
+    "xori", "shli", "shrsi", "shrui", "maxsi", "maxui", "minsi", "minui", "addui_extended", "mulsi_extended",
+    "mului_extended",
+)  # fmt: skip
+
+MODES = tuple(mode.spelling for mode in MLIR_ROUNDINGS)
+
+SMALL, LARGE = float_types(8), [name for name in FORMATS if name not in float_types(8)]
+
+QUANTIZED: tuple[tuple[str, str], ...] = (
+    ("f32", "!quant.uniform<i8:f32, 0.5:3>"),
+    ("f32", "!quant.uniform<u8:f32, 0.1:128>"),
+    ("f32", "!quant.uniform<i8<-127:127>:f32, 0.02>"),
+    ("f32", "!quant.uniform<i4:f32, 2.0:-1>"),
+    ("f32", "!quant.uniform<i16:f32, 0.0003:-5>"),
+    ("f16", "!quant.uniform<i8:f16, 0.25:7>"),
+    ("bf16", "!quant.uniform<u4:bf16, 1.5:8>"),
+    ("f64", "!quant.uniform<i32:f64, 1.0e-5:11>"),
+    ("f32", "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 2.0:-100, 0.001:5}>"),
+    ("f32", "!quant.uniform<i8:f32:{0:1, 1:128}, {{0.5:3, 0.25}, {1.0:-7, 3.0}}>"),
+)
+"""Expressed and quantised types: per layer, per channel and per block."""
+
+
+def _valid(op: str, types: Sequence[str] | str, to: str | None = None, **properties: str) -> Iterator[OpCase]:
+    """Yield the case, if the op accepts the types."""
+    try:
+        yield op_case(op, types, to, **properties)
+    except (VerifyError, TypeMismatch):
+        return
+
+
+def float_arithmetic(types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield the nine binary float ops, rounding to nearest even."""
+    for name, op in product(types, FLOAT_ARITHMETIC):
+        yield op_case(f"arith.{op}", name)
+
+
+def directed_arithmetic(types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield the four rounded ops in the other modes."""
+    for name, op, mode in product(types, ROUNDED, MODES[1:]):
+        yield op_case(f"arith.{op}", name, rounding=mode)
+
+
+def float_tests(types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield negf, and cmpf with all predicates."""
+    for name in types:
+        yield op_case("arith.negf", name)
+        for predicate in CMPF_PREDICATE.cases:
+            yield op_case("arith.cmpf", name, predicate=predicate)
+
+
+def conversions(sources: Iterable[str]) -> Iterator[OpCase]:
+    """Yield extf, truncf and convertf into all 18 types, in every mode of the op."""
+    for source, target in product(sources, FORMATS):
+        if source == target:
+            continue
+        yield from _valid("arith.extf", source, target)
+        for op, mode in product(("truncf", "convertf"), MODES):
+            yield from _valid(f"arith.{op}", source, target, rounding=mode)
+
+
+def plain_conversions(sources: Iterable[str]) -> Iterator[OpCase]:
+    """Yield extf and truncf without a mode, which is what most tools support."""
+    for source, target in product(sources, FORMATS):
+        for op in ("extf", "truncf"):
+            yield from _valid(f"arith.{op}", source, target)
+
+
+def integer_conversions(types: Iterable[str], widths: Iterable[int]) -> Iterator[OpCase]:
+    """Yield sitofp, uitofp, fptosi and fptoui."""
+    for name, width in product(types, widths):
+        for op in ("sitofp", "uitofp"):
+            yield op_case(f"arith.{op}", f"i{width}", name)
+        for op in ("fptosi", "fptoui"):
+            yield op_case(f"arith.{op}", name, f"i{width}")
+
+
+def integer_arithmetic(widths: Iterable[int]) -> Iterator[OpCase]:
+    """Yield all integer ops of two operands, cmpi with all predicates, and casts to neighbouring widths."""
+    for width in widths:
+        for op in INTEGER_ARITHMETIC:
+            yield op_case(f"arith.{op}", f"i{width}")
+        for predicate in CMPI_PREDICATE.cases:
+            yield op_case("arith.cmpi", f"i{width}", predicate=predicate)
+        for op, other in product(("extsi", "extui", "trunci"), (1, 4, 8, 16, 64, 128)):
+            yield from _valid(f"arith.{op}", f"i{width}", f"i{other}")
+
+
+def other_ops(types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield select, bitcast and the casts of index."""
+    for name in types:
+        yield op_case("arith.select", ["i1", name, name])
+        yield op_case("arith.bitcast", name, f"i{FORMATS[name].bits}")
+        yield op_case("arith.bitcast", f"i{FORMATS[name].bits}", name)
+    for op in ("index_cast", "index_castui"):
+        yield op_case(f"arith.{op}", "i32", "index")
+        yield op_case(f"arith.{op}", "index", "i32")
+        yield op_case(f"arith.{op}", "i128", "index")
+
+
+_INTEGER_MATH = ("absi", "ctlz", "cttz", "ctpop", "ipowi")
+_OF_AN_INTEGER = "fpowi"
+
+
+def _math(functions: bool, names: Iterable[str], types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield the ops of math on floats: elementary functions, or the others."""
+    definitions = default_registry().dialects["math"].ops
+    for name, op in product(types, names or (name.removeprefix("math.") for name in definitions)):
+        known = default_registry().require(f"math.{op}")
+        if op not in _INTEGER_MATH and (row_of(known) is not None or op == "sincos") == functions:
+            yield op_case(known.name, [name, "i32"] if op == _OF_AN_INTEGER else name)
+
+
+def functions(types: Iterable[str], names: Iterable[str] = ()) -> Iterator[OpCase]:
+    """Yield the elementary functions of math, or those of some names."""
+    yield from _math(True, names, types)
+
+
+def exact_math(types: Iterable[str], widths: Iterable[int] = ()) -> Iterator[OpCase]:
+    """Yield the other ops of math: fma, roundings to integers, tests and operations on bits; and those on integers."""
+    yield from _math(False, (), types)
+    for op, width in product(_INTEGER_MATH, widths):
+        yield op_case(f"math.{op}", f"i{width}")
+
+
+def scaling(types: Iterable[str]) -> Iterator[OpCase]:
+    """Yield scaling_extf and scaling_truncf with scales in f8E8M0FNU and f32."""
+    for small, wide, scale in product(types, ("f32", "bf16", "f16"), ("f8E8M0FNU", "f32")):
+        yield from _valid("arith.scaling_extf", [small, scale], wide)
+        yield from _valid("arith.scaling_truncf", [wide, scale], small)
+
+
+def quantization() -> Iterator[OpCase]:
+    """Yield qcast, dcast and scast."""
+    for expressed, quantized in QUANTIZED:
+        storage = quantized.partition("<")[2].partition(":")[0].partition("<")[0].replace("u", "i")
+        yield op_case("quant.qcast", expressed, quantized)
+        yield op_case("quant.dcast", quantized, expressed)
+        yield op_case("quant.scast", quantized, storage)
+        yield op_case("quant.scast", storage, quantized)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Cases that the same oracles are asked, with the number of elements of each case at each level.
+
+    Level full enumerates a case whose operands have at most ``bits`` bits together. Where ``sample`` is 0, level sample
+    skips the family.
+    """
+
+    name: str
+    cases: Callable[[], Iterable[OpCase]]
+    oracles: tuple[str, ...]
+    full: int
+    sample: int
+    bits: int = 16
+
+
+EVERY_WIDTH = "every width"
+"""The words in a family's name that mark integers of all widths; reports put these cases together."""
+
+_MLIR = ("mlir-fold", "mlir-runtime", "mlir-native")
+
+_NATIVE = ("bf16", "f16", "f32", "f64")
+
+_WIDTHS = (1, 2, 3, 4, 7, 8, 9, 16, 17, 24, 31, 32, 33, 53, 63, 64, 65, 96, 127, 128)
+
+FAMILIES: tuple[Family, ...] = (
+    Family("float arithmetic, up to 8 bits", lambda: float_arithmetic(SMALL), ("apfloat", "ml_dtypes", *_MLIR), 0, 400),
+    Family("float arithmetic, wider", lambda: float_arithmetic(LARGE), ("apfloat", "ml_dtypes", *_MLIR), 40_000, 400),
+    Family("rounding modes, up to 8 bits", lambda: directed_arithmetic(SMALL), ("apfloat",), 0, 200),
+    Family("rounding modes, wider", lambda: directed_arithmetic(LARGE), ("apfloat",), 40_000, 200),
+    Family(
+        "negation and comparison",
+        lambda: float_tests(FORMATS),
+        ("apfloat", "ml_dtypes", "mlir-runtime", "mlir-native"),
+        4_000,
+        60,
+    ),
+    # mlir-opt folds cmpf on scalars only, and a lossy conversion keeps all of a tensor from folding: it is slow.
+    Family("negation and comparison, folded", lambda: float_tests(FORMATS), ("mlir-fold",), 2_000, 60, 0),
+    Family("conversions, folded", lambda: plain_conversions(FORMATS), ("mlir-fold",), 2_000, 100, 8),
+    Family("conversions in all modes, up to 16 bits", lambda: conversions(float_types(16)), ("apfloat",), 0, 100),
+    Family("conversions in all modes, tf32", lambda: conversions(["tf32"]), ("apfloat",), 0, 100, 19),
+    Family("conversions in all modes, f32 and f64", lambda: conversions(["f32", "f64"]), ("apfloat",), 400_000, 100),
+    Family("conversions in all modes, f80 and f128", lambda: conversions(["f80", "f128"]), ("apfloat",), 40_000, 100),
+    Family(
+        "conversions",
+        lambda: plain_conversions(FORMATS),
+        ("ml_dtypes", "mlir-runtime", "mlir-native", "mlir-expand"),
+        20_000,
+        100,
+    ),
+    Family(
+        "floats and integers",
+        lambda: integer_conversions(FORMATS, _WIDTHS),
+        ("apfloat",),
+        20_000,
+        60,
+    ),
+    Family(
+        "floats and integers, common widths",
+        lambda: integer_conversions(FORMATS, (1, 8, 16, 32, 64)),
+        ("ml_dtypes", *_MLIR),
+        20_000,
+        60,
+    ),
+    Family(
+        f"floats and integers, {EVERY_WIDTH}",
+        lambda: integer_conversions(FORMATS, range(1, 129)),
+        ("apfloat",),
+        1_000,
+        0,
+    ),
+    Family("integers, up to 8 bits", lambda: integer_arithmetic(range(1, 9)), ("mlir-fold", "mlir-native"), 0, 200),
+    Family(
+        "integers, wider",
+        lambda: integer_arithmetic((16, 32, 33, 64, 128, 1024)),
+        ("mlir-fold", "mlir-native"),
+        5_000,
+        100,
+    ),
+    Family("conversions in all modes, lowered", lambda: conversions(["f16", "f32"]), _MLIR[1:], 5_000, 60),
+    Family("integers by the APFloat lowering", lambda: integer_arithmetic((8, 32)), ("mlir-runtime",), 1_000, 60),
+    Family(
+        "the arith-expand pass",
+        lambda: [*integer_arithmetic((8, 32, 128)), *float_arithmetic(["bf16", "f16", "f32", "f64"])],
+        ("mlir-expand",),
+        5_000,
+        100,
+    ),
+    Family("selection and bit casts", lambda: other_ops(FORMATS), ("mlir-fold", "mlir-native"), 5_000, 60),
+    Family(
+        "functions of math, by the C library", lambda: functions(_NATIVE), ("mlir-native", "mlir-math-llvm"), 5_000, 0
+    ),
+    # The folder computes these in f32 and f64 alone.
+    Family("functions of math, folded", lambda: functions(["f32", "f64"]), ("mlir-fold",), 2_000, 0, 0),
+    Family(
+        "functions of math, expanded",
+        lambda: functions(["f16", "f32"]),
+        ("mlir-math-expand", "mlir-math-funcs", "mlir-math-apfloat", "mlir-math-polynomial"),
+        3_000,
+        0,
+    ),
+    Family(
+        "exact ops of math",
+        lambda: exact_math(_NATIVE, (8, 32, 64)),
+        ("mlir-native", "mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs", "mlir-math-apfloat", "mlir-fold"),
+        3_000,
+        0,
+        0,
+    ),
+    # One op that each pass rewrites, asked at both levels.
+    Family(
+        "math, a sample of each lowering",
+        lambda: [*functions(["f32"], ("fpowi", "tanh")), op_case("math.fma", "f16")],
+        ("mlir-math-llvm", "mlir-math-expand", "mlir-math-funcs", "mlir-math-apfloat", "mlir-math-polynomial"),
+        400,
+        40,
+        0,
+    ),
+    Family("functions of math, IREE", lambda: functions(["bf16", "f16", "f32"]), ("iree",), 3_000, 0),
+    Family("scaling", lambda: scaling(SMALL), ("mlir-expand",), 20_000, 100),
+    Family("quantisation", quantization, ("mlir-quant",), 20_000, 200),
+    Family(
+        "IREE",
+        lambda: [
+            *plain_conversions(["f32", *SMALL]),
+            *float_arithmetic(["f32", "f16", "bf16"]),
+            *integer_conversions(["f32"], (8, 32)),
+            *integer_arithmetic((8, 32)),
+        ],
+        ("iree",),
+        100_000,
+        200,
+    ),
+    Family(
+        "the specification in plain integers",
+        lambda: [
+            *float_arithmetic(FORMATS),
+            *conversions(FORMATS),
+            *integer_conversions(FORMATS, (1, 8, 33, 128)),
+            *integer_arithmetic((1, 3, 8, 64, 128)),
+            *scaling(SMALL),
+            *quantization(),
+        ],
+        ("exact",),
+        2_000,
+        50,
+        0,
+    ),
+)
+
 
 # --- workers ----------------------------------------------------------------------------------------------------------
 #

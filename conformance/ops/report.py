@@ -14,13 +14,20 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing import check
-from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage, covered, exact_value
 from halfulp.conformance.comparing.divergences import Example, divergences
-from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
+from halfulp.conformance.comparing.inputs import (
+    CHUNK,
+    EXHAUSTIVE_BITS,
+    OUTCOMES,
+    Coverage,
+    covered,
+    exact_value,
+    inputs_for,
+    is_exhaustive,
+)
 from halfulp.conformance.comparing.op_case import OpCase, container_shape, reference
 from halfulp.conformance.comparing.refinement import Mismatch, record_of, truth_of_op, ulps_away, worst
-from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
-from halfulp.conformance.ops.jobs import ConformanceReport
+from halfulp.conformance.ops.jobs import EVERY_WIDTH, FAMILIES, ConformanceReport
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.spelling import hexadecimal

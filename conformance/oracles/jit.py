@@ -1,35 +1,53 @@
 """Oracles that lower to LLVM with mlir-opt and execute with mlir-runner: one element function in a loop, or programs.
 
 Neither the lowering nor LLVM may see constants to fold. So calls of functions separate the code from its inputs: the
-operands of a case are read from memory, and functions return the constants of a program.
+operands of a case are read from memory, and functions return the constants of a program. `JitOracle` is the base; its
+subclasses differ by the passes that they run before.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from math import prod
 from typing import ClassVar
 
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.oracles.closed_programs import refused_by_schema
-from halfulp.conformance.oracles.jit_programs import PreparedProgram, programs_text
-from halfulp.conformance.oracles.jit_text import SIGALRM, Child, case_text, codes_of_limbs, signal_of, spliced
+from halfulp.conformance.oracles.jit_programs import (
+    SIGALRM,
+    Child,
+    PreparedProgram,
+    case_text,
+    codes_of_limbs,
+    programs_text,
+    signal_of,
+    spliced,
+)
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
     OracleError,
+    Refused,
     Reply,
     Status,
     Unavailable,
     run_together,
+    unanswered,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.formats import Codes, Mask, limb_count
+from halfulp.conformance.whole_programs.pass_claims import pipeline
+from halfulp.conformance.whole_programs.rewrite import module_with
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, code_shape, limb_count, storage_dtype
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, argument_types, result_types
 from halfulp.interp.ir.types import width_of
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.value import Value
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 
@@ -204,3 +222,403 @@ def library(runner: Tool, name: str) -> str:
 def _rows(codes: Codes, width: int, count: int) -> Codes:
     """Return codes as rows of limbs."""
     return np.ascontiguousarray(codes).reshape(count, limb_count(width))
+
+
+# --- mlir native ------------------------------------------------------------------------------------------------------
+#
+# Execute a program as LLVM's code generator compiles it, on this machine's CPU: integers, f16 to f128.
+
+ROUNDED_DIVISIONS = ("arith.ceildivsi", "arith.ceildivui", "arith.floordivsi")
+_WIDE = ("f80", "f128")
+
+
+class MlirNative(JitOracle):
+    """arith lowered to LLVM without a library, math to the C library. Poison is invisible: every result is a value."""
+
+    name = "mlir-native"
+    profile = "spec"
+    floats: ClassVar[frozenset[str]] = frozenset({"f16", "bf16", "f32", "f64", "f80", "f128"})
+    max_width = 1024
+    passes: ClassVar[tuple[str, ...]] = ("--convert-math-to-libm",)
+
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Compute all elements in one loop. A math op that has no code after the passes is unanswered."""
+        try:
+            return super().evaluate(case, inputs)
+        except OracleError as error:
+            if error.kind != "refusal" or not case.op.startswith("math."):
+                raise
+            return unanswered(case, inputs, f"{case.op} has no code after {' '.join(self.passes)}")
+
+    def refuses_op(self, op: Operation) -> str | None:
+        """Refuse ops that must be expanded first, and ops that LLVM 22 cannot compile on x86."""
+        if op.name.startswith("arith.scaling_") or op.name in ROUNDED_DIVISIONS:
+            return f"{op.name} is lowered to LLVM only after its expansion"
+        return without_code(op)
+
+
+def without_code(op: Operation) -> str | None:
+    """Say why LLVM 22 has no code for an op on x86: it crashes, or calls a missing function. None where it has code."""
+    if not op.operands or not op.results:
+        return None
+    if op.name == "arith.addui_extended" and isinstance(ty.element_type(op.results[0].type), ty.IndexType):
+        return "arith.addui_extended of index is not lowered"
+    source, target = (ty.element_type(value.type) for value in (op.operands[0], op.results[0]))
+    if op.name in ("arith.maximumf", "arith.minimumf") and str(source) in _WIDE:
+        return f"LLVM cannot select instructions for {op.name} of {source}"
+    if op.name in ("arith.truncf", "arith.scaling_truncf") and str(source) in _WIDE and str(target) == "bf16":
+        return f"there is no function that converts {source} to bf16"
+    widens = op.name in ("arith.extf", "arith.scaling_extf") and str(source) == "bf16" and str(target) in _WIDE
+    if widens and op.operands[0].type != source:
+        return f"LLVM leaves bits undefined in vectors of bf16 extended to {target}"  # scalars are right
+    return None
+
+
+# --- mlir expand ------------------------------------------------------------------------------------------------------
+#
+# Execute MLIR's expansion of arith ops into simpler ones.
+
+_AS_INTEGERS = ("f4E2M1FN", "f8E8M0FNU")
+_HAVE_CODE = ("extf", "truncf", "scaling_extf", "scaling_truncf", "bitcast", "select", "constant")
+_EXTREMA = ("arith.maximumf", "arith.minimumf")
+
+
+class MlirExpand(JitOracle):
+    """``--arith-expand`` with all its options: conversions of f4E2M1FN, f8E8M0FNU and bf16 as integer operations,
+    extrema as comparisons, divisions that round up or down, scaling.
+    """
+
+    name = "mlir-expand"
+    profile = "mlir22-expand"
+    passes = ("--arith-expand=include-bf16 include-f4e2m1 include-f8e8m0",)
+    floats: ClassVar[frozenset[str]] = MlirNative.floats | set(_AS_INTEGERS)
+    max_width = 1024
+
+    def refuses_op(self, op: Operation) -> str | None:
+        """Refuse ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass skips
+        or breaks.
+        """
+        name = op.name.removeprefix("arith.")
+        if name == op.name or not op.results:
+            return None
+        types = [ty.element_type(value.type) for value in (*op.operands, *op.results)]
+        formats = [str(type_) for type_ in types]
+        narrow = next((type_ for type_ in formats if type_ in _AS_INTEGERS), None)
+        if narrow and name not in _HAVE_CODE:
+            return f"{op.name} of {narrow} is not expanded"
+        if name in ("extf", "truncf", "scaling_extf", "scaling_truncf"):
+            source, target = formats[0], formats[-1]
+            computing = {"scaling_extf": target, "scaling_truncf": source}.get(name)
+            if computing in _AS_INTEGERS:
+                return f"{op.name} computes in {computing}, which has no arithmetic"
+            wide = any(isinstance(t, ty.FloatType) and t.format.bits > 32 for t in (types[0], types[-1]))
+            if wide and "f4E2M1FN" in (source, target):
+                return f"--arith-expand makes an invalid conversion between {source} and {target}"
+            illegal = target == "f8E8M0FNU" or (source, target) == ("f32", "bf16")
+            if illegal and op.properties.get("roundingmode") is not None:
+                return f"--arith-expand cannot expand {op.name} to {target} with a rounding mode"
+        return None if op.name in _EXTREMA else without_code(op)
+
+
+# --- mlir math --------------------------------------------------------------------------------------------------------
+#
+# Execute math ops as passes of MLIR expand or approximate them. What a pass leaves goes to the C library, as in
+# `MlirNative`.
+
+TO_LIBM = "--convert-math-to-libm"
+
+
+class _MathPass(MlirNative):
+    """Math ops after one pass: an op that the pass leaves as it is has no answer of its own."""
+
+    own: ClassVar[str]
+
+    def refuses_op(self, op: Operation) -> str | None:
+        """Refuse ops of other dialects."""
+        return None if op.name.startswith("math.") else f"{self.own} is a pass for math ops"
+
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Compute all elements in one loop; none if the pass leaves the op as it is."""
+        text = print_module(case.module(None))
+        try:
+            after = self._opt.run([self.own], text)
+            same = case.op in after and after == self._opt.run([], text)
+        except OracleError as error:
+            if error.kind != "refusal":
+                raise
+            return unanswered(case, inputs, f"{self.own} makes an invalid op of {case}")
+        if same:
+            return unanswered(case, inputs, f"{self.own} leaves {case} as it is")
+        return super().evaluate(case, inputs)
+
+
+class MlirMathLlvm(_MathPass):
+    """``--convert-math-to-llvm``: LLVM's intrinsics, and simpler formulas for some functions."""
+
+    name = "mlir-math-llvm"
+    own = "--convert-math-to-llvm"
+    passes = (own, TO_LIBM)
+
+
+class MlirMathExpand(_MathPass):
+    """``--math-expand-ops``: hyperbolic functions, powers and others by simpler ops in the same type."""
+
+    name = "mlir-math-expand"
+    own = "--math-expand-ops"
+    passes = (own, TO_LIBM)
+
+
+class MlirMathFuncs(_MathPass):
+    """``--convert-math-to-funcs``: integer powers and counts of zeros by loops."""
+
+    name = "mlir-math-funcs"
+    own = "--convert-math-to-funcs=min-width-of-fpowi-exponent=1 convert-ctlz=1"
+    passes = (own, TO_LIBM)
+
+
+class MlirMathApfloat(_MathPass):
+    """``--convert-math-to-apfloat``: calls of APFloat, for the few ops that it has."""
+
+    name = "mlir-math-apfloat"
+    own = "--convert-math-to-apfloat"
+    passes = (own, TO_LIBM)
+    runtime = ("libmlir_apfloat_wrappers.so",)
+
+
+class MlirMathPolynomial(_MathPass):
+    """``--test-math-polynomial-approximation``: MLIR's own polynomials, in f32."""
+
+    name = "mlir-math-polynomial"
+    own = "--test-math-polynomial-approximation"
+    # The polynomials use math.copysign, for which the C library's pass has no pattern.
+    passes = (own, "--convert-math-to-llvm", TO_LIBM)
+
+
+# --- mlir runtime -----------------------------------------------------------------------------------------------------
+#
+# Execute float ops by MLIR's run-time library: each op becomes a call of a function that computes with APFloat.
+
+_MOVES = ("arith.constant", "arith.select", "arith.bitcast")
+
+
+class MlirRuntime(JitOracle):
+    """``--convert-arith-to-apfloat``: scalars and vectors of floats narrower than 64 bits."""
+
+    name = "mlir-runtime"
+    profile = "mlir22-runtime"
+    passes = ("--convert-arith-to-apfloat",)
+    runtime = ("libmlir_apfloat_wrappers.so",)
+    floats: ClassVar[frozenset[str]] = frozenset(f.name for f in FORMATS.values() if f.bits <= 64 and f.name != "tf32")
+    max_width = 1024
+
+    def refuses_op(self, op: Operation) -> str | None:
+        """Refuse ops that must be expanded first, and types that do not fit the 64 bits of the library's functions.
+
+        The pass also extends 64-bit operands to i64, and truncates 64-bit results from it, which is invalid.
+        """
+        if op.name.startswith("arith.scaling_") or op.name in ROUNDED_DIVISIONS:
+            return f"{op.name} is lowered to LLVM only after its expansion"
+        operands, results = ([ty.element_type(value.type) for value in values] for values in (op.operands, op.results))
+        computes = op.name.startswith("arith.") and op.name not in _MOVES
+        if not computes or not any(isinstance(type_, ty.FloatType) for type_ in (*operands, *results)):
+            return without_code(op)
+        for type_ in (*operands, *results):
+            width = type_.width if isinstance(type_, ty.IntegerType) else 0
+            wide = isinstance(type_, ty.FloatType) and type_.format.bits >= 64
+            if wide or width > 64 or (width == 64 and type_ in results):
+                return f"--convert-arith-to-apfloat makes invalid code for {op.name} and {type_}"
+        return None
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+#
+# Run functions of tensors with mlir-runner, lowered through a stage of `STAGES`.
+# Many programs share one process. The arguments are constants that functions return, so that no pass folds them. A
+# driver for each program calls it and prints the codes of the results as decimal numbers, one a line.
+
+PROGRAMS_AT_ONCE = 64
+"""The most programs in one process."""
+
+NAME = "mlir-runner"
+FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+
+BEFORE = ("func.func(convert-elementwise-to-linalg)",)
+AFTER = (
+    "func.func(convert-linalg-to-loops),convert-bufferization-to-memref",
+    "expand-strided-metadata,lower-affine",
+    "convert-vector-to-scf{full-unroll=true},convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata",
+    "lower-affine,convert-arith-to-llvm,convert-math-to-llvm,convert-math-to-libm,finalize-memref-to-llvm",
+    "convert-func-to-llvm,convert-cf-to-llvm,convert-to-llvm,reconcile-unrealized-casts",
+)
+"""The passes before and after those of a stage, so that mlir-runner runs what comes out."""
+_PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewline()\n"
+
+
+class TensorRunner:
+    """mlir-runner on functions of tensors with static shapes. ``stage``: the stage through which they are lowered.
+
+    Raises Unavailable where the tools of MLIR 22 are missing.
+    """
+
+    def __init__(self, stage: str = "loops") -> None:
+        self.name = NAME
+        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
+        self.version = self._opt.version
+        self._library = library(self._runner, UTILITIES)
+        self._pipeline = pipeline(stage, BEFORE, AFTER)
+
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Return the results of each program, in order."""
+        return run_together(programs, lambda _, program: _checked(program), self._run, PROGRAMS_AT_ONCE)
+
+    def _run(self, part: Sequence[ClosedProgram]) -> list[Reply]:
+        numbers = self._numbers(_together(part))
+        sizes = [sum(map(_size, _results(program))) for program in part]
+        if len(numbers) != sum(sizes):
+            raise OracleError("garbage", f"{sum(sizes)} numbers are expected, {len(numbers)} came")
+        ends = list(accumulate(sizes))
+        return [
+            answers(_results(program), numbers[end - size : end])
+            for program, size, end in zip(part, sizes, ends, strict=True)
+        ]
+
+    def _numbers(self, text: str) -> list[int]:
+        lowered = self._opt.run([f"--pass-pipeline={self._pipeline}"], text, SECONDS)
+        options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={self._library}"]
+        printed = self._runner.run([*options, f"--mattr={JitOracle.machine}"], lowered, SECONDS)
+        try:
+            return [int(line) for line in printed.split()]
+        except ValueError:
+            raise OracleError("garbage", f"the programs printed {printed[:60]!r}") from None
+
+
+def installed_runner() -> TensorRunner | None:
+    """Return mlir-runner; None where the tools of MLIR 22 are missing."""
+    try:
+        return TensorRunner()
+    except Unavailable:
+        return None
+
+
+def _function(program: ClosedProgram) -> Operation:
+    function = program.module.lookup(program.function)
+    assert function is not None
+    return function
+
+
+def _results(program: ClosedProgram) -> Sequence[ty.Type]:
+    return result_types(_function(program))
+
+
+def _checked(program: ClosedProgram) -> ClosedProgram:
+    """Return a program that can be lowered. Raises Refused for others."""
+    function = _function(program)
+    for type_ in (*argument_types(function), *result_types(function)):
+        if not isinstance(type_, ty.TensorType) or type_.shape is None or None in type_.shape:
+            raise Refused(f"{NAME} runs functions of tensors with static shapes, and this has '{type_}'")
+    if any(value.poison is not None for value in program.arguments):
+        raise Refused("an argument cannot be poison")
+    for op in function.walk():
+        blocks = [block for region in op.regions for block in region.blocks]
+        values = [*op.results, *(argument for block in blocks for argument in block.arguments)]
+        for element in {ty.element_type(value.type) for value in values}:
+            if isinstance(element, ty.FloatType) and element.format.name not in FLOATS:
+                raise Refused(f"{NAME} has no {element}")
+    return program
+
+
+def _size(type_: ty.Type) -> int:
+    return prod(size or 0 for size in ty.shape_of(type_) or ())
+
+
+def _together(programs: Sequence[ClosedProgram]) -> str:
+    """Return one module with all programs, their arguments, their drivers, and an entry that calls these."""
+    top = Block()
+    drivers = []
+    for number, program in enumerate(programs):
+        copy = module_with(program.module.body, program.module)
+        for op in copy.walk():
+            for key, symbol in op.properties.items():
+                if key == "sym_name" and isinstance(symbol, at.StringAttr):
+                    op.properties[key] = at.StringAttr(f"p{number}.{symbol.value}")
+                elif isinstance(symbol, at.SymbolRefAttr):
+                    op.properties[key] = at.SymbolRefAttr(f"p{number}.{symbol.root}", symbol.nested)
+        for function in list(copy.body):
+            function.properties["sym_visibility"] = at.StringAttr("private")
+            top.append(function)
+        drivers.append(_driver(number, program))
+    module = Module(Operation("builtin.module", programs[0].module.operation.definition, regions=[Region([top])]))
+    head, opening, body = print_module(module).partition("module {\n")
+    calls = "".join(f"    func.call @run{number}() : () -> ()\n" for number in range(len(programs)))
+    return f"{head}{opening}{_PRINTERS}{''.join(drivers)}  func.func @entry() {{\n{calls}    return\n  }}\n{body}"
+
+
+def _driver(number: int, program: ClosedProgram) -> str:
+    """Return the functions of a program's arguments, and the one that runs it."""
+    inputs, results = argument_types(_function(program)), _results(program)
+    lines, names, body = [], [], []
+    for k, (type_, value) in enumerate(zip(inputs, program.arguments, strict=True)):
+        lines += argument(f"argument{number}.{k}", type_, value)
+        body.append(f"%a{k} = func.call @argument{number}.{k}() : () -> {type_}")
+        names.append(f"%a{k}")
+    types = f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
+    body.append(f"%r:{len(results)} = func.call @p{number}.{program.function}({', '.join(names)}) : {types}")
+    body += ["%zero = arith.constant 0 : index", "%one = arith.constant 1 : index"]
+    for k, type_ in enumerate(results):
+        body += printing(k, type_)
+    lines += [f"  func.func private @run{number}() {{", *(f"    {line}" for line in body), "    return", "  }"]
+    return "\n".join(lines) + "\n"
+
+
+def argument(name: str, type_: ty.Type, value: Value) -> list[str]:
+    """Return the lines of a function that returns an argument in memory of its own."""
+    element = ty.element_type(type_)
+    width = width_of(element)
+    carrier = ty.with_element(type_, ty.IntegerType(width))
+    data = value.bits.astype(value.bits.dtype.newbyteorder("<")).tobytes().hex().upper()
+    codes = f'dense<"0x{data}">' if width >= 8 else f"dense<{value.bits.tolist()}>"
+    cast = "" if element == ty.IntegerType(width) else f"    %1 = arith.bitcast %0 : {carrier} to {type_}\n"
+    return [
+        f"  func.func private @{name}() -> {type_} {{",
+        f"    %0 = arith.constant {codes} : {carrier}",
+        f"{cast}    %2 = tensor.empty() : {type_}",
+        f"    %3 = linalg.copy ins({'%1' if cast else '%0'} : {type_}) outs(%2 : {type_}) -> {type_}",
+        f"    return %3 : {type_}",
+        "  }",
+    ]
+
+
+def printing(number: int, type_: ty.Type) -> list[str]:
+    """Return the lines that print the codes of the result ``%r#number``. They use ``%zero`` and ``%one``."""
+    lines = [f"%n{number}_{axis} = arith.constant {size} : index" for axis, size in enumerate(ty.shape_of(type_) or ())]
+    indices = [f"%i{number}_{axis}" for axis in range(len(lines))]
+    for axis, index in enumerate(indices):
+        lines.append(f"scf.for {index} = %zero to %n{number}_{axis} step %one {{")
+    return [*lines, *printing_element(number, type_, indices), *("}" for _ in indices)]
+
+
+def printing_element(number: int, type_: ty.Type, indices: Sequence[str]) -> list[str]:
+    """Return the lines that print the code of one element of the result ``%r#number``."""
+    element = ty.element_type(type_)
+    width = width_of(element)
+    code, name = ty.IntegerType(width), f"%e{number}"
+    lines = [f"{name} = tensor.extract %r#{number}[{', '.join(indices)}] : {type_}"]
+    if element != code:
+        lines.append(f"%b{number} = arith.bitcast {name} : {element} to {code}")
+        name = f"%b{number}"
+    if width < 64:
+        lines.append(f"%w{number} = arith.extui {name} : {code} to i64")
+        name = f"%w{number}"
+    return [*lines, f"func.call @printU64({name}) : (i64) -> ()", "func.call @printNewline() : () -> ()"]
+
+
+def answers(types: Sequence[ty.Type], numbers: Sequence[int]) -> tuple[Answer, ...]:
+    """Return the results from the numbers that the program printed."""
+    answers, start = [], 0
+    for type_ in types:
+        width, shape = width_of(ty.element_type(type_)), tuple(size or 0 for size in ty.shape_of(type_) or ())
+        codes = np.array(numbers[start : start + _size(type_)], np.uint64).reshape(code_shape(shape, width))
+        answers.append(Answer(codes.astype(storage_dtype(width))))
+        start += _size(type_)
+    return tuple(answers)

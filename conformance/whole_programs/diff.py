@@ -1,9 +1,14 @@
-"""Compare the results of whole programs, here and by an oracle, by refinement."""
+"""Compare the results of whole programs, here and by an oracle, by refinement, and test whether they are interesting.
+
+The reducer keeps only the changes after which a program is still interesting.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,8 +31,10 @@ from halfulp.conformance.oracles.oracle import (
     OracleError,
     ProgramOracle,
     Reply,
+    Status,
     Unanswered,
 )
+from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.op_search import (
     Finding,
     NoMeaning,
@@ -37,9 +44,16 @@ from halfulp.conformance.whole_programs.op_search import (
     is_unanswered,
     recorded,
     run_here,
+    verified,
 )
+from halfulp.conformance.whole_programs.rewrite import constant, copied, definition_of, function, module_with
+from halfulp.interp.dialects.ub import POISON_ATTR
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
+from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
@@ -229,3 +243,229 @@ def _predicted(profile: Profile) -> Any:
             return False
 
     return predicted
+
+
+# --- program text -----------------------------------------------------------------------------------------------------
+#
+# A program as MLIR text, with its arguments as constants where they can be.
+
+
+def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
+    """Return the program with its arguments as constants; None where one has no constant, or where there are none."""
+    main = program.module.lookup(program.function)
+    if not program.arguments or main is None or main.parent_op is not program.module.operation:
+        return None
+    body = main.regions[0].blocks[0]
+    block = Block()
+    made: dict[SSAValue, SSAValue] = {}
+    for argument, value in zip(body.arguments, program.arguments, strict=True):
+        op = constant_of(value, argument.type)
+        if op is None:
+            return None
+        block.append(op)
+        made[argument] = op.results[0]
+    if len(main.regions[0].blocks) != 1:
+        return None
+    for op in body.operations[:-1]:
+        block.append(copied(op, made))
+    name = main.symbol_name or "main"
+    entry = function(name, block, [made[value] for value in body.operations[-1].operands], like=main)
+    module = module_with([op for op in program.module.body if op is not main], program.module)
+    module.operation.regions[0].blocks[0].append(entry)
+    return verified(ClosedProgram(module, program.function, ()))
+
+
+def constant_of(value: Value, type_: ty.Type) -> Operation | None:
+    """Return an op whose result is the value; None if there is none."""
+    element = ty.element_type(type_)
+    if value.poison is not None:
+        if not value.poisoned.all():
+            return None
+        poison = {"value": POISON_ATTR.attribute(0)}
+        return Operation("ub.poison", definition_of("ub.poison"), [], [type_], poison)
+    width = element_width(element)
+    if width is None or value.type != type_ or isinstance(element, ty.QuantizedType):
+        return None
+    return constant(type_, np.ascontiguousarray(value.bits))
+
+
+def text_of_program(program: ClosedProgram, close: bool = True) -> str:
+    """Return the program as MLIR text: its functions without the module around them.
+
+    ``close``: with its arguments as constants, if they can be.
+    """
+    text = print_module(((with_constant_arguments(program) if close else None) or program).module)
+    lines = text.rstrip("\n").split("\n")
+    if lines[0] == "module {" and lines[-1] == "}":
+        lines = [line.removeprefix("  ") for line in lines[1:-1]]
+    return "\n".join(lines) + "\n"
+
+
+def inputs_of(program: ClosedProgram) -> list[str]:
+    """Return the arguments as options of the command line."""
+    return [f'--input="{spell_value(value)}"' for value in program.arguments]
+
+
+# --- interesting ------------------------------------------------------------------------------------------------------
+
+SCRIPT_SECONDS = 60.0
+
+SCRIPT_BYTES = 1 << 26
+"""Most bytes that a script may take and print for one program."""
+
+Test = Callable[[Sequence[ClosedProgram]], int | None]
+"""A function that returns the index of the first interesting program, or None."""
+
+
+class SameDifference:
+    """A test for programs that differ by an oracle in the same op on the same types, for the same known
+    reason or none. Other ops of the program may differ too.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self.signature: tuple[Any, ...] | None = None
+        self.last: Difference | None = None
+
+    def watch(self, difference: Difference) -> None:
+        """Set the difference that must stay the same."""
+        self.signature = _signature(difference)
+        self.last = difference
+
+    def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
+        """Return the index of the first program that differs in the same way, and keep the difference in ``last``."""
+        for index, difference in enumerate(self.differences(programs)):
+            if difference is not None and _signature(difference) == self.signature:
+                self.last = difference
+                return index
+        return None
+
+    def differences(
+        self, programs: Sequence[ClosedProgram], wanted: Callable[[Finding], bool] | None = None
+    ) -> list[Difference | None]:
+        """Return how each program differs. If the oracle fails, the program does not count as different.
+
+        ``wanted``: the findings that are shown before all others; by default those of the watched difference.
+        """
+        found: list[Difference | None] = [None] * len(programs)
+        defined: list[tuple[int, tuple[Value, ...]]] = []
+        for index, program in enumerate(programs):
+            try:
+                here = run_here(program, self._search.profile)
+            except HalfulpError:
+                continue
+            if not isinstance(here, NoMeaning):
+                defined.append((index, here))
+        replies = ask(self._search.oracle, [programs[index] for index, _ in defined]) if defined else []
+        wrong = []
+        for (index, here), reply in zip(defined, replies, strict=True):
+            mismatches = _mismatches(here, reply)
+            if mismatches and isinstance(reply, tuple):
+                wrong.append(Wrong(programs[index], index, reply, mismatches))
+        for difference, failure in differences(self._search, wrong, wanted or self._watched):
+            found[difference.index] = difference if failure is None else None
+        return found
+
+    def _watched(self, finding: Finding) -> bool:
+        return self.signature == (*finding.signature, bool(finding.known))
+
+
+def _mismatches(here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
+    try:
+        return first_mismatches(judge(here, reply)) if isinstance(reply, tuple) else []
+    except OracleError:
+        return []
+
+
+def _signature(difference: Difference) -> tuple[Any, ...]:
+    if difference.finding is not None:
+        return *difference.finding.signature, bool(difference.known)
+    return "program", str(difference.type)
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A program with undefined behaviour for which an oracle has values: the undefined op, the reason, and
+    the values.
+    """
+
+    program: ClosedProgram
+    op: str | None
+    why: str
+    answers: tuple[Answer, ...]
+
+
+class ValueForUndefined:
+    """A test for programs with undefined behaviour in the same op for which an oracle has a value for every result.
+
+    The language allows any value. But a folder that replaces an undefined program by a constant is worth a look.
+    """
+
+    def __init__(self, oracle: ProgramOracle, profile: Profile = SPEC) -> None:
+        self._oracle = oracle
+        self._profile = profile
+        self._op: str | None = None
+
+    def watch(self, found: Undefined) -> None:
+        """Set the undefined op that must stay the same."""
+        self._op = found.op
+
+    def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
+        """Return the index of the first program that is undefined in the same op and for which the oracle
+        has values.
+        """
+        found = enumerate(self.values(programs))
+        return next((index for index, one in found if one is not None and one.op == self._op), None)
+
+    def values(self, programs: Sequence[ClosedProgram]) -> list[Undefined | None]:
+        """Return the oracle's values for each program that is undefined here."""
+        found: list[Undefined | None] = [None] * len(programs)
+        asked: list[tuple[int, UndefinedBehavior]] = []
+        for index, program in enumerate(programs):
+            try:
+                here = run_here(program, self._profile)
+            except HalfulpError:
+                continue
+            if isinstance(here, UndefinedBehavior):
+                asked.append((index, here))
+        replies = ask(self._oracle, [programs[index] for index, _ in asked]) if asked else []
+        for (index, error), reply in zip(asked, replies, strict=True):
+            if isinstance(reply, tuple) and all(a.status is None or (a.status == Status.VALUE).all() for a in reply):
+                found[index] = Undefined(programs[index], error.op, error.message, reply)
+        return found
+
+
+def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) -> Iterator[str]:
+    """Yield the comments above such a program."""
+    yield f"// {found.op or 'the program'} is undefined for {halfulp}: {found.why}"
+    yield f"// {oracle} {version} has a value"
+
+
+def by_script(script: str, seconds: float = SCRIPT_SECONDS, close: bool = True) -> Test:
+    """Make a test from a user's program: it gets the path of a file, and exits with 0 if the file is interesting.
+
+    ``close``: the arguments of the program are constants in the file, if they can be. The test raises InputError where
+    the program does not start.
+    """
+
+    def test(programs: Sequence[ClosedProgram]) -> int | None:
+        for index, program in enumerate(programs):
+            if _interesting(script, text_of_program(program, close), seconds):
+                return index
+        return None
+
+    return test
+
+
+def _interesting(script: str, text: str, seconds: float) -> bool:
+    with tempfile.TemporaryDirectory(prefix="halfulp-") as folder:
+        path = os.path.join(folder, "candidate.mlir")
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        command = [os.path.abspath(script) if os.path.exists(script) else script, path]
+        try:
+            return run_bounded(command, b"", seconds, SCRIPT_BYTES).returncode == 0
+        except OracleError as error:
+            if error.kind == "crash":  # it does not start
+                raise InputError(f"cannot run '{script}': {str(error).partition(': ')[2]}") from None
+            return False

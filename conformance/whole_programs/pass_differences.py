@@ -17,7 +17,7 @@ from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, fi
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.arguments import Arguments, taken_from
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, element_text
-from halfulp.conformance.whole_programs.interesting import constant_of, text_of_program
+from halfulp.conformance.whole_programs.diff import constant_of, text_of_program
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import without_unneeded_functions
 from halfulp.conformance.whole_programs.reduce import MAX_TESTS, Reducer

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.whole_programs.diff import Difference
-from halfulp.conformance.whole_programs.interesting import Test, with_constant_arguments
+from halfulp.conformance.whole_programs.diff import Difference, Test, with_constant_arguments
 from halfulp.conformance.whole_programs.op_search import State, rebuilt, state_of, verified, without_unneeded_functions
 from halfulp.conformance.whole_programs.rewrite import (
     captured,

@@ -15,11 +15,10 @@ from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.closed_programs import ByOps
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
-from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import generated
-from halfulp.conformance.whole_programs.diff import Difference, against
-from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
+from halfulp.conformance.whole_programs.diff import Difference, SameDifference, against, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation, argument_types

@@ -7,21 +7,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from halfulp.conformance.comparing.coverage import (
+from halfulp.conformance.comparing.inputs import (
     FLOAT_CLASSES,
     INTEGER_CLASSES,
-    covered,
-    exact_value,
-    operand_classes,
-    tie,
-)
-from halfulp.conformance.comparing.inputs import (
     corner_codes,
+    covered,
     digest,
     every_input,
+    exact_value,
     inputs_for,
     is_exhaustive,
+    operand_classes,
     sampled_inputs,
+    tie,
 )
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.fp_formats import scalar

@@ -17,8 +17,7 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.ops import jobs as jobs_module
 from halfulp.conformance.ops import memory
-from halfulp.conformance.ops.families import FAMILIES
-from halfulp.conformance.ops.jobs import jobs, run_jobs
+from halfulp.conformance.ops.jobs import FAMILIES, jobs, run_jobs
 from halfulp.conformance.ops.report import markdown, mismatch_text
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT
 from halfulp.interp.ir.errors import LimitExceeded, UndefinedBehavior

@@ -18,8 +18,7 @@ from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, apfloat, oracle, tool
-from halfulp.conformance.oracles.jit_programs import PreparedProgram
-from halfulp.conformance.oracles.jit_text import Child
+from halfulp.conformance.oracles.jit_programs import Child, PreparedProgram
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,

@@ -12,6 +12,7 @@ import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.closed_programs import ByOps
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -22,9 +23,7 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     Unanswered,
 )
-from halfulp.conformance.oracles.programs_by_ops import ByOps
-from halfulp.conformance.whole_programs.diff import against
-from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
+from halfulp.conformance.whole_programs.diff import SameDifference, against, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.fp_formats.formats import Codes

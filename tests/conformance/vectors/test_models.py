@@ -9,7 +9,7 @@ from itertools import product
 import gmpy2
 import pytest
 
-from halfulp.conformance.comparing.coverage import exact_value
+from halfulp.conformance.comparing.inputs import exact_value
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.intermediate import Integer, ModelCase, exact, model_case_of, smallest
 from halfulp.conformance.vectors.models.functions import MODELS as functions_MODELS

@@ -16,7 +16,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.command.main import main
-from halfulp.conformance.comparing.coverage import covered
+from halfulp.conformance.comparing.inputs import covered
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors import op_inputs, testfloat_levels
 from halfulp.conformance.vectors.computation import ProgramComputation

@@ -19,7 +19,7 @@ import pytest
 from amounts import amounts
 
 import halfulp as hu
-from halfulp.conformance.comparing.coverage import exact_value
+from halfulp.conformance.comparing.inputs import exact_value
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import apfloat
 from halfulp.conformance.vectors.columns import Role

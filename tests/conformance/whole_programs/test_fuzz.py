@@ -16,12 +16,11 @@ from halfulp.conformance.comparing.divergences import CastCase, Divergence, Exam
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import Part
-from halfulp.conformance.whole_programs.diff import against
+from halfulp.conformance.whole_programs.diff import SameDifference, against, text_of_program
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.fuzz_functions import PassFinding, fuzz_pass
 from halfulp.conformance.whole_programs.generator.evaluated import build, cells, random_program, random_programs
 from halfulp.conformance.whole_programs.generator.grower import NAME
-from halfulp.conformance.whole_programs.interesting import SameDifference, text_of_program
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Names
 from halfulp.conformance.whole_programs.op_search import Search, run_here
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassDifference, SamePassDifference

@@ -15,10 +15,9 @@ import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Divergence, Example
 from halfulp.conformance.oracles.oracle import ClosedProgram, Reply
-from halfulp.conformance.whole_programs import interesting
+from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.counterexamples import header
-from halfulp.conformance.whole_programs.diff import Difference, against
-from halfulp.conformance.whole_programs.interesting import SameDifference, by_script, text_of_program
+from halfulp.conformance.whole_programs.diff import Difference, SameDifference, against, by_script, text_of_program
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation
@@ -219,14 +218,14 @@ def test_what_a_script_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.
     given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
     pid = tmp_path / "pid"
     # It is ended for what it prints, which it does after it has said what it started.
-    monkeypatch.setattr(interesting, "SCRIPT_BYTES", 1 << 16)
+    monkeypatch.setattr(diff, "SCRIPT_BYTES", 1 << 16)
     assert by_script(script(tmp_path / "test.sh", f"sleep 1000 & echo $! > {pid}; yes"), PATIENCE)([given]) is None
     wait_for_end(int(pid.read_text()))
 
 
 def test_a_script_that_prints_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
-    monkeypatch.setattr(interesting, "SCRIPT_BYTES", 1 << 16)
+    monkeypatch.setattr(diff, "SCRIPT_BYTES", 1 << 16)
     started = time.monotonic()
     assert by_script(script(tmp_path / "test.sh", "yes"), PATIENCE)([given]) is None
     assert time.monotonic() - started < PATIENCE / 2

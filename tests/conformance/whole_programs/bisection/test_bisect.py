@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from named_programs import ADD, SWAPPED, WRONG, dump, in_module
 
-from halfulp.conformance.oracles.jit_tensors import installed_runner
+from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Unanswered
 from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.bisection.bisect import (

@@ -10,7 +10,7 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.jit_tensors import TensorRunner
+from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.fuzz_functions import compare, fuzz_pass, fuzz_runner, with_kept_nans
