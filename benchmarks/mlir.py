@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.rows import Absent, Disagreement
 from halfulp.conformance.oracles import jit
-from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, MlirNative, library
+from halfulp.conformance.oracles.jit import TO_LLVM, UTILITIES, library
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.pass_claims import pipeline
@@ -52,7 +52,7 @@ def _run(peer: str, text: str, passes: Sequence[str]) -> list[str]:
     try:
         libraries = ",".join(library(runner, name) for name in _RUNTIME[peer])
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}", "-O3"]
-        return runner.run([*options, f"--mattr={MlirNative.machine}"], opt.run(passes, text, SECONDS), SECONDS).split()
+        return runner.run([*options, jit.PLAIN_X86], opt.run(passes, text, SECONDS), SECONDS).split()
     except Unavailable as reason:
         raise Absent(str(reason)) from None
     except OracleError as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.inputs import CONVERSIONS, corner_codes, random_codes, sampled_inputs
+from halfulp.conformance.comparing.inputs import CONVERSIONS, corner_codes, every_input, random_codes, sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
@@ -240,15 +240,8 @@ def _every(asked: Question) -> Iterator[tuple[Codes, ...]]:
             low = np.arange(start, min(start + CHUNK // 2, int(half)), dtype=np.uint64)
             yield (np.concatenate([low, low | half]).astype(asked.argument.storage_dtype),)
         return
-    total = sum(asked.widths)
-    for start in range(0, 1 << total, CHUNK):
-        index = np.arange(start, min(start + CHUNK, 1 << total), dtype=np.uint64)
-        columns, rest = [], total
-        for width in asked.widths:
-            rest -= width
-            codes = (index >> np.uint64(rest)) & np.uint64((1 << width) - 1)
-            columns.append(codes.astype(ints_to_codes([], width, (0,)).dtype))
-        yield tuple(columns)
+    for start in range(0, 1 << sum(asked.widths), CHUNK):
+        yield every_input(asked.case, start, start + CHUNK)
 
 
 def _range(fmt: FloatFormat, low: int, high: int) -> Iterator[tuple[Codes, ...]]:

@@ -38,7 +38,7 @@ from halfulp.fp_formats.formats import (
     ints_to_codes,
     storage_dtype,
 )
-from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 
@@ -265,7 +265,7 @@ def _outcomes(case: OpCase, inputs: Sequence[Codes], expected: Reference, chosen
 def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | None:
     """Return the exception flags of each element; None where the op has none."""
     source, target = case.operand_types[0], case.result_types[0]
-    mode = _rounding(case)
+    mode = case.rounding
     found: Any = None
     if case.op in _ARITHMETIC and isinstance(target, ty.FloatType):
         found = _ARITHMETIC[case.op](target.format, *inputs, mode, want_flags=True)
@@ -282,12 +282,6 @@ def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | Non
                 found = conversions.from_integer(target.format, inputs[0], width, not unsigned, mode, want_flags=True)
     flags: npt.NDArray[np.uint8] | None = None if found is None else found.flags
     return flags
-
-
-def _rounding(case: OpCase) -> Rounding:
-    properties = dict(case.properties)
-    spelled = properties.get("rounding", properties.get("roundingmode"))
-    return next((mode for mode in Rounding if mode.spelling == spelled), Rounding.TO_NEAREST_EVEN)
 
 
 def _ties(case: OpCase, inputs: Sequence[Codes], expected: Reference, inexact: Mask) -> Counter[str]:

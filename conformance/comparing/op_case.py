@@ -63,6 +63,18 @@ class OpCase:
         """Return the widths of the operands' codes in bits."""
         return tuple(width_of(type_) for type_ in self.operand_types)
 
+    @property
+    def is_along_an_axis(self) -> bool:
+        """Tell whether a type is quantised with parameters along an axis."""
+        return any(type_.startswith("!quant") and "{" in type_ for type_ in (*self.operands, *self.results))
+
+    @property
+    def rounding(self) -> Rounding:
+        """Return the rounding mode; to nearest even for an op without one."""
+        properties = dict(self.properties)
+        spelled = properties.get("rounding", properties.get("roundingmode"))
+        return next((mode for mode in Rounding if mode.spelling == spelled), Rounding.TO_NEAREST_EVEN)
+
     def unwritten(self) -> str | None:
         """Say why no MLIR text has this op with these properties: a function without an op, or a rounding mode that
         the op does not state. None if one has.

@@ -12,11 +12,11 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "apfloat": ("apfloat", "APFloatOracle"),
     "mlir-expand": ("jit", "MlirExpand"),
     "mlir-native": ("jit", "MlirNative"),
-    "mlir-math-llvm": ("jit", "MlirMathLlvm"),
-    "mlir-math-expand": ("jit", "MlirMathExpand"),
-    "mlir-math-funcs": ("jit", "MlirMathFuncs"),
-    "mlir-math-apfloat": ("jit", "MlirMathApfloat"),
-    "mlir-math-polynomial": ("jit", "MlirMathPolynomial"),
+    "mlir-math-llvm": ("jit", "MlirMath"),
+    "mlir-math-expand": ("jit", "MlirMath"),
+    "mlir-math-funcs": ("jit", "MlirMath"),
+    "mlir-math-apfloat": ("jit", "MlirMath"),
+    "mlir-math-polynomial": ("jit", "MlirMath"),
     "mlir-runtime": ("jit", "MlirRuntime"),
     "mlir-fold": ("mlir_fold", "MlirFold"),
     "mlir-quant": ("mlir_fold", "MlirQuant"),
@@ -43,5 +43,7 @@ def oracle(spelling: str) -> Oracle:
     if (name in TAKES_ARGUMENT) != bool(argument):
         raise ValueError(f"write {name}=..." if name in TAKES_ARGUMENT else f"{name} takes no argument")
     module, cls = _CLASSES[name]
-    made: Oracle = getattr(import_module(f"{__name__}.{module}"), cls)(*([argument] if equals else []))
+    # One class has several names, and differs by them.
+    arguments = [argument] if equals else [name] if cls == "MlirMath" else []
+    made: Oracle = getattr(import_module(f"{__name__}.{module}"), cls)(*arguments)
     return made

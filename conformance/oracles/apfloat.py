@@ -321,9 +321,7 @@ class APFloatOracle:
         """Return a function from the codes of one element to the code and flags of its result."""
         llvm, op = self._llvm, case.op
         source, target = case.operand_types[0], case.result_types[0]
-        properties = dict(case.properties)
-        spelled = properties.get("rounding", properties.get("roundingmode", Rounding.TO_NEAREST_EVEN.spelling))
-        rounding = next(mode for mode in Rounding if mode.spelling == spelled)
+        rounding = case.rounding
         if op in _FROM_INTEGERS and isinstance(target, ty.FloatType):
             width, signed, into = getattr(source, "width", 64), _FROM_INTEGERS[op], target.format
             return lambda a: llvm.from_integer(into, a, width, signed, rounding)
@@ -335,7 +333,7 @@ class APFloatOracle:
         if op == "arith.negf":
             return lambda a: llvm.negate(fmt, a)
         if op == "arith.cmpf":
-            relations = scalar.PREDICATES[CMPF_PREDICATE.cases[properties["predicate"]]]
+            relations = scalar.PREDICATES[CMPF_PREDICATE.cases[dict(case.properties)["predicate"]]]
             return lambda a, b: (int(bool(relations & llvm.compare(fmt, a, b))), 0)
         if op in _CONVERSIONS:
             assert isinstance(target, ty.FloatType)

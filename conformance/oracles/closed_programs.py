@@ -24,17 +24,16 @@ from halfulp.conformance.oracles.oracle import (
     Reply,
     Status,
     Unanswered,
+    blank,
     unanswered,
 )
 from halfulp.conformance.whole_programs.rewrite import case_of, copied
 from halfulp.fp_formats.formats import (
     Codes,
     Mask,
-    code_shape,
     codes_to_ints,
     element_shape,
     ints_to_codes,
-    storage_dtype,
 )
 from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.declarations import OpDefinition, Schema
@@ -397,7 +396,7 @@ class ByOps:
         if len(given) == 1:
             together[0].take(number, self._asked(case, given[0]))
             return
-        flat = [[_flat(codes, width) for codes, width in zip(own, case.operand_widths, strict=True)] for own in given]
+        flat = [[flattened(codes, case.shape(own)) for codes in own] for own in given]
         answers = self._asked(case, [np.concatenate(column) for column in zip(*flat, strict=True)])
         start = 0
         for straight, own in zip(together, given, strict=True):
@@ -415,9 +414,8 @@ class ByOps:
         return answers
 
 
-def _flat(codes: Codes, width: int) -> Codes:
-    """Return codes along one axis."""
-    shape = element_shape(codes, width)
+def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
+    """Return codes of that element shape along one axis."""
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 
@@ -486,8 +484,7 @@ class _Straight:
     def question(self, number: int) -> object:
         """Return a key that is the same for steps that can be asked together."""
         case = self.steps[number].case
-        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
-        return (case, id(self)) if along else case
+        return (case, id(self)) if case.is_along_an_axis else case
 
     def operands(self, number: int) -> list[Codes]:
         """Return the operands of a step; a scalar condition of select is repeated for each element."""
@@ -531,7 +528,5 @@ class _Straight:
             shape, width = ty.shape_of(type_) or (), element_width(ty.element_type(type_))
             if width is None or None in shape:
                 return Unanswered("an op stopped the program")
-            sizes = tuple(size or 0 for size in shape)
-            bits = np.zeros(code_shape(sizes, width), storage_dtype(width))
-            answers.append(Answer(bits, np.full(sizes, Status.TRAP, np.uint8)))
+            answers.append(blank(tuple(size or 0 for size in shape), width, Status.TRAP))
         return tuple(answers)

@@ -13,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from math import prod
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -30,10 +31,12 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     Unanswered,
     Unavailable,
+    blank,
     run_together,
     unanswered,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.whole_programs.rewrite import prefix_symbols
 from halfulp.fp_formats.formats import Codes, storage_dtype
 from halfulp.interp.declare.build import apply_op, function_of, module_of
 from halfulp.interp.declare.declarations import Schema
@@ -100,8 +103,8 @@ class Iree:
         """
         if not case.op.startswith(("arith.", "math.")) or not case.operands:
             return f"{case.op} is not run by IREE"
-        types = (*case.operand_types, *case.result_types)
-        wide = next((t for t in types if isinstance(t, ty.FloatType | ty.IntegerType) and _width(t) > MAX_WIDTH), None)
+        types = [t for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.FloatType | ty.IntegerType)]
+        wide = next((type_ for type_ in types if width_of(type_) > MAX_WIDTH), None)
         if wide is not None:
             return f"IREE has no arguments of {wide}"
         known = self._compiled.get(case)
@@ -119,7 +122,7 @@ class Iree:
         order = np.argsort(
             columns[-1], kind="stable"
         )  # equal divisors become neighbours, so that halving finds them soon
-        widths = [_width(type_) for type_ in case.result_types]
+        widths = [width_of(type_) for type_ in case.result_types]
         results = [np.zeros(order.size, storage_dtype(width)) for width in widths]
         status = np.zeros(order.size, np.uint8)
         parts, halvings = [order], 0
@@ -185,23 +188,17 @@ class Iree:
         return [self._run_one(compiled, wrapped) for wrapped in part]
 
     def _run_one(self, module: Path, wrapped: _Wrapped) -> Reply:
-        given = [(_dimensions(value.shape), value.bits) for value in wrapped.arguments]
-        shapes, dtypes = [], []
-        for type_ in wrapped.results:
-            shape = ty.shape_of(type_) or ()
-            if None in shape:
-                return Unanswered("a result has a dynamic shape")
-            shapes.append(tuple(n or 0 for n in shape))
-            dtypes.append(storage_dtype(_width(ty.element_type(type_))))
-        expected = [(int(np.prod(shape, dtype=np.int64)), dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+        given = [("x".join(map(str, value.shape)), value.bits) for value in wrapped.arguments]
+        if any(map(ty.is_dynamic, wrapped.results)):
+            return Unanswered("a result has a dynamic shape")
+        shapes = [tuple(size or 0 for size in ty.shape_of(type_) or ()) for type_ in wrapped.results]
+        widths = [width_of(ty.element_type(type_)) for type_ in wrapped.results]
+        expected = [(prod(shape), storage_dtype(width)) for shape, width in zip(shapes, widths, strict=True)]
         try:
             bits = self._execute(module, wrapped.entry, given, expected)
         except OracleError as error:
             if error.signal in TRAPPING:
-                return tuple(
-                    Answer(np.zeros(shape, dtype), np.full(shape, Status.TRAP, np.uint8))
-                    for shape, dtype in zip(shapes, dtypes, strict=True)
-                )
+                return tuple(blank(shape, width, Status.TRAP) for shape, width in zip(shapes, widths, strict=True))
             return Unanswered(str(error)) if error.kind == "refusal" else error
         return tuple(Answer(codes.reshape(shape)) for codes, shape in zip(bits, shapes, strict=True))
 
@@ -245,17 +242,9 @@ class _Wrapped:
             raise Refused("the module has something other than functions at the top level")
         if any(value.poison is not None and value.poison.any() for value in program.arguments):
             raise Refused("an argument cannot be poison")
-        for op in copy.walk():
-            for name, value in op.properties.items():
-                if isinstance(value, at.SymbolRefAttr):
-                    op.properties[name] = at.SymbolRefAttr(f"p{index}_{value.root}", value.nested)
-        called = None
+        called = next((function for function in functions if function.symbol_name == program.function), None)
+        prefix_symbols(copy, f"p{index}_")
         for function in functions:
-            symbol = function.properties["sym_name"]
-            assert isinstance(symbol, at.StringAttr)
-            if str(symbol.value) == program.function:
-                called = function
-            function.properties["sym_name"] = at.StringAttr(f"p{index}_{symbol.value}")
             function.properties["sym_visibility"] = at.StringAttr("private")
         if called is None:
             raise Refused(f"there is no function @{program.function} at the top level")
@@ -278,7 +267,7 @@ class _Wrapped:
 def _wrapped_type(type_: ty.Type) -> ty.TensorType:
     """Return the tensor of storage integers for a scalar or tensor. Raises Refused for other types."""
     element = ty.element_type(type_)
-    carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < _width(element) <= MAX_WIDTH
+    carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < width_of(element) <= MAX_WIDTH
     ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
     if not carried or not (type_ == element or ranked):
         raise Refused(f"IREE gets no {type_}")
@@ -304,10 +293,6 @@ def _tensor_op(block: Block, name: str, value: SSAValue, result: ty.Type) -> SSA
     return op.results[0]
 
 
-def _dimensions(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape))
-
-
 def _read(path: Path, dtype: np.dtype[np.generic], count: int) -> Codes:
     size = path.stat().st_size if path.is_file() else 0
     if size != count * dtype.itemsize:
@@ -327,26 +312,18 @@ def _binary(program: str, package: str, folder: str) -> str:
     return str(next((path for path in (*candidates, beside) if path.is_file()), program))
 
 
-def _width(type_: ty.Type) -> int:
-    return width_of(type_)
-
-
 def _text(case: OpCase) -> str:
     """Return ``@eval``, the case on tensors of storage integers, as text."""
     block = Block()
-    arguments = [block.add_argument(_tensor(_storage(type_))) for type_ in case.operand_types]
+    arguments = [block.add_argument(ty.TensorType((None,), _storage(type_))) for type_ in case.operand_types]
     operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, case.operand_types, strict=True)]
     results = apply_op(block, case.definition, operands, dict(case.properties), case.result_types[0])
     returned = [_to_storage(block, value) for value in results]
     return print_module(module_of([function_of("eval", block, returned)]), schema=Schema.LLVM24)
 
 
-def _tensor(element: ty.Type) -> ty.TensorType:
-    return ty.TensorType((None,), element)
-
-
 def _storage(type_: ty.Type) -> ty.IntegerType:
-    return ty.IntegerType(8 * storage_dtype(_width(type_)).itemsize)
+    return ty.IntegerType(8 * storage_dtype(width_of(type_)).itemsize)
 
 
 def _cast(block: Block, op: str, value: SSAValue, element: ty.Type) -> SSAValue:
@@ -358,11 +335,11 @@ def _cast(block: Block, op: str, value: SSAValue, element: ty.Type) -> SSAValue:
 def _from_storage(block: Block, value: SSAValue, type_: ty.Type) -> SSAValue:
     if isinstance(type_, ty.IndexType):
         return _cast(block, "index_cast", value, type_)
-    return _cast(block, "bitcast", _cast(block, "trunci", value, ty.IntegerType(_width(type_))), type_)
+    return _cast(block, "bitcast", _cast(block, "trunci", value, ty.IntegerType(width_of(type_))), type_)
 
 
 def _to_storage(block: Block, value: SSAValue) -> SSAValue:
     type_ = ty.element_type(value.type)
     if isinstance(type_, ty.IndexType):
         return _cast(block, "index_cast", value, _storage(type_))
-    return _cast(block, "extui", _cast(block, "bitcast", value, ty.IntegerType(_width(type_))), _storage(type_))
+    return _cast(block, "extui", _cast(block, "bitcast", value, ty.IntegerType(width_of(type_))), _storage(type_))

@@ -8,7 +8,7 @@ subclasses differ by the passes that they run before.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import prod
 from typing import ClassVar
@@ -40,7 +40,7 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.pass_claims import pipeline
-from halfulp.conformance.whole_programs.rewrite import module_with
+from halfulp.conformance.whole_programs.rewrite import module_with, prefix_symbols
 from halfulp.fp_formats.formats import FORMATS, Codes, Mask, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -51,7 +51,7 @@ from halfulp.interp.values.value import Value
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 
-UTILITIES = "libmlir_c_runner_utils.so"
+UTILITIES, APFLOAT = "libmlir_c_runner_utils.so", "libmlir_apfloat_wrappers.so"
 
 APART = 2048
 """Number of elements of a case that are asked in a process of their own, since they may stop it."""
@@ -68,27 +68,62 @@ PROGRAMS = 256
 SECONDS = 60.0
 
 
+PLAIN_X86 = "--mattr=-avx512f"
+"""CPU features that the code generator must not use: with AVX-512, bf16 instructions take subnormals as zero, numbers
+overflow differently to unsigned integers of 32 bits, and LLVM 22 crashes on vector<1xi1>.
+"""
+
+
+class MlirTools:
+    """mlir-opt and mlir-runner of MLIR 22, with run-time libraries. Raises Unavailable where one is missing."""
+
+    def __init__(self, *libraries: str) -> None:
+        self.opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
+        self._libraries = ",".join(library(self._runner, name) for name in (*libraries, UTILITIES))
+        self.version = self.opt.version
+
+    def run(self, passes: Sequence[str], text: str) -> str:
+        """Lower a module by passes, run its ``@entry``, and return what that printed. Raises OracleError."""
+        options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={self._libraries}", PLAIN_X86]
+        return self._runner.run(options, self.opt.run(passes, text, SECONDS), SECONDS)
+
+    def numbers(self, passes: Sequence[str], text: str) -> list[int]:
+        """The same for a program that prints numbers alone."""
+        printed = self.run(passes, text)
+        try:
+            return list(map(int, printed.split()))
+        except ValueError:
+            raise OracleError("garbage", f"the program printed {printed[:60]!r}") from None
+
+
+def library(runner: Tool, name: str) -> str:
+    """Return the path of a library that belongs to an mlir-runner. Raises Unavailable."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(runner.path))), "lib")
+    for suffix in (".22.1", ""):
+        path = os.path.join(folder, name + suffix)
+        if os.path.exists(path):
+            return path
+    raise Unavailable(f"{folder} has no {name}; it comes with the MLIR 22 libraries")
+
+
 class JitOracle:
     """An oracle that executes a program after ``passes``.
 
     ``passes``: run before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be
-    lowered. ``machine``: CPU features that the code generator must not use: with AVX-512, bf16 instructions take
-    subnormals as zero, and LLVM 22 crashes on vector<1xi1>.
+    lowered.
     """
 
     name: str
     profile: str
-    passes: ClassVar[tuple[str, ...]] = ()
-    runtime: ClassVar[tuple[str, ...]] = ()
+    passes: tuple[str, ...] = ()
+    runtime: tuple[str, ...] = ()
     floats: ClassVar[frozenset[str]]
-    max_width: ClassVar[int]
-    machine: ClassVar[str] = "-avx512f"
+    max_width: ClassVar[int] = 1024
 
     def __init__(self) -> None:
-        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
-        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
-        self.version = self._opt.version
-        self._libraries = [library(self._runner, name) for name in (*self.runtime, UTILITIES)]
+        self._tools = MlirTools(*self.runtime)
+        self.version = self._tools.version
 
     # --- cases --------------------------------------------------------------------------------------------------------
 
@@ -191,10 +226,7 @@ class JitOracle:
 
     def execute(self, text: str) -> list[Child]:
         """Lower a module, run its ``@entry``, and return what its children printed. Raises OracleError."""
-        lowered = self._opt.run([*self.passes, *TO_LLVM], text, SECONDS)
-        libraries = ",".join(self._libraries)
-        options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}"]
-        printed = self._runner.run([*options, *([f"--mattr={self.machine}"] if self.machine else [])], lowered, SECONDS)
+        printed = self._tools.run([*self.passes, *TO_LLVM], text)
         children: list[Child] = []
         numbers: list[int] = []
         try:
@@ -207,16 +239,6 @@ class JitOracle:
         except ValueError:
             raise OracleError("garbage", f"the program printed {line[:60]!r}") from None
         return children
-
-
-def library(runner: Tool, name: str) -> str:
-    """Return the path of a library that belongs to an mlir-runner. Raises Unavailable."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(runner.path))), "lib")
-    for suffix in (".22.1", ""):
-        path = os.path.join(folder, name + suffix)
-        if os.path.exists(path):
-            return path
-    raise Unavailable(f"{folder} has no {name}; it comes with the MLIR 22 libraries")
 
 
 def _rows(codes: Codes, width: int, count: int) -> Codes:
@@ -238,8 +260,7 @@ class MlirNative(JitOracle):
     name = "mlir-native"
     profile = "spec"
     floats: ClassVar[frozenset[str]] = frozenset({"f16", "bf16", "f32", "f64", "f80", "f128"})
-    max_width = 1024
-    passes: ClassVar[tuple[str, ...]] = ("--convert-math-to-libm",)
+    passes: tuple[str, ...] = ("--convert-math-to-libm",)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Compute all elements in one loop. A math op that has no code after the passes is unanswered."""
@@ -292,7 +313,6 @@ class MlirExpand(JitOracle):
     profile = "mlir22-expand"
     passes = ("--arith-expand=include-bf16 include-f4e2m1 include-f8e8m0",)
     floats: ClassVar[frozenset[str]] = MlirNative.floats | set(_AS_INTEGERS)
-    max_width = 1024
 
     def refuses_op(self, op: Operation) -> str | None:
         """Refuse ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass skips
@@ -328,10 +348,30 @@ class MlirExpand(JitOracle):
 TO_LIBM = "--convert-math-to-libm"
 
 
-class _MathPass(MlirNative):
+MATH_PASSES: Mapping[str, tuple[str, ...]] = {
+    # LLVM's intrinsics, and simpler formulas for some functions.
+    "mlir-math-llvm": ("--convert-math-to-llvm",),
+    # Hyperbolic functions, powers and others by simpler ops in the same type.
+    "mlir-math-expand": ("--math-expand-ops",),
+    # Integer powers and counts of zeros by loops.
+    "mlir-math-funcs": ("--convert-math-to-funcs=min-width-of-fpowi-exponent=1 convert-ctlz=1",),
+    # Calls of APFloat, for the few ops that it has.
+    "mlir-math-apfloat": ("--convert-math-to-apfloat",),
+    # MLIR's own polynomials, in f32. They use math.copysign, for which the C library's pass has no pattern.
+    "mlir-math-polynomial": ("--test-math-polynomial-approximation", "--convert-math-to-llvm"),
+}
+"""The pass of each oracle, and the passes after it but before `TO_LIBM`."""
+
+
+class MlirMath(MlirNative):
     """Math ops after one pass: an op that the pass leaves as it is has no answer of its own."""
 
-    own: ClassVar[str]
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.own = MATH_PASSES[name][0]
+        self.passes = (*MATH_PASSES[name], TO_LIBM)
+        self.runtime = (APFLOAT,) if name == "mlir-math-apfloat" else ()
+        super().__init__()
 
     def refuses_op(self, op: Operation) -> str | None:
         """Refuse ops of other dialects."""
@@ -341,8 +381,8 @@ class _MathPass(MlirNative):
         """Compute all elements in one loop; none if the pass leaves the op as it is."""
         text = print_module(case.module(None))
         try:
-            after = self._opt.run([self.own], text)
-            same = case.op in after and after == self._opt.run([], text)
+            after = self._tools.opt.run([self.own], text)
+            same = case.op in after and after == self._tools.opt.run([], text)
         except OracleError as error:
             if error.kind != "refusal":
                 raise
@@ -350,48 +390,6 @@ class _MathPass(MlirNative):
         if same:
             return unanswered(case, inputs, f"{self.own} leaves {case} as it is")
         return super().evaluate(case, inputs)
-
-
-class MlirMathLlvm(_MathPass):
-    """``--convert-math-to-llvm``: LLVM's intrinsics, and simpler formulas for some functions."""
-
-    name = "mlir-math-llvm"
-    own = "--convert-math-to-llvm"
-    passes = (own, TO_LIBM)
-
-
-class MlirMathExpand(_MathPass):
-    """``--math-expand-ops``: hyperbolic functions, powers and others by simpler ops in the same type."""
-
-    name = "mlir-math-expand"
-    own = "--math-expand-ops"
-    passes = (own, TO_LIBM)
-
-
-class MlirMathFuncs(_MathPass):
-    """``--convert-math-to-funcs``: integer powers and counts of zeros by loops."""
-
-    name = "mlir-math-funcs"
-    own = "--convert-math-to-funcs=min-width-of-fpowi-exponent=1 convert-ctlz=1"
-    passes = (own, TO_LIBM)
-
-
-class MlirMathApfloat(_MathPass):
-    """``--convert-math-to-apfloat``: calls of APFloat, for the few ops that it has."""
-
-    name = "mlir-math-apfloat"
-    own = "--convert-math-to-apfloat"
-    passes = (own, TO_LIBM)
-    runtime = ("libmlir_apfloat_wrappers.so",)
-
-
-class MlirMathPolynomial(_MathPass):
-    """``--test-math-polynomial-approximation``: MLIR's own polynomials, in f32."""
-
-    name = "mlir-math-polynomial"
-    own = "--test-math-polynomial-approximation"
-    # The polynomials use math.copysign, for which the C library's pass has no pattern.
-    passes = (own, "--convert-math-to-llvm", TO_LIBM)
 
 
 # --- mlir runtime -----------------------------------------------------------------------------------------------------
@@ -407,9 +405,8 @@ class MlirRuntime(JitOracle):
     name = "mlir-runtime"
     profile = "mlir22-runtime"
     passes = ("--convert-arith-to-apfloat",)
-    runtime = ("libmlir_apfloat_wrappers.so",)
+    runtime = (APFLOAT,)
     floats: ClassVar[frozenset[str]] = frozenset(f.name for f in FORMATS.values() if f.bits <= 64 and f.name != "tf32")
-    max_width = 1024
 
     def refuses_op(self, op: Operation) -> str | None:
         """Refuse ops that must be expanded first, and types that do not fit the 64 bits of the library's functions.
@@ -451,7 +448,7 @@ AFTER = (
     "convert-func-to-llvm,convert-cf-to-llvm,convert-to-llvm,reconcile-unrealized-casts",
 )
 """The passes before and after those of a stage, so that mlir-runner runs what comes out."""
-_PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewline()\n"
+PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewline()\n"
 
 
 class TensorRunner:
@@ -462,10 +459,8 @@ class TensorRunner:
 
     def __init__(self, stage: str = "loops") -> None:
         self.name = NAME
-        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
-        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
-        self.version = self._opt.version
-        self._library = library(self._runner, UTILITIES)
+        self._tools = MlirTools()
+        self.version = self._tools.version
         self._pipeline = pipeline(stage, BEFORE, AFTER)
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
@@ -473,7 +468,7 @@ class TensorRunner:
         return run_together(programs, lambda _, program: _checked(program), self._run, PROGRAMS_AT_ONCE)
 
     def _run(self, part: Sequence[ClosedProgram]) -> list[Reply]:
-        numbers = self._numbers(_together(part))
+        numbers = self._tools.numbers([f"--pass-pipeline={self._pipeline}"], _together(part))
         sizes = [sum(map(_size, _results(program))) for program in part]
         if len(numbers) != sum(sizes):
             raise OracleError("garbage", f"{sum(sizes)} numbers are expected, {len(numbers)} came")
@@ -482,15 +477,6 @@ class TensorRunner:
             answers(_results(program), numbers[end - size : end])
             for program, size, end in zip(part, sizes, ends, strict=True)
         ]
-
-    def _numbers(self, text: str) -> list[int]:
-        lowered = self._opt.run([f"--pass-pipeline={self._pipeline}"], text, SECONDS)
-        options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={self._library}"]
-        printed = self._runner.run([*options, f"--mattr={JitOracle.machine}"], lowered, SECONDS)
-        try:
-            return [int(line) for line in printed.split()]
-        except ValueError:
-            raise OracleError("garbage", f"the programs printed {printed[:60]!r}") from None
 
 
 def installed_runner() -> TensorRunner | None:
@@ -538,12 +524,7 @@ def _together(programs: Sequence[ClosedProgram]) -> str:
     drivers = []
     for number, program in enumerate(programs):
         copy = module_with(program.module.body, program.module)
-        for op in copy.walk():
-            for key, symbol in op.properties.items():
-                if key == "sym_name" and isinstance(symbol, at.StringAttr):
-                    op.properties[key] = at.StringAttr(f"p{number}.{symbol.value}")
-                elif isinstance(symbol, at.SymbolRefAttr):
-                    op.properties[key] = at.SymbolRefAttr(f"p{number}.{symbol.root}", symbol.nested)
+        prefix_symbols(copy, f"p{number}.")
         for function in list(copy.body):
             function.properties["sym_visibility"] = at.StringAttr("private")
             top.append(function)
@@ -551,7 +532,7 @@ def _together(programs: Sequence[ClosedProgram]) -> str:
     module = Module(Operation("builtin.module", programs[0].module.operation.definition, regions=[Region([top])]))
     head, opening, body = print_module(module).partition("module {\n")
     calls = "".join(f"    func.call @run{number}() : () -> ()\n" for number in range(len(programs)))
-    return f"{head}{opening}{_PRINTERS}{''.join(drivers)}  func.func @entry() {{\n{calls}    return\n  }}\n{body}"
+    return f"{head}{opening}{PRINTERS}{''.join(drivers)}  func.func @entry() {{\n{calls}    return\n  }}\n{body}"
 
 
 def _driver(number: int, program: ClosedProgram) -> str:

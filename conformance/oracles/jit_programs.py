@@ -18,8 +18,9 @@ from halfulp.conformance.oracles.oracle import (
     OracleError,
     Refused,
     Status,
+    blank,
 )
-from halfulp.conformance.whole_programs.rewrite import module_with
+from halfulp.conformance.whole_programs.rewrite import module_with, prefix_symbols
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
@@ -282,8 +283,8 @@ class PreparedProgram:
         for top in self.functions:
             _pass_integers(top)
         self.inputs, self.results = _signature(function).inputs, _signature(function).results
+        prefix_symbols(copy, prefix)
         for operation in list(copy.walk()):
-            self._rename(operation)
             if operation.name == "arith.constant":
                 self._outline(operation)
 
@@ -316,14 +317,6 @@ class PreparedProgram:
         block.operations.insert(block.operations.index(operation), call)
         operation.name, operation.definition = "arith.bitcast", default_registry().find("arith.bitcast")
         operation.operands, operation.properties = [call.results[0]], {}
-
-    def _rename(self, operation: Operation) -> None:
-        name = operation.properties.get("sym_name")
-        if isinstance(name, at.StringAttr):
-            operation.properties["sym_name"] = at.StringAttr(f"{self.prefix}{name.value}")
-        for key, symbol in operation.properties.items():
-            if isinstance(symbol, at.SymbolRefAttr):
-                operation.properties[key] = at.SymbolRefAttr(self.prefix + symbol.root, symbol.nested)
 
     def text(self) -> str:
         """Return the functions of constants and arguments, and the one that calls the program and prints
@@ -367,10 +360,7 @@ class PreparedProgram:
         widths = [width_of(ty.element_type(type_)) for type_ in self.results]
         shapes = self.shapes
         if child.signal:
-            return tuple(
-                Answer(np.zeros(code_shape(shape, width), storage_dtype(width)), np.full(shape, Status.TRAP, np.uint8))
-                for shape, width in zip(shapes, widths, strict=True)
-            )
+            return tuple(blank(shape, width, Status.TRAP) for shape, width in zip(shapes, widths, strict=True))
         counts = [_size(type_) * limb_count(width) for type_, width in zip(self.results, widths, strict=True)]
         if len(child.numbers) != sum(counts):
             return OracleError("garbage", f"{sum(counts)} numbers are expected, {len(child.numbers)} came")

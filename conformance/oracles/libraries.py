@@ -57,8 +57,7 @@ class ExactOracle:
         """Refuse ops that are not elementwise, and types quantised along an axis: no scalar implementation has them."""
         if not isinstance(case.definition.evaluate, Elementwise):
             return f"{case.op} has no kernel for one element"
-        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
-        return "a quantised type with parameters along an axis has no scalar form" if along else None
+        return "a quantised type with parameters along an axis has no scalar form" if case.is_along_an_axis else None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Compute element by element."""

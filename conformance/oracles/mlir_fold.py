@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +11,19 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.comparing.refinement import differing
 from halfulp.conformance.oracles import closed_programs as pr
-from halfulp.conformance.oracles.jit import UTILITIES, library
-from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.jit import PRINTERS, MlirTools, printing
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    Reply,
+    Status,
+    Unanswered,
+    blank,
+    unanswered,
+)
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.formats import LIMB_BITS, Codes, Mask, code_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.formats import Codes, Mask, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
@@ -78,9 +88,8 @@ class MlirFold:
         """
         shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
-        flat = tuple(flattened(codes, shape) for codes in inputs)
-        # Results fold one by one: each has a status of its own.
-        answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(case, flat, "not folded"))
+        flat = tuple(pr.flattened(codes, shape) for codes in inputs)
+        answers = unanswered(case, flat, "not folded")
         if size:
             asking = Asking(self._tool, case, flat, answers)
             asking.scalars() if _is_scalar(case) else asking.tensors()
@@ -89,11 +98,6 @@ class MlirFold:
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Fold programs, hundreds in a process, and return the results that become constants."""
         return run_folding(self._tool, programs, RUNNING)
-
-
-def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
-    """Return codes of that element shape along one axis."""
-    return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 
 def _is_scalar(case: OpCase) -> bool:
@@ -105,10 +109,6 @@ def _is_scalar(case: OpCase) -> bool:
 
 def _has_i0(case: OpCase) -> bool:
     return "i0" in (*case.operands, *case.results)
-
-
-def _copied(status: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8] | None:
-    return None if status is None else status.copy()
 
 
 def _status(answer: Answer, shape: tuple[int, ...]) -> npt.NDArray[np.uint8] | None:
@@ -208,8 +208,7 @@ def _missing(type_: ty.Type) -> Answer | None:
     if shape is None or None in shape or width is None:
         return None
     sizes = tuple(size for size in shape if size is not None)
-    bits = np.zeros(code_shape(sizes, width), storage_dtype(width))
-    return Answer(bits, np.full(sizes, Status.UNANSWERED, np.uint8), "not folded")
+    return blank(sizes, width, Status.UNANSWERED, "not folded")
 
 
 class Asking:
@@ -361,11 +360,8 @@ _EXECUTING = (
     "--reconcile-unrealized-casts",
 )
 _EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
-PLAIN_X86 = "--mattr=-avx512f"
-"""Options that restrict code to what every x86 has: AVX-512 overflows differently to unsigned integers of 32 bits."""
 ELEMENTS = 1 << 16  # elements executed in one process
 QUANT_QUESTIONS = 1 << 8  # ops asked for elements that probably do not fold, before they are executed
-SECONDS = 60.0
 
 
 class MlirQuant:
@@ -375,10 +371,8 @@ class MlirQuant:
     profile = "mlir22-quant"
 
     def __init__(self) -> None:
-        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", VERSION)
-        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", VERSION)
-        self._library = library(self._runner, UTILITIES)
-        self.version = self._opt.version
+        self._tools = MlirTools()
+        self.version = self._tools.version
 
     def refuses(self, case: OpCase) -> str | None:
         """Refuse ops of other dialects."""
@@ -393,10 +387,10 @@ class MlirQuant:
         answer = unanswered(case, inputs, "not folded")[0]
         status = np.array(answer.status, np.uint8)
         if size and _has_one_scale(case):
-            flat = tuple(flattened(codes, shape) for codes in inputs)
-            folded = Answer(flattened(answer.bits, shape).copy(), status.reshape(size).copy())
+            flat = tuple(pr.flattened(codes, shape) for codes in inputs)
+            folded = Answer(pr.flattened(answer.bits, shape).copy(), status.reshape(size).copy())
             assert folded.status is not None
-            Asking(self._opt, case, flat, (folded,), LOWERING, PROFILES[self.profile], QUANT_QUESTIONS).tensors()
+            Asking(self._tools.opt, case, flat, (folded,), LOWERING, PROFILES[self.profile], QUANT_QUESTIONS).tensors()
             status = folded.status.reshape(shape)
             answer = Answer(folded.bits.reshape(answer.bits.shape), why=answer.why)
         left = status == Status.UNANSWERED
@@ -408,7 +402,7 @@ class MlirQuant:
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Return the results that fold to constants once casts of quantised types are arithmetic."""
-        return run_folding(self._opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
+        return run_folding(self._tools.opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
 
     def _executed(self, case: OpCase, inputs: Sequence[Codes], wanted: Mask) -> Codes:
         """Return the codes of all elements; only those in ``wanted`` have to be right."""
@@ -429,15 +423,11 @@ class MlirQuant:
         builder.ask(case, inputs, shape)
         width = width_of(case.result_types[0])
         text = _printing(pr.text_of(builder.module()), shape, width)
-        lowered = self._opt.run(_EXECUTING, text, SECONDS)
-        options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={self._library}", PLAIN_X86]
-        printed = self._runner.run(options, lowered, SECONDS)
-        try:
-            # For a poison value, a register keeps bits above the width of its type: they are not part of it.
-            numbers = [int(line) & (1 << width) - 1 for line in printed.split()]
-            return ints_to_codes(numbers, width, shape)
-        except (ValueError, OverflowError):
-            raise OracleError("garbage", f"the program printed {printed[:60]!r}") from None
+        # For a poison value, a register keeps bits above the width of its type: they are not part of it.
+        numbers = [number & (1 << width) - 1 for number in self._tools.numbers(_EXECUTING, text)]
+        if len(numbers) != prod(shape):
+            raise OracleError("garbage", f"the program printed {len(numbers)} numbers, not {prod(shape)}")
+        return ints_to_codes(numbers, width, shape)
 
 
 def _has_one_scale(case: OpCase) -> bool:
@@ -451,25 +441,15 @@ def _is_executed(case: OpCase) -> bool:
 
 
 def _printing(module: str, shape: tuple[int, ...], width: int) -> str:
-    """Return a module whose ``@main`` prints the results of the given module's entry."""
-    tensor = f"tensor<{''.join(f'{size}x' for size in shape)}i{width}>"
-    indices = [f"%i{axis}" for axis in range(len(shape))]
+    """Return a module whose ``@entry`` prints the results of the given module's entry."""
+    tensor = ty.TensorType(shape, ty.IntegerType(width))
     lines = [
-        "  func.func private @printU64(i64)",
-        "  func.func private @printNewline()",
-        "  func.func @main() {",
-        f"    %all = func.call @{pr.ENTRY}() : () -> {tensor}",
-        "    %zero = arith.constant 0 : index",
-        "    %one = arith.constant 1 : index",
+        f"%r:1 = func.call @{pr.ENTRY}() : () -> {tensor}",
+        "%zero = arith.constant 0 : index",
+        "%one = arith.constant 1 : index",
+        *printing(0, tensor),
+        "return",
     ]
-    for index, size in zip(indices, shape, strict=True):
-        lines.append(f"    %n{index[2:]} = arith.constant {size} : index")
-        lines.append(f"    scf.for {index} = %zero to %n{index[2:]} step %one {{")
-    lines.append(f"    %code = tensor.extract %all[{', '.join(indices)}] : {tensor}")
-    if width < LIMB_BITS:
-        lines.append(f"    %number = arith.extui %code : i{width} to i{LIMB_BITS}")
-    lines.append(f"    func.call @printU64({'%number' if width < LIMB_BITS else '%code'}) : (i64) -> ()")
-    lines.append("    func.call @printNewline() : () -> ()")
-    lines += ["    }" for _ in shape]
     head, _, tail = module.rpartition("}")
-    return "\n".join([head, *lines, "    return", "  }", f"}}{tail}"])
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"{head}\n{PRINTERS}  func.func @entry() {{\n{body}  }}\n}}{tail}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.formats import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.value import Value
 
 
@@ -134,12 +134,15 @@ class HoldingOracle(Oracle, Protocol):
         """Yield the operands for which it has results, in pieces; None if there are none, or if `evaluate` fails."""
 
 
+def blank(shape: tuple[int, ...], width: int, status: Status, why: str = "") -> Answer:
+    """Return an answer without values: every element has this status, in an array that may be written to."""
+    return Answer(np.zeros(code_shape(shape, width), storage_dtype(width)), np.full(shape, status, np.uint8), why)
+
+
 def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
     """Return answers in which every element is unanswered."""
     shape = case.shape(inputs)
-    status = np.full(shape, Status.UNANSWERED, np.uint8)
-    widths: list[Any] = [element_width(type_) for type_ in case.result_types]
-    return tuple(Answer(np.zeros(code_shape(shape, w), storage_dtype(w)), status, why) for w in widths)
+    return tuple(blank(shape, width_of(type_), Status.UNANSWERED, why) for type_ in case.result_types)
 
 
 Prepared = TypeVar("Prepared")

@@ -13,6 +13,7 @@ import shutil
 import string
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,7 @@ def without_shape(case: OpCase) -> str | None:
     """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None where it
     can.
     """
-    along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
-    return "the vector format has no shapes, but a quantised type has an axis" if along else None
+    return "the vector format has no shapes, but a quantised type has an axis" if case.is_along_an_axis else None
 
 
 def request(case: OpCase, inputs: Sequence[Codes]) -> str:
@@ -234,26 +234,19 @@ def load_recording(path: str) -> Recording:
             raise OracleError("garbage", f"{path} has no valid header: {error!r}") from None
 
 
-class _opened:
-    """The arrays of an .npz file. Nothing in it is ever unpickled."""
-
-    def __init__(self, path: str, data: bytes) -> None:
-        self._path = path
-        self._data = data
-
-    def __enter__(self) -> Any:
-        try:
-            with zipfile.ZipFile(io.BytesIO(self._data)) as archive:
-                size = sum(member.file_size for member in archive.infolist())
-            if size > NPZ_BYTES:
-                raise OracleError("garbage", f"{self._path} would take {size} bytes, more than {NPZ_BYTES}")
-            self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise OracleError("garbage", f"{self._path} is not an .npz file: {error}") from None
-        return self._arrays
-
-    def __exit__(self, *_: object) -> None:
-        self._arrays.close()
+@contextmanager
+def _opened(path: str, data: bytes) -> Iterator[Any]:
+    """Yield the arrays of an .npz file. Nothing in it is ever unpickled."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > NPZ_BYTES:
+            raise OracleError("garbage", f"{path} would take {size} bytes, more than {NPZ_BYTES}")
+        arrays = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise OracleError("garbage", f"{path} is not an .npz file: {error}") from None
+    with arrays:
+        yield arrays
 
 
 def _array(arrays: Any, name: str, width: int, path: str) -> Codes:

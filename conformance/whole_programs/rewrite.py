@@ -119,6 +119,16 @@ def module_with(functions: Iterable[Operation], like: Module) -> Module:
     return found
 
 
+def prefix_symbols(module: Module, prefix: str) -> None:
+    """Let the names of all symbols of a module, and all that name them, begin with a prefix."""
+    for op in module.walk():
+        for key, value in op.properties.items():
+            if key == "sym_name" and isinstance(value, at.StringAttr):
+                op.properties[key] = at.StringAttr(f"{prefix}{value.value}")
+            elif isinstance(value, at.SymbolRefAttr):
+                op.properties[key] = at.SymbolRefAttr(prefix + value.root, value.nested)
+
+
 def captured(op: Operation) -> list[SSAValue]:
     """Return the values from outside that an op reads, its operands first, each once."""
     inside: set[SSAValue] = set()
