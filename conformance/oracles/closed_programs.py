@@ -27,7 +27,7 @@ from halfulp.conformance.oracles.oracle import (
     blank,
     unanswered,
 )
-from halfulp.conformance.whole_programs.rewrite import case_of, copied
+from halfulp.conformance.whole_programs.rewrite import case_of, copied, definition_of, module_around
 from halfulp.fp_formats.formats import (
     Codes,
     Mask,
@@ -36,8 +36,7 @@ from halfulp.fp_formats.formats import (
     ints_to_codes,
 )
 from halfulp.interp.declare.build import function_of
-from halfulp.interp.declare.declarations import OpDefinition, Schema
-from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -46,7 +45,6 @@ from halfulp.interp.ir.operations import (
     Module,
     Operation,
     OpResult,
-    Region,
     SSAValue,
     argument_types,
     result_types,
@@ -102,7 +100,7 @@ class Builder:
 
     def append(self, name: str, operands: Sequence[SSAValue], result: ty.Type, **properties: at.Attribute) -> SSAValue:
         """Append an op with one result, and return the result."""
-        op = Operation(name, _definition(name), list(operands), [result], dict(properties))
+        op = Operation(name, definition_of(name), list(operands), [result], dict(properties))
         self.block.append(op)
         return op.results[0]
 
@@ -164,18 +162,6 @@ def _example(case: OpCase, shape: tuple[int, ...] | None) -> Operation:
     return case.operation(shape)
 
 
-def module_around(functions: Sequence[Operation]) -> Module:
-    """Return a module that shows these functions, which keep their parents."""
-    top = Block(operations=list(functions))
-    return Module(Operation("builtin.module", _definition("builtin.module"), regions=[Region([top])]))
-
-
-def _definition(name: str) -> OpDefinition:
-    definition = default_registry().find(name)
-    assert definition is not None
-    return definition
-
-
 @dataclass(frozen=True)
 class ClosedText:
     """A program as text, whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
@@ -203,7 +189,7 @@ def closed(program: ClosedProgram) -> ClosedText | Unanswered:
         operands.append(operand)
     types = result_types(function)
     callee = at.SymbolRefAttr(function.symbol_name or "")
-    call = Operation("func.call", _definition("func.call"), operands, types, {"callee": callee})
+    call = Operation("func.call", definition_of("func.call"), operands, types, {"callee": callee})
     builder.block.append(call)
     for result in call.results:
         builder.returns(result)

@@ -40,11 +40,11 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.pass_claims import pipeline
-from halfulp.conformance.whole_programs.rewrite import module_with, prefix_symbols
+from halfulp.conformance.whole_programs.rewrite import module_around, module_with, prefix_symbols
 from halfulp.fp_formats.formats import FORMATS, Codes, Mask, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, argument_types, result_types
+from halfulp.interp.ir.operations import Operation, argument_types, result_types
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
@@ -520,17 +520,16 @@ def _size(type_: ty.Type) -> int:
 
 def _together(programs: Sequence[ClosedProgram]) -> str:
     """Return one module with all programs, their arguments, their drivers, and an entry that calls these."""
-    top = Block()
+    functions: list[Operation] = []
     drivers = []
     for number, program in enumerate(programs):
         copy = module_with(program.module.body, program.module)
         prefix_symbols(copy, f"p{number}.")
-        for function in list(copy.body):
+        functions += copy.body
+        for function in copy.body:
             function.properties["sym_visibility"] = at.StringAttr("private")
-            top.append(function)
         drivers.append(_driver(number, program))
-    module = Module(Operation("builtin.module", programs[0].module.operation.definition, regions=[Region([top])]))
-    head, opening, body = print_module(module).partition("module {\n")
+    head, opening, body = print_module(module_around(functions)).partition("module {\n")
     calls = "".join(f"    func.call @run{number}() : () -> ()\n" for number in range(len(programs)))
     return f"{head}{opening}{PRINTERS}{''.join(drivers)}  func.func @entry() {{\n{calls}    return\n  }}\n{body}"
 

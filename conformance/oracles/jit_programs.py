@@ -20,12 +20,12 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     blank,
 )
-from halfulp.conformance.whole_programs.rewrite import module_with, prefix_symbols
+from halfulp.conformance.whole_programs.rewrite import module_around, module_with, prefix_symbols
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import BlockArgument, Module, Operation, SSAValue
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
@@ -501,13 +501,11 @@ def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
 
 def programs_text(programs: Sequence[PreparedProgram]) -> str:
     """Return one module with these programs and an entry that runs one after the other."""
-    top = Block(operations=[function for prepared in programs for function in prepared.functions])
     lines = [prepared.text() for prepared in programs]
     lines += ["  func.func @entry() {", "    %none = arith.constant 0 : i64"]
     for number, prepared in enumerate(programs):
         lines.append(f"    %f{number} = func.constant @{prepared.prefix}run : (i64) -> ()")
         lines.append(f"    func.call @guarded(%f{number}, %none) : ((i64) -> (), i64) -> ()")
     lines += ["    return", "  }", ""]
-    definition = default_registry().find("builtin.module")
-    module = Module(Operation("builtin.module", definition, regions=[Region([top])]))
+    module = module_around(function for prepared in programs for function in prepared.functions)
     return spliced(module, "\n".join(lines))

@@ -7,6 +7,7 @@ from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.formats import Codes, codes_to_ints
+from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.declarations import OpDefinition, Property
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
@@ -89,10 +90,7 @@ def function(name: str, block: Block, results: Sequence[SSAValue], like: Operati
 
     ``like``: the function that the ops are from; its attributes may change how they run.
     """
-    block.append(Operation("func.return", definition_of("func.return"), list(results)))
-    signature = ty.FunctionType(tuple(a.type for a in block.arguments), tuple(value.type for value in results))
-    properties: dict[str, at.Attribute] = {"function_type": at.TypeAttr(signature), "sym_name": at.StringAttr(name)}
-    made = Operation("func.func", definition_of("func.func"), properties=properties, regions=[Region([block])])
+    made = function_of(name, block, results)
     if like is not None:
         made.attributes.update(ruling_attributes(like))
     return made
@@ -111,12 +109,16 @@ def returnable(value: SSAValue, block: Block) -> SSAValue:
 
 def module_with(functions: Iterable[Operation], like: Module) -> Module:
     """Return a module of copies of these top-level ops, with the resources and the text of another module."""
+    found = module_around(copied(op, {}) for op in functions)
+    return Module(found.operation, like.source, like.resources)
+
+
+def module_around(functions: Iterable[Operation]) -> Module:
+    """Return a module of these top-level ops themselves."""
     top = Block()
     for op in functions:
-        top.append(copied(op, {}))
-    found = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]), like.source)
-    found.resources = like.resources
-    return found
+        top.append(op)
+    return Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
 
 
 def prefix_symbols(module: Module, prefix: str) -> None:

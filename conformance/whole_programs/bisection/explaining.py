@@ -64,37 +64,10 @@ _PAIRED = 4
 _LONGEST = 1000
 """The most ops of a formula."""
 
-FUNCTIONS = frozenset(
-    [
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "cbrt",
-        "cos",
-        "cosh",
-        "erf",
-        "erfc",
-        "exp",
-        "exp2",
-        "expm1",
-        "fpowi",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "powf",
-        "rsqrt",
-        "sin",
-        "sinh",
-        "sqrt",
-        "tan",
-        "tanh",
-    ]
-)
+FUNCTIONS = frozenset((
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2",
+    "expm1", "fpowi", "log", "log10", "log1p", "log2", "powf", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
+))  # fmt: skip
 """The functions for which MLIR prescribes no accuracy, so that a pass may put a formula in their place."""
 _MOVING = frozenset(["negf", "absf", "copysign", "bitcast"])
 """Ops that move the payload of a NaN."""

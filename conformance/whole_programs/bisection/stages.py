@@ -194,14 +194,14 @@ class _LastModule:
     def whole(self, text: str, printed: Module) -> tuple[str, Module]:
         """Return the whole module after a pass that printed this, as a text and read."""
         if self._module is not None and not MODULE.search(text):
-            new = {_place(op): op for op in printed.body}
-            old = [new.pop(_place(op), op) for op in self._module.body]
+            new = {place_of(op): op for op in printed.body}
+            old = [new.pop(place_of(op), op) for op in self._module.body]
             printed = module_with([*old, *new.values()], printed)
             text = print_module(printed)
         self._module = printed
         return text, printed
 
 
-def _place(op: Operation) -> tuple[str, str]:
+def place_of(op: Operation) -> tuple[str, str]:
     """Return what stays the same when a pass makes a function of another dialect."""
     return op.name.rpartition(".")[2], op.symbol_name or ""

@@ -20,7 +20,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.generator.grower import QUANTIZED
-from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
+from halfulp.conformance.whole_programs.rewrite import definition_of, function, module_around, returnable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, ints_to_codes
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS
@@ -29,7 +29,7 @@ from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
@@ -493,11 +493,7 @@ class _Building:
                 next(waiting)
         returned = [number for step in self.kept for number in step.results]
         results = [returnable(scope[number], main) for number in returned]
-        entry = function("main", main, results)
-        top = Block(operations=[*functions, entry])
-        for op in top.operations:
-            op.parent = top
-        module = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
+        module = module_around([*functions, function("main", main, results)])
         arguments = tuple(Value(self._type(number), program.array(number)) for number in self.arguments)
         return OracleProgram(ClosedProgram(module, "main", arguments), tuple(returned))
 

@@ -22,7 +22,7 @@ from halfulp.conformance.whole_programs.generator.grower import (
     random_palette,
     random_properties,
 )
-from halfulp.conformance.whole_programs.rewrite import definition_of, function, returnable
+from halfulp.conformance.whole_programs.rewrite import definition_of, function, module_around, returnable
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.dialects.arith.ops import OVERFLOW
@@ -31,7 +31,7 @@ from halfulp.interp.dialects.ub import POISON_ATTR
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import width_of
 
 # --- without control flow ---------------------------------------------------------------------------------------------
@@ -58,30 +58,6 @@ UNGUARDED = 0.05
 
 _DIVISIONS = ("divsi", "divui", "ceildivsi", "ceildivui", "floordivsi", "remsi", "remui")
 _SHIFTS = ("shli", "shrsi", "shrui")
-
-
-def straight_rows() -> list[Row]:
-    """Return the rows of this file."""
-    found = [
-        Row(op.name, _family(op), WEIGHTS.get(op.name, 1.0), partial(_elementwise, op)) for op in elementwise_ops()
-    ]
-    found += [
-        Row("vector.broadcast", "vector", 1.5, _broadcast),
-        Row("vector.extract", "vector", 1.5, _vector_extract),
-        Row("vector.insert", "vector", 1.0, _vector_insert),
-        Row("tensor.splat", "tensor", 1.0, _splat),
-        Row("tensor.from_elements", "tensor", 1.5, _from_elements),
-        Row("tensor.extract", "tensor", 1.5, _tensor_extract),
-        Row("tensor.insert", "tensor", 1.0, _tensor_insert),
-        Row("tensor.cast", "tensor", 0.7, _tensor_cast),
-        Row("affine.apply", "affine", 3.0, _apply),
-        Row("ub.poison", "poison", 0.5, _poison),
-    ]
-    return found
-
-
-def _family(op: OpDefinition) -> str:
-    return "quant" if op.dialect == "quant" else op.name
 
 
 # --- elementwise ------------------------------------------------------------------------------------------------------
@@ -172,38 +148,33 @@ def _broadcast(grower: Grower) -> None:
     grower.append("vector.broadcast", [grower.value(part)], [type_])
 
 
-def _static_or_dynamic(shape: tuple[int, ...], grower: Grower) -> tuple[at.DenseArrayAttr, list[SSAValue]]:
-    """Choose a position in these leading dimensions: constants and operands."""
+def _vector_part(grower: Grower) -> tuple[ty.Type, ty.Type, dict[str, at.Attribute], list[SSAValue]]:
+    """Choose a vector type and a position in its leading dimensions: the type, that of the part, and the position as
+    constants and operands.
+    """
+    type_ = _container(ty.VectorType, grower)
+    shape = _sizes(type_)
+    depth = grower.rng.randint(1, len(shape))
     written, operands = [], []
-    for size in shape:
+    for size in shape[:depth]:
         if grower.rng.random() < 0.35:
             operands.append(grower.position(size))
             written.append(DYNAMIC)
         else:
             written.append(grower.rng.randrange(size))
-    return at.DenseArrayAttr(ty.I64, tuple(index & (1 << 64) - 1 for index in written)), operands
-
-
-def _part(type_: ty.VectorType | ty.TensorType, depth: int) -> ty.Type:
-    shape = _sizes(type_)
-    return type_.element if depth == len(shape) else ty.VectorType(shape[depth:], type_.element)
+    position = at.DenseArrayAttr(ty.I64, tuple(index & (1 << 64) - 1 for index in written))
+    part = type_.element if depth == len(shape) else ty.VectorType(shape[depth:], type_.element)
+    return type_, part, {"static_position": position}, operands
 
 
 def _vector_extract(grower: Grower) -> None:
-    type_ = _container(ty.VectorType, grower)
-    depth = grower.rng.randint(1, len(_sizes(type_)))
-    position, operands = _static_or_dynamic(_sizes(type_)[:depth], grower)
-    grower.append(
-        "vector.extract", [grower.value(type_), *operands], [_part(type_, depth)], {"static_position": position}
-    )
+    type_, part, properties, operands = _vector_part(grower)
+    grower.append("vector.extract", [grower.value(type_), *operands], [part], properties)
 
 
 def _vector_insert(grower: Grower) -> None:
-    type_ = _container(ty.VectorType, grower)
-    depth = grower.rng.randint(1, len(_sizes(type_)))
-    position, operands = _static_or_dynamic(_sizes(type_)[:depth], grower)
-    given = grower.value(_part(type_, depth))
-    grower.append("vector.insert", [given, grower.value(type_), *operands], [type_], {"static_position": position})
+    type_, part, properties, operands = _vector_part(grower)
+    grower.append("vector.insert", [grower.value(part), grower.value(type_), *operands], [type_], properties)
 
 
 def _splat(grower: Grower) -> None:
@@ -270,17 +241,6 @@ def _poison(grower: Grower) -> None:
 SHAPES = ((), (1,), (2,), (4,), (2, 2))
 
 
-def memory_rows() -> list[Row]:
-    """Return the rows of this file."""
-    return [
-        Row("memref.alloca", "memory", 2.0, _allocate),
-        Row("memref.load", "memory", 3.0, _load),
-        Row("memref.store", "memory", 3.0, _store),
-        Row("vector.load", "memory", 0.7, _vector_load),
-        Row("vector.store", "memory", 0.7, _vector_store),
-    ]
-
-
 def _allocate(grower: Grower) -> None:
     """Make a buffer, and store to every element."""
     if grower.loops:
@@ -289,13 +249,9 @@ def _allocate(grower: Grower) -> None:
     type_ = ty.MemRefType(rng.choice(SHAPES), rng.choice(grower.plan.palette.elements))
     name = rng.choice(("memref.alloca", "memref.alloc"))
     buffer = grower.result(name, [], type_, operandSegmentSizes=at.DenseArrayAttr(ty.I32, (0, 0)))
-    for place in product(*(range(size) for size in _buffer_sizes(buffer))):
+    for place in product(*(range(size) for size in _sizes(buffer.type))):
         indices = [grower.number(ty.INDEX, index) for index in place]
         grower.append("memref.store", [grower.value(type_.element), buffer, *indices])
-
-
-def _buffer_sizes(buffer: SSAValue) -> tuple[int, ...]:
-    return tuple(size or 0 for size in ty.shape_of(buffer.type) or ())
 
 
 def _buffer(grower: Grower) -> SSAValue:
@@ -306,7 +262,7 @@ def _buffer(grower: Grower) -> SSAValue:
 
 def load(grower: Grower, buffer: SSAValue) -> SSAValue:
     """Append a load from any place of a buffer."""
-    indices = [grower.position(size) for size in _buffer_sizes(buffer)]
+    indices = [grower.position(size) for size in _sizes(buffer.type)]
     return grower.result("memref.load", [buffer, *indices], ty.element_type(buffer.type))
 
 
@@ -316,14 +272,14 @@ def _load(grower: Grower) -> None:
 
 def _store(grower: Grower) -> None:
     buffer = _buffer(grower)
-    indices = [grower.position(size) for size in _buffer_sizes(buffer)]
+    indices = [grower.position(size) for size in _sizes(buffer.type)]
     grower.append("memref.store", [grower.value(ty.element_type(buffer.type)), buffer, *indices])
 
 
 def _buffer_part(grower: Grower) -> tuple[SSAValue, list[SSAValue], ty.VectorType]:
     """Choose a place in a buffer, and the type of the vector there."""
     buffer = _buffer(grower)
-    sizes, element = _buffer_sizes(buffer), ty.element_type(buffer.type)
+    sizes, element = _sizes(buffer.type), ty.element_type(buffer.type)
     if not sizes or isinstance(element, ty.IndexType):
         raise Unfit
     length = grower.rng.randint(1, sizes[-1])
@@ -349,18 +305,12 @@ MOST_LOOPS = 2
 MOST_HELPERS = 2
 
 
-def control_rows() -> list[Row]:
-    """Return the rows of this file."""
-    return [
-        Row("scf.if", "scf", 3.0, _if),
-        Row("scf.for", "scf", 3.0, _for),
-        Row("scf.while", "scf", 1.5, _while),
-        Row("scf.execute_region", "scf", 0.5, _execute_region),
-        Row("cf.cond_br", "cf", 4.0, _diamond),
-        Row("cf.switch", "cf", 1.5, _switch),
-        Row("cf.br", "cf", 2.0, _cf_loop),
-        Row("func.call", "calls", 2.0, _call),
-    ]
+def _block(types: Sequence[ty.Type]) -> Block:
+    """Return a block with arguments of these types."""
+    block = Block()
+    for type_ in types:
+        block.add_argument(type_)
+    return block
 
 
 def _depth(grower: Grower, loop: bool = False) -> None:
@@ -415,9 +365,7 @@ def _for(grower: Grower) -> None:
     type_, bounds, high = _bounds(grower)
     types = grower.some_types(0, 3)
     inits = [grower.value(kind) for kind in types]
-    block = Block()
-    for kind in (type_, *types):
-        block.add_argument(kind)
+    block = _block([type_, *types])
     inner = grower.inside(block, loop=True)
     grower.plan.below[block.arguments[0]] = high
     inner.grow(_count(grower))
@@ -455,10 +403,7 @@ def _next(grower: Grower, counter: SSAValue, types: Sequence[ty.Type]) -> list[S
 def _while(grower: Grower) -> None:
     _depth(grower, loop=True)
     _, types, inits, rounds = _counted(grower)
-    before, after = Block(), Block()
-    for type_ in types:
-        before.add_argument(type_)
-        after.add_argument(type_)
+    before, after = _block(types), _block(types)
     asking = grower.inside(before, loop=True)
     asking.grow(grower.rng.randint(0, 2))
     goes_on = _goes_on(asking, before.arguments[0], rounds)
@@ -497,13 +442,6 @@ def _continue_in(grower: Grower, block: Block) -> None:
         grower.show(argument)
 
 
-def _merge(types: Sequence[ty.Type]) -> Block:
-    block = Block()
-    for type_ in types:
-        block.add_argument(type_)
-    return block
-
-
 def _segments(*sizes: int) -> at.DenseArrayAttr:
     return at.DenseArrayAttr(ty.I32, sizes)
 
@@ -523,7 +461,7 @@ def _diamond(grower: Grower) -> None:
     _depth(grower)
     condition = grower.known(ty.I1)
     types = grower.some_types(0, 2)
-    merge = _merge(types)
+    merge = _block(types)
     head = grower.block
     yes = _arm(grower, merge, types)
     direct = grower.rng.random() < 0.3
@@ -544,7 +482,7 @@ def _switch(grower: Grower) -> None:
         raise Unfit
     flag = grower.known(grower.rng.choice(flags))
     types = grower.some_types(0, 2)
-    merge = _merge(types)
+    merge = _block(types)
     width = width_of(flag.type)
     codes = sorted({grower.rng.choice((0, 1, 2, 3, 255, grower.rng.getrandbits(8))) & ((1 << width) - 1) for _ in "ab"})
     arms = [_arm(grower, merge, types) for _ in range(len(codes) + 1)]
@@ -563,7 +501,7 @@ def _cf_loop(grower: Grower) -> None:
     region = _region(grower)
     _depth(grower, loop=True)
     _, types, inits, rounds = _counted(grower)
-    head, body, after = _merge(types), Block(), Block()
+    head, body, after = _block(types), Block(), Block()
     grower.append("cf.br", successors=[(head, inits)])
     grower.plan.used.update(inits)
     _continue_in(grower, head)
@@ -598,9 +536,7 @@ def _call(grower: Grower) -> None:
 
 def _helper(plan: Plan) -> Operation:
     """Grow a private function, which calls none."""
-    block = Block()
-    for type_ in random_arguments(plan.rng, plan.palette):
-        block.add_argument(type_)
+    block = _block(random_arguments(plan.rng, plan.palette))
     kept = [number for number, row in enumerate(plan.rows) if row.family not in ("calls", "cf")]
     rows, weights = plan.rows, plan.weights
     plan.rows, plan.weights = [rows[number] for number in kept], [weights[number] for number in kept]
@@ -628,7 +564,33 @@ OTHERS = 0.75
 @cache
 def all_rows() -> tuple[Row, ...]:
     """Return all ways to continue a program."""
-    return (*straight_rows(), *memory_rows(), *control_rows())
+    families = {op: "quant" if op.dialect == "quant" else op.name for op in elementwise_ops()}
+    return (
+        *(Row(op.name, families[op], WEIGHTS.get(op.name, 1.0), partial(_elementwise, op)) for op in families),
+        Row("vector.broadcast", "vector", 1.5, _broadcast),
+        Row("vector.extract", "vector", 1.5, _vector_extract),
+        Row("vector.insert", "vector", 1.0, _vector_insert),
+        Row("tensor.splat", "tensor", 1.0, _splat),
+        Row("tensor.from_elements", "tensor", 1.5, _from_elements),
+        Row("tensor.extract", "tensor", 1.5, _tensor_extract),
+        Row("tensor.insert", "tensor", 1.0, _tensor_insert),
+        Row("tensor.cast", "tensor", 0.7, _tensor_cast),
+        Row("affine.apply", "affine", 3.0, _apply),
+        Row("ub.poison", "poison", 0.5, _poison),
+        Row("memref.alloca", "memory", 2.0, _allocate),
+        Row("memref.load", "memory", 3.0, _load),
+        Row("memref.store", "memory", 3.0, _store),
+        Row("vector.load", "memory", 0.7, _vector_load),
+        Row("vector.store", "memory", 0.7, _vector_store),
+        Row("scf.if", "scf", 3.0, _if),
+        Row("scf.for", "scf", 3.0, _for),
+        Row("scf.while", "scf", 1.5, _while),
+        Row("scf.execute_region", "scf", 0.5, _execute_region),
+        Row("cf.cond_br", "cf", 4.0, _diamond),
+        Row("cf.switch", "cf", 1.5, _switch),
+        Row("cf.br", "cf", 2.0, _cf_loop),
+        Row("func.call", "calls", 2.0, _call),
+    )
 
 
 def random_function(seed: int, index: int) -> RandomFunction:
@@ -637,10 +599,8 @@ def random_function(seed: int, index: int) -> RandomFunction:
     palette = random_palette(rng)
     rows, weights = _chosen_rows(rng, palette)
     plan = Plan(rng, palette, rows, weights, rng.choice((5, 8, 12, 16, 24, 32)))
-    block = Block()
     singly = any(row.family == "memory" for row in rows)
-    for type_ in random_arguments(rng, palette, singly):
-        block.add_argument(type_)
+    block = _block(random_arguments(rng, palette, singly))
     region = Region([block])
     grower = Grower(plan, block, region)
     while plan.left > 0:
@@ -648,7 +608,7 @@ def random_function(seed: int, index: int) -> RandomFunction:
         grower.grow(plan.left)
         if plan.left == before:
             break
-    return RandomFunction(seed, index, _module([*plan.helpers, _main(grower, region)]))
+    return RandomFunction(seed, index, module_around([*plan.helpers, _main(grower, region)]))
 
 
 def _chosen_rows(rng: random.Random, palette: Palette) -> tuple[list[Row], list[float]]:
@@ -680,13 +640,6 @@ def _results(grower: Grower) -> list[SSAValue]:
     extra = grower.rng.randint(0, 3)
     chosen = values[:unused][-MOST_RESULTS:] + grower.rng.sample(values[unused:], min(extra, len(values) - unused))
     return [returnable(value, grower.block) for value in chosen]
-
-
-def _module(functions: Sequence[Operation]) -> Module:
-    top = Block()
-    for op in functions:
-        top.append(op)
-    return Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
 
 
 def random_functions(seed: int, count: int, first: int = 0) -> Iterator[RandomFunction]:

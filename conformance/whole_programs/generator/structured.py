@@ -79,15 +79,19 @@ class Body:
 
     def add(self, text: str, type_: str) -> Scalar:
         """Append an op and return its result."""
+        value = self._hidden(text, type_)
+        self.values.append(value)
+        return value
+
+    def _hidden(self, text: str, type_: str) -> Scalar:
+        """Append an op whose result is not in reach of other ops, and return the result."""
         value = Scalar(self.fresh(), type_)
         self.lines.append(f"{value.name} = {text}")
-        self.values.append(value)
         return value
 
     def index(self, axis: int) -> Scalar:
         """Append a `linalg.index`, as an integer."""
-        place = Scalar(self.fresh(), "index")
-        self.lines.append(f"{place.name} = linalg.index {axis} : index")
+        place = self._hidden(f"linalg.index {axis} : index", "index")
         return self.add(f"arith.index_cast {place.name} : index to i32", "i32")
 
     def cast(self, value: Scalar, type_: str) -> Scalar:
@@ -141,8 +145,7 @@ class Body:
     def _select(self, type_: str) -> None:
         op, predicates = _COMPARE[kind(type_)]
         left, right = self.operand(type_), self.operand(type_)
-        flag = Scalar(self.fresh(), "i1")
-        self.lines.append(f"{flag.name} = {op} {self.rng.choice(predicates)}, {left.name}, {right.name} : {type_}")
+        flag = self._hidden(f"{op} {self.rng.choice(predicates)}, {left.name}, {right.name} : {type_}", "i1")
         yes, no = self.operand(type_), self.operand(type_)
         self.add(f"arith.select {flag.name}, {yes.name}, {no.name} : {type_}", type_)
 
@@ -219,31 +222,35 @@ class Program:
         """Append an op with one result, and show the result."""
         if prod(shape) > MOST_ELEMENTS:
             raise Unfit
-        tensor = Tensor(self.fresh(), shape, element)
-        self.lines.append(f"{tensor.name} = {text}")
+        tensor = Tensor(self._hidden(text), shape, element)
         self.values.append(tensor)
         return tensor
 
+    def add_into(self, op: str, start: str, shape: Shape, element: str, last: str = "") -> None:
+        """Append an op that writes into a tensor. ``last``: the text after it; by default the type of the result."""
+        type_ = spelled(shape, element)
+        self.add(f"{op} outs({start} : {type_}) {last or f'-> {type_}'}", shape, element)
+
+    def _hidden(self, text: str) -> str:
+        """Append an op whose result is not in reach of other ops, and return its name."""
+        name = self.fresh()
+        self.lines.append(f"{name} = {text}")
+        return name
+
     def literal(self, element: str) -> str:
         """Append a scalar constant and return its name."""
-        name = self.fresh()
         number = self.rng.choice(("0", "0", "1", "-3")) + (".0" if kind(element) == "float" else "")
-        self.lines.append(f"{name} = arith.constant {number} : {element}")
-        return name
+        return self._hidden(f"arith.constant {number} : {element}")
 
     def index(self, number: int) -> str:
         """Append an index constant and return its name."""
-        name = self.fresh()
-        self.lines.append(f"{name} = arith.constant {number} : index")
-        return name
+        return self._hidden(f"arith.constant {number} : index")
 
     def empty(self, shape: Shape, element: str) -> str:
         """Append an empty tensor, which is not in reach of other ops, and return its name."""
         if prod(shape) > MOST_ELEMENTS:
             raise Unfit
-        name = self.fresh()
-        self.lines.append(f"{name} = tensor.empty() : {spelled(shape, element)}")
-        return name
+        return self._hidden(f"tensor.empty() : {spelled(shape, element)}")
 
     def filled(self, shape: Shape, element: str) -> str:
         """Return a tensor with a value in each element, for accumulators: filled, or one in reach."""
@@ -251,9 +258,7 @@ class Program:
         if found and self.rng.random() < 0.3:
             return self.rng.choice(found).name
         zero, start, type_ = self.literal(element), self.empty(shape, element), spelled(shape, element)
-        name = self.fresh()
-        self.lines.append(f"{name} = linalg.fill ins({zero} : {element}) outs({start} : {type_}) -> {type_}")
-        return name
+        return self._hidden(f"linalg.fill ins({zero} : {element}) outs({start} : {type_}) -> {type_}")
 
     def text(self) -> str:
         """End the function and return its text."""
@@ -393,8 +398,7 @@ def reduction(program: Program) -> None:
 
 def _named(program: Program, op: str, inputs: Sequence[Tensor], start: str, shape: Shape, element: str) -> None:
     names, types = ", ".join(t.name for t in inputs), ", ".join(t.type for t in inputs)
-    type_ = spelled(shape, element)
-    program.add(f"{op} ins({names} : {types}) outs({start} : {type_}) -> {type_}", shape, element)
+    program.add_into(f"{op} ins({names} : {types})", start, shape, element)
 
 
 def contraction(program: Program) -> None:
@@ -449,9 +453,8 @@ def transpose(program: Program) -> None:
     order = list(range(len(tensor.shape)))
     program.rng.shuffle(order)
     shape = tuple(tensor.shape[axis] for axis in order)
-    start, type_ = program.empty(shape, tensor.element), spelled(shape, tensor.element)
-    text = f"linalg.transpose ins({tensor.name} : {tensor.type}) outs({start} : {type_}) permutation = {order}"
-    program.add(text, shape, tensor.element)
+    start, op = program.empty(shape, tensor.element), f"linalg.transpose ins({tensor.name} : {tensor.type})"
+    program.add_into(op, start, shape, tensor.element, f"permutation = {order}")
 
 
 def broadcast(program: Program) -> None:
@@ -459,9 +462,8 @@ def broadcast(program: Program) -> None:
     tensor = program.tensor(lambda tensor: len(tensor.shape) < 4)
     axis, size = program.rng.randint(0, len(tensor.shape)), program.rng.choice((2, 3))
     shape = (*tensor.shape[:axis], size, *tensor.shape[axis:])
-    start, type_ = program.empty(shape, tensor.element), spelled(shape, tensor.element)
-    text = f"linalg.broadcast ins({tensor.name} : {tensor.type}) outs({start} : {type_}) dimensions = [{axis}]"
-    program.add(text, shape, tensor.element)
+    start, op = program.empty(shape, tensor.element), f"linalg.broadcast ins({tensor.name} : {tensor.type})"
+    program.add_into(op, start, shape, tensor.element, f"dimensions = [{axis}]")
 
 
 def reduce(program: Program) -> None:
@@ -470,10 +472,9 @@ def reduce(program: Program) -> None:
     tensor = program.tensor(lambda tensor: len(tensor.shape) > 0)
     axes = sorted(rng.sample(range(len(tensor.shape)), rng.randint(1, len(tensor.shape))))
     shape = tuple(size for axis, size in enumerate(tensor.shape) if axis not in axes)
-    start, type_ = program.filled(shape, tensor.element), spelled(shape, tensor.element)
-    op = rng.choice(COMBINERS[kind(tensor.element)])
-    text = f"linalg.reduce {{ {op} }} ins({tensor.name} : {tensor.type}) outs({start} : {type_}) dimensions = {axes}"
-    program.add(text, shape, tensor.element)
+    start = program.filled(shape, tensor.element)
+    op = f"linalg.reduce {{ {rng.choice(COMBINERS[kind(tensor.element)])} }} ins({tensor.name} : {tensor.type})"
+    program.add_into(op, start, shape, tensor.element, f"dimensions = {axes}")
 
 
 def window(program: Program) -> None:
@@ -494,9 +495,8 @@ def window(program: Program) -> None:
         op = "linalg.conv_1d_nwc_wcf"
         kernel = program.tensor(lambda t: t.element == image.element and t.shape[:-1] == (size, channels))
         shape = (batch, places, kernel.shape[-1])
-    start, type_ = program.filled(shape, image.element), spelled(shape, image.element)
-    ins = f"ins({image.name}, {kernel.name} : {image.type}, {kernel.type})"
-    program.add(f"{op} {options} {ins} outs({start} : {type_}) -> {type_}", shape, image.element)
+    start = program.filled(shape, image.element)
+    _named(program, f"{op} {options}", (image, kernel), start, shape, image.element)
 
 
 # --- moving elements --------------------------------------------------------------------------------------------------

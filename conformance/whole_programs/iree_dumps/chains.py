@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from halfulp.conformance.oracles.iree import converter
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.whole_programs.bisection.stages import MODULE, Compilation, Dump, Dumps, Stage
+from halfulp.conformance.whole_programs.bisection.stages import MODULE, Compilation, Dump, Dumps, Stage, place_of
 from halfulp.conformance.whole_programs.iree_dumps.dispatches import (
     Counts,
     allocated,
@@ -72,7 +73,11 @@ def unwrap(module: Module) -> None:
 
 def _function(op: Operation, constants: Mapping[str | None, Operation]) -> Operation:
     """Return the func.func of a util.func; its region moves there."""
-    _Body(constants).rewrite(op)
+    _Rewriting(_RULES, constants=constants).rewrite(op)
+    for entry in op.regions[0].blocks[:1]:
+        entry.arguments[:] = [argument for argument in entry.arguments if not _is_hal(argument.type, "fence")]
+        for index, argument in enumerate(entry.arguments):
+            argument.index = index
     given = inherent(op)
     name = op.symbol_name or ""
     properties: dict[str, Attribute] = {"sym_name": at.StringAttr(name.removesuffix(_ASYNC))}
@@ -94,159 +99,21 @@ def _signature(op: Operation, given: Mapping[str, Attribute]) -> ty.FunctionType
     return ty.FunctionType(tuple(argument.type for argument in blocks[0].arguments), results)
 
 
-@dataclass
-class _Body:
-    """The rewriting of one function. ``constants``: the globals that never change. ``instead``: the value that stands
-    in place of one whose op is gone.
+class _Rewriting:
+    """The rewriting of one function. ``rules``: the methods that replace ops, by name. ``dispatches``: the plain
+    functions by the names of the entries. ``constants``: the globals that never change. ``instead``: the value that
+    takes the place of one whose op is gone.
     """
 
-    constants: Mapping[str | None, Operation]
-    instead: dict[SSAValue, SSAValue] = field(default_factory=dict)
-
-    def rewrite(self, function: Operation) -> None:
-        """Rewrite the body of a function."""
-        for block in blocks_of(function):
-            block.operations[:] = [new for op in block.operations for new in self._rewritten(op)]
-            for op in block.operations:
-                op.parent = block
-        for op in function.walk():
-            op.operands[:] = [self._now(value) for value in op.operands]
-            op.successors = [(target, [self._now(value) for value in values]) for target, values in op.successors]
-        for entry in function.regions[0].blocks[:1]:
-            entry.arguments[:] = [argument for argument in entry.arguments if not _is_hal(argument.type, "fence")]
-            for index, argument in enumerate(entry.arguments):
-                argument.index = index
-
-    def _now(self, value: SSAValue) -> SSAValue:
-        while value in self.instead:
-            value = self.instead[value]
-        return value
-
-    def _rewritten(self, op: Operation) -> tuple[Operation, ...]:
-        rule = _RULES.get(op.name)
-        return (op,) if rule is None else rule(self, op)
-
-    def passed_on(self, op: Operation) -> tuple[Operation, ...]:
-        """Let the operands of an op stand for its results."""
-        self.instead.update(zip(op.results, op.operands, strict=False))
-        return ()
-
-    def imported(self, op: Operation) -> tuple[Operation, ...]:
-        """Let a buffer view that the function takes be the tensor that is imported from it."""
-        view, tensor = op.operands[0], op.results[0]
-        if not isinstance(view, BlockArgument) or not _is_hal(view.type, "buffer_view"):
-            return (op,)
-        view.type = tensor.type
-        return self.passed_on(op)
-
-    def dimension(self, op: Operation) -> tuple[Operation, ...]:
-        """Ask the tensor for the size that was asked of the buffer view."""
-        index = build_op("arith.constant", op, results=(ty.IndexType(),), properties={"value": inherent(op)["index"]})
-        return index, self._replaced("tensor.dim", op, [op.operands[0], index.results[0]])
-
-    def loaded(self, op: Operation) -> tuple[Operation, ...]:
-        """Put a constant in place of the load of a global that never changes."""
-        symbol = inherent(op).get("global")
-        found = self.constants.get(symbol.root) if isinstance(symbol, at.SymbolRefAttr) else None
-        if found is None:
-            return (op,)
-        return (self._replaced("arith.constant", op, [], {"value": inherent(found)["initial_value"]}),)
-
-    def called(self, op: Operation) -> tuple[Operation, ...]:
-        """Call a function of MLIR."""
-        return (self._replaced("func.call", op, op.operands, {"callee": inherent(op)["callee"]}),)
-
-    def returned(self, op: Operation) -> tuple[Operation, ...]:
-        """Return from a function of MLIR."""
-        return (self._replaced("func.return", op, op.operands),)
-
-    def _replaced(
-        self, name: str, op: Operation, operands: list[SSAValue], properties: dict[str, Attribute] | None = None
-    ) -> Operation:
-        new = build_op(name, op, operands, [each.type for each in op.results], properties, op.regions)
-        self.instead.update(zip(op.results, new.results, strict=True))
-        return new
-
-
-_RULES: Mapping[str, Callable[[_Body, Operation], tuple[Operation, ...]]] = {
-    "hal.buffer_view.dim": _Body.dimension,
-    "hal.tensor.barrier": _Body.passed_on,
-    "hal.tensor.export": _Body.passed_on,
-    "hal.tensor.import": _Body.imported,
-    "util.call": _Body.called,
-    "util.global.load": _Body.loaded,
-    "util.optimization_barrier": _Body.passed_on,
-    "util.return": _Body.returned,
-}
-"""The ops of IREE that hand values over, and the method that replaces each."""
-
-
-def _is_constant(op: Operation) -> bool:
-    """Tell whether an op is a global with a value that never changes."""
-    given = inherent(op) if op.name == "util.global" else {}
-    return "initial_value" in given and "is_mutable" not in given
-
-
-def _is_hal(type_: ty.Type, mnemonic: str) -> bool:
-    return isinstance(type_, ty.OpaqueType) and (type_.dialect, type_.body) == ("hal", f".{mnemonic}")
-
-
-# --- hosts ------------------------------------------------------------------------------------------------------------
-
-EXECUTABLES = ("flow.executable", "stream.executable", "hal.executable")
-_HOST_FUNCTIONS = ("util.func", "func.func")
-_ENDS = ("flow.return", "func.return")
-
-
-def plain_program(module: Module) -> None:
-    """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers come off.
-
-    What is not known stays, and is named when the program reaches it. Raises Unsupported for a dispatch that cannot be
-    a function.
-    """
-    block = module.operation.regions[0].blocks[0]
-    dispatches = _dispatches(module)
-    hoisted = _hoisted(module)
-    for op in module.body:
-        if op.name in _HOST_FUNCTIONS:
-            _Program(dispatches).rewrite(op)
-    initial = [_initial(op, target, dispatches) for target, op in hoisted.items()]
-    gone = (*EXECUTABLES, "util.initializer")
-    rest = [op for op in module.body if op.name not in gone and not _is_device(op) and op.symbol_name not in hoisted]
-    put(block, [*rest, *(each for ops in dispatches.values() for each in ops), *initial])
-    for op in module.body:
-        if op.name in _HOST_FUNCTIONS:
-            _load_hoisted(op, hoisted)
-    unwrap(module)
-
-
-def _is_device(op: Operation) -> bool:
-    return op.name == "util.global" and str(inherent(op).get("type")) == "!hal.device"
-
-
-# --- dispatches -------------------------------------------------------------------------------------------------------
-
-
-def _dispatches(module: Module) -> dict[str, list[Operation]]:
-    """Return the functions of the dispatches by the names of their entries, as ``@executable::@entry``."""
-    found = {}
-    for executable in module.body:
-        if executable.name not in EXECUTABLES:
-            continue
-        for op in executable.walk():
-            if op.name == "func.func":
-                plain = plain_dispatch(op, None)
-                for each in plain:
-                    each.properties["sym_visibility"] = at.StringAttr("private")
-                found[f"@{executable.symbol_name}::@{op.symbol_name}"] = plain
-    return found
-
-
-class _Program:
-    """The rewriting of one function. ``dispatches``: the plain functions by the names of the entries."""
-
-    def __init__(self, dispatches: Mapping[str, Sequence[Operation]]) -> None:
+    def __init__(
+        self,
+        rules: Mapping[str, Rule],
+        dispatches: Mapping[str, Sequence[Operation]] = MappingProxyType({}),
+        constants: Mapping[str | None, Operation] = MappingProxyType({}),
+    ) -> None:
+        self._rules = rules
         self._dispatches = dispatches
+        self._constants = constants
         self._instead: dict[SSAValue, SSAValue] = {}
 
     def rewrite(self, function: Operation) -> None:
@@ -260,16 +127,55 @@ class _Program:
                 put(block, [new for each in block.operations for new in self._rewritten(each)])
 
     def _rewritten(self, op: Operation) -> list[Operation]:
-        rule = _HOST_RULES.get(op.name)
+        rule = self._rules.get(op.name)
         if rule is not None:
             return rule(self, op)
         self._rewrite_inside(op)
         return [op]
 
+    def _replaced(
+        self, name: str, op: Operation, operands: list[SSAValue], properties: dict[str, Attribute] | None = None
+    ) -> Operation:
+        new = build_op(name, op, operands, [each.type for each in op.results], properties, op.regions)
+        self._instead.update(zip(op.results, new.results, strict=True))
+        return new
+
     def pass_on(self, op: Operation) -> list[Operation]:
         """Let the operands of an op stand for its results."""
-        self._instead.update(zip(op.results, op.operands, strict=True))
+        self._instead.update(zip(op.results, op.operands, strict=False))
         return []
+
+    # --- wrappers ---
+
+    def imported(self, op: Operation) -> list[Operation]:
+        """Let a buffer view that the function takes be the tensor that is imported from it."""
+        view, tensor = op.operands[0], op.results[0]
+        if not isinstance(view, BlockArgument) or not _is_hal(view.type, "buffer_view"):
+            return [op]
+        view.type = tensor.type
+        return self.pass_on(op)
+
+    def dimension(self, op: Operation) -> list[Operation]:
+        """Ask the tensor for the size that was asked of the buffer view."""
+        index = build_op("arith.constant", op, results=(ty.IndexType(),), properties={"value": inherent(op)["index"]})
+        return [index, self._replaced("tensor.dim", op, [op.operands[0], index.results[0]])]
+
+    def constant(self, op: Operation) -> list[Operation]:
+        """Put a constant in place of the load of a global that never changes."""
+        found = self._constants.get(_global(op))
+        if found is None:
+            return [op]
+        return [self._replaced("arith.constant", op, [], {"value": inherent(found)["initial_value"]})]
+
+    def called(self, op: Operation) -> list[Operation]:
+        """Call a function of MLIR."""
+        return [self._replaced("func.call", op, op.operands, {"callee": inherent(op)["callee"]})]
+
+    def returned(self, op: Operation) -> list[Operation]:
+        """Return from a function of MLIR."""
+        return [self._replaced("func.return", op, op.operands)]
+
+    # --- dispatches ---
 
     def inline(self, op: Operation) -> list[Operation]:
         """Put the ops of a region in place of flow.dispatch.region. Its second region counts workgroups."""
@@ -362,15 +268,91 @@ class _Program:
         return [new]
 
 
-_HOST_RULES: Mapping[str, Callable[[_Program, Operation], list[Operation]]] = {
-    "flow.dispatch": _Program.call,
-    "flow.dispatch.region": _Program.inline,
-    "flow.dispatch.workgroups": _Program.run,
-    "flow.tensor.load": _Program.load_element,
-    "iree_tensor_ext.compute_barrier.end": _Program.pass_on,
-    "iree_tensor_ext.compute_barrier.start": _Program.pass_on,
-    "iree_tensor_ext.dispatch.tensor.load": _Program.load,
-    "iree_tensor_ext.dispatch.tensor.store": _Program.store,
+Rule = Callable[[_Rewriting, Operation], list[Operation]]
+
+_RULES: Mapping[str, Rule] = {
+    "hal.buffer_view.dim": _Rewriting.dimension,
+    "hal.tensor.barrier": _Rewriting.pass_on,
+    "hal.tensor.export": _Rewriting.pass_on,
+    "hal.tensor.import": _Rewriting.imported,
+    "util.call": _Rewriting.called,
+    "util.global.load": _Rewriting.constant,
+    "util.optimization_barrier": _Rewriting.pass_on,
+    "util.return": _Rewriting.returned,
+}
+"""The ops of IREE that hand values over, and the method that replaces each."""
+
+
+def _is_constant(op: Operation) -> bool:
+    """Tell whether an op is a global with a value that never changes."""
+    given = inherent(op) if op.name == "util.global" else {}
+    return "initial_value" in given and "is_mutable" not in given
+
+
+def _is_hal(type_: ty.Type, mnemonic: str) -> bool:
+    return isinstance(type_, ty.OpaqueType) and (type_.dialect, type_.body) == ("hal", f".{mnemonic}")
+
+
+# --- hosts ------------------------------------------------------------------------------------------------------------
+
+EXECUTABLES = ("flow.executable", "stream.executable", "hal.executable")
+_HOST_FUNCTIONS = ("util.func", "func.func")
+_ENDS = ("flow.return", "func.return")
+
+
+def plain_program(module: Module) -> None:
+    """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers come off.
+
+    What is not known stays, and is named when the program reaches it. Raises Unsupported for a dispatch that cannot be
+    a function.
+    """
+    block = module.operation.regions[0].blocks[0]
+    dispatches = _dispatches(module)
+    hoisted = _hoisted(module)
+    for op in module.body:
+        if op.name in _HOST_FUNCTIONS:
+            _Rewriting(_HOST_RULES, dispatches).rewrite(op)
+    initial = [_initial(op, target, dispatches) for target, op in hoisted.items()]
+    gone = (*EXECUTABLES, "util.initializer")
+    rest = [op for op in module.body if op.name not in gone and not _is_device(op) and op.symbol_name not in hoisted]
+    put(block, [*rest, *(each for ops in dispatches.values() for each in ops), *initial])
+    for op in module.body:
+        if op.name in _HOST_FUNCTIONS:
+            _load_hoisted(op, hoisted)
+    unwrap(module)
+
+
+def _is_device(op: Operation) -> bool:
+    return op.name == "util.global" and str(inherent(op).get("type")) == "!hal.device"
+
+
+# --- dispatches -------------------------------------------------------------------------------------------------------
+
+
+def _dispatches(module: Module) -> dict[str, list[Operation]]:
+    """Return the functions of the dispatches by the names of their entries, as ``@executable::@entry``."""
+    found = {}
+    for executable in module.body:
+        if executable.name not in EXECUTABLES:
+            continue
+        for op in executable.walk():
+            if op.name == "func.func":
+                plain = plain_dispatch(op, None)
+                for each in plain:
+                    each.properties["sym_visibility"] = at.StringAttr("private")
+                found[f"@{executable.symbol_name}::@{op.symbol_name}"] = plain
+    return found
+
+
+_HOST_RULES: Mapping[str, Rule] = {
+    "flow.dispatch": _Rewriting.call,
+    "flow.dispatch.region": _Rewriting.inline,
+    "flow.dispatch.workgroups": _Rewriting.run,
+    "flow.tensor.load": _Rewriting.load_element,
+    "iree_tensor_ext.compute_barrier.end": _Rewriting.pass_on,
+    "iree_tensor_ext.compute_barrier.start": _Rewriting.pass_on,
+    "iree_tensor_ext.dispatch.tensor.load": _Rewriting.load,
+    "iree_tensor_ext.dispatch.tensor.store": _Rewriting.store,
 }
 """The ops of IREE that run dispatches or hand values on, and the method that replaces each."""
 
@@ -404,7 +386,7 @@ def _initial(op: Operation, target: str | None, dispatches: Mapping[str, Sequenc
     kept = [each for each in block.operations if each is not store and each is not block.operations[-1]]
     put(block, [*kept, build_op("func.return", op, store.operands)])
     found = function_of(f"{target}$initial", op.regions[0], op, [value.type for value in store.operands], private=True)
-    _Program(dispatches).rewrite(found)
+    _Rewriting(_HOST_RULES, dispatches).rewrite(found)
     return found
 
 
@@ -608,8 +590,8 @@ class _Sorted:
         """Put an executable that is printed alone into its program."""
         known = self._programs.get(self._program, {})
         for op in module.body:
-            if op.name in EXECUTABLES and _place(op) in known:
-                known[_place(op)] = op
+            if op.name in EXECUTABLES and place_of(op) in known:
+                known[place_of(op)] = op
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
@@ -623,7 +605,7 @@ class _Sorted:
 
     def _known(self, module: Module, whole: bool) -> str:
         """Note the ops of a dump, and return the name of its program. ``whole``: it is all of the program."""
-        places = {_place(op): op for op in module.body}
+        places = {place_of(op): op for op in module.body}
         public = [op for op in module.body if op.name in _FUNCTIONS and _is_public(op)]
         if whole and public:
             self._program = public[0].symbol_name or ""
@@ -641,11 +623,6 @@ def _is_public(op: Operation) -> bool:
     raw = op.raw_properties.mapping if isinstance(op.raw_properties, at.DictionaryAttr) else {}
     visibility = {**op.attributes, **given, **raw}.get("sym_visibility")
     return not (isinstance(visibility, at.StringAttr) and visibility.value == "private")
-
-
-def _place(op: Operation) -> tuple[str, str]:
-    """Return what stays the same when a pass makes a function of another dialect."""
-    return op.name.rpartition(".")[2], op.symbol_name or ""
 
 
 def _counts(function: Operation, module: Module) -> Counts | None:

@@ -44,13 +44,6 @@ def build_op(
     )
 
 
-def function(
-    name: str, block: Block, like: Operation, results: Sequence[ty.Type] = (), private: bool = False
-) -> Operation:
-    """Make a function of one block, which has its terminator already."""
-    return function_of(name, Region([block]), like, results, private)
-
-
 def function_of(
     name: str, region: Region, like: Operation, results: Sequence[ty.Type] = (), private: bool = False
 ) -> Operation:
@@ -462,4 +455,4 @@ def _all_workgroups(name: str, body: Operation, counts: Counts, given: Sequence[
             block, [*block.operations, *constants, build_op("func.call", body, operands, properties={"callee": callee})]
         )
     block.append(build_op("func.return", body))
-    return function(name, block, body)
+    return function_of(name, Region([block]), body)
