@@ -11,20 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.conformance.comparing import refinement
 from halfulp.conformance.comparing.divergences import FILE, Divergence, divergences
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
-from halfulp.conformance.comparing.refinement import (
-    Mismatch,
-    Verdict,
-    Verdicts,
-    code_at,
-    foreseen,
-    mismatch_at,
-    places_of,
-    require_answers,
-    verdicts,
-    worst,
-)
+from halfulp.conformance.comparing.refinement import Mismatch, Verdict, Verdicts
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.fp_formats.neighbours import steps_between
@@ -99,13 +89,7 @@ def _rows(table: Mapping[str, Any]) -> list[ErrorBound]:
     special = table.get("special_values", {})
     return [
         ErrorBound(
-            table["tool"],
-            tuple(table["versions"]),
-            op,
-            type_,
-            bound,
-            special.get(op, {}).get(type_, 0),
-            table["why"],
+            table["tool"], tuple(table["versions"]), op, type_, bound, special.get(op, {}).get(type_, 0), table["why"]
         )
         for op, by_type in table["ulps"].items()
         for type_, bound in by_type.items()
@@ -171,11 +155,7 @@ class Tally:
 
 
 def check(
-    oracle: Oracle,
-    case: OpCase,
-    inputs: Sequence[Codes],
-    divergences: Sequence[KnownRow] = (),
-    profile: Profile = SPEC,
+    oracle: Oracle, case: OpCase, inputs: Sequence[Codes], divergences: Sequence[KnownRow] = (), profile: Profile = SPEC
 ) -> Tally:
     """Ask an oracle and compare its answers. ``inputs``: one array of codes per operand. A failure of the oracle is in
     the tally.
@@ -198,7 +178,7 @@ def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, 
     if refusal is not None:
         return unanswered(case, inputs, refusal)
     answers = oracle.evaluate(case, inputs)
-    require_answers(case.result_types, [case.shape(inputs)] * len(case.results), answers)
+    refinement.require_answers(case.result_types, [case.shape(inputs)] * len(case.results), answers)
     return answers
 
 
@@ -214,11 +194,7 @@ def explaining_profiles(
 
 
 def compare(
-    case: OpCase,
-    inputs: Sequence[Codes],
-    expected: Reference,
-    answers: Sequence[Answer],
-    rows: Sequence[KnownRow] = (),
+    case: OpCase, inputs: Sequence[Codes], expected: Reference, answers: Sequence[Answer], rows: Sequence[KnownRow] = ()
 ) -> Tally:
     """Count how given answers compare. ``rows``: the divergences and error bounds that apply to this tool and case.
 
@@ -226,7 +202,9 @@ def compare(
     an error bound knows it.
     """
     tally = Tally()
-    judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(case.result_types)]
+    judged = [
+        refinement.verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(case.result_types)
+    ]
     tally.answered = np.logical_or.reduce([verdict != Verdict.UNANSWERED for verdict in judged])
     bounds = [row for row in rows if isinstance(row, ErrorBound)]
     formulas = [row for row in rows if isinstance(row, Divergence)] if tally.answered.any() else []
@@ -244,11 +222,13 @@ def compare(
         wrong = verdict == Verdict.MISMATCH
         answered = (verdict == Verdict.EQUAL) | (verdict == Verdict.OPEN)
         for name, predicted in predictions:
-            said = foreseen(type_, predicted, index, answer)
+            said = refinement.foreseen(type_, predicted, index, answer)
             tally.known[name] += int(np.count_nonzero(wrong & said))
             wrong &= ~said
             trapped = None if predicted.trap is None else np.where(predicted.trap, np.uint8(Status.TRAP), np.uint8(0))
-            differs = verdicts(type_, expected, index, Answer(predicted.bits[index], trapped)) == Verdict.MISMATCH
+            differs = (
+                refinement.verdicts(type_, expected, index, Answer(predicted.bits[index], trapped)) == Verdict.MISMATCH
+            )
             if predicted.poison is not None:
                 differs &= ~predicted.poison  # any bits count as poison, also the right ones
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
@@ -274,9 +254,11 @@ def _shown(
     """Return the first mismatches, and the worst of the first thousand."""
     type_ = case.result_types[index]
     found = []
-    for place in places_of(wrong)[:1000]:
-        operands = tuple(code_at(codes, width, place) for codes, width in zip(inputs, case.operand_widths, strict=True))
-        found.append(mismatch_at(type_, expected.bits[index], answer, index, place, operands))
-    extreme = worst(found)
+    for place in refinement.places_of(wrong)[:1000]:
+        operands = tuple(
+            refinement.code_at(codes, width, place) for codes, width in zip(inputs, case.operand_widths, strict=True)
+        )
+        found.append(refinement.mismatch_at(type_, expected.bits[index], answer, index, place, operands))
+    extreme = refinement.worst(found)
     first = found[:SHOWN]
     return first if extreme is None or extreme in first else [*first[:-1], extreme]

@@ -318,26 +318,16 @@ def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) 
     return Reference((np.where(floats.is_nan(fmt, right), quiet, right).astype(right.dtype),))
 
 
+_PLAIN: tuple[Quirk, ...] = (
+    absolute_by_f32, clamped_to_swapped_bounds, rounded_by_f32, power_by_logarithm, fma_in_two_steps, negated_f80,
+    copied_f80, signalling_quieted, e8m0_from_f32, e8m0_by_f32, iree_negative_nan, iree_rounding, qcast_in_registers,
+    trapped_remainder, floor_less_64_ones, f80_without_integer_bit, extremum_of_libm,
+)  # fmt: skip
 QUIRKS: Mapping[str, Quirk] = {
-    "absolute_by_f32": absolute_by_f32,
-    "clamped_to_swapped_bounds": clamped_to_swapped_bounds,
-    "rounded_by_f32": rounded_by_f32,
-    "power_by_logarithm": power_by_logarithm,
-    "fma_in_two_steps": fma_in_two_steps,
-    "negated_f80": negated_f80,
-    "copied_f80": copied_f80,
-    "signalling_quieted": signalling_quieted,
+    **{quirk.__name__: quirk for quirk in _PLAIN},
     "first_of_zeros": zero_of(0),
     "second_of_zeros": zero_of(1),
-    "e8m0_from_f32": e8m0_from_f32,
-    "e8m0_by_f32": e8m0_by_f32,
-    "iree_negative_nan": iree_negative_nan,
-    "iree_rounding": iree_rounding,
-    "qcast_in_registers": qcast_in_registers,
-    "trapped_remainder": trapped_remainder,
-    "floor_less_64_ones": floor_less_64_ones,
-    "f80_without_integer_bit": f80_without_integer_bit,
-    "extremum_of_libm": extremum_of_libm,
     "scaled_in_steps": scaled_in_steps(SPEC),
     "scaled_in_expanded_steps": scaled_in_steps(PROFILES["mlir22-expand"]),
 }
+"""The quirks by the names that rows use."""

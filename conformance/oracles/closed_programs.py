@@ -28,13 +28,7 @@ from halfulp.conformance.oracles.oracle import (
     unanswered,
 )
 from halfulp.conformance.whole_programs.rewrite import case_of, copied, definition_of, module_around
-from halfulp.fp_formats.formats import (
-    Codes,
-    Mask,
-    codes_to_ints,
-    element_shape,
-    ints_to_codes,
-)
+from halfulp.fp_formats.formats import Codes, Mask, codes_to_ints, element_shape, ints_to_codes
 from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at

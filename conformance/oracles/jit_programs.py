@@ -12,14 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.oracles.oracle import (
-    Answer,
-    ClosedProgram,
-    OracleError,
-    Refused,
-    Status,
-    blank,
-)
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Refused, Status, blank
 from halfulp.conformance.whole_programs.rewrite import module_around, module_with, prefix_symbols
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.registry import default_registry

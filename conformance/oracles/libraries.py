@@ -197,12 +197,7 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "arith.minnumf": np.fmin,
 }
 _CASTS = ("arith.extf", "arith.truncf", "arith.convertf")
-_SIGNED: Mapping[str, bool] = {
-    "arith.sitofp": True,
-    "arith.uitofp": False,
-    "arith.fptosi": True,
-    "arith.fptoui": False,
-}
+_SIGNED: Mapping[str, bool] = {"arith.sitofp": True, "arith.uitofp": False, "arith.fptosi": True, "arith.fptoui": False}
 _COMPARISONS = ((operator.eq, scalar.EQUAL), (operator.gt, scalar.GREATER), (operator.lt, scalar.LESS))
 _NEUTRAL = {"fastmath": "none", "rounding": Rounding.TO_NEAREST_EVEN.spelling}
 

@@ -14,23 +14,9 @@ from enum import Enum
 from math import prod
 
 from halfulp.conformance.comparing.refinement import Verdict
+from halfulp.conformance.proving import solving
 from halfulp.conformance.proving.arithmetic_terms import float_of
-from halfulp.conformance.proving.solving import (
-    Answer,
-    Condition,
-    Deadline,
-    Elements,
-    Loose,
-    NotProvable,
-    Scalar,
-    all_of,
-    negation,
-    number,
-    satisfiable,
-    some,
-    width,
-    z3,
-)
+from halfulp.conformance.proving.solving import Condition, Deadline, Elements, Loose, NotProvable, Scalar, number, z3
 from halfulp.conformance.proving.walk import Behaviour, behaviour, shape
 from halfulp.conformance.whole_programs.arguments import assumed_domains, assumptions_of, one_input
 from halfulp.conformance.whole_programs.signatures import CarriedType, signature
@@ -79,8 +65,8 @@ def to_source(carried: CarriedType, elements: Elements) -> Elements:
     return tuple(
         Scalar(
             z3.Concat(high.bits, low.bits),
-            some(low.poison, high.poison),
-            Loose(value=some(low.loose.any, high.loose.any)),
+            solving.some(low.poison, high.poison),
+            Loose(value=solving.some(low.loose.any, high.loose.any)),
         )
         for low, high in zip(elements[::2], elements[1::2], strict=True)
     )
@@ -158,7 +144,7 @@ def prove(
 
 
 def _variable(argument: int, element: int, type_: ty.Type, settings: Settings) -> Scalar:
-    bits = width(type_, settings)
+    bits = solving.width(type_, settings)
     return Scalar(z3.BitVec(f"argument{argument}[{element}]", bits) if bits else number(0, 1))
 
 
@@ -170,7 +156,7 @@ def _inside(variables: Sequence[Elements], ranges: Ranges) -> Condition:
             if count < 1 << element.width:
                 offset = element.bits - number(first, element.width)
                 conditions.append(z3.ULT(offset, number(count, element.width)))
-    return all_of(*conditions)
+    return solving.all_of(*conditions)
 
 
 @dataclass(frozen=True)
@@ -189,7 +175,7 @@ class _Question:
     @property
     def defined(self) -> Condition:
         """The condition that an input counts, and that the first version is defined for it."""
-        return all_of(self.inside, negation(self.first.undefined))
+        return solving.all_of(self.inside, solving.negation(self.first.undefined))
 
     def pairs(self) -> list[tuple[Scalar, Scalar, ty.Type]]:
         """Return the elements of the results of both versions, with their types."""
@@ -203,14 +189,14 @@ class _Question:
     def wrong(self) -> list[Condition]:
         """Return conditions under which the second version does something that the first does not allow."""
         elements = (_wrong(one, two, type_, self.settings) for one, two, type_ in self.pairs())
-        return [all_of(self.defined, condition) for condition in (self.second.undefined, *elements)]
+        return [solving.all_of(self.defined, condition) for condition in (self.second.undefined, *elements)]
 
     def doubtful(self) -> list[Condition]:
         """Return conditions under which the second version may do something that the first does not allow, if it
         chooses otherwise what the language leaves unspecified.
         """
         apart = (_doubtful(one, two) for one, two, _ in self.pairs())
-        return [all_of(self.defined, condition) for condition in (self.second.unsettled, *apart)]
+        return [solving.all_of(self.defined, condition) for condition in (self.second.unsettled, *apart)]
 
     def arguments(self, values: Mapping[str, int]) -> tuple[Value, ...]:
         """Return the arguments with the values of the variables; those that are absent are zero."""
@@ -227,28 +213,28 @@ def _allowed(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Co
     conditions = [one.bits == two.bits]
     if one.loose.nan is not False or one.loose.sign is not False:
         fmt = float_of(type_, settings.profile)
-        conditions.append(all_of(one.loose.nan, fmt.is_nan(two.bits)))
-        conditions.append(all_of(one.loose.sign, fmt.is_zero(two.bits)))
-    return some(*conditions)
+        conditions.append(solving.all_of(one.loose.nan, fmt.is_nan(two.bits)))
+        conditions.append(solving.all_of(one.loose.sign, fmt.is_zero(two.bits)))
+    return solving.some(*conditions)
 
 
 def _wrong(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Condition:
     """Return the condition that an element of the second version is wrong, for sure."""
-    different = all_of(negation(one.loose.value), negation(_allowed(one, two, type_, settings)))
-    return all_of(negation(one.poison), some(two.poison, different))
+    different = solving.all_of(solving.negation(one.loose.value), solving.negation(_allowed(one, two, type_, settings)))
+    return solving.all_of(solving.negation(one.poison), solving.some(two.poison, different))
 
 
 def _doubtful(one: Scalar, two: Scalar) -> Condition:
     """Return the condition that the language allows other values of an element, in a way that the versions may not
     share.
     """
-    free = some(
-        all_of(one.loose.value, one.bits != two.bits),
+    free = solving.some(
+        solving.all_of(one.loose.value, one.bits != two.bits),
         two.loose.value,
-        all_of(two.loose.nan, negation(one.loose.nan)),
-        all_of(two.loose.sign, negation(one.loose.sign)),
+        solving.all_of(two.loose.nan, solving.negation(one.loose.nan)),
+        solving.all_of(two.loose.sign, solving.negation(one.loose.sign)),
     )
-    return all_of(negation(one.poison), free)
+    return solving.all_of(solving.negation(one.poison), free)
 
 
 def _decided(question: _Question) -> Proof:
@@ -279,10 +265,10 @@ def _search(conditions: Sequence[Condition], deadline: Deadline) -> Mapping[str,
     """
     unknown = False
     for condition in conditions:
-        answer, values = satisfiable(condition, deadline)
-        if answer is Answer.YES:
+        answer, values = solving.satisfiable(condition, deadline)
+        if answer is solving.Answer.YES:
             return values
-        unknown |= answer is Answer.UNKNOWN
+        unknown |= answer is solving.Answer.UNKNOWN
     if unknown:
         return Proof(Decision.UNKNOWN, f"the solver gave no answer within {deadline.seconds:g} s")
     return None

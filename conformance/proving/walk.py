@@ -11,6 +11,7 @@ from itertools import product
 from math import prod
 from types import MappingProxyType
 
+from halfulp.conformance.proving import solving
 from halfulp.conformance.proving.arithmetic_terms import FLOAT_OPS, INTEGER_OPS
 from halfulp.conformance.proving.solving import (
     Condition,
@@ -20,18 +21,7 @@ from halfulp.conformance.proving.solving import (
     Loose,
     NotProvable,
     Scalar,
-    all_of,
-    bits_of_term,
-    constant,
-    either,
-    elementwise,
-    is_true,
-    merged,
-    merged_values,
-    negation,
     number,
-    some,
-    width,
     z3,
 )
 from halfulp.fp_formats.formats import codes_to_ints
@@ -92,7 +82,7 @@ Maker = Callable[[Instance, tuple[Elements, ...]], ResultTerms]
 
 def _constant(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     attribute, type_ = instance.op.properties["value"], instance.op.results[0].type
-    bits, count = bits_of_term(type_, instance.settings), prod(_result_shape(instance))
+    bits, count = solving.bits_of_term(type_, instance.settings), prod(_result_shape(instance))
     if isinstance(attribute, at.IntegerAttr | at.FloatAttr):
         codes = [attribute.code]
     elif isinstance(attribute, at.DenseElementsAttr):
@@ -109,7 +99,7 @@ def _constant(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms
 
 
 def _poison(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
-    poison = Scalar(number(0, bits_of_term(instance.op.results[0].type, instance.settings)), True)
+    poison = Scalar(number(0, solving.bits_of_term(instance.op.results[0].type, instance.settings)), True)
     return ResultTerms((poison,) * prod(_result_shape(instance)))
 
 
@@ -121,10 +111,10 @@ def _select(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
 
 
 def _selected(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-    chosen = is_true(condition.bits)
-    found = merged(chosen, yes, no)
-    loose = Loose(found.loose.nan, found.loose.sign, some(found.loose.value, condition.loose.any))
-    return Scalar(found.bits, some(condition.poison, either(chosen, yes.poison, no.poison)), loose)
+    chosen = solving.is_true(condition.bits)
+    found = solving.merged(chosen, yes, no)
+    loose = Loose(found.loose.nan, found.loose.sign, solving.some(found.loose.value, condition.loose.any))
+    return Scalar(found.bits, solving.some(condition.poison, solving.either(chosen, yes.poison, no.poison)), loose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +133,17 @@ class _Position:
                 index == k if isinstance(index, int) else index.bits == number(k, index.width)
                 for index, k in zip(self.indices, place, strict=True)
             ]
-            found.append((at_, all_of(*same)))
+            found.append((at_, solving.all_of(*same)))
         return found
 
     @property
     def outside(self) -> Condition:
         """The condition that the position is outside, or poison."""
-        return some(
+        return solving.some(
             *(
-                not 0 <= index < size if isinstance(index, int) else some(index.poison, negation(_below(index, size)))
+                not 0 <= index < size
+                if isinstance(index, int)
+                else solving.some(index.poison, solving.negation(_below(index, size)))
                 for index, size in zip(self.indices, self.sizes, strict=True)
             )
         )
@@ -159,7 +151,7 @@ class _Position:
     @property
     def loose(self) -> Condition:
         """The condition that the language leaves the position unspecified."""
-        return some(*(index.loose.any for index in self.indices if isinstance(index, Scalar)))
+        return solving.some(*(index.loose.any for index in self.indices if isinstance(index, Scalar)))
 
 
 def _below(index: Scalar, size: int) -> Condition:
@@ -168,7 +160,7 @@ def _below(index: Scalar, size: int) -> Condition:
 
 def _loosened(scalar: Scalar, condition: Condition) -> Scalar:
     loose = scalar.loose
-    return Scalar(scalar.bits, scalar.poison, Loose(loose.nan, loose.sign, some(loose.value, condition)))
+    return Scalar(scalar.bits, scalar.poison, Loose(loose.nan, loose.sign, solving.some(loose.value, condition)))
 
 
 def _taken(whole: Elements, position: _Position) -> ResultTerms:
@@ -179,7 +171,7 @@ def _taken(whole: Elements, position: _Position) -> ResultTerms:
     part: Elements | None = None
     for place, here in position.places:
         own = whole[place * size : (place + 1) * size]
-        part = own if part is None else tuple(merged(here, a, b) for a, b in zip(own, part, strict=True))
+        part = own if part is None else tuple(solving.merged(here, a, b) for a, b in zip(own, part, strict=True))
     assert part is not None
     return ResultTerms(tuple(_loosened(element, position.loose) for element in part), position.outside)
 
@@ -190,7 +182,7 @@ def _put(part: Elements, whole: Elements, position: _Position) -> ResultTerms:
     elements = list(whole)
     for place, here in position.places:
         for k, element in enumerate(part, place * size):
-            elements[k] = merged(here, element, whole[k])
+            elements[k] = solving.merged(here, element, whole[k])
     return ResultTerms(tuple(_loosened(element, position.loose) for element in elements), position.outside)
 
 
@@ -230,10 +222,7 @@ def _tensor_insert(instance: Instance, operands: tuple[Elements, ...]) -> Result
 def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
     """Return the value with leading dimensions added, and dimensions of one element repeated."""
     (elements,) = operands
-    own, result = (
-        _operand_shape(instance, 0),
-        _result_shape(instance),
-    )
+    own, result = (_operand_shape(instance, 0), _result_shape(instance))
     own = (1,) * (len(result) - len(own)) + own
     found = []
     for place in product(*map(range, result)):
@@ -305,7 +294,7 @@ def behaviour(
     """Return what a function does. Raises NotProvable if it has something for which there are no terms."""
     walk = _Walk(module, settings, deadline)
     results, _ = walk.call(function, arguments, True, 0)
-    return Behaviour(tuple(results), some(*walk.undefined), some(*walk.unsettled))
+    return Behaviour(tuple(results), solving.some(*walk.undefined), solving.some(*walk.unsettled))
 
 
 @dataclass
@@ -328,21 +317,21 @@ class _Walk:
         types = [value.type for value in function.regions[0].blocks[0].arguments]
         for type_ in types:
             shape(type_, self.settings)
-            width(type_, self.settings)
+            solving.width(type_, self.settings)
         returned = _returned_types(function)
         return _Frame(self, {}, depth).region(function.regions[0], arguments, path, returned)
 
     def observe(self, condition: Condition, operands: Sequence[Scalar], path: Condition) -> None:
         """Keep a condition of undefined behaviour, which comes from these operands."""
         if condition is not False:
-            self.undefined.append(all_of(path, condition))
-            self.unsettled += [all_of(path, operand.loose.any) for operand in operands]
+            self.undefined.append(solving.all_of(path, condition))
+            self.unsettled += [solving.all_of(path, operand.loose.any) for operand in operands]
 
     def decide(self, condition: Scalar, path: Condition) -> Condition:
         """Return what an i1 that chooses a branch is. Poison is undefined behaviour."""
-        self.observe(some(condition.poison), (), path)
-        self.unsettled.append(all_of(path, condition.loose.any))
-        return is_true(condition.bits)
+        self.observe(solving.some(condition.poison), (), path)
+        self.unsettled.append(solving.all_of(path, condition.loose.any))
+        return solving.is_true(condition.bits)
 
 
 def _returned_types(function: Operation) -> Sequence[ty.Type]:
@@ -375,7 +364,7 @@ class _Frame:
                 continue
             values = _merged_arrivals(here)
             self.values.update(zip(block.arguments, values, strict=True))
-            condition = some(*(condition for condition, _ in here))
+            condition = solving.some(*(condition for condition, _ in here))
             for op in block.operations:
                 if op.successors:
                     for successor, taken, passed in self._branches(op, condition):
@@ -385,12 +374,14 @@ class _Frame:
                 else:
                     condition = self._run(op, condition)
         if leaving:
-            return _merged_arrivals(leaving), some(*(condition for condition, _ in leaving))
+            return _merged_arrivals(leaving), solving.some(*(condition for condition, _ in leaving))
         return [self._anything(type_) for type_ in types], False
 
     def _anything(self, type_: ty.Type) -> Elements:
         """Return elements that stand for a result of a path that never returns."""
-        return (Scalar(number(0, bits_of_term(type_, self.walk.settings))),) * prod(shape(type_, self.walk.settings))
+        return (Scalar(number(0, solving.bits_of_term(type_, self.walk.settings))),) * prod(
+            shape(type_, self.walk.settings)
+        )
 
     def _read(self, values: Sequence[SSAValue]) -> list[Elements]:
         return [self.values[value] for value in values]
@@ -413,11 +404,11 @@ class _Frame:
         if row is None:
             raise NotProvable(f"there are no terms for {op.name}")
         for result in op.results:
-            width(result.type, walk.settings)
+            solving.width(result.type, walk.settings)
         columns: list[list[Scalar]] = [[] for _ in op.results]
         for element in range(prod(shape(op.results[0].type, walk.settings))):
             scalars = tuple(operand[element] for operand in operands)
-            results, effect = elementwise(row, instance, scalars)
+            results, effect = solving.elementwise(row, instance, scalars)
             walk.observe(effect.undefined, scalars, path)
             for column, (result_,) in zip(columns, ((scalar,) for scalar in results), strict=True):
                 column.append(result_)
@@ -431,13 +422,13 @@ class _Frame:
             conditions: list[Condition] = [True]
         elif op.name == "cf.cond_br":
             yes = self.walk.decide(self.values[op.operands[0]][0], path)
-            conditions = [yes, negation(yes)]
+            conditions = [yes, solving.negation(yes)]
         elif op.name == "cf.switch":
             conditions = self._cases(op, path)
         else:
             raise NotProvable(f"there are no terms for {op.name}")
         return [
-            (block, all_of(path, condition), values)
+            (block, solving.all_of(path, condition), values)
             for (block, values), condition in zip(passed, conditions, strict=True)
         ]
 
@@ -445,16 +436,16 @@ class _Frame:
         """Return the condition of each successor of cf.switch, that of the default first."""
         flag = self.values[op.operands[0]][0]
         self.walk.observe(flag.poison, (), path)
-        self.walk.unsettled.append(all_of(path, flag.loose.any))
+        self.walk.unsettled.append(solving.all_of(path, flag.loose.any))
         given = op.properties.get("case_values")
         codes = codes_to_ints(given.array(), flag.width) if isinstance(given, at.DenseElementsAttr) else []
         cases: list[Condition] = []
         for code in codes:
             # The verifier does not refuse two cases of one value; the executor takes the last.
-            cases.append(all_of(flag.bits == number(code, flag.width), codes.count(code) == 1))
+            cases.append(solving.all_of(flag.bits == number(code, flag.width), codes.count(code) == 1))
         if len(set(codes)) != len(codes):
             raise NotProvable("cf.switch has two cases of one value")
-        return [negation(some(*cases)), *cases]
+        return [solving.negation(solving.some(*cases)), *cases]
 
     # --- ops with regions, and calls: each returns the condition under which the ops after it run -------------------
 
@@ -462,13 +453,13 @@ class _Frame:
         types = [result.type for result in op.results]
         yes = self.walk.decide(self.values[op.operands[0]][0], path)
         ends = []
-        for region, condition in zip(op.regions, (yes, negation(yes)), strict=True):
-            taken = all_of(path, condition)
+        for region, condition in zip(op.regions, (yes, solving.negation(yes)), strict=True):
+            taken = solving.all_of(path, condition)
             ends.append(self.region(region, (), taken, types) if region.blocks else ([], taken))
         (one, first), (other, second) = ends
         if op.results:
-            self.values.update(zip(op.results, merged_values(yes, one, other), strict=True))
-        return some(first, second)
+            self.values.update(zip(op.results, solving.merged_values(yes, one, other), strict=True))
+        return solving.some(first, second)
 
     def _execute_region(self, op: Operation, path: Condition) -> Condition:
         results, path = self.region(op.regions[0], (), path, [result.type for result in op.results])
@@ -477,11 +468,11 @@ class _Frame:
 
     def _for(self, op: Operation, path: Condition) -> Condition:
         """Unroll a loop whose bounds are constants."""
-        bits = width(op.operands[0].type, self.walk.settings)
+        bits = solving.width(op.operands[0].type, self.walk.settings)
         known = []
         for value in op.operands[:3]:
             bound = self.values[value][0]
-            code = constant(bound.bits)
+            code = solving.constant(bound.bits)
             if code is None or bound.poison is not False:
                 raise NotProvable("scf.for is a loop whose bounds are not constants")
             signed = "unsignedCmp" not in op.properties
@@ -511,8 +502,8 @@ class _Frame:
 
     def _assert(self, op: Operation, path: Condition) -> Condition:
         holds = self.walk.decide(self.values[op.operands[0]][0], path)
-        self.walk.observe(negation(holds), (), path)
-        return all_of(path, holds)
+        self.walk.observe(solving.negation(holds), (), path)
+        return solving.all_of(path, holds)
 
     def _unreachable(self, op: Operation, path: Condition) -> Condition:
         self.walk.observe(True, (), path)
@@ -563,5 +554,5 @@ def _merged_arrivals(arrivals: Sequence[tuple[Condition, Sequence[Elements]]]) -
     (_, last), *others = reversed(arrivals)
     values = list(last)
     for condition, given in others:
-        values = merged_values(condition, given, values)
+        values = solving.merged_values(condition, given, values)
     return values

@@ -88,15 +88,18 @@ def difference_record(difference: Difference) -> dict[str, Any]:
             "location": spell_place(finding.op.location),
             "operands": [f"0x{code:X}" for code in mismatch.operands],
         }
-    return record | {
-        "known": list(difference.known),
+    return record | {"known": list(difference.known)} | _mismatch_record(mismatch, type_, difference.truth)
+
+
+def _mismatch_record(mismatch: Mismatch, type_: ty.Type | None, truth: Truth | None) -> dict[str, Any]:
+    return {
         "result": mismatch.result,
         "element": list(mismatch.element),
         "type": str(type_),
         "expected": f"0x{mismatch.expected:X}",
         "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
-        "ulps": ulps_away(type_, mismatch),
-        "truth": record_of(difference.truth),
+        "ulps": None if type_ is None else ulps_away(type_, mismatch),
+        "truth": record_of(truth),
     }
 
 
@@ -194,13 +197,4 @@ def counterexample_record(found: Counterexample) -> dict[str, Any]:
         record |= {"printed before": found.texts[0], "printed after": found.texts[1]}
     if mismatch is None:
         return record
-    return record | {
-        "output": found.output,
-        "result": mismatch.result,
-        "element": list(mismatch.element),
-        "type": str(found.type),
-        "expected": f"0x{mismatch.expected:X}",
-        "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
-        "ulps": None if found.type is None else ulps_away(found.type, mismatch),
-        "truth": record_of(found.truth),
-    }
+    return record | {"output": found.output} | _mismatch_record(mismatch, found.type, found.truth)

@@ -9,28 +9,23 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from halfulp.conformance.comparing import refinement
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
-from halfulp.conformance.comparing.refinement import (
-    Mismatch,
-    Truth,
-    Verdict,
-    first_mismatches,
-    judge,
-    truth_of_op,
-    truth_of_run,
-)
+from halfulp.conformance.comparing.refinement import Mismatch, Truth, Verdict
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
     OracleError,
     ProgramOracle,
     Reply,
+    Runner,
     Status,
     Unanswered,
 )
@@ -76,9 +71,11 @@ class Difference:
     def truth(self) -> Truth | None:
         """Which result is nearer to the exact number: that of the op for its operands, else that of the program."""
         if self.finding is not None:
-            return None if self.finding.case is None else truth_of_op(self.finding.case, self.finding.mismatch)
+            return (
+                None if self.finding.case is None else refinement.truth_of_op(self.finding.case, self.finding.mismatch)
+            )
         try:
-            return truth_of_run(*recorded(self.program), self.mismatch)
+            return refinement.truth_of_run(*recorded(self.program), self.mismatch)
         except HalfulpError:
             return None
 
@@ -200,7 +197,7 @@ def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list
     elements = sum(int(np.prod(value.shape, dtype=np.int64)) for value in here)
     if isinstance(reply, tuple):
         try:
-            results = judge(here, reply)
+            results = refinement.judge(here, reply)
         except OracleError as error:
             reply = error
     if not isinstance(reply, tuple):
@@ -215,7 +212,7 @@ def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list
         missing = int(np.count_nonzero(one.verdicts == Verdict.UNANSWERED))
         if missing:
             report.unanswered[one.answer.why or "no result"] += missing
-    return first_mismatches(results)
+    return refinement.first_mismatches(results)
 
 
 def explaining(own: str, programs: Sequence[ClosedProgram], replies: Sequence[Reply]) -> list[str]:
@@ -238,7 +235,7 @@ def _predicted(profile: Profile) -> Any:
             here = run_here(program, profile)
             if isinstance(reply, OracleError) or isinstance(here, NoMeaning):
                 return not isinstance(reply, OracleError)
-            return not any(one.wrong.any() for one in judge(here, reply))
+            return not any(one.wrong.any() for one in refinement.judge(here, reply))
         except (HalfulpError, OracleError):
             return False
 
@@ -317,6 +314,23 @@ Test = Callable[[Sequence[ClosedProgram]], int | None]
 """A function that returns the index of the first interesting program, or None."""
 
 
+Here = TypeVar("Here")
+
+
+def _ran(
+    oracle: Runner, programs: Sequence[ClosedProgram], profile: Profile, kind: type[Here]
+) -> Iterator[tuple[int, Here, Reply]]:
+    """Yield the programs whose outcome here is of a kind: the number, this outcome, and the oracle's reply."""
+    asked: list[tuple[int, Here]] = []
+    for index, program in enumerate(programs):
+        with suppress(HalfulpError):
+            here = run_here(program, profile)
+            asked += [(index, here)] if isinstance(here, kind) else []
+    replies = ask(oracle, [programs[index] for index, _ in asked]) if asked else ()
+    for (index, here), reply in zip(asked, replies, strict=True):
+        yield index, here, reply
+
+
 class SameDifference:
     """A test for programs that differ by an oracle in the same op on the same types, for the same known
     reason or none. Other ops of the program may differ too.
@@ -348,17 +362,8 @@ class SameDifference:
         ``wanted``: the findings that are shown before all others; by default those of the watched difference.
         """
         found: list[Difference | None] = [None] * len(programs)
-        defined: list[tuple[int, tuple[Value, ...]]] = []
-        for index, program in enumerate(programs):
-            try:
-                here = run_here(program, self._search.profile)
-            except HalfulpError:
-                continue
-            if not isinstance(here, NoMeaning):
-                defined.append((index, here))
-        replies = ask(self._search.oracle, [programs[index] for index, _ in defined]) if defined else []
         wrong = []
-        for (index, here), reply in zip(defined, replies, strict=True):
+        for index, here, reply in _ran(self._search.oracle, programs, self._search.profile, tuple):
             mismatches = _mismatches(here, reply)
             if mismatches and isinstance(reply, tuple):
                 wrong.append(Wrong(programs[index], index, reply, mismatches))
@@ -372,7 +377,7 @@ class SameDifference:
 
 def _mismatches(here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
     try:
-        return first_mismatches(judge(here, reply)) if isinstance(reply, tuple) else []
+        return refinement.first_mismatches(refinement.judge(here, reply)) if isinstance(reply, tuple) else []
     except OracleError:
         return []
 
@@ -420,16 +425,7 @@ class ValueForUndefined:
     def values(self, programs: Sequence[ClosedProgram]) -> list[Undefined | None]:
         """Return the oracle's values for each program that is undefined here."""
         found: list[Undefined | None] = [None] * len(programs)
-        asked: list[tuple[int, UndefinedBehavior]] = []
-        for index, program in enumerate(programs):
-            try:
-                here = run_here(program, self._profile)
-            except HalfulpError:
-                continue
-            if isinstance(here, UndefinedBehavior):
-                asked.append((index, here))
-        replies = ask(self._oracle, [programs[index] for index, _ in asked]) if asked else []
-        for (index, error), reply in zip(asked, replies, strict=True):
+        for index, error, reply in _ran(self._oracle, programs, self._profile, UndefinedBehavior):
             if isinstance(reply, tuple) and all(a.status is None or (a.status == Status.VALUE).all() for a in reply):
                 found[index] = Undefined(programs[index], error.op, error.message, reply)
         return found

@@ -290,11 +290,7 @@ class _AskedOracle:
     """The state of one oracle during a run."""
 
     def __init__(
-        self,
-        oracle: ProgramOracle,
-        rows: Sequence[Divergence],
-        pairs: Sequence[Cancellation],
-        most_failures: int,
+        self, oracle: ProgramOracle, rows: Sequence[Divergence], pairs: Sequence[Cancellation], most_failures: int
     ) -> None:
         self.oracle = oracle
         self.rows = rows

@@ -225,11 +225,7 @@ class KnownByPass:
     """
 
     def __init__(
-        self,
-        pipeline: PassPipeline,
-        rows: Sequence[Divergence],
-        pairs: Sequence[Cancellation],
-        settings: Settings,
+        self, pipeline: PassPipeline, rows: Sequence[Divergence], pairs: Sequence[Cancellation], settings: Settings
     ) -> None:
         self._rows = of_passes(rows, pipeline.passes, NAME)
         self._pairs = of_passes(pairs, pipeline.passes, NAME)

@@ -19,20 +19,9 @@ from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Di
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.comparing.refinement import Mismatch, first_mismatches, judge
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Status, Unanswered
+from halfulp.conformance.whole_programs import rewrite
 from halfulp.conformance.whole_programs.printed import silent
-from halfulp.conformance.whole_programs.rewrite import (
-    callees,
-    captured,
-    case_of,
-    copied,
-    dependents,
-    function,
-    function_around,
-    isolated,
-    module_with,
-    returnable,
-    returns,
-)
+from halfulp.conformance.whole_programs.rewrite import function
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue, result_types
@@ -171,7 +160,7 @@ def observed(module: Module, name: str) -> Observed | None:
         values[argument] = block.add_argument(argument.type, argument.name)
     ops = []
     for op in blocks[0].operations[:-1]:
-        ops.append(copied(op, values))
+        ops.append(rewrite.copied(op, values))
         block.append(ops[-1])
     returned, places = [], []
     for number, op in enumerate(ops):
@@ -182,7 +171,7 @@ def observed(module: Module, name: str) -> Observed | None:
                 places.append((number, result.index))
     arguments = tuple(block.arguments)
     copy = function(original.symbol_name or "", block, returned, like=original)
-    found = module_with([op for op in module.body if op is not original], module)
+    found = rewrite.module_with([op for op in module.body if op is not original], module)
     found.operation.regions[0].blocks[0].append(copy)
     return Observed(found, original.symbol_name or "", arguments, tuple(ops), tuple(places))
 
@@ -191,7 +180,7 @@ def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
     """Return the value, or a value with its bits: a quantised value is returned as its storage integers."""
     if element_width(ty.element_type(value.type)) is None or isinstance(value.type, ty.MemRefType):
         return None
-    return returnable(value, block)
+    return rewrite.returnable(value, block)
 
 
 @dataclass(frozen=True)
@@ -276,7 +265,7 @@ class Search:
         known: list[Operation] = []
         wrong: set[SSAValue] = set()
         for op in copy.ops:
-            follows = not wrong.isdisjoint(captured(op))
+            follows = not wrong.isdisjoint(rewrite.captured(op))
             own = [answers.get(result) for result in op.results]
             if op.results and all(answer is not None for answer in own):
                 findings = list(self._judged(copy.module, op, values, [answer for answer in own if answer is not None]))
@@ -308,7 +297,7 @@ class Search:
             for op, other in zip(block.operations[:-1], copy.ops, strict=True)
             for result, twin in zip(op.results, other.results, strict=True)
         }
-        affected = dependents(copy.module, known)
+        affected = rewrite.dependents(copy.module, known)
         found = set()
         for number, (value, answer) in enumerate(zip(block.operations[-1].operands, answered, strict=True)):
             twin = twins.get(value)
@@ -322,7 +311,7 @@ class Search:
         """Yield the findings of one op, given its operands in the oracle and the oracle's results."""
         if all(is_unanswered(answer) for answer in answers):
             return
-        used = captured(op)
+        used = rewrite.captured(op)
         if any(value not in values for value in used):
             return
         operands = tuple(values[value] for value in used)
@@ -352,7 +341,7 @@ class Search:
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> tuple[Finding | None, frozenset[int]]:
         """Return the finding of an op by itself, and the numbers of the results that differ."""
-        case = case_of(op)
+        case = rewrite.case_of(op)
         clean = all(value.poison is None for value in operands)
         plain = all(value.open is None for value in operands) and (clean or op.name != "arith.select")
         if case is not None and plain and not (case.op == "arith.select" and operands[0].shape != operands[-1].shape):
@@ -372,11 +361,11 @@ class Search:
         ``answers``: the results that are judged.
         """
         # An op that names an operand twice captured it once.
-        by_value = dict(zip(captured(op), operands, strict=True))
+        by_value = dict(zip(rewrite.captured(op), operands, strict=True))
         full = [by_value[value] for value in op.operands]
         shape = full[0].shape
         inputs = [_spread(value.bits, value.shape, shape) for value in full]
-        expected = reference(case, inputs, profile_of(function_around(op), self.profile))
+        expected = reference(case, inputs, profile_of(rewrite.function_around(op), self.profile))
         spoiled = [_spread(value.poisoned, value.shape, shape) for value in full if value.poison is not None]
         if spoiled:  # poison propagates: any result is right
             masks = spoiled if expected.poison is None else [*spoiled, expected.poison]
@@ -395,7 +384,7 @@ class Search:
         """Return the op as a program of its own."""
         alone = self._alone.get(op)
         if alone is None:
-            alone = self._alone[op] = isolated(module, op)
+            alone = self._alone[op] = rewrite.isolated(module, op)
         return ClosedProgram(alone, alone.body[-1].symbol_name or "", operands)
 
     def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...], answers: Sequence[Answer]) -> Study:
@@ -404,7 +393,7 @@ class Search:
         if op.name == "func.call":
             callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
             if callee is not None and callee.regions[0].blocks:
-                by_value = dict(zip(captured(op), operands, strict=True))
+                by_value = dict(zip(rewrite.captured(op), operands, strict=True))
                 called = tuple(by_value[value] for value in op.operands)
                 (inner,) = self.studies([ClosedProgram(alone.module, callee.symbol_name or "", called)], [answers])
                 if inner.findings:
@@ -433,8 +422,8 @@ class Search:
         known = [finding for finding in found if finding.known]
         if any(finding.mismatch.status is Status.TRAP for finding in known):
             return Study(tuple(found), frozenset(range(len(result_types(function_)))))
-        affected = dependents(program.module, [finding.op for finding in known])
-        ends = returns(function_)
+        affected = rewrite.dependents(program.module, [finding.op for finding in known])
+        ends = rewrite.returns(function_)
         explained = {index for end in ends for index, value in enumerate(end.operands) if value in affected}
         return Study(tuple(found), frozenset(explained))
 
@@ -481,10 +470,14 @@ class _Trace(Listener):
         self._seen: set[tuple[Operation, bytes]] = set()
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        if len(self.ran) >= MOST_TRACED or case_of(op) is None or any(value.poison is not None for value in operands):
+        if (
+            len(self.ran) >= MOST_TRACED
+            or rewrite.case_of(op) is None
+            or any(value.poison is not None for value in operands)
+        ):
             return
         by_value = dict(zip(op.operands, operands, strict=True))
-        used = tuple(by_value[value] for value in captured(op))
+        used = tuple(by_value[value] for value in rewrite.captured(op))
         key = (op, b"".join(value.bits.tobytes() for value in used))
         if key not in self._seen:
             self._seen.add(key)
@@ -559,7 +552,7 @@ def rebuilt(
     for op in reversed(state.ops):
         if op in kept and not needed.isdisjoint(op.results):
             ops.append(op)
-            needed.update(instead.get(value, value) for value in captured(op))
+            needed.update(instead.get(value, value) for value in rewrite.captured(op))
     ops.reverse()
     block = Block()
     made: dict[SSAValue, SSAValue] = {}
@@ -579,14 +572,14 @@ def rebuilt(
         return True
 
     for op in ops:
-        if not all(available(value) for value in captured(op)):
+        if not all(available(value) for value in rewrite.captured(op)):
             return None
-        block.append(copied(op, made, retype))
+        block.append(rewrite.copied(op, made, retype))
     if not all(available(value) for value in returned):
         return None
     main = function(state.name, block, [made[value] for value in returned], like=state.module.lookup(state.name))
     others = [op for op in state.module.body if op.symbol_name != state.name]
-    module = module_with(others, state.module)
+    module = rewrite.module_with(others, state.module)
     module.operation.regions[0].blocks[0].append(main)
     return verified(ClosedProgram(without_unneeded_functions(module, state.name), state.name, tuple(arguments)))
 
@@ -595,8 +588,8 @@ def without_unneeded_functions(module: Module, name: str) -> Module:
     """Return the module without the functions that are not needed."""
     main = module.lookup(name)
     assert main is not None
-    needed = [op for op in callees(module, main) if op is not main]
-    return module_with([op for op in module.body if op in needed or op is main], module)
+    needed = [op for op in rewrite.callees(module, main) if op is not main]
+    return rewrite.module_with([op for op in module.body if op in needed or op is main], module)
 
 
 def verified(program: ClosedProgram) -> ClosedProgram | None:

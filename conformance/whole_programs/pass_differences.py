@@ -278,12 +278,7 @@ def find_runner(mlir_opt: Tool) -> Tool | None:
 
 
 def _text(
-    pipeline: PassPipeline,
-    name: str,
-    program: str,
-    after: str,
-    example: Counterexample,
-    run: _Run | None,
+    pipeline: PassPipeline, name: str, program: str, after: str, example: Counterexample, run: _Run | None
 ) -> str:
     """Return a report as Markdown."""
     passes = f"--pass-pipeline='{pipeline.pipeline}'"

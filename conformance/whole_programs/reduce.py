@@ -656,9 +656,7 @@ class Reducer:
 
     def _simpler_properties(self, program: ClosedProgram) -> ClosedProgram:
         """Remove flags and rounding modes, one op and property at a time."""
-        main = program.module.lookup(program.function)
-        assert main is not None
-        for number, op in enumerate(main.walk()):
+        for number, op in enumerate(_main(program).walk()):
             for name in [prop.name for prop in op.definition.properties] if op.definition else ():
                 if op.name.startswith("arith.") and name in op.properties:
                     program = self._first(program, [_without(program, number, name)])
@@ -666,9 +664,7 @@ class Reducer:
 
 
 def _op_count(program: ClosedProgram) -> int:
-    main = program.module.lookup(program.function)
-    assert main is not None
-    return len(main.regions[0].blocks[0].operations) - 1
+    return len(_main(program).regions[0].blocks[0].operations) - 1
 
 
 def _with_codes(program: ClosedProgram, number: int, width: int, codes: Sequence[int]) -> ClosedProgram:

@@ -286,12 +286,7 @@ def _is_public(op: Operation) -> bool:
 
 
 def compare(
-    before: Module,
-    after: Module,
-    pair: Pair,
-    inputs: Inputs,
-    profile: Profile = SPEC,
-    explain: Explain | None = None,
+    before: Module, after: Module, pair: Pair, inputs: Inputs, profile: Profile = SPEC, explain: Explain | None = None
 ) -> ValidationReport:
     """Decide how two versions of a function are compared, and compare them. ``explain``: finds the known differences.
 

@@ -15,33 +15,8 @@ from itertools import permutations, product
 from typing import NamedTuple
 
 from halfulp.conformance.comparing.refinement import ulp_distance
-from halfulp.conformance.whole_programs.bisection.histories import (
-    ADD,
-    ARCP,
-    CAST,
-    CONTRACT,
-    DIVIDE,
-    FUSED,
-    KINDS,
-    MULTIPLY,
-    NEGATE,
-    REASSOC,
-    History,
-    Number,
-    Term,
-    Tree,
-    allows,
-    allows_reordering,
-    bounds_of_all_orders,
-    is_finite,
-    is_nan,
-    is_negative,
-    name_of,
-    role_of,
-    same_number,
-    sums_in_all_orders,
-    value_of,
-)
+from halfulp.conformance.whole_programs.bisection import histories
+from halfulp.conformance.whole_programs.bisection.histories import History, Number, Term, Tree
 from halfulp.fp_formats import scalar
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import plural
@@ -127,7 +102,7 @@ class Explainer:
                 return found
 
     def _pair(self, before: Number, after: Number) -> Grounds | None:
-        if same_number(before, after):
+        if histories.same_number(before, after):
             return _SAME
         key = before, after
         if key not in self._found:
@@ -145,7 +120,7 @@ class Explainer:
             raise TooLong
 
     def _explained(self, before: Number, after: Number) -> Grounds | None:
-        if value_of(before) == 0 == value_of(after):
+        if histories.value_of(before) == 0 == histories.value_of(after):
             return None  # the sign of a zero is no matter of rounding
         # A sum in another order may overflow. What follows an overflow is explained by it alone.
         rules: tuple[Callable[[Number, Number], Grounds | None], ...] = (
@@ -156,7 +131,7 @@ class Explainer:
             self._out_of_order,
             self._rewritten,
         )
-        if is_finite(before) and is_finite(after):
+        if histories.is_finite(before) and histories.is_finite(after):
             rules += (self._rounded, self._reciprocal, self._formula, self._unrecorded)
         found: Grounds | None = None
         for rule in rules:
@@ -185,7 +160,7 @@ class Explainer:
         if not isinstance(one, Node) or not isinstance(two, Node) or not _alike(one, two):
             return None
         orders = [two.operands]
-        if name_of(one.op) in _COMMUTATIVE and len(two.operands) > 1:
+        if histories.name_of(one.op) in _COMMUTATIVE and len(two.operands) > 1:
             orders.append((two.operands[1], two.operands[0], *two.operands[2:]))
         found = [self._all(list(zip(one.operands, order, strict=True))) for order in orders]
         return min((each for each in found if each), key=_cost, default=None)
@@ -194,10 +169,10 @@ class Explainer:
 
     def _payload(self, before: Number, after: Number) -> Grounds | None:
         """Explain a NaN by another NaN of its type, if an op computed it: MLIR does not prescribe its payload then."""
-        if before.type != after.type or not is_nan(before) or not is_nan(after):
+        if before.type != after.type or not histories.is_nan(before) or not histories.is_nan(after):
             return None
         made = self._before.made(before)
-        while isinstance(made, Node) and name_of(made.op) in _MOVING:
+        while isinstance(made, Node) and histories.name_of(made.op) in _MOVING:
             made = self._before.made(made.operands[0])
         text = "another NaN"
         return frozenset([Ground(text, "the payload is open")]) if isinstance(made, Node) else None
@@ -205,7 +180,12 @@ class Explainer:
     def _reinterpreted(self, before: Number, after: Number) -> Grounds | None:
         """Explain the bits of a float by those of another one."""
         made = self._before.made(before)
-        if not isinstance(made, Node) or name_of(made.op) != "bitcast" or made.poison or before.type != after.type:
+        if (
+            not isinstance(made, Node)
+            or histories.name_of(made.op) != "bitcast"
+            or made.poison
+            or before.type != after.type
+        ):
             return None
         (source,) = made.operands
         if not isinstance(source.type, ty.FloatType) or isinstance(before.type, ty.FloatType):
@@ -224,10 +204,10 @@ class Explainer:
 
     def _chain(self, before: Number, after: Number, inner: Callable[[Node], bool]) -> Grounds | None:
         inside = before
-        while self._before.role(inside) == NEGATE:
+        while self._before.role(inside) == histories.NEGATE:
             (inside,) = self._before.operands(inside)
-        kind = KINDS[self._before.role(inside)]
-        if kind not in (ADD, MULTIPLY):
+        kind = histories.KINDS[self._before.role(inside)]
+        if kind not in (histories.ADD, histories.MULTIPLY):
             return None
         one = Tree(self._before, before, kind, inner)
         wanted: dict[int, list[Term]] = defaultdict(list)
@@ -291,19 +271,19 @@ class Explainer:
         """Yield what is different in the ways from the same terms to the result."""
         shapes: dict[object, int] = {}
         numbers = [{id(pair[side]): place for place, pair in enumerate(pairs)} for side in (0, 1)]
-        ops = [node for node in one.nodes if KINDS[role_of(node)] == one.kind]
-        casts = [node for node in one.nodes if role_of(node) == CAST]
-        over_casts = [allows(node, CONTRACT) for node in casts]
-        what = plural(len(ops), "addition" if one.kind == ADD else "multiplication")
+        ops = [node for node in one.nodes if histories.KINDS[histories.role_of(node)] == one.kind]
+        casts = [node for node in one.nodes if histories.role_of(node) == histories.CAST]
+        over_casts = [histories.allows(node, histories.CONTRACT) for node in casts]
+        what = plural(len(ops), "addition" if one.kind == histories.ADD else "multiplication")
         if one.shape(numbers[0], shapes) != two.shape(numbers[1], shapes):
-            reordering = [allows_reordering(node) for node in ops]
+            reordering = [histories.allows_reordering(node) for node in ops]
             yield Ground(f"the same {what} in another order", _common([*reordering, *over_casts]))
         elif one.casts == two.casts and one.shape(numbers[0], shapes, True) != two.shape(numbers[1], shapes, True):
             yield Ground(f"the same {what} with conversions at other places", _common(over_casts))
         if any(len(a.factors) < len(b.factors) for a, b in pairs):
             products = [node for a, b in pairs if len(a.factors) < len(b.factors) for node in self._product(a)]
             text = "a product and a sum became a fused multiply-add"
-            yield Ground(text, _common([allows(node, CONTRACT) for node in (*ops, *products)]))
+            yield Ground(text, _common([histories.allows(node, histories.CONTRACT) for node in (*ops, *products)]))
         if any(len(a.factors) > len(b.factors) for a, b in pairs):
             yield Ground("a fused multiply-add became a product and a sum", "")
         if one.casts != two.casts:
@@ -330,12 +310,12 @@ class Explainer:
     def _product(self, term: Term) -> Iterator[Node]:
         """Yield the op that made a term that is a product, and the conversions after it."""
         number = term.factors[0]
-        while self._before.role(number) in (NEGATE, CAST, MULTIPLY):
+        while self._before.role(number) in (histories.NEGATE, histories.CAST, histories.MULTIPLY):
             made = self._before.made(number)
             assert isinstance(made, Node)
-            if role_of(made) != NEGATE:
+            if histories.role_of(made) != histories.NEGATE:
                 yield made
-            if role_of(made) == MULTIPLY:
+            if histories.role_of(made) == histories.MULTIPLY:
                 return
             (number,) = made.operands
 
@@ -344,26 +324,26 @@ class Explainer:
         made, leaf = self._before.made(before), self._after.made(after)
         if not (isinstance(leaf, Leaf) and leaf.unknown and isinstance(made, Node) and before.type == after.type):
             return None
-        if KINDS.get(role_of(made)) != ADD or not isinstance(before.type, ty.FloatType):
+        if histories.KINDS.get(histories.role_of(made)) != histories.ADD or not isinstance(before.type, ty.FloatType):
             return None
-        tree = Tree(self._before, before, ADD, lambda node: bool(allows_reordering(node)))
+        tree = Tree(self._before, before, histories.ADD, lambda node: bool(histories.allows_reordering(node)))
         format_ = before.type.format
         terms = []
         for term in tree.terms:
-            if len(term.factors) > 1 or term.factors[0].type != before.type or not is_finite(term.factors[0]):
+            if len(term.factors) > 1 or term.factors[0].type != before.type or not histories.is_finite(term.factors[0]):
                 return None
             code = term.factors[0].code
             terms.append(code if term.sign > 0 else scalar.negate(format_, code).code)
-        allowed = _common([allows_reordering(node) for node in tree.nodes])
+        allowed = _common([histories.allows_reordering(node) for node in tree.nodes])
         count = plural(len(terms) - 1, "addition")
         if len(terms) <= MOST_ORDERS:
-            if after.code not in sums_in_all_orders(format_, terms):
+            if after.code not in histories.sums_in_all_orders(format_, terms):
                 return None
             return frozenset(
                 [Ground(f"some order of the same {count} gives it ({leaf.unknown} is not recorded)", allowed)]
             )
-        low, high = bounds_of_all_orders(format_, terms)
-        value = value_of(after)
+        low, high = histories.bounds_of_all_orders(format_, terms)
+        value = histories.value_of(after)
         if value is None or not low <= value <= high:
             return None
         return frozenset(
@@ -382,7 +362,9 @@ class Explainer:
         if found is None:
             return None
         fewer = len(others) < len(casts)
-        allowed = _common([allows(node, CONTRACT) for node in casts]) if fewer and not others else ""
+        allowed = (
+            _common([histories.allows(node, histories.CONTRACT) for node in casts]) if fewer and not others else ""
+        )
         text = "a conversion to fewer bits was left out" if fewer else "a conversion to fewer bits came in"
         return found | {Ground(text, allowed)}
 
@@ -391,7 +373,11 @@ class Explainer:
     def _reciprocal(self, before: Number, after: Number) -> Grounds | None:
         """Explain a quotient by the product with a reciprocal."""
         one = self._before.made(before)
-        if not isinstance(one, Node) or self._before.role(before) != DIVIDE or self._after.role(after) != MULTIPLY:
+        if (
+            not isinstance(one, Node)
+            or self._before.role(before) != histories.DIVIDE
+            or self._after.role(after) != histories.MULTIPLY
+        ):
             return None
         operands = self._after.operands(after)
         text = "a quotient became the product with a reciprocal"
@@ -399,20 +385,20 @@ class Explainer:
             if self._after.is_constant(inverse) and _is_reciprocal(one.operands[1], inverse):
                 found = self._pair(one.operands[0], factor)
                 if found is not None:
-                    return found | {Ground(text, allows(one, ARCP))}
-            if self._after.role(inverse) == DIVIDE:
+                    return found | {Ground(text, histories.allows(one, histories.ARCP))}
+            if self._after.role(inverse) == histories.DIVIDE:
                 top, bottom = self._after.operands(inverse)
                 found = self._all([(one.operands[0], factor), (one.operands[1], bottom)])
-                if value_of(top) == 1 and found is not None:
-                    return found | {Ground(text, allows(one, ARCP))}
+                if histories.value_of(top) == 1 and found is not None:
+                    return found | {Ground(text, histories.allows(one, histories.ARCP))}
         return None
 
     def _formula(self, before: Number, after: Number) -> Grounds | None:
         """Explain a function by a formula of the same operands that is near to it."""
         one, two = self._before.made(before), self._after.made(after)
-        if not isinstance(one, Node) or not isinstance(two, Node) or name_of(one.op) not in FUNCTIONS:
+        if not isinstance(one, Node) or not isinstance(two, Node) or histories.name_of(one.op) not in FUNCTIONS:
             return None
-        name = name_of(one.op)
+        name = histories.name_of(one.op)
         # A pass may compute what depends on constants alone.
         wanted = [each for each in one.operands if not self._before.is_constant(each)]
         constants = not wanted
@@ -437,10 +423,12 @@ class Explainer:
 
     def _may_be_same(self, before: Number, after: Number) -> bool:
         """Tell whether it is worth while to explain a number by another one."""
-        if same_number(before, after) or self._before.fingerprint(before) == self._after.fingerprint(after):
+        if histories.same_number(before, after) or self._before.fingerprint(before) == self._after.fingerprint(after):
             return True
         one, two = self._before.made(before), self._after.made(after)
-        return isinstance(one, Node) and isinstance(two, Node) and name_of(one.op) == name_of(two.op)
+        return (
+            isinstance(one, Node) and isinstance(two, Node) and histories.name_of(one.op) == histories.name_of(two.op)
+        )
 
     def _from_function(self, one: Node, given: dict[int, Number], after: Number) -> int | None:
         """Return the distance of a formula from the correctly rounded function of its own operands; None if one of both
@@ -453,8 +441,8 @@ class Explainer:
         if not isinstance(exact, int) or after.type != one.type:
             return None
         right = Number(0, one.type, exact)
-        values = value_of(right), value_of(after)
-        if values[0] is None or values[1] is None or is_negative(right) != is_negative(after):
+        values = histories.value_of(right), histories.value_of(after)
+        if values[0] is None or values[1] is None or histories.is_negative(right) != histories.is_negative(after):
             return None
         return ulp_distance(one.type, exact, after.code)
 
@@ -470,15 +458,15 @@ def _factors(history: History, term: Term) -> Term | None:
     sign, number = term.sign, term.factors[0]
     factors = term.factors
     if len(factors) == 1:
-        while history.role(number) in (NEGATE, CAST):
-            sign *= -1 if history.role(number) == NEGATE else 1
+        while history.role(number) in (histories.NEGATE, histories.CAST):
+            sign *= -1 if history.role(number) == histories.NEGATE else 1
             (number,) = history.operands(number)
-        if history.role(number) != MULTIPLY:
+        if history.role(number) != histories.MULTIPLY:
             return None
         factors = history.operands(number)
     found = []
     for factor in factors:
-        while history.role(factor) == NEGATE:
+        while history.role(factor) == histories.NEGATE:
             sign = -sign
             (factor,) = history.operands(factor)
         found.append(factor)
@@ -501,21 +489,25 @@ def _print(history: History, term: Term) -> int:
 def _neutral(history: History, term: Term, kind: str) -> bool:
     """Tell whether a term is a constant that changes no sum, or no product."""
     (number, *others) = term.factors
-    return not others and history.is_constant(number) and value_of(number) == (0 if kind == ADD else term.sign)
+    return (
+        not others
+        and history.is_constant(number)
+        and histories.value_of(number) == (0 if kind == histories.ADD else term.sign)
+    )
 
 
 def _equal(one: Term, two: Term) -> bool:
-    return len(one.factors) == len(two.factors) and all(map(same_number, one.factors, two.factors))
+    return len(one.factors) == len(two.factors) and all(map(histories.same_number, one.factors, two.factors))
 
 
 def _negated(one: Number, two: Number) -> bool:
-    values = value_of(one), value_of(two)
+    values = histories.value_of(one), histories.value_of(two)
     return values[0] is not None and values[1] is not None and values[0] == -values[1] != 0
 
 
 def _alike(one: Node, two: Node) -> bool:
     """Tell whether two ops do the same: flags for fast math aside."""
-    if name_of(one.op) != name_of(two.op) or one.result != two.result or one.type != two.type:
+    if histories.name_of(one.op) != histories.name_of(two.op) or one.result != two.result or one.type != two.type:
         return False
     if [each.type for each in one.operands] != [each.type for each in two.operands] or one.poison or two.poison:
         return False
@@ -530,21 +522,21 @@ _FLAGS = frozenset(["fastmath", "fastmathFlags"])
 
 def _permission(node: Node) -> str:
     """Return why an op inside of a sum or product may be exchanged with its neighbours; "" if it may not."""
-    role = role_of(node)
-    if role == NEGATE:
+    role = histories.role_of(node)
+    if role == histories.NEGATE:
         return "exact"
-    return allows(node, CONTRACT) if role == CAST else allows_reordering(node)
+    return histories.allows(node, histories.CONTRACT) if role == histories.CAST else histories.allows_reordering(node)
 
 
 def _for_rewriting(before: Sequence[Node], after: Sequence[Node]) -> str:
     """Return what allows to compute a polynomial by other ops; "" if nothing does. LLVM's reassoc allows all that is
     equal in algebra, but not to fuse a product and a sum, or to split them.
     """
-    fused = [sum(role_of(node) == FUSED for node in nodes) for nodes in (before, after)]
-    rounding = [node for node in before if role_of(node) != NEGATE]
-    permissions = [allows(node, REASSOC) for node in rounding]
+    fused = [sum(histories.role_of(node) == histories.FUSED for node in nodes) for nodes in (before, after)]
+    rounding = [node for node in before if histories.role_of(node) != histories.NEGATE]
+    permissions = [histories.allows(node, histories.REASSOC) for node in rounding]
     if fused[1] > fused[0]:
-        permissions += [allows(node, CONTRACT) for node in rounding]
+        permissions += [histories.allows(node, histories.CONTRACT) for node in rounding]
     return _common(permissions) if fused[1] >= fused[0] else ""
 
 
@@ -563,7 +555,7 @@ def _cost(grounds: Grounds) -> tuple[int, int]:
 
 def _without_casts(history: History, number: Number) -> tuple[Number, list[Node]]:
     casts = []
-    while history.role(number) == CAST:
+    while history.role(number) == histories.CAST:
         made = history.made(number)
         assert isinstance(made, Node)
         casts.append(made)
@@ -590,7 +582,7 @@ def _fronts(
         made = history.made(front.pop(max(others or front)))
         if not isinstance(made, Node):
             return
-        names.add(name_of(made.op))
+        names.add(histories.name_of(made.op))
         front |= {(each.id, each.code): each for each in made.operands if counts(each)}
         if not front:
             return
@@ -599,4 +591,4 @@ def _fronts(
 
 
 def _is_one(number: Number, wanted: Sequence[Number]) -> bool:
-    return any(same_number(number, other) for other in wanted)
+    return any(histories.same_number(number, other) for other in wanted)
