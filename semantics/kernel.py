@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, ints_to_codes
+from halfulp.fp_formats.paths.tables import positions_of
 from halfulp.fp_formats.paths.words import Implementation
 from halfulp.fp_formats.policy import Rounding
 
@@ -255,8 +256,9 @@ def with_faults(
 
 def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
     """Return codes with zero under poison, where bits mean nothing, so that outputs are deterministic."""
-    spoiled: Any = ids != 0
-    return np.where(spoiled.reshape(spoiled.shape + (1,) * (bits.ndim - spoiled.ndim)), bits.dtype.type(0), bits)
+    made = np.array(bits, order="C")
+    made.reshape(ids.size, *bits.shape[ids.ndim :])[positions_of(np.ravel(ids != 0))] = 0
+    return made
 
 
 def first_place(mask: Mask) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths import disk
+from halfulp.fp_formats.paths.array_loop import applied
 from halfulp.fp_formats.paths.tables import (
     CACHE,
     CALL,
@@ -22,12 +23,29 @@ from halfulp.fp_formats.paths.tables import (
     look_up_pairs,
     marked,
 )
+from halfulp.fp_formats.paths.words import Word
 
 QUICK = 2000
 """Results of the specification that take as long as a table that is made by margins."""
 _POISON = np.uint8(0x80)  # on disk, beside the flags
 
 Make = Callable[..., ArrayResult]
+
+
+class _Entries:
+    """The description of a look-up in a table, which is that of any other look-up in the same table."""
+
+    def __init__(self, codes: Codes) -> None:
+        self._codes = codes
+
+    def __call__(self, index: Word) -> Word:
+        return index.entry(self._codes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Entries) and self._codes is other._codes
+
+    def __hash__(self) -> int:
+        return id(self._codes)
 
 
 def of_codes(
@@ -41,7 +59,10 @@ def of_codes(
     table = _table(key, src.bits, dst, worth, a.size, lambda: make(_every(src.bits)))
     if table is None:
         return None
-    found = look_up(table, a)
+    found = None
+    if table.marker is None and src.bits <= 8:
+        found = applied(_Entries(table.codes), (src.bits,), (a,), lambda codes: look_up(table, codes))
+    found = found or look_up(table, a)
     if not want_flags or table.flags is None:
         return found
     return found._replace(flags=look_up(LookupTable(table.flags), a).codes)
