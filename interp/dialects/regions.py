@@ -1,16 +1,20 @@
-"""Actions that ops with regions share: of a loop whose induction variable counts, and of terminators."""
+"""What ops with regions share: parts of custom forms, the rule of edges, and the actions of loops and terminators."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
+from halfulp.interp.declare.declarations import OpDefinition
+from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run import frames
 from halfulp.interp.run.evaluators import Compiler, moves
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 # --- boxes ------------------------------------------------------------------------------------------------------------
 #
@@ -142,6 +146,119 @@ def over_box(
         return finish(frame)
 
     return loop
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+#
+# Parts of custom forms that ops with regions share.
+
+
+def build_op(
+    p: OpParser,
+    at: int,
+    definition: OpDefinition,
+    operands: list[SSAValue],
+    results: Sequence[Type],
+    regions: Sequence[Region],
+    properties: dict[str, Attribute] | None = None,
+    keyword: bool = False,
+) -> Operation:
+    """Read the trailing dictionary and make the op. ``keyword``: the dictionary stands after ``attributes``."""
+    properties = {} if properties is None else properties
+    attributes: dict[str, Attribute] = {}
+    if p.tokens[p.pos] == ("attributes" if keyword else "{"):
+        p.pos += keyword
+        p.dictionary(attributes)
+        move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
+
+
+def arrow_types(p: OpParser) -> tuple[Type, ...]:
+    """Read ``-> types``, if it is there."""
+    return p.function_results() if p.take("->") else ()
+
+
+def assignments(p: OpParser) -> tuple[list[int], list[int]]:
+    """Read ``(%argument = %operand, …)`` and return the tokens of both. Locations of the arguments are left to the
+    caller.
+    """
+    arguments: list[int] = []
+    operands: list[int] = []
+    p.expect("(")
+    while p.tokens[p.pos] != ")":
+        arguments.append(p.operand_token())
+        p.expect("=")
+        operands.append(p.operand_token())
+        if not p.take(","):
+            break
+    p.expect(")")
+    return arguments, operands
+
+
+def print_assignments(printer: OpPrinter, keyword: str, block: Block, first: int, values: Sequence[SSAValue]) -> str:
+    """Print `` keyword(%argument = %operand, …)``; nothing without operands."""
+    if not values:
+        return ""
+    pairs = zip(block.arguments[first:], values, strict=True)
+    return f" {keyword}({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
+
+
+def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
+    """Print types in parentheses; a single one without them if ``bare`` and it is not a function type."""
+    texts = [printer.type(type) for type in types]
+    if bare and len(types) == 1 and not isinstance(types[0], ty.FunctionType):
+        return texts[0]
+    return f"({', '.join(texts)})"
+
+
+def trailing_dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
+    """Print the attributes of an op behind a keyword; nothing where it has none."""
+    return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+
+
+def parenthesised(p: OpParser) -> list[int]:
+    """Read ``(%a, %b, …)`` and return the tokens of the names."""
+    p.expect("(")
+    names = p.operand_tokens()
+    p.expect(")")
+    return names
+
+
+def read_choice(p: OpParser, at: int, definition: OpDefinition, terminator: str) -> list[Region]:
+    """Read ``{…} else {…}``; without the second part its region has no block."""
+    regions = [p.terminated(p.region(definition.name), terminator, at), Region()]
+    if p.take("else"):
+        regions[1] = p.terminated(p.region(definition.name), terminator, at)
+    return regions
+
+
+def print_choice(printer: OpPrinter, operation: Operation, bare: bool) -> str:
+    """Print the types of the results, ``{…} else {…}`` and the attributes. ``bare``: as for `types_text`."""
+    types = [result.type for result in operation.results]
+    arrow = f" -> {types_text(printer, types, bare)}" if types else ""
+    shown = [
+        printer.region(region, operation, entry_arguments=False, terminators=bool(types))
+        for region in operation.regions
+        if region.blocks
+    ]
+    return f"{arrow} {' else '.join(shown)}{trailing_dictionary(printer, operation)}"
+
+
+def carried(p: OpParser) -> tuple[list[int], list[int], Sequence[Type]]:
+    """Read ``iter_args(%argument = %operand, …) -> (types)``, if it is there: both lists of tokens, and the types."""
+    if not p.take("iter_args"):
+        return [], [], ()
+    names, initial = assignments(p)
+    p.expect("->")
+    return names, initial, p.function_results()
+
+
+def print_carried(printer: OpPrinter, block: Block, initial: Sequence[SSAValue]) -> str:
+    """Print what `carried` reads."""
+    if not initial:
+        return ""
+    types = types_text(printer, [value.type for value in initial], bare=False)
+    return f"{print_assignments(printer, 'iter_args', block, 1, initial)} -> {types}"
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------

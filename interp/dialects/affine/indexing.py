@@ -26,13 +26,14 @@ from halfulp.interp.dialects.affine.symbols import (
     used,
 )
 from halfulp.interp.dialects.elements import Function, Operands, poisoned
+from halfulp.interp.dialects.regions import arrow_types, build_op, print_choice, read_choice
 from halfulp.interp.dialects.slices import DYNAMIC, numbers
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, Symbol, add, floordiv, modulo
 from halfulp.interp.ir.affine_expressions import multiply as times
 from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr, IntegerAttr, IntegerSetAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, Region
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import I32, INDEX, MemRefType, shape_of
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Compiler, Elementwise, passing
@@ -58,28 +59,15 @@ def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     if (dimensions, len(tokens) - dimensions) != (condition.dimensions, condition.symbols):
         p.error(f"custom op '{definition.name}' symbol operand count and integer set symbol count must match", at)
     operands = used(p, tokens)
-    results = p.function_results() if p.take("->") else ()
-    regions = [p.terminated(p.region(definition.name), "affine.yield", at), Region()]
-    if p.take("else"):
-        regions[1] = p.terminated(p.region(definition.name), "affine.yield", at)
-    attributes = p.optional_dictionary()
-    properties: dict[str, Attribute] = {"condition": condition}
-    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
+    results = arrow_types(p)
+    regions = read_choice(p, at, definition, "affine.yield")
+    return build_op(p, at, definition, operands, results, regions, {"condition": condition})
 
 
 def _print_if(printer: OpPrinter, op: Operation) -> str:
     condition = op.prop("condition", IntegerSetAttr)
-    text = f" {printer.attribute(condition)}{print_lists(printer, condition.dimensions, op.operands)}"
-    types = [printer.type(result.type) for result in op.results]
-    if types:
-        text += f" -> {types[0] if len(types) == 1 else '(' + ', '.join(types) + ')'}"
-    shown = [
-        printer.region(region, op, entry_arguments=False, terminators=bool(types))
-        for region in op.regions
-        if region.blocks
-    ]
-    text += f" {' else '.join(shown)}"
-    return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
+    operands = print_lists(printer, condition.dimensions, op.operands)
+    return f" {printer.attribute(condition)}{operands}{print_choice(printer, op, bare=True)}"
 
 
 IF_FORM = CustomForm(_parse_if, _print_if)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
-from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
+from halfulp.interp.declare.operands import SEGMENTS, operand_groups
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import misused, print_lists, read_lists, used
-from halfulp.interp.dialects.regions import counted_loop
+from halfulp.interp.dialects.regions import build_op, carried, counted_loop, print_carried, trailing_dictionary
 from halfulp.interp.dialects.slices import numbers, undefined
 from halfulp.interp.ir.affine_expressions import AffineConstant, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, INDEX
@@ -72,20 +72,7 @@ def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
                 f"custom op '{definition.name}' expected step to be representable as a positive signed integer",
                 at_step,
             )
-    names: list[int] = []
-    initial: list[int] = []
-    results: Sequence[Type] = ()
-    if p.take("iter_args"):
-        p.expect("(")
-        while p.tokens[p.pos] != ")":
-            names.append(p.operand_token())
-            p.expect("=")
-            initial.append(p.operand_token())
-            if not p.take(","):
-                break
-        p.expect(")")
-        p.expect("->")
-        results = p.function_results()
+    names, initial, results = carried(p)
     if len(names) != len(results):
         p.error(f"custom op '{definition.name}' mismatch between the number of loop-carried values and results", at)
     arguments = [Argument(variable, INDEX, place)]
@@ -99,8 +86,7 @@ def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         "step": IntegerAttr(step, INDEX),
         "upperBoundMap": upper,
     }
-    attributes = p.optional_dictionary()
-    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, [region]), at)
+    return build_op(p, at, definition, operands, results, [region], properties)
 
 
 def _bound_text(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSAValue], word: str) -> str:
@@ -116,39 +102,22 @@ def _bound_text(printer: OpPrinter, map_: AffineMapAttr, operands: Sequence[SSAV
 
 
 def _print(printer: OpPrinter, op: Operation) -> str:
-    lower, upper, initial = operands_of(op)
-    maps = [op.properties[name] for name in ("lowerBoundMap", "upperBoundMap")]
-    first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
+    lower, upper, initial = operand_groups(op)
+    first, last = (op.prop(name, AffineMapAttr) for name in ("lowerBoundMap", "upperBoundMap"))
     region = op.regions[0]
     entry = region.blocks[0]
     variable = entry.arguments[0]
     text = f" {printer.name(variable)}{printer.location_of_argument(variable)}"
     text += f" = {_bound_text(printer, first, lower, 'max')}"
     text += f" to {_bound_text(printer, last, upper, 'min')}"
-    step = step_of(op)
+    step = op.prop("step", IntegerAttr).value
     text += f" step {step}" if step != 1 else ""
-    if initial:
-        pairs = zip(entry.arguments[1:], initial, strict=True)
-        text += f" iter_args({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
-        text += f" -> ({', '.join(printer.type(value.type) for value in initial)})"
+    text += print_carried(printer, entry, initial)
     text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
-    return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
+    return text + trailing_dictionary(printer, op)
 
 
 FORM = CustomForm(_parse, _print)
-
-
-def operands_of(op: Operation) -> tuple[list[SSAValue], list[SSAValue], list[SSAValue]]:
-    """Return the operands of the lower bound, those of the upper bound, and the initial values."""
-    assert op.definition is not None
-    lower, upper, _ = operand_sizes(op, op.definition) or (0, 0, 0)
-    return op.operands[:lower], op.operands[lower : lower + upper], op.operands[lower + upper :]
-
-
-def step_of(op: Operation) -> int:
-    """Return the step of a loop."""
-    step = op.prop("step", IntegerAttr)
-    return step.value
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -156,7 +125,7 @@ def step_of(op: Operation) -> int:
 
 def verify(op: Operation) -> str | None:
     """Check the bounds, the body and the carried values."""
-    lower, upper, initial = operands_of(op)
+    lower, upper, initial = operand_groups(op)
     for name, operands in (("lowerBoundMap", lower), ("upperBoundMap", upper)):
         map_ = op.prop(name, AffineMapAttr)
         if len(operands) != map_.dimensions + map_.symbols:
@@ -210,12 +179,11 @@ def results_of(
 
 def evaluate(op: Operation, compiler: Compiler) -> Action:
     """Return the action of affine.for: from the largest lower bound to below the smallest upper bound."""
-    lower, upper, initial = (compiler.slots(values) for values in operands_of(op))
-    maps = [op.properties[name] for name in ("lowerBoundMap", "upperBoundMap")]
-    first, last = (map_ for map_ in maps if isinstance(map_, AffineMapAttr))
+    lower, upper, initial = (compiler.slots(values) for values in operand_groups(op))
+    first, last = (op.prop(name, AffineMapAttr) for name in ("lowerBoundMap", "upperBoundMap"))
     lows = results_of(op, first, lower, compiler.settings, "the lower bound")
     highs = results_of(op, last, upper, compiler.settings, "the upper bound")
-    step = step_of(op)
+    step = op.prop("step", IntegerAttr).value
     if step <= 0:
         raise Unsupported(f"{op.name}: the step {step} is not positive", location=op.location, op=op.name)
     return counted_loop(op, compiler, initial, lambda slots: range(max(lows(slots)), min(highs(slots)), step))

@@ -19,6 +19,7 @@ from halfulp.interp.declare.declarations import (
     Trait,
     inferred_type,
 )
+from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.affine import indexing, loops, parallel, symbols
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import (
@@ -221,13 +222,13 @@ def extreme(words: Sequence[Word], smallest: bool) -> Word:
 
 def loop(op: Operation, low: FunctionLowering) -> None:
     """Lower affine.for: from the largest lower bound to below the smallest upper bound."""
-    first, last, initial = loops.operands_of(op)
+    first, last, initial = operand_groups(op)
     bounds = []
     for name, operands, smallest in (("lowerBoundMap", first, False), ("upperBoundMap", last, True)):
         map_ = op.prop(name, AffineMapAttr)
         bounds.append(extreme(results_of(low, map_, low.words(operands)), smallest))
     begin, end = bounds
-    low.counted(op, begin, end, begin.of(loops.step_of(op)), low.items(initial))
+    low.counted(op, begin, end, begin.of(op.prop("step", IntegerAttr).value), low.items(initial))
 
 
 def choice(op: Operation, low: FunctionLowering) -> None:

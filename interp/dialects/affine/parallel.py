@@ -10,11 +10,18 @@ from collections.abc import Sequence
 
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
-from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import inline_group, misused, read_groups, used
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, elementwise_step, neutral
-from halfulp.interp.dialects.regions import Bounds, checked_ranges, over_box
+from halfulp.interp.dialects.regions import (
+    Bounds,
+    arrow_types,
+    build_op,
+    checked_ranges,
+    over_box,
+    parenthesised,
+    trailing_dictionary,
+)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute, quoted
@@ -82,19 +89,16 @@ def _read_reductions(p: OpParser, definition: OpDefinition) -> list[int]:
 
 
 def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    p.expect("(")
-    variables = p.operand_tokens()
-    p.expect(")")
+    variables = parenthesised(p)
     p.expect("=")
     lower_map, lower_tokens, lower_sizes = read_groups(p, "max")
     p.keyword(definition, "to")
     upper_map, upper_tokens, upper_sizes = read_groups(p, "min")
     steps = _read_steps(p, definition, at, len(variables))
     kinds = _read_reductions(p, definition)
-    results = p.function_results() if p.take("->") else ()
+    results = arrow_types(p)
     region = p.region(definition.name, [Argument(token, ty.INDEX, None) for token in variables])
     p.terminated(region, "affine.yield", at)
-    entries = dict(p.optional_dictionary())
     operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
     properties: dict[str, Attribute] = {
         "lowerBoundsGroups": _groups_attribute(lower_sizes),
@@ -104,8 +108,7 @@ def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         "upperBoundsGroups": _groups_attribute(upper_sizes),
         "upperBoundsMap": upper_map,
     }
-    move_inherent(definition, properties, entries)
-    return p.placed(Operation(definition.name, definition, operands, results, properties, entries, [region]), at)
+    return build_op(p, at, definition, operands, results, [region], properties)
 
 
 def _bounds(printer: OpPrinter, op: Operation, which: str, word: str) -> str:
@@ -131,7 +134,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
         kinds = (quoted(ATOMIC_KIND.names[kind]) for kind in _integers(op, "reductions"))
         text += f" reduce ({', '.join(kinds)}) -> ({', '.join(printer.type(each.type) for each in op.results)})"
     text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
-    return text + (f" {printer.dictionary(op.attributes)}" if op.attributes else "")
+    return text + trailing_dictionary(printer, op)
 
 
 FORM = CustomForm(_parse, _print)

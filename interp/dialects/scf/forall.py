@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.declare.declarations import AttributeConstraint, Unprefixed
-from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.regions import Bounds, Edge, checked_ranges, flow, over_box
 from halfulp.interp.dialects.slices import numbers, part_of, written
 from halfulp.interp.dialects.tensor import slicing
@@ -38,19 +38,13 @@ def _numbers(op: Operation, name: str) -> tuple[int | None, ...]:
     return tuple(None if number == -(1 << 63) else number for number in written_numbers.values)
 
 
-def _groups(op: Operation) -> list[int]:
-    assert op.definition is not None
-    return operand_sizes(op, op.definition) or [0, 0, 0, 0]
-
-
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 
 def verify(op: Operation) -> str | None:
     """Check the bounds, the mapping, the shared tensors and the arguments of the body."""
-    lists, given = [_numbers(op, name) for name in _LISTS], _groups(op)
+    lists, (*given, outs) = [_numbers(op, name) for name in _LISTS], operand_groups(op)
     block = op.regions[0].blocks[0]
-    outs = op.operands[sum(given[:3]) :]
     rank = len(lists[0])
     if len(op.results) != len(outs):
         return f"produces {len(op.results)} results, but has only {len(outs)} outputs"
@@ -65,10 +59,10 @@ def verify(op: Operation) -> str | None:
     problem = _verify_mapping(op, rank)
     if problem:
         return problem
-    for word, each, count in zip(("lower bound", "upper bound", "step"), lists, given, strict=False):
+    for word, each, values in zip(("lower bound", "upper bound", "step"), lists, given, strict=True):
         if len(each) != rank:
             return Unprefixed(f"expected {rank} {word} values, got {len(each)}")
-        if each.count(None) != count:
+        if each.count(None) != len(values):
             return Unprefixed(f"expected {each.count(None)} dynamic {word} values")
     for number, (value, result) in enumerate(zip(outs, op.results, strict=True)):
         if value.type != result.type:
@@ -118,8 +112,8 @@ def verify_in_parallel(op: Operation) -> str | None:
 
 
 def _bounds(op: Operation, compiler: Compiler) -> Bounds:
-    lists, given = [_numbers(op, name) for name in _LISTS], _groups(op)
-    slots_of = compiler.slots(op.operands[: sum(given[:3])])
+    lists = [_numbers(op, name) for name in _LISTS]
+    slots_of = compiler.slots(op.operands[: len(op.operands) - len(op.results)])
 
     def ranges(slots: Slots) -> Sequence[range]:
         values = iter(numbers(op, [slots[slot] for slot in slots_of], compiler.settings))
@@ -137,7 +131,7 @@ def _shared(op: Operation) -> Sequence[BlockArgument]:
 
 def forall(op: Operation, compiler: Compiler) -> Action:
     """Return the action of scf.forall."""
-    outs = compiler.slots(op.operands[sum(_groups(op)[:3]) :])
+    outs = compiler.slots(operand_groups(op)[3])
     shared = compiler.slots(_shared(op))
     bounds = _bounds(op, compiler)
     share = (*moves(outs, compiler.slots(op.results)), *moves(outs, shared))

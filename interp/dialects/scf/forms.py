@@ -12,10 +12,23 @@ from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
-from halfulp.interp.declare.operands import SEGMENTS, move_inherent
+from halfulp.interp.declare.operands import SEGMENTS
+from halfulp.interp.dialects.regions import (
+    arrow_types,
+    assignments,
+    build_op,
+    carried,
+    parenthesised,
+    print_assignments,
+    print_carried,
+    print_choice,
+    read_choice,
+    trailing_dictionary,
+    types_text,
+)
 from halfulp.interp.ir.attributes import DenseArrayAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Operation, Region, SSAValue
 from halfulp.interp.ir.types import I1, I32, INDEX, FunctionType
 from halfulp.interp.run.limits import NotCompiled
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
@@ -26,94 +39,17 @@ if TYPE_CHECKING:
 _UNIT = UnitAttr()
 
 
-def build_op(
-    p: OpParser,
-    at: int,
-    definition: OpDefinition,
-    operands: list[SSAValue],
-    results: Sequence[Type],
-    regions: Sequence[Region],
-    properties: dict[str, Attribute] | None = None,
-    keyword: bool = False,
-) -> Operation:
-    """Read the trailing dictionary and make the op. ``keyword``: the dictionary stands after ``attributes``."""
-    properties = {} if properties is None else properties
-    attributes: dict[str, Attribute] = {}
-    if p.tokens[p.pos] == ("attributes" if keyword else "{"):
-        p.pos += keyword
-        p.dictionary(attributes)
-        move_inherent(definition, properties, attributes)
-    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
-
-
-def arrow_types(p: OpParser) -> tuple[Type, ...]:
-    """Read ``-> types``, if it is there."""
-    return p.function_results() if p.take("->") else ()
-
-
-def _assignments(p: OpParser) -> tuple[list[int], list[int]]:
-    """Read ``(%argument = %operand, …)`` and return the tokens of both. Locations of the arguments are left to the
-    caller.
-    """
-    arguments: list[int] = []
-    operands: list[int] = []
-    p.expect("(")
-    while p.tokens[p.pos] != ")":
-        arguments.append(p.operand_token())
-        p.expect("=")
-        operands.append(p.operand_token())
-        if not p.take(","):
-            break
-    p.expect(")")
-    return arguments, operands
-
-
-def _print_assignments(printer: OpPrinter, keyword: str, block: Block, first: int, values: Sequence[SSAValue]) -> str:
-    """Print `` keyword(%argument = %operand, …)``; nothing without operands."""
-    if not values:
-        return ""
-    pairs = zip(block.arguments[first:], values, strict=True)
-    return f" {keyword}({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
-
-
-def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
-    """Print types in parentheses; a single one without them if ``bare`` and it is not a function type."""
-    texts = [printer.type(type) for type in types]
-    if bare and len(types) == 1 and not isinstance(types[0], FunctionType):
-        return texts[0]
-    return f"({', '.join(texts)})"
-
-
-def trailing_dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
-    """Print the attributes of an op behind a keyword; nothing where it has none."""
-    return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-
-
 # --- if -------------------------------------------------------------------------------------------------------------
 
 
 def _parse_if(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     condition = p.use(p.operand_token(), I1)
     results = arrow_types(p)
-    regions = [p.terminated(p.region(definition.name), "scf.yield", at), Region()]
-    if p.take("else"):
-        regions[1] = p.terminated(p.region(definition.name), "scf.yield", at)
-    return build_op(p, at, definition, [condition], results, regions)
+    return build_op(p, at, definition, [condition], results, read_choice(p, at, definition, "scf.yield"))
 
 
 def _print_if(printer: OpPrinter, operation: Operation) -> str:
-    types = [result.type for result in operation.results]
-    text = f" {printer.name(operation.operands[0])}"
-    if types:
-        text += f" -> {types_text(printer, types, bare=False)}"
-    then, otherwise = (
-        printer.region(region, operation, entry_arguments=False, terminators=bool(types)) if region.blocks else ""
-        for region in operation.regions
-    )
-    text += f" {then}"
-    if otherwise:
-        text += f" else {otherwise}"
-    return text + trailing_dictionary(printer, operation)
+    return f" {printer.name(operation.operands[0])}{print_choice(printer, operation, bare=False)}"
 
 
 # --- for ------------------------------------------------------------------------------------------------------------
@@ -129,13 +65,7 @@ def _parse_for(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         else:
             p.keyword(definition, keyword)
         bounds.append(p.operand_token())
-    names: list[int] = []
-    initial: list[int] = []
-    results: tuple[Type, ...] = ()
-    if p.take("iter_args"):
-        names, initial = _assignments(p)
-        p.expect("->")
-        results = p.function_results()
+    names, initial, results = carried(p)
     if len(names) != len(results):
         p.error(f"custom op '{definition.name}' mismatch in number of loop-carried values and defined values", at)
     type = p.type() if p.take(":") else INDEX
@@ -154,9 +84,7 @@ def _print_for(printer: OpPrinter, operation: Operation) -> str:
     text = " unsigned" if "unsignedCmp" in operation.properties else ""
     text += f" {printer.name(entry.arguments[0])} = {lower} to {upper} step {step}"
     initial = operation.operands[3:]
-    if initial:
-        text += _print_assignments(printer, "iter_args", entry, 1, initial)
-        text += f" -> {types_text(printer, [value.type for value in initial], bare=False)}"
+    text += print_carried(printer, entry, initial)
     type = entry.arguments[0].type
     if type != INDEX:
         text += f"  : {printer.type(type)}"
@@ -168,7 +96,7 @@ def _print_for(printer: OpPrinter, operation: Operation) -> str:
 
 
 def _parse_while(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    names, initial = _assignments(p) if p.tokens[p.pos] == "(" else ([], [])
+    names, initial = assignments(p) if p.tokens[p.pos] == "(" else ([], [])
     at_type = p.pos
     p.expect(":")
     type = p.type()
@@ -195,7 +123,7 @@ def _parse_while(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 def _print_while(printer: OpPrinter, operation: Operation) -> str:
     before, after = operation.regions
     operands = operation.operands
-    text = _print_assignments(printer, "", before.blocks[0], 0, operands)
+    text = print_assignments(printer, "", before.blocks[0], 0, operands)
     inputs = types_text(printer, [value.type for value in operands], bare=False)
     results = types_text(printer, [result.type for result in operation.results], bare=True)
     text += f" : {inputs} -> {results} {printer.region(before, operation, entry_arguments=False)}"
@@ -294,27 +222,19 @@ def yielded(op: Operation, low: FunctionLowering) -> None:
 # Custom forms of scf.parallel and scf.reduce.
 
 
-def _parenthesised(p: OpParser) -> list[int]:
-    """Read ``(%a, %b, …)`` and return the tokens of the names."""
-    p.expect("(")
-    names = p.operand_tokens() if p.tokens[p.pos] != ")" else []
-    p.expect(")")
-    return names
-
-
 def _parse_parallel(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    variables = _parenthesised(p)
+    variables = parenthesised(p)
     lists = []
     for word in ("=", "to", "step"):
         if word == "=":
             p.expect(word)
         else:
             p.keyword(definition, word)
-        lists.append((p.pos, _parenthesised(p)))
+        lists.append((p.pos, parenthesised(p)))
     for place, names in lists:
         if len(names) != len(variables):
             p.error(f"custom op '{definition.name}' expected {len(variables)} operands", place)
-    initial = _parenthesised(p) if p.take("init") else []
+    initial = parenthesised(p) if p.take("init") else []
     results = arrow_types(p)
     region = p.region(definition.name, [Argument(token, INDEX, None) for token in variables])
     p.terminated(region, "scf.reduce", at)

@@ -16,15 +16,27 @@ from halfulp.interp.declare.declarations import (
     Trait,
     same_type,
 )
-from halfulp.interp.declare.operands import SEGMENTS, operand_sizes
-from halfulp.interp.dialects.regions import Bounds, checked_ranges, counted_loop, over_box, yielded
+from halfulp.interp.declare.operands import SEGMENTS, operand_groups
+from halfulp.interp.dialects.regions import (
+    Bounds,
+    arrow_types,
+    assignments,
+    build_op,
+    checked_ranges,
+    counted_loop,
+    over_box,
+    parenthesised,
+    print_assignments,
+    trailing_dictionary,
+    types_text,
+    yielded,
+)
 from halfulp.interp.dialects.scf import forall, forms
-from halfulp.interp.dialects.scf.forms import arrow_types, build_op, trailing_dictionary, types_text
-from halfulp.interp.dialects.slices import DYNAMIC, constant, numbers
+from halfulp.interp.dialects.slices import DYNAMIC, constant, numbers, undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.ir.types import I1, I32, I64, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
@@ -48,9 +60,7 @@ def _constants(number: int, count: int) -> DenseArrayAttr:
 
 
 def _parse_forall(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    p.expect("(")
-    variables = p.operand_tokens()
-    p.expect(")")
+    variables = parenthesised(p)
     names: list[list[int]] = [[], [], []]
     numbers = [_constants(0, len(variables)), _constants(0, 0), _constants(1, len(variables))]
     if p.take("in"):
@@ -67,14 +77,7 @@ def _parse_forall(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     results: Sequence[Type] = ()
     at_outs = p.pos
     if p.take("shared_outs"):
-        p.expect("(")
-        while p.tokens[p.pos] != ")":
-            carried.append(p.operand_token())
-            p.expect("=")
-            initial.append(p.operand_token())
-            if not p.take(","):
-                break
-        p.expect(")")
+        carried, initial = assignments(p)
         results = arrow_types(p)
     if len(results) != len(initial):
         p.error(
@@ -106,31 +109,18 @@ def _are(number: int, written: DenseArrayAttr, values: Sequence[SSAValue]) -> bo
 
 
 def _print_forall(printer: OpPrinter, op: Operation) -> str:
-    assert op.definition is not None
-    sizes = operand_sizes(op, op.definition) or [0, 0, 0, 0]
-    groups, start = [], 0
-    for size in sizes:
-        groups.append(op.operands[start : start + size])
-        start += size
-    lists = []
-    for name, values in zip(BOUNDS, groups, strict=False):
-        numbers = op.prop(name, DenseArrayAttr)
-        lists.append((numbers, values))
-    region = op.regions[0]
-    rank = len(lists[1][0].codes)
-    arguments = region.blocks[0].arguments
-    text = f" ({', '.join(map(printer.name, arguments[:rank]))})"
+    *dynamic, outs = operand_groups(op)
+    lists = [(op.prop(name, DenseArrayAttr), values) for name, values in zip(BOUNDS, dynamic, strict=True)]
+    block, rank = op.regions[0].blocks[0], len(lists[1][0].codes)
+    text = f" ({', '.join(map(printer.name, block.arguments[:rank]))})"
     plain = _are(0, *lists[0]) and _are(1, *lists[2])
     texts = [print_mixed(printer, numbers, values, "()") for numbers, values in lists]
     text += f" in {texts[1]}" if plain else f" = {texts[0]} to {texts[1]} step {texts[2]}"
-    if groups[3]:
-        pairs = zip(arguments[rank:], groups[3], strict=True)
-        outs = ", ".join(f"{printer.name(argument)} = {printer.name(value)}" for argument, value in pairs)
-        text += f" shared_outs({outs}) -> {types_text(printer, [value.type for value in groups[3]], bare=False)}"
-    text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
-    shown = dict(op.attributes)
-    if "mapping" in op.properties:
-        shown = {"mapping": op.properties["mapping"], **shown}
+    if outs:
+        text += print_assignments(printer, "shared_outs", block, rank, outs)
+        text += f" -> {types_text(printer, [value.type for value in outs], bare=False)}"
+    text += f" {printer.region(op.regions[0], op, entry_arguments=False, terminators=bool(op.results))}"
+    shown = {name: value for name, value in op.properties.items() if name == "mapping"} | op.attributes
     return text + (f" {printer.dictionary(shown)}" if shown else "")
 
 
@@ -182,8 +172,7 @@ SWITCH = CustomForm(_parse_switch, _print_switch)
 
 def verify_parallel(op: Operation) -> str | None:
     """Check the bounds, the body and its reductions."""
-    assert op.definition is not None
-    rank, upper, steps, initial = operand_sizes(op, op.definition) or (0, 0, 0, 0)
+    rank, upper, steps, initial = map(len, operand_groups(op))
     if not steps:
         return "needs at least one tuple element for lowerBound, upperBound and step"
     numbers_of_steps = [constant(value) for value in op.operands[rank + upper : rank + upper + steps]]
@@ -344,11 +333,7 @@ def _for(op: Operation, compiler: Compiler) -> Action:
             for slot, name in ((lower, "lower bound"), (upper, "upper bound"), (step, "step"))
         )
         if stride <= 0:
-            raise UndefinedBehavior(
-                f"{op.name}: undefined behaviour: the step is {stride}, but must be positive",
-                location=op.location,
-                op=op.name,
-            )
+            raise undefined(op, f"the step is {stride}, but must be positive")
         return range(start, end, stride)
 
     return counted_loop(op, compiler, initial, trips)
@@ -377,10 +362,7 @@ def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
                 raise undecided(bound, op, name, run.lanes)
         slots[remaining], wrong = trips(*bounds, width, signed)
         if wrong.any():
-            report = UndefinedBehavior(
-                f"{op.name}: undefined behaviour: the step must be positive", location=op.location, op=op.name
-            )
-            raise in_lanes(report, run.lanes, wrong)
+            raise in_lanes(undefined(op, "the step must be positive"), run.lanes, wrong)
         slots[more] = positive(slots[remaining])
         slots[induction] = slots[lower]
         for move in begin_carrying:

@@ -13,14 +13,15 @@ import numpy as np
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeConstraint
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.elements import Function, Operands, reshaped
+from halfulp.interp.dialects.regions import arrow_types, build_op, parenthesised, trailing_dictionary, types_text
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.dialects.tensor.joining import elements_as_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseElementsAttr
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import INDEX, TensorType
 from halfulp.interp.run.evaluators import Compiler, Constant, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, lift, lower
@@ -121,7 +122,7 @@ def extents_attribute(numbers: list[int]) -> DenseElementsAttr:
 
 def _print_constant(printer: OpPrinter, operation: Operation) -> str:
     shape = operation.prop("shape", DenseElementsAttr)
-    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    extra = trailing_dictionary(printer, operation)
     numbers = ", ".join(str(number) for number in shape.array().view(np.int64).ravel())
     return f" {extra}[{numbers}] : {printer.type(operation.results[0].type)}"
 
@@ -129,57 +130,39 @@ def _print_constant(printer: OpPrinter, operation: Operation) -> str:
 # --- ops with a region ------------------------------------------------------------------------------------------------
 
 
-def _made(
-    p: OpParser, at: int, definition: OpDefinition, operands: list[SSAValue], results: tuple[Type, ...], ends: str
-) -> Operation:
-    region = p.region(definition.name)
-    if ends:
-        p.terminated(region, ends, at)
-    attributes: dict[str, Attribute] = p.optional_dictionary()
-    return p.placed(Operation(definition.name, definition, operands, results, {}, attributes, [region]), at)
-
-
-def _arrow_types(p: OpParser) -> tuple[Type, ...]:
-    return p.function_results() if p.take("->") else ()
-
-
-def _dictionary(printer: OpPrinter, operation: Operation) -> str:
-    return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-
-
 def _parse_assuming(p: OpParser, at: int, definition: OpDefinition) -> Operation:
     witness = p.use(p.operand_token(), WITNESS)
-    return _made(p, at, definition, [witness], _arrow_types(p), "shape.assuming_yield")
+    results = arrow_types(p)
+    region = p.terminated(p.region(definition.name), "shape.assuming_yield", at)
+    return build_op(p, at, definition, [witness], results, [region])
 
 
 def _print_assuming(printer: OpPrinter, operation: Operation) -> str:
     text = f" {printer.name(operation.operands[0])}"
     if operation.results:
-        text += f" -> ({', '.join(printer.type(result.type) for result in operation.results)})"
+        text += f" -> {types_text(printer, [result.type for result in operation.results], bare=False)}"
     region = printer.region(operation.regions[0], operation, entry_arguments=False, terminators=bool(operation.results))
-    return f"{text} {region}{_dictionary(printer, operation)}"
+    return f"{text} {region}{trailing_dictionary(printer, operation)}"
 
 
 def _parse_reduce(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    p.expect("(")
-    names = p.operand_tokens()
-    p.expect(")")
+    names = parenthesised(p)
     p.expect(":")
     shape = p.type()
-    results = _arrow_types(p)
+    results = arrow_types(p)
     if len(names) != 1 + len(results):
         p.error(f"{len(names)} operands present, but expected {1 + len(results)}", names[0] if names else at)
     operands = [p.use(name, type_) for name, type_ in zip(names, (shape, *results), strict=True)]
-    return _made(p, at, definition, operands, results, "shape.yield")
+    region = p.terminated(p.region(definition.name), "shape.yield", at)
+    return build_op(p, at, definition, operands, results, [region])
 
 
 def _print_reduce(printer: OpPrinter, operation: Operation) -> str:
     names = ", ".join(printer.name(value) for value in operation.operands)
     text = f"({names}) : {printer.type(operation.operands[0].type)}"
-    types = [printer.type(result.type) for result in operation.results]
-    if types:
-        text += f" -> {types[0] if len(types) == 1 else '(' + ', '.join(types) + ')'}"
-    return f"{text} {printer.region(operation.regions[0], operation)}{_dictionary(printer, operation)}"
+    if operation.results:
+        text += f" -> {types_text(printer, [result.type for result in operation.results], bare=True)}"
+    return f"{text} {printer.region(operation.regions[0], operation)}{trailing_dictionary(printer, operation)}"
 
 
 CONSTANT = CustomForm(_parse_constant, _print_constant)
