@@ -218,6 +218,7 @@ def _extract(op: Operation, operands: tuple[int, ...], settings: Settings) -> Co
                 raise part.points.complete(error, index.poisoned)
             outside = index.bits >= np.uint64(shape[axis])
             if outside.any():
+                outside = np.broadcast_to(outside, np.broadcast_shapes(*(values[each].shape for each in indices)))
                 where = first_place(outside)
                 point = [_signed_at(values[each], where, settings.index_width) for each in indices]
                 raise part.points.complete(

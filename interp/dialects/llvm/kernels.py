@@ -14,6 +14,8 @@ from halfulp.interp.dialects.arith.ops import FASTMATH as ARITH_FASTMATH
 from halfulp.interp.dialects.arith.ops import SELECTION
 from halfulp.interp.dialects.elementwise import bool_like, element_of, enum_of, format_of, integer_flags
 from halfulp.interp.dialects.llvm import forms
+from halfulp.interp.dialects.llvm import memory as mem
+from halfulp.interp.dialects.llvm.types import PointerType
 from halfulp.interp.dialects.vector.moves import bitcast as regrouped_bits
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -24,6 +26,7 @@ from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Choice, Elementwise, OnValues
 from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, elementary, float_unit, floats, integer, integer_functions
 from halfulp.semantics.kernel import Kernel
 
@@ -301,8 +304,29 @@ def _flagged(op: Operation, settings: Settings) -> Function:
     raise _refuse(op, "with flags for fast math")
 
 
-_FLAGGED = OnValues(_flagged, raw=True)
-SELECT = Choice(lambda op: _FLAGGED if fastmath_of(op) else SELECTION)
+def _choose_whole(op: Operation, settings: Settings) -> Function:
+    """Return the function of select between pointers or aggregates: a poison condition spoils all of the result."""
+    type_ = op.results[0].type
+
+    def choose(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
+        condition, yes, no = slots
+        if isinstance(condition, Value) and condition.poison is not None:
+            poison_id = int(condition.poison.max())
+            return (mem.filled(type_, lambda leaf: mem.poison_of(leaf, poison_id, run)),)
+        return (yes if (condition.bits.any() if isinstance(condition, Value) else condition) else no,)
+
+    return choose
+
+
+def _selection(op: Operation) -> OnValues:
+    if fastmath_of(op):
+        return _FLAGGED
+    type_ = op.results[0].type
+    return _WHOLE if isinstance(type_, PointerType) or mem.part_types(type_) is not None else SELECTION
+
+
+_FLAGGED, _WHOLE = OnValues(_flagged, raw=True), OnValues(_choose_whole, raw=True, words=SELECTION.words)
+SELECT = Choice(_selection)
 
 _KEPT, _BY_ELEMENT, _REGROUPED = OnValues(_of_pointers, raw=True), Elementwise(_bitcast), OnValues(regrouped_bits)
 BITCAST = Choice(_bits_unchanged)

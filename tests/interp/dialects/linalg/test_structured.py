@@ -268,6 +268,35 @@ def test_gather(way: str) -> None:
         hu.run(GATHER, table, np.array([4, -1, 9]))
 
 
+@pytest.mark.parametrize(
+    ("indices", "start", "message"),
+    [
+        ("%i, %c7", 2, r"index \[2, 7\] is outside the shape 5x1"),
+        ("%c7, %i", -2, r"index \[7, -2\] is outside the shape 5x1"),
+        ("%i, %i", 5, r"index \[5, 5\] is outside the shape 5x1"),
+        ("%c7, %c7", 0, r"index \[7, 7\] is outside the shape 5x1"),
+        ("%i, %p", 0, "an index is poison"),
+        ("%p, %i", 0, "an index is poison"),
+    ],
+)
+def test_an_index_that_is_the_same_at_all_points_is_outside(indices: str, start: int, message: str, way: str) -> None:
+    program = f"""func.func @f(%t: tensor<5x1xf32>, %k: tensor<i32>) -> tensor<10xf32> {{
+  %c7 = arith.constant 7 : index
+  %p = ub.poison : index
+  %e = tensor.empty() : tensor<10xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+    ins(%k : tensor<i32>) outs(%e : tensor<10xf32>) {{
+  ^bb0(%in: i32, %out: f32):
+    %i = arith.index_cast %in : i32 to index
+    %x = tensor.extract %t[{indices}] : tensor<5x1xf32>
+    linalg.yield %x : f32
+  }} -> tensor<10xf32>
+  return %r : tensor<10xf32>
+}}"""
+    with pytest.raises(hu.UndefinedBehavior, match=f"{message}.*at iteration \\[0\\]"):
+        hu.run(program, np.ones((5, 1), np.float32), np.int32(start))
+
+
 def on_memref(maps: tuple[str, str], body: str, sizes: tuple[int, int]) -> str:
     """Write a generic on two parts of one memref, shifted by an element."""
     one, other = maps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from fractions import Fraction
 from typing import Any
@@ -340,6 +341,45 @@ def test_select_and_poison(select: str, type_: str, condition: str, expected: An
 }}"""
     (value,) = hu.run(program, np.int8(5))
     assert (POISON if value.poison is not None else value.item()) == expected
+
+
+@pytest.mark.parametrize("undefined", ["undef", "poison"])
+@pytest.mark.parametrize(
+    ("type_", "arm", "use"),
+    [
+        ("!llvm.ptr", "llvm.alloca %one x i32 : (i64) -> !llvm.ptr", "llvm.load %s : !llvm.ptr -> i32"),
+        (
+            "!llvm.struct<(i32, i8)>",
+            "llvm.mlir.zero : !llvm.struct<(i32, i8)>",
+            "llvm.extractvalue %s[0] : !llvm.struct<(i32, i8)>",
+        ),
+        (
+            "!llvm.array<2 x i32>",
+            "llvm.mlir.zero : !llvm.array<2 x i32>",
+            "llvm.extractvalue %s[1] : !llvm.array<2 x i32>",
+        ),
+    ],
+)
+def test_a_condition_that_is_undefined_spoils_pointers_and_aggregates(
+    undefined: str, type_: str, arm: str, use: str
+) -> None:
+    """Equal arms do not help: nothing tells which one is chosen."""
+    program = f"""llvm.func @main() -> i32 {{
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %u = llvm.mlir.{undefined} : i1
+  %a = {arm}
+  %s = llvm.select %u, %a, %a : i1, {type_}
+  %r = {use}
+  llvm.return %r : i32
+}}"""
+    reason = rf"ub\.poison \(llvm\.mlir\.{undefined} at "
+    if type_ == "!llvm.ptr":
+        with pytest.raises(hu.UndefinedBehavior, match=f"the pointer is poison: {reason}"):
+            hu.run(program)
+        return
+    (value,) = hu.run(program)
+    assert value.poison is not None
+    assert re.match(reason, str(value.origin()))
 
 
 def test_freeze_keeps_poison() -> None:
