@@ -44,18 +44,10 @@ _MISSING = {
 }
 
 UNARY: Mapping[str, str] = {
-    "exp": "math.exp",
-    "log": "math.log",
-    "abs": "math.absf",
-    "ceil": "math.ceil",
-    "floor": "math.floor",
-    "negf": "arith.negf",
-    "round": "math.round",
-    "sqrt": "math.sqrt",
-    "rsqrt": "math.rsqrt",
-    "tanh": "math.tanh",
+    "exp": "math.exp", "log": "math.log", "abs": "math.absf", "ceil": "math.ceil", "floor": "math.floor",
+    "negf": "arith.negf", "round": "math.round", "sqrt": "math.sqrt", "rsqrt": "math.rsqrt", "tanh": "math.tanh",
     "erf": "math.erf",
-}
+}  # fmt: skip
 """The op of a function of one float."""
 
 

@@ -17,16 +17,6 @@ from halfulp.interp.dialects.linalg.arrays import OnArrays, plan_of
 from halfulp.interp.dialects.linalg.bodies import Formula
 from halfulp.interp.dialects.linalg.evaluate import STRUCTURED, linalg
 from halfulp.interp.dialects.linalg.forms import Parts, print_operands, read_parts, yielding
-from halfulp.interp.dialects.linalg.structure import (
-    INITS,
-    PARALLEL,
-    REDUCTION,
-    STRUCTURES,
-    Reader,
-    Structure,
-    inputs_and_inits,
-    type_in_body,
-)
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -133,7 +123,7 @@ def _read_body(p: OpParser, definition: d.OpDefinition) -> Region:
 def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape) -> Region:
     block = Block()
     for value in parts.operands:
-        argument = block.add_argument(type_in_body(value.type))
+        argument = block.add_argument(structure.type_in_body(value.type))
         if payload is None:
             argument.take_location_of(value)
     if payload is None:
@@ -214,7 +204,7 @@ def _body_text(printer: OpPrinter, op: Operation) -> str:
 
 def argument_names(op: Operation) -> list[str]:
     """Return the names that MLIR gives the arguments of the body."""
-    inputs, inits = inputs_and_inits(op)
+    inputs, inits = structure.inputs_and_inits(op)
     return ["in"] * len(inputs) + ["init"] * len(inits)
 
 
@@ -297,16 +287,18 @@ class _Stages:
             self._reduced: at.AffineMapAttr(rank, 0, every[: self._axis] + every[self._axis + 1 :]),
         }
         reduces = types[-1] is self._reduced
-        iterators = [REDUCTION if reduces and axis == self._axis else PARALLEL for axis in range(rank)]
+        iterators = [
+            structure.REDUCTION if reduces and axis == self._axis else structure.PARALLEL for axis in range(rank)
+        ]
         block = Block()
         for _ in types:
             block.add_argument(self._element)
         write(Formula(default_registry(), block))
         *inputs, init = map(SSAValue, types)
-        structure = Structure(tuple(maps[type_] for type_ in types), tuple(iterators), inputs, (init,), block)
-        plan = plan_of(structure)
+        stage = structure.Structure(tuple(maps[type_] for type_ in types), tuple(iterators), inputs, (init,), block)
+        plan = plan_of(stage)
         assert plan is not None
-        return OnArrays(self._op, structure, plan, self._compiler)
+        return OnArrays(self._op, stage, plan, self._compiler)
 
     def run(self, run: Run, source: Value, dest: Value) -> Value:
         """Return the new output. Raises UndefinedBehavior and LimitExceeded."""
@@ -420,11 +412,11 @@ def _reduce_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
 
 def _reduce_iterators(op: Operation) -> tuple[int, ...]:
     reduced = _numbers(op, "dimensions")
-    return tuple(REDUCTION if axis in reduced else PARALLEL for axis in range(_rank(op, 0)))
+    return tuple(structure.REDUCTION if axis in reduced else structure.PARALLEL for axis in range(_rank(op, 0)))
 
 
 def _parallel(op: Operation) -> tuple[int, ...]:
-    return (PARALLEL,) * _rank(op, -1)
+    return (structure.PARALLEL,) * _rank(op, -1)
 
 
 # --- rules ------------------------------------------------------------------------------------------------------------
@@ -482,7 +474,7 @@ def _verify_map(op: Operation) -> str | None:
         return (
             f"expects number of operands to match the arity of mapper, but got: {len(op.operands)} and {len(arguments)}"
         )
-    inputs, (init,) = inputs_and_inits(op)
+    inputs, (init,) = structure.inputs_and_inits(op)
     for value, argument in zip(inputs, arguments, strict=False):
         element = ty.element_type(value.type)
         if element != argument:
@@ -508,7 +500,7 @@ def _verify_reduce(op: Operation) -> str | None:
     problem = _one_block(op, "combiner")
     if problem:
         return problem
-    inputs, inits = inputs_and_inits(op)
+    inputs, inits = structure.inputs_and_inits(op)
     if not inputs:
         return "expected 1 or more operands, but found 0"
     for word, values in (("input", inputs), ("output", inits)):
@@ -562,7 +554,7 @@ _INCREASING = d.AttributeConstraint("i64 dense array attribute should be in incr
 
 def _declare(
     mnemonic: str,
-    reader: Reader,
+    reader: structure.Reader,
     shape: Shape,
     inputs: d.Slot,
     inits: d.Slot,
@@ -570,7 +562,7 @@ def _declare(
     verify: Callable[[Operation], str | None],
     numbers: d.AttributeConstraint = d.INTEGER_64_ARRAY_ATTR,
 ) -> None:
-    STRUCTURES[f"linalg.{mnemonic}"] = reader
+    structure.STRUCTURES[f"linalg.{mnemonic}"] = reader
     linalg.op(
         mnemonic,
         custom=moving_form(shape),
@@ -590,7 +582,7 @@ def declare_moving_ops() -> None:
     """Declare these ops."""
     one, init = d.Slot("input", d.SHAPED), d.Slot("init", d.SHAPED)
     several = d.Slot("inputs", d.SHAPED, d.Arity.VARIADIC)
-    INITS["linalg.reduce"] = lambda op: len(op.operands) // 2
+    structure.INITS["linalg.reduce"] = lambda op: len(op.operands) // 2
     _declare("map", (_map_maps, _parallel), Shape(body=True), several, init, "mapped", _verify_map)
     _declare(
         "reduce",

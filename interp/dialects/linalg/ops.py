@@ -493,9 +493,13 @@ def _rank(op: Operation) -> int:
     return len(ty.shape_of(op.operands[-1].type) or ()) if op.operands else 0
 
 
+def _parallel(op: Operation) -> tuple[int, ...]:
+    return (PARALLEL,) * _rank(op)
+
+
 def _same_place(op: Operation) -> tuple[at.AffineMapAttr, ...]:
     rank = _rank(op)
-    return (at.AffineMapAttr(rank, 0, tuple(map(Dimension, range(rank)))),) * len(op.operands)
+    return (at.AffineMapAttr(rank, 0, _axes(*range(rank))),) * len(op.operands)
 
 
 def _body_of_kind(p: OpParser, op: Operation, block: Block) -> None:
@@ -575,7 +579,7 @@ def declare_named_ops() -> None:
     )
     evaluate.structured(
         "elementwise",
-        (written_maps, lambda op: (PARALLEL,) * _rank(op)),
+        (written_maps, _parallel),
         forms.named_form(
             _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=evaluate.ELEMENTWISE_KIND)
         ),
@@ -587,7 +591,7 @@ def declare_named_ops() -> None:
     for name, inputs, body in ELEMENTWISE:
         evaluate.structured(
             name,
-            (_same_place, lambda op: (PARALLEL,) * _rank(op)),
+            (_same_place, _parallel),
             forms.named_form(_written_body(body), inputs + 1),
             properties=(_CAST,) if name == "copy" else (),
         )
@@ -601,15 +605,8 @@ def _fill_body(p: OpParser, op: Operation, block: Block) -> None:
 
 
 def _fill_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
-    rank = len(ty.shape_of(op.operands[1].type) or ())
-    return (
-        at.AffineMapAttr(rank, 0, ()),
-        at.AffineMapAttr(rank, 0, tuple(Dimension(position) for position in range(rank))),
-    )
-
-
-def _fill_iterators(op: Operation) -> tuple[int, ...]:
-    return (PARALLEL,) * len(ty.shape_of(op.operands[1].type) or ())
+    rank = _rank(op)
+    return at.AffineMapAttr(rank, 0, ()), at.AffineMapAttr(rank, 0, _axes(*range(rank)))
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -625,7 +622,7 @@ evaluate.structured(
         d.Property("library_call", d.STRING_ATTR, optional=True),
     ),
 )
-evaluate.structured("fill", (_fill_maps, _fill_iterators), named_form(_fill_body, 2), verify=structure.verify_fill)
+evaluate.structured("fill", (_fill_maps, _parallel), named_form(_fill_body, 2), verify=structure.verify_fill)
 linalg.op(
     "yield",
     "($values^)? attr-dict (`:` type($values)^)?",

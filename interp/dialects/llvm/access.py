@@ -6,7 +6,8 @@ multiple of the alignment, a write of constant memory, and an access at a poison
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -407,14 +408,9 @@ def to_pointer(op: Operation, settings: Settings) -> Function:
     return convert
 
 
-_COMPARED: dict[int, Callable[[int, int], bool]] = {
-    0: lambda a, b: a == b,
-    1: lambda a, b: a != b,
-    2: lambda a, b: a < b,
-    3: lambda a, b: a <= b,
-    4: lambda a, b: a > b,
-    5: lambda a, b: a >= b,
-}
+_COMPARED: Mapping[int, Callable[[int, int], bool]] = dict(
+    enumerate((operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge))
+)
 """Comparisons by the number of the signed predicate; the unsigned ones are 4 higher, except eq and ne."""
 
 

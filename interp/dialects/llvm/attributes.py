@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halfulp.interp.declare.parameters import (
-    ATTRIBUTE,
-    BOOLEAN,
-    BOOLEAN_ATTRIBUTE,
-    INTEGER,
-    STRING,
-    STRING_ATTRIBUTE,
-    TYPE,
-    Names,
-    attribute,
-    case_of,
-    compile_form,
-    list_of,
-    nested,
-)
+from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.dialects.llvm import debug_info
 from halfulp.interp.ir.attributes import (
     ArrayAttr,
@@ -59,7 +45,7 @@ def _read_range(p: TokenParser) -> tuple[IntegerType, int, int]:
     return IntegerType(given.width), lower, upper
 
 
-def _spell_range(value: DialectAttr, names: Names) -> str:
+def _spell_range(value: DialectAttr, names: kinds.Names) -> str:
     type_, lower, upper = value.values
     return f"<{type_}, {lower}, {upper}>"
 
@@ -67,33 +53,35 @@ def _spell_range(value: DialectAttr, names: Names) -> str:
 CONSTANT_RANGE = AttributeDefinition(
     "llvm.constant_range",
     ParameterForm(_read_range, _spell_range),
-    (Parameter("type", TYPE), Parameter("lower", INTEGER), Parameter("upper", INTEGER)),
+    (Parameter("type", kinds.TYPE), Parameter("lower", kinds.INTEGER), Parameter("upper", kinds.INTEGER)),
 )
 """The integers from ``lower`` to before ``upper``, modulo the width of the type; both are signed numbers."""
 
 
 # --- loops ------------------------------------------------------------------------------------------------------------
 
-_NUMBER = attribute(lambda found: isinstance(found, IntegerAttr))
+_NUMBER = kinds.attribute(lambda found: isinstance(found, IntegerAttr))
 
 
 def _read_annotation(p: TokenParser) -> Attribute:
-    found: Attribute = nested(LOOP_ANNOTATION).read(p)
+    found: Attribute = kinds.nested(LOOP_ANNOTATION).read(p)
     return found
 
 
-def _spell_annotation(value: DialectAttr, names: Names) -> str:
-    return nested(LOOP_ANNOTATION).spell(value, names)
+def _spell_annotation(value: DialectAttr, names: kinds.Names) -> str:
+    return kinds.nested(LOOP_ANNOTATION).spell(value, names)
 
 
-_ANNOTATION = ParameterKind(_read_annotation, _spell_annotation, lambda found: nested(LOOP_ANNOTATION).accepts(found))
+_ANNOTATION = ParameterKind(
+    _read_annotation, _spell_annotation, lambda found: kinds.nested(LOOP_ANNOTATION).accepts(found)
+)
 """The kind of an annotation inside one, which its own definition needs."""
-_FUSED = attribute(lambda found: isinstance(found, FusedLoc))
+_FUSED = kinds.attribute(lambda found: isinstance(found, FusedLoc))
 
 
-def _options(**kinds: ParameterKind) -> tuple[Parameter, ...]:
+def _options(**parameters: ParameterKind) -> tuple[Parameter, ...]:
     """Return parameters that may be absent."""
-    return tuple(Parameter(name, kind, optional=True, encoded="optional") for name, kind in kinds.items())
+    return tuple(Parameter(name, kind, optional=True, encoded="optional") for name, kind in parameters.items())
 
 
 def _struct(mnemonic: str, parameters: tuple[Parameter, ...], code: int | None = None) -> AttributeDefinition:
@@ -103,13 +91,15 @@ def _struct(mnemonic: str, parameters: tuple[Parameter, ...], code: int | None =
 
 def _declared(mnemonic: str, assembly: str, *parameters: Parameter) -> AttributeDefinition:
     """Return the definition of an attribute that has no aliases of its own."""
-    return AttributeDefinition(f"llvm.{mnemonic}", compile_form(assembly, parameters), parameters)
+    return AttributeDefinition(f"llvm.{mnemonic}", kinds.compile_form(assembly, parameters), parameters)
 
 
-ACCESS_GROUP = _struct("access_group", (Parameter("id", attribute(lambda found: isinstance(found, DistinctAttr))),))
+ACCESS_GROUP = _struct(
+    "access_group", (Parameter("id", kinds.attribute(lambda found: isinstance(found, DistinctAttr))),)
+)
 
 
-_FLAG = BOOLEAN_ATTRIBUTE
+_FLAG = kinds.BOOLEAN_ATTRIBUTE
 _PARTS = {
     "vectorize": _struct(
         "loop_vectorize",
@@ -150,9 +140,11 @@ LOOP_ANNOTATION: AttributeDefinition = _struct(
     "loop_annotation",
     (
         *_options(disableNonforced=_FLAG),
-        *_options(**{name: nested(definition) for name, definition in _PARTS.items()}),
+        *_options(**{name: kinds.nested(definition) for name, definition in _PARTS.items()}),
         *_options(mustProgress=_FLAG, isVectorized=_FLAG, startLoc=_FUSED, endLoc=_FUSED),
-        Parameter("parallelAccesses", list_of(nested(ACCESS_GROUP)), optional=True, default=(), encoded="list"),
+        Parameter(
+            "parallelAccesses", kinds.list_of(kinds.nested(ACCESS_GROUP)), optional=True, default=(), encoded="list"
+        ),
     ),
     code=18,
 )
@@ -160,24 +152,25 @@ LOOP_ANNOTATION: AttributeDefinition = _struct(
 # --- aliases ----------------------------------------------------------------------------------------------------------
 
 _ALIAS_DOMAIN = _struct(
-    "alias_scope_domain", (Parameter("id", ATTRIBUTE), Parameter("description", STRING_ATTRIBUTE, optional=True))
+    "alias_scope_domain",
+    (Parameter("id", kinds.ATTRIBUTE), Parameter("description", kinds.STRING_ATTRIBUTE, optional=True)),
 )
 _ALIAS_SCOPE = _struct(
     "alias_scope",
     (
-        Parameter("id", ATTRIBUTE),
-        Parameter("domain", nested(_ALIAS_DOMAIN)),
-        Parameter("description", STRING_ATTRIBUTE, optional=True),
+        Parameter("id", kinds.ATTRIBUTE),
+        Parameter("domain", kinds.nested(_ALIAS_DOMAIN)),
+        Parameter("description", kinds.STRING_ATTRIBUTE, optional=True),
     ),
 )
-_NAMED = _struct("tbaa_root", (Parameter("id", STRING_ATTRIBUTE, optional=True),))
+_NAMED = _struct("tbaa_root", (Parameter("id", kinds.STRING_ATTRIBUTE, optional=True),))
 
 
 def _read_root(p: TokenParser) -> tuple[Attribute | None, ...]:
     return _NAMED.form.read(p) if p.tokens[p.pos] == "<" else (None,)
 
 
-def _spell_root(value: DialectAttr, names: Names) -> str:
+def _spell_root(value: DialectAttr, names: kinds.Names) -> str:
     return "" if value["id"] is None else _NAMED.form.spell(value, names)
 
 
@@ -187,26 +180,27 @@ _TBAA_MEMBER = _declared(
     "tbaa_member",
     "`<` $type_desc `,` $offset `>`",
     Parameter(
-        "type_desc", attribute(lambda found: isinstance(found, DialectAttr) and found.definition.name in _TBAA_NODES)
+        "type_desc",
+        kinds.attribute(lambda found: isinstance(found, DialectAttr) and found.definition.name in _TBAA_NODES),
     ),
-    Parameter("offset", INTEGER),
+    Parameter("offset", kinds.INTEGER),
 )
 _TBAA_TYPE = replace(
     _declared(
         "tbaa_type_desc",
         "`<` `id` `=` $id `,` `members` `=` `{` $members `}` `>`",
-        Parameter("id", STRING),
-        Parameter("members", list_of(nested(_TBAA_MEMBER))),
+        Parameter("id", kinds.STRING),
+        Parameter("members", kinds.list_of(kinds.nested(_TBAA_MEMBER))),
     ),
     alias="tbaa_type_desc",
 )
 _TBAA_TAG = _struct(
     "tbaa_tag",
     (
-        Parameter("base_type", nested(_TBAA_TYPE)),
-        Parameter("access_type", nested(_TBAA_TYPE)),
-        Parameter("offset", INTEGER),
-        Parameter("constant", BOOLEAN, optional=True, default=False),
+        Parameter("base_type", kinds.nested(_TBAA_TYPE)),
+        Parameter("access_type", kinds.nested(_TBAA_TYPE)),
+        Parameter("offset", kinds.INTEGER),
+        Parameter("constant", kinds.BOOLEAN, optional=True, default=False),
     ),
 )
 
@@ -239,13 +233,13 @@ MODULE_FLAG = replace(
         "`<` $behavior `,` $key `,` $value `>`",
         Parameter(
             "behavior",
-            case_of(
+            kinds.case_of(
                 "LLVM Module Flag Behavior", "error", "warning", "require", "override", "append", "append_unique",
                 "max", "min",
             ),
         ),
-        Parameter("key", STRING_ATTRIBUTE),
-        Parameter("value", ATTRIBUTE),
+        Parameter("key", kinds.STRING_ATTRIBUTE),
+        Parameter("value", kinds.ATTRIBUTE),
     ),
     verify=_module_flag,
 )  # fmt: skip

@@ -10,22 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.declare.parameters import (
-    ATTRIBUTE,
-    BOOLEAN,
-    STRING_ATTRIBUTE,
-    Names,
-    attribute,
-    case_of,
-    compile_form,
-    flags_of,
-    identifier,
-    list_of,
-    nested,
-    unsigned,
-    with_interface,
-)
 from halfulp.interp.ir.attributes import DistinctAttr
 from halfulp.interp.ir.base import is_bare_identifier
 from halfulp.interp.ir.dialect_attributes import (
@@ -169,7 +155,7 @@ def _dwarf(what: str, numbers: Mapping[str, int]) -> ParameterKind:
 
     def read(p: TokenParser) -> int:
         at = p.pos
-        word = identifier(p)
+        word = kinds.identifier(p)
         if word not in numbers:
             p.error(f"invalid debug info debug info {what} name: {word}", at, hint=p.similar(word, numbers))
         return numbers[word]
@@ -182,10 +168,10 @@ _LANGUAGE = _dwarf("language", LANGUAGES)
 _ENCODING = _dwarf("encoding", ENCODINGS)
 _CONVENTION = _dwarf("calling convention", CONVENTIONS)
 _OPERATION = _dwarf("operation encoding", OPERATIONS)
-_EMISSION = case_of("LLVM debug emission kind", "None", "Full", "LineTablesOnly", "DebugDirectivesOnly")
-_NAME_TABLE = case_of("LLVM debug name table kind", "Default", "GNU", "None", "Apple")
+_EMISSION = kinds.case_of("LLVM debug emission kind", "None", "Full", "LineTablesOnly", "DebugDirectivesOnly")
+_NAME_TABLE = kinds.case_of("LLVM debug name table kind", "Default", "GNU", "None", "Apple")
 # The three kinds of inheritance have one bit in MLIR; in LLVM they are three values of two bits.
-_FLAGS = flags_of(
+_FLAGS = kinds.flags_of(
     "LLVM DI flags",
     {
         "Zero": 0, "Bit0": 1, "Bit1": 2, "Private": 1, "Protected": 2, "Public": 3,
@@ -209,7 +195,7 @@ _FLAGS = flags_of(
     },
     ("Public", "Private", "Protected"),
 )  # fmt: skip
-_SUBPROGRAM_FLAGS = flags_of(
+_SUBPROGRAM_FLAGS = kinds.flags_of(
     "LLVM DISubprogram flags",
     {
         **{name: 1 << bit for bit, name in enumerate(
@@ -225,9 +211,9 @@ _SUBPROGRAM_FLAGS = flags_of(
 
 # --- parameters -------------------------------------------------------------------------------------------------------
 
-_DISTINCT = attribute(lambda found: isinstance(found, DistinctAttr))
-_SCOPE, _TYPE, _NODE, _VARIABLE = map(with_interface, ("di_scope", "di_type", "di_node", "di_variable"))
-_U32, _U64 = unsigned(32), unsigned(64)
+_DISTINCT = kinds.attribute(lambda found: isinstance(found, DistinctAttr))
+_SCOPE, _TYPE, _NODE, _VARIABLE = map(kinds.with_interface, ("di_scope", "di_type", "di_node", "di_variable"))
+_U32, _U64 = kinds.unsigned(32), kinds.unsigned(64)
 
 
 def _part(name: str, kind: ParameterKind, encoded: str = "attribute") -> Parameter:
@@ -242,7 +228,7 @@ def _maybe(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
 
 def _several(name: str, kind: ParameterKind) -> Parameter:
     """Return the parameter of a list of attributes that may be empty."""
-    return Parameter(name, list_of(kind), optional=True, default=(), encoded="list")
+    return Parameter(name, kinds.list_of(kind), optional=True, default=(), encoded="list")
 
 
 def _number(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
@@ -252,12 +238,12 @@ def _number(name: str, kind: ParameterKind, since: int = 0) -> Parameter:
 
 def _truth(name: str) -> Parameter:
     """Return the parameter of a truth value that is false if it is absent."""
-    return Parameter(name, BOOLEAN, optional=True, default=False, encoded="boolean")
+    return Parameter(name, kinds.BOOLEAN, optional=True, default=False, encoded="boolean")
 
 
 def _strings(*names: str) -> tuple[Parameter, ...]:
     """Return the parameters of strings that may be absent."""
-    return tuple(_maybe(name, STRING_ATTRIBUTE) for name in names)
+    return tuple(_maybe(name, kinds.STRING_ATTRIBUTE) for name in names)
 
 
 # --- expressions ------------------------------------------------------------------------------------------------------
@@ -268,7 +254,7 @@ def _operand(p: TokenParser, after: int | None) -> int:
     if after != OPERATIONS["DW_OP_LLVM_convert"] or not is_bare_identifier(p.tokens[p.pos]):
         value: int = _U64.read(p)
         return value
-    word = identifier(p)
+    word = kinds.identifier(p)
     if word not in ENCODINGS:
         p.error(f'encountered unknown attribute encoding "{word}"', hint=p.similar(word, ENCODINGS))
     return ENCODINGS[word]
@@ -285,7 +271,7 @@ def _read_element(p: TokenParser) -> tuple[int, tuple[int, ...]]:
     return operation, tuple(operands)
 
 
-def _spell_element(value: DialectAttr, names: Names) -> str:
+def _spell_element(value: DialectAttr, names: kinds.Names) -> str:
     operation, operands = value.values
     words = list(map(str, operands))
     if operation == OPERATIONS["DW_OP_LLVM_convert"]:
@@ -298,7 +284,7 @@ def _spell_element(value: DialectAttr, names: Names) -> str:
 _ELEMENT = AttributeDefinition(
     "llvm.di_expression_elem",
     ParameterForm(_read_element, _spell_element),
-    (_part("opcode", _OPERATION, "number"), Parameter("arguments", list_of(_U64), True, (), "numbers")),
+    (_part("opcode", _OPERATION, "number"), Parameter("arguments", kinds.list_of(_U64), True, (), "numbers")),
     code=4,
 )
 
@@ -315,7 +301,7 @@ def _row(
     """Return an attribute. ``code``: its number in bytecode; None if it is text there. ``roles``: what it may be."""
     return AttributeDefinition(
         f"llvm.di_{mnemonic}",
-        compile_form(assembly, parameters),
+        kinds.compile_form(assembly, parameters),
         parameters,
         alias=None if mnemonic in _IN_PLACE else f"di_{mnemonic}",
         interfaces=frozenset(f"di_{role}" for role in roles.split()),
@@ -325,15 +311,15 @@ def _row(
 
 _IN_PLACE = ("annotation", "expression", "generic_subrange", "subrange")
 """The attributes that mlir-opt prints in place, without an alias."""
-_TEXTS = [_part(name, STRING_ATTRIBUTE, "text") for name in ("name", "directory")]
+_TEXTS = [_part(name, kinds.STRING_ATTRIBUTE, "text") for name in ("name", "directory")]
 _FILE = _row("file", 6, "node scope", *_TEXTS, assembly="`<` $name `in` $directory `>`")
 EXPRESSION = _row(
-    "expression", 5, "", _several("operations", nested(_ELEMENT)), assembly="`<` (`[` $operations^ `]`)? `>`"
+    "expression", 5, "", _several("operations", kinds.nested(_ELEMENT)), assembly="`<` (`[` $operations^ `]`)? `>`"
 )
 NO_EXPRESSION = DialectAttr(EXPRESSION, ((),))
 
 # The parameters that several attributes have.
-_IN_FILE, _LINE, _FLAG_BITS = _maybe("file", nested(_FILE)), _number("line", _U32), _number("flags", _FLAGS)
+_IN_FILE, _LINE, _FLAG_BITS = _maybe("file", kinds.nested(_FILE)), _number("line", _U32), _number("flags", _FLAGS)
 _TAGGED, _NAMED, _IN_SCOPE, _OF_SCOPE = (
     _number("tag", _TAG), *_strings("name"), _maybe("scope", _SCOPE), _part("scope", _SCOPE),
 )  # fmt: skip
@@ -343,30 +329,30 @@ _BASE_TYPE, _ENCODED, _ELEMENTS = (
 _SIZE, _ALIGNMENT, _WIDE_ALIGNMENT = (
     _number("sizeInBits", _U64), _number("alignInBits", _U32), _number("alignInBits", _U64),
 )  # fmt: skip
-_NAME_TEXT = Parameter("name", STRING_ATTRIBUTE)
+_NAME_TEXT = Parameter("name", kinds.STRING_ATTRIBUTE)
 # An attribute may be part of itself: there it is ``isRecSelf`` and has nothing but the same ``recId``.
 _RECURSIVE = (_maybe("recId", _DISTINCT), _truth("isRecSelf"))
 
 
 def _expressions(*names: str) -> tuple[Parameter, ...]:
     """Return the parameters of expressions that may be absent."""
-    return tuple(_maybe(name, nested(EXPRESSION)) for name in names)
+    return tuple(_maybe(name, kinds.nested(EXPRESSION)) for name in names)
 
 
 _COMPILE_UNIT = replace(
     _row(
         "compile_unit", 1, "node scope",
-        _part("id", _DISTINCT), _part("sourceLanguage", _LANGUAGE, "number"), _part("file", nested(_FILE)),
-        *_strings("producer"), _part("isOptimized", BOOLEAN, "boolean"), _part("emissionKind", _EMISSION, "number"),
-        _number("nameTableKind", _NAME_TABLE),
+        _part("id", _DISTINCT), _part("sourceLanguage", _LANGUAGE, "number"), _part("file", kinds.nested(_FILE)),
+        *_strings("producer"), _part("isOptimized", kinds.BOOLEAN, "boolean"),
+        _part("emissionKind", _EMISSION, "number"), _number("nameTableKind", _NAME_TABLE),
         # MLIR 22 has it in text only.
-        _maybe("splitDebugFilename", STRING_ATTRIBUTE, Schema.LLVM24),
+        _maybe("splitDebugFilename", kinds.STRING_ATTRIBUTE, Schema.LLVM24),
     ),
     until=Schema.LLVM24,
 )  # fmt: skip
 _DERIVED_TYPE = _row(
     "derived_type", 3, "node scope type",
-    _TAGGED, _NAMED, _maybe("file", nested(_FILE), Schema.LLVM24), _number("line", _U32, Schema.LLVM24),
+    _TAGGED, _NAMED, _maybe("file", kinds.nested(_FILE), Schema.LLVM24), _number("line", _U32, Schema.LLVM24),
     _maybe("scope", _SCOPE, Schema.LLVM24), _BASE_TYPE, _SIZE, _ALIGNMENT, _number("offsetInBits", _U64),
     Parameter("dwarfAddressSpace", _U32, optional=True, encoded="optional number"),
     _number("flags", _FLAGS, Schema.LLVM24), _maybe("extraData", _NODE),
@@ -376,7 +362,7 @@ _SUBROUTINE_TYPE = _row(
 )
 _GLOBAL_VARIABLE = _row(
     "global_variable", 7, "node variable",
-    _IN_SCOPE, _NAMED, *_strings("linkageName"), _part("file", nested(_FILE)), _part("line", _U32, "number"),
+    _IN_SCOPE, _NAMED, *_strings("linkageName"), _part("file", kinds.nested(_FILE)), _part("line", _U32, "number"),
     _part("type", _TYPE), _truth("isLocalToUnit"), _truth("isDefined"), _ALIGNMENT,
 )  # fmt: skip
 LABEL = _row("label", 10, "node", _OF_SCOPE, _NAMED, _IN_FILE, _LINE)
@@ -386,9 +372,9 @@ LOCAL_VARIABLE = _row(
 )  # fmt: skip
 SUBPROGRAM = _row(
     "subprogram", 15, "node scope",
-    *_RECURSIVE, _maybe("id", _DISTINCT), _maybe("compileUnit", nested(_COMPILE_UNIT)), _IN_SCOPE, _NAMED,
+    *_RECURSIVE, _maybe("id", _DISTINCT), _maybe("compileUnit", kinds.nested(_COMPILE_UNIT)), _IN_SCOPE, _NAMED,
     *_strings("linkageName"), _IN_FILE, _LINE, _number("scopeLine", _U32),
-    _number("subprogramFlags", _SUBPROGRAM_FLAGS), _maybe("type", nested(_SUBROUTINE_TYPE)),
+    _number("subprogramFlags", _SUBPROGRAM_FLAGS), _maybe("type", kinds.nested(_SUBROUTINE_TYPE)),
     _several("retainedNodes", _NODE), _several("annotations", _NODE),
 )  # fmt: skip
 _BOUNDS = ("count", "lowerBound", "upperBound", "stride")
@@ -400,15 +386,15 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
         "composite_type", 2, "node scope type",
         *_RECURSIVE, _TAGGED, _NAMED, _IN_FILE, _LINE, _IN_SCOPE, _BASE_TYPE, _FLAG_BITS, _SIZE, _WIDE_ALIGNMENT,
         *_expressions("dataLocation", "rank", "allocated", "associated"),
-        _maybe("identifier", STRING_ATTRIBUTE, Schema.LLVM24),
-        _maybe("discriminator", nested(_DERIVED_TYPE), Schema.LLVM24), _ELEMENTS,
+        _maybe("identifier", kinds.STRING_ATTRIBUTE, Schema.LLVM24),
+        _maybe("discriminator", kinds.nested(_DERIVED_TYPE), Schema.LLVM24), _ELEMENTS,
     ),
     _DERIVED_TYPE,
     _ELEMENT,
     EXPRESSION,
     _FILE,
     _GLOBAL_VARIABLE,
-    _row("global_variable_expression", 8, "", _part("var", nested(_GLOBAL_VARIABLE)), *_expressions("expr")),
+    _row("global_variable_expression", 8, "", _part("var", kinds.nested(_GLOBAL_VARIABLE)), *_expressions("expr")),
     _row(
         "imported_entity", 9, "node",
         _TAGGED, _OF_SCOPE, _part("entity", _NODE), _IN_FILE, _LINE, _NAMED, _ELEMENTS,
@@ -417,18 +403,18 @@ ATTRIBUTES: tuple[AttributeDefinition, ...] = (
     _row("lexical_block", 11, "node scope", _OF_SCOPE, _IN_FILE, _LINE, _number("column", _U32)),
     _row("lexical_block_file", 12, "node scope", _OF_SCOPE, _IN_FILE, _part("discriminator", _U32, "number")),
     LOCAL_VARIABLE,
-    _row("namespace", 14, "node scope", _NAMED, _IN_SCOPE, _part("exportSymbols", BOOLEAN, "boolean")),
+    _row("namespace", 14, "node scope", _NAMED, _IN_SCOPE, _part("exportSymbols", kinds.BOOLEAN, "boolean")),
     SUBPROGRAM,
-    _row("subrange", 16, "node", *(_maybe(name, ATTRIBUTE) for name in _BOUNDS)),
+    _row("subrange", 16, "node", *(_maybe(name, kinds.ATTRIBUTE) for name in _BOUNDS)),
     _SUBROUTINE_TYPE,
-    _row("annotation", None, "node", _NAME_TEXT, Parameter("value", STRING_ATTRIBUTE)),
+    _row("annotation", None, "node", _NAME_TEXT, Parameter("value", kinds.STRING_ATTRIBUTE)),
     _row(
         "common_block", None, "node scope",
-        _OF_SCOPE, _maybe("decl", nested(_GLOBAL_VARIABLE)), _NAME_TEXT, _IN_FILE, _LINE,
+        _OF_SCOPE, _maybe("decl", kinds.nested(_GLOBAL_VARIABLE)), _NAME_TEXT, _IN_FILE, _LINE,
     ),
     _row(
         "generic_subrange", None, "node",
-        *(Parameter(name, ATTRIBUTE, optional=name in ("count", "upperBound")) for name in _BOUNDS),
+        *(Parameter(name, kinds.ATTRIBUTE, optional=name in ("count", "upperBound")) for name in _BOUNDS),
     ),
     _row(
         "module", None, "node scope",

@@ -273,7 +273,7 @@ _INTEGER_FUNCTIONS = {
     "abc": ("fshl", "fshr"),
 }  # fmt: skip
 _INTEGER_REDUCTIONS = ("add", "and", "mul", "or", "smax", "smin", "umax", "umin", "xor")
-_FLOAT_REDUCTIONS = ("fmax", "fmin", "fmaximum", "fminimum")
+_FLOAT_REDUCTIONS, _STARTED_REDUCTIONS = ("fmax", "fmin", "fmaximum", "fminimum"), ("fadd", "fmul")
 _CHECKED = ("sadd", "uadd", "ssub", "usub", "smul", "umul")
 
 
@@ -361,30 +361,21 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
 
 
 def _reductions(llvm: Dialect, fastmath: Property) -> None:
-    for name in _INTEGER_REDUCTIONS:
-        llvm.op(
-            f"intr.vector.reduce.{name}",
-            operands={"in": k.INTEGER_VECTOR},
-            results={"res": k.ANY},
-            evaluate=OnValues(vectors.reduce),
-        )
-    for name in _FLOAT_REDUCTIONS:
-        llvm.op(
-            f"intr.vector.reduce.{name}",
-            "`(` $in `)` attr-dict `:` functional-type($operands, results)",
-            operands={"in": k.LLVM_FLOAT_VECTOR},
-            results={"res": k.ANY},
-            properties=(fastmath,),
-            evaluate=OnValues(vectors.reduce),
-        )
-    for name in ("fadd", "fmul"):
-        llvm.op(
-            f"intr.vector.reduce.{name}",
-            operands={"start_value": k.FLOAT, "input": k.FLOAT_VECTOR},
-            results={"res": k.ANY},
-            properties=(fastmath,),
-            evaluate=OnValues(vectors.reduce),
-        )
+    started = {"start_value": k.FLOAT, "input": k.FLOAT_VECTOR}
+    for names, form, operands, properties in (
+        (_INTEGER_REDUCTIONS, None, {"in": k.INTEGER_VECTOR}, ()),
+        (_FLOAT_REDUCTIONS, _form(["in"]), {"in": k.LLVM_FLOAT_VECTOR}, (fastmath,)),
+        (_STARTED_REDUCTIONS, None, started, (fastmath,)),
+    ):
+        for name in names:
+            llvm.op(
+                f"intr.vector.reduce.{name}",
+                form,
+                operands=operands,
+                results={"res": k.ANY},
+                properties=properties,
+                evaluate=OnValues(vectors.reduce),
+            )
 
 
 def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:

@@ -535,24 +535,19 @@ memref.op(
 
 # --- views ------------------------------------------------------------------------------------------------------------
 
-memref.op(
-    "cast",
-    "$source attr-dict `:` type($source) `to` type($dest)",
-    operands={"source": ANY_MEMREF},
-    results={"dest": ANY_MEMREF},
-    verify=rules.verify_cast,
-    named_results=("cast",),
-    evaluate=_view(views.cast),
-)
-memref.op(
-    "memory_space_cast",
-    "$source attr-dict `:` type($source) `to` type($dest)",
-    operands={"source": ANY_MEMREF},
-    results={"dest": ANY_MEMREF},
-    verify=rules.verify_space_cast,
-    named_results=("memspacecast",),
-    evaluate=_view(views.cast),
-)
+for _name, _printed, _verify in (
+    ("cast", "cast", rules.verify_cast),
+    ("memory_space_cast", "memspacecast", rules.verify_space_cast),
+):
+    memref.op(
+        _name,
+        "$source attr-dict `:` type($source) `to` type($dest)",
+        operands={"source": ANY_MEMREF},
+        results={"dest": ANY_MEMREF},
+        verify=_verify,
+        named_results=(_printed,),
+        evaluate=_view(views.cast),
+    )
 memref.op(
     "subview",
     f"$source `` {FORM} attr-dict `:` type($source) `to` type($result)",

@@ -197,14 +197,8 @@ def collapsed_type(type_: ty.MemRefType, shape: Shape, groups: Groups) -> ty.Mem
 # --- rules ------------------------------------------------------------------------------------------------------------
 
 _ALLOCATION_SCOPES = {
-    "affine.for",
-    "affine.parallel",
-    "func.func",
-    "memref.alloca_scope",
-    "scf.for",
-    "scf.forall",
-    "scf.parallel",
-}
+    "affine.for", "affine.parallel", "func.func", "memref.alloca_scope", "scf.for", "scf.forall", "scf.parallel",
+}  # fmt: skip
 
 
 def _memref(type_: ty.Type) -> ty.MemRefType:
@@ -359,22 +353,14 @@ def verify_atomic(op: Operation) -> str | None:
 
 
 _EFFECTS = ("memref.", "func.call", "cf.assert", "vector.store", "vector.print", "affine.store", "linalg.")
-_NO_EFFECTS = (
-    "memref.cast",
-    "memref.collapse_shape",
-    "memref.dim",
-    "memref.expand_shape",
-    "memref.extract_aligned_pointer_as_index",
-    "memref.extract_strided_metadata",
-    "memref.get_global",
-    "memref.memory_space_cast",
-    "memref.rank",
-    "memref.reinterpret_cast",
-    "memref.subview",
-    "memref.transpose",
-    "memref.view",
-    "memref.atomic_yield",
-)
+_NO_EFFECTS = frozenset(
+    f"memref.{name}"
+    for name in (
+        "cast", "collapse_shape", "dim", "expand_shape", "extract_aligned_pointer_as_index",
+        "extract_strided_metadata", "get_global", "memory_space_cast", "rank", "reinterpret_cast", "subview",
+        "transpose", "view", "atomic_yield",
+    )
+)  # fmt: skip
 
 
 def verify_generic_atomic(op: Operation) -> str | None:

@@ -306,22 +306,24 @@ vector.op(
     verify=shapes.verify_broadcast,
     evaluate=data_movement(moves.broadcast, words=reductions.moved),
 )
-vector.op(
-    "shape_cast",
-    "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": d.VECTOR},
-    results={"result": d.VECTOR},
-    verify=shapes.verify_shape_cast,
-    evaluate=data_movement(moves.shape_cast, words=reductions.moved),
-)
-vector.op(
-    "bitcast",
-    "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": d.VECTOR},
-    results={"result": d.VECTOR},
-    type_rules=(shapes.same_rank("source", "result"),),
-    verify=shapes.verify_bitcast,
-    evaluate=OnValues(moves.bitcast),
+
+
+def _converted(mnemonic: str, verify: Callable[[Operation], str | None], evaluate: OnValues, **more: Any) -> None:
+    """Declare an op that makes a vector of another type of one vector."""
+    vector.op(
+        mnemonic,
+        "$source attr-dict `:` type($source) `to` type($result)",
+        operands={"source": d.VECTOR},
+        results={"result": d.VECTOR},
+        verify=verify,
+        evaluate=evaluate,
+        **more,
+    )
+
+
+_converted("shape_cast", shapes.verify_shape_cast, data_movement(moves.shape_cast, words=reductions.moved))
+_converted(
+    "bitcast", shapes.verify_bitcast, OnValues(moves.bitcast), type_rules=(shapes.same_rank("source", "result"),)
 )
 vector.op(
     "transpose",
@@ -360,15 +362,12 @@ vector.op(
     named_results=("res1", "res2"),
     evaluate=data_movement(moves.deinterleave, words=reductions.moved),
 )
-vector.op(
+_converted(
     "extract_strided_slice",
-    "$source attr-dict `:` type($source) `to` type($result)",
-    operands={"source": d.VECTOR},
-    results={"result": d.VECTOR},
+    shapes.verify_extract_slice,
+    data_movement(moves.extract_slice, words=reductions.moved),
     properties=tuple(d.Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(d.same_element("source", "result", "operand and result"),),
-    verify=shapes.verify_extract_slice,
-    evaluate=data_movement(moves.extract_slice, words=reductions.moved),
 )
 vector.op(
     "insert_strided_slice",
