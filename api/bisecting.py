@@ -12,7 +12,7 @@ from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import taken_from
-from halfulp.conformance.whole_programs.bisection.bisect import Bisection, Judge, default_judges, known_judge
+from halfulp.conformance.whole_programs.bisection.bisect import Bisection, Judge, known_judge, permission_judge
 from halfulp.conformance.whole_programs.bisection.bisect import bisect as bisected
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
@@ -90,11 +90,11 @@ def _compilation(
     if pipeline is None:
         later = [one if isinstance(one, Module) else load(one) for one in stages or ()]
         named = [Stage(f"stage {k}", "", one.text or text_of(one), one) for k, one in enumerate(later, 1)]
-        return Compilation((start, *named)), default_judges()
+        return Compilation((start, *named)), [permission_judge]
     try:
         passes = PassPipeline(find_mlir_opt(None if mlir_opt is None else os.fspath(mlir_opt)), pipeline)
     except Unavailable as reason:
         raise Unsupported(str(reason)) from None
     compilation = of_pipeline(start, passes)
     judge = known_judge(passes, compilation.stages, divergences(), cancellations(), settings)
-    return compilation, [judge, *default_judges()]
+    return compilation, [judge, permission_judge]

@@ -157,6 +157,7 @@ KEPT = (
 """The commands that have their former names."""
 
 CHANGES: tuple[Change, ...] = (
+    Change("*", "one word for the exact result", "from the truth", "from the exact result"),
     Change("recorded * hu.convert(*from_=*", "the type of bits is that of numbers, type="),
     Change("*", "the name of a function is function= everywhere", r'entry="…"', 'function="…"'),
     Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),

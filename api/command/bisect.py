@@ -32,8 +32,8 @@ from halfulp.conformance.whole_programs.bisection.bisect import (
     bisect,
     bisection_lines,
     bisection_record,
-    default_judges,
     known_judge,
+    permission_judge,
     report_of_guilty,
 )
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
@@ -266,7 +266,7 @@ def _bisected(
         given=given_arguments(arguments, function, sources, arguments.vscale, memory=True),
     )
     made = made_inputs(function, inputs)
-    judges = default_judges()
+    judges = [permission_judge]
     if pipeline is not None:
         judges.insert(0, known_judge(pipeline, compilation.stages, *known_divergences(arguments), settings))
     with progress_bar("stages") as progress:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.accuracy.tally import HISTOGRAM, classes_of
+from halfulp.conformance.accuracy.tally import HISTOGRAM, class_text, classes_of
 from halfulp.conformance.comparing.refinement import distance_of, exact_number
 from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
@@ -150,8 +150,7 @@ class ProgramAccuracy:
         low = 0.0
         for number, high in enumerate(HISTOGRAM):
             if counts[:, number:].any():
-                text = f"up to {high:g}" if not low else f"{low:g} to {high:g}" if isfinite(high) else f"above {low:g}"
-                yield (text, *(f"{count:,}" for count in counts[:, number].tolist()))
+                yield (class_text(low, high), *(f"{count:,}" for count in counts[:, number].tolist()))
             low = high
 
     def __repr__(self) -> str:
@@ -242,11 +241,9 @@ def exact_results(program: ClosedProgram, profile: Profile = SPEC) -> list[Exact
 
     Raises HalfulpError for a program that cannot run.
     """
-    function = program.module.lookup(program.function)
-    assert function is not None
     try:
         settings = Settings(profile, recorder=Shadows())
-        results = program_for(program.module, settings).run(function, program.arguments)
+        results = program_for(program.module, settings).run(program.operation, program.arguments)
     except (UndefinedBehavior, AssertionFailed):
         return None
     found = []

@@ -12,7 +12,7 @@ import numpy as np
 
 from halfulp.conformance.accuracy.implementations.by_libraries import Implementation
 from halfulp.conformance.accuracy.questions import Chosen, Question
-from halfulp.conformance.accuracy.tally import HISTOGRAM, AccuracyTally, Binade, Count, Example
+from halfulp.conformance.accuracy.tally import HISTOGRAM, AccuracyTally, Binade, Count, Example, class_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.neighbours import floor_exponent
@@ -186,8 +186,7 @@ class Accuracy:
         for high, count in self.histogram:
             if count:
                 bar = "#" * max(1, round(40 * count / total))
-                text = f"up to {high:g}" if not low else f"{low:g} to {high:g}" if high < math.inf else f"above {low:g}"
-                yield f"{text:>20} {count:>12,}  {bar}"
+                yield f"{class_text(low, high):>20} {count:>12,}  {bar}"
             low = high
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,11 @@ HISTOGRAM = (0.5, *(2.0**k for k in range(11)), 2.0**16, 2.0**24, inf)
 def classes_of(sizes: Floats) -> npt.NDArray[np.int64]:
     """Return the number of errors in each class of `HISTOGRAM`."""
     return np.bincount(np.searchsorted(HISTOGRAM, sizes), minlength=len(HISTOGRAM))
+
+
+def class_text(low: float, high: float) -> str:
+    """Describe a class of errors by its ends."""
+    return f"up to {high:g}" if not low else f"{low:g} to {high:g}" if isfinite(high) else f"above {low:g}"
 
 
 _TO_NEAREST = (Rounding.TO_NEAREST_EVEN, Rounding.TO_NEAREST_AWAY)
@@ -224,11 +229,12 @@ class _Chunk:
         )
         return Example(tuple(codes), expected, result, ulp)
 
-    def count(self, into: Count, mask: Mask) -> None:
-        """Count the arguments of a mask."""
+    def count(self, into: Count, mask: Mask, places: Any = None) -> None:
+        """Count the arguments of a mask. ``places``: the arguments to which its elements belong; by default all."""
         number = int(mask.sum())
         if number and into.first is None:
-            into.first = self.example(int(mask.argmax()))
+            first = int(mask.argmax())
+            into.first = self.example(first if places is None else int(places[first]))
         into.number += number
 
     # --- errors -------------------------------------------------------------------------------------------------------
@@ -323,9 +329,7 @@ class _Chunk:
         own_rises, own_falls = (_compared(self.fmt, p, self.results, below, above) for p in (_LESS, _GREATER))
         wrong = (rises & own_falls) | (falls & own_rises)
         self.tally.neighbours += len(below)
-        self.tally.order.number += int(wrong.sum())
-        if wrong.any() and self.tally.order.first is None:
-            self.tally.order.first = self.example(int(above[wrong.argmax()]))
+        self.count(self.tally.order, wrong, above)
 
     def _symmetry(self, argument: FloatFormat) -> None:
         """Compare the results of x and -x."""
@@ -350,10 +354,7 @@ class _Chunk:
             if not self._mirrors(self.expected, self.right, positive, negative, flipped).all():
                 setattr(self.tally, name, None)
                 continue
-            broken = ~self._mirrors(self.results, self.own, positive, negative, flipped)
-            count.number += int(broken.sum())
-            if broken.any() and count.first is None:
-                count.first = self.example(int(negative[broken.argmax()]))
+            self.count(count, ~self._mirrors(self.results, self.own, positive, negative, flipped), negative)
 
     def _mirrors(self, codes: Codes, kinds: Kinds, positive: Any, negative: Any, flipped: bool) -> Mask:
         signed = kinds.negative[positive] ^ kinds.negative[negative]

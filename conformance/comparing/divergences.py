@@ -18,6 +18,7 @@ import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.comparing.tool_quirks import QUIRKS
+from halfulp.conformance.oracles.oracle import Runner
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.semantics.profile import as_profile
@@ -137,20 +138,14 @@ class CastCase(NamedTuple):
 
 
 def cancelled(
-    pairs: Sequence[Cancellation],
-    tool: str,
-    version: str,
-    inner: CastCase,
-    outer: CastCase,
-    given: Codes,
-    answer: Codes,
+    pairs: Sequence[Cancellation], oracle: Runner, inner: CastCase, outer: CastCase, given: Codes, answer: Codes
 ) -> str | None:
     """Return the name of the cancellation that predicts the answer, or None.
 
     ``given``: the operand of ``inner``; ``outer`` takes its result. ``answer``: the result of ``outer``.
     """
     for pair in pairs:
-        if pair.applies(tool, version, outer.op, inner.op):
+        if pair.applies(oracle.name, oracle.version, outer.op, inner.op):
             predicted = pair.predict(inner, outer, given)
             if predicted is not None and np.array_equal(predicted, answer):
                 return pair.name

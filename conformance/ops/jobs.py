@@ -236,13 +236,7 @@ FAMILIES: tuple[Family, ...] = (
         20_000,
         100,
     ),
-    Family(
-        "floats and integers",
-        lambda: integer_conversions(FORMATS, _WIDTHS),
-        ("apfloat",),
-        20_000,
-        60,
-    ),
+    Family("floats and integers", lambda: integer_conversions(FORMATS, _WIDTHS), ("apfloat",), 20_000, 60),
     Family(
         "floats and integers, common widths",
         lambda: integer_conversions(FORMATS, (1, 8, 16, 32, 64)),

@@ -487,19 +487,13 @@ def installed_runner() -> TensorRunner | None:
         return None
 
 
-def _function(program: ClosedProgram) -> Operation:
-    function = program.module.lookup(program.function)
-    assert function is not None
-    return function
-
-
 def _results(program: ClosedProgram) -> Sequence[ty.Type]:
-    return result_types(_function(program))
+    return result_types(program.operation)
 
 
 def _checked(program: ClosedProgram) -> ClosedProgram:
     """Return a program that can be lowered. Raises Refused for others."""
-    function = _function(program)
+    function = program.operation
     for type_ in (*argument_types(function), *result_types(function)):
         if not isinstance(type_, ty.TensorType) or type_.shape is None or None in type_.shape:
             raise Refused(f"{NAME} runs functions of tensors with static shapes, and this has '{type_}'")
@@ -536,7 +530,7 @@ def _together(programs: Sequence[ClosedProgram]) -> str:
 
 def _driver(number: int, program: ClosedProgram) -> str:
     """Return the functions of a program's arguments, and the one that runs it."""
-    inputs, results = argument_types(_function(program)), _results(program)
+    inputs, results = argument_types(program.operation), _results(program)
     lines, names, body = [], [], []
     for k, (type_, value) in enumerate(zip(inputs, program.arguments, strict=True)):
         lines += argument(f"argument{number}.{k}", type_, value)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.formats import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.value import Value
 
@@ -49,6 +49,13 @@ class ClosedProgram:
     module: Module
     function: str
     arguments: tuple[Value, ...]
+
+    @property
+    def operation(self) -> Operation:
+        """The function itself."""
+        found = self.module.lookup(self.function)
+        assert found is not None
+        return found
 
 
 @dataclass(frozen=True)

@@ -327,8 +327,8 @@ def _ran(
             here = run_here(program, profile)
             asked += [(index, here)] if isinstance(here, kind) else []
     replies = ask(oracle, [programs[index] for index, _ in asked]) if asked else ()
-    for (index, here), reply in zip(asked, replies, strict=True):
-        yield index, here, reply
+    for (index, outcome), reply in zip(asked, replies, strict=True):
+        yield index, outcome, reply
 
 
 class SameDifference:

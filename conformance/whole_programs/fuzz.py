@@ -442,8 +442,7 @@ class _AskedOracle:
             program.values[number].type for number in (inner.operands[0], step.operands[0], step.results[0])
         )
         first, second = CastCase(inner.op.case.op, source, between), CastCase(step.op.case.op, between, target)
-        name, version = self.oracle.name, self.oracle.version
-        return cancelled(self.pairs, name, version, first, second, given, answers[0].bits)
+        return cancelled(self.pairs, self.oracle, first, second, given, answers[0].bits)
 
     def _as_expected(
         self, program: RandomProgram, step: RandomOp, answers: list[Answer], changed: dict[int, Codes]

@@ -50,22 +50,18 @@ def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
     """Return the results with their masks of unspecified bits, or the error of a program with undefined behaviour.
     If an argument is over lanes, so are the results. Raises HalfulpError for any other error.
     """
-    function_ = program.module.lookup(program.function)
-    assert function_ is not None
     settings = Settings(profile, track_open=True, write=silent)
     try:
-        return results_of(program_for(program.module, settings), function_, program.arguments)
+        return results_of(program_for(program.module, settings), program.operation, program.arguments)
     except (UndefinedBehavior, AssertionFailed) as error:
         return error
 
 
 def recorded(program: ClosedProgram) -> tuple[Lineage, tuple[Value, ...]]:
     """Run a program of single values and record the lineage of its results. Raises HalfulpError."""
-    function, lineage = program.module.lookup(program.function), Lineage()
-    assert function is not None
-    return lineage, program_for(program.module, Settings(recorder=lineage, write=silent)).run(
-        function, program.arguments
-    )
+    lineage = Lineage()
+    run = program_for(program.module, Settings(recorder=lineage, write=silent)).run
+    return lineage, run(program.operation, program.arguments)
 
 
 def results_of(program: CompiledModule, function: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -289,9 +285,7 @@ class Search:
         known: Sequence[Operation],
     ) -> frozenset[int]:
         """Return the results that stay the same when all values are returned, and that depend on these ops."""
-        original = program.module.lookup(program.function)
-        assert original is not None
-        block = original.regions[0].blocks[0]
+        block = program.operation.regions[0].blocks[0]
         twins: dict[SSAValue, SSAValue] = {
             result: twin
             for op, other in zip(block.operations[:-1], copy.ops, strict=True)
@@ -334,8 +328,7 @@ class Search:
             return None
         between, target = (str(ty.element_type(value.type)) for value in (op.operands[0], op.results[0]))
         first, second = CastCase(inner.name, str(given.element_type), between), CastCase(op.name, between, target)
-        oracle = self.oracle
-        return cancelled(self.pairs, oracle.name, oracle.version, first, second, given.bits, answers[0].bits)
+        return cancelled(self.pairs, self.oracle, first, second, given.bits, answers[0].bits)
 
     def _judged_alone(
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
@@ -405,8 +398,7 @@ class Search:
         if any(map(over_lanes, program.arguments)):
             return Study()
         trace = _Trace()
-        function_ = program.module.lookup(program.function)
-        assert function_ is not None
+        function_ = program.operation
         try:
             settings = Settings(self.profile, listeners=(trace,), write=silent)
             program_for(program.module, settings).run(function_, program.arguments)

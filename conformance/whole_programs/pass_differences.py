@@ -123,9 +123,7 @@ class SamePassDifference:
 
 def arguments_of(program: ClosedProgram) -> Arguments:
     """Return the arguments of a program as inputs of its function. Raises TypeMismatch, Unsupported, LimitExceeded."""
-    function = program.module.lookup(program.function)
-    assert function is not None
-    return taken_from(program.arguments, argument_types(function))
+    return taken_from(program.arguments, argument_types(program.operation))
 
 
 def _signature(found: PassFault) -> tuple[Any, ...]:
@@ -173,9 +171,7 @@ def kind_of(found: PassFault) -> str:
     """Return a word for the kind of a reduced difference: the op whose result is returned, or the place of a crash."""
     if isinstance(found, PassCrash):
         return crash_kind(found.failure)
-    function = found.program.module.lookup(found.program.function)
-    assert function is not None
-    values = [value for end in returns(function) for value in end.operands]
+    values = [value for end in returns(found.program.operation) for value in end.operands]
     return ", ".join(sorted({value.owner.name if isinstance(value, OpResult) else "an argument" for value in values}))
 
 

@@ -194,7 +194,7 @@ def _only_gives(op: Operation) -> bool:
 
 def fewer_results(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
     """Yield the program with one of its results, then with half of them."""
-    count = len(result_types(_main(program)))
+    count = len(result_types(program.operation))
     if count < 2:
         return
     halves = [range(count // 2), range(count // 2, count)]
@@ -364,7 +364,7 @@ def shared_constants(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
             if first is not op.results[0]:
                 draft.replace(op.results[0], first)
     shared = draft.finished()
-    if shared is not None and sum(1 for _ in _main(shared).walk()) <= before:
+    if shared is not None and sum(1 for _ in shared.operation.walk()) <= before:
         yield shared
 
 
@@ -445,12 +445,6 @@ def _constant(type_: ty.Type, code: int) -> Operation | None:
     if isinstance(type_, ty.VectorType | ty.TensorType) and (code or ty.is_dynamic(type_)):
         return None
     return constant(type_, ints_to_codes([code], width, ()), splat=True)
-
-
-def _main(program: ClosedProgram) -> Operation:
-    main = program.module.lookup(program.function)
-    assert main is not None
-    return main
 
 
 def _set_signature(main: Operation, results: Sequence[ty.Type]) -> None:
@@ -656,7 +650,7 @@ class Reducer:
 
     def _simpler_properties(self, program: ClosedProgram) -> ClosedProgram:
         """Remove flags and rounding modes, one op and property at a time."""
-        for number, op in enumerate(_main(program).walk()):
+        for number, op in enumerate(program.operation.walk()):
             for name in [prop.name for prop in op.definition.properties] if op.definition else ():
                 if op.name.startswith("arith.") and name in op.properties:
                     program = self._first(program, [_without(program, number, name)])
@@ -664,7 +658,7 @@ class Reducer:
 
 
 def _op_count(program: ClosedProgram) -> int:
-    return len(_main(program).regions[0].blocks[0].operations) - 1
+    return len(program.operation.regions[0].blocks[0].operations) - 1
 
 
 def _with_codes(program: ClosedProgram, number: int, width: int, codes: Sequence[int]) -> ClosedProgram:

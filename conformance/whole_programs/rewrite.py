@@ -133,13 +133,8 @@ def prefix_symbols(module: Module, prefix: str) -> None:
 
 def captured(op: Operation) -> list[SSAValue]:
     """Return the values from outside that an op reads, its operands first, each once."""
-    inside: set[SSAValue] = set()
+    inside = _values_inside(op) | set(op.results)
     read: dict[SSAValue, None] = {}
-    for inner in op.walk():
-        inside.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
     for inner in op.walk():
         for value in (*inner.operands, *(value for _, passed in inner.successors for value in passed)):
             if value not in inside:

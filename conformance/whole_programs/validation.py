@@ -93,11 +93,8 @@ def _bounds(op: Operation) -> list[SSAValue]:
     if op.name not in _BOUNDS:
         return []
     count = _BOUNDS[op.name]
-    return (
-        [value for value in op.operands if isinstance(value.type, ty.IndexType)]
-        if count is None
-        else op.operands[:count]
-    )
+    indices = [value for value in op.operands if isinstance(value.type, ty.IndexType)]
+    return indices if count is None else op.operands[:count]
 
 
 # --- validation -------------------------------------------------------------------------------------------------------

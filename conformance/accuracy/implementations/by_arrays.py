@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,11 @@ _JAX: Mapping[str, str] = {
 }
 
 
-def _packaged(package: str, hint: str) -> str:
+def _packaged(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
-        raise Unavailable(f"the package {package} is not installed: {hint}") from None
+        raise Unavailable(f"the package {package} is not installed: pip install {package}") from None
 
 
 def _attribute(root: Any, path: str) -> Function:
@@ -84,7 +85,7 @@ class _Arrays:
         if asked.rounding is not Rounding.TO_NEAREST_EVEN:
             return f"{self.name} rounds to nearest even only"
         key = asked.function or asked.case.op
-        if self.path(key) is None:
+        if self.functions.get(key) is None:
             return f"{self.name} has no function for {asked.name}"
         types = {*asked.operand_types, ty.FloatType(asked.result)}
         names = self.floats
@@ -96,7 +97,7 @@ class _Arrays:
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
         """Call the function once. Raises OracleError if the package refuses the types."""
-        path = self.path(asked.function or asked.case.op)
+        path = self.functions.get(asked.function or asked.case.op)
         assert path is not None
         try:
             return Answer(self._call(path, asked, operands))
@@ -106,17 +107,12 @@ class _Arrays:
     def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
         raise NotImplementedError
 
-    def path(self, key: str) -> str | None:
-        """Return the name of a function in the package; None where it has none."""
-        ops = {op: name if self.name == "numpy" else None for op, name in _OPS.items()}
-        return self.functions.get(key) or ops.get(key)
-
 
 class NumPy(_Arrays):
     """NumPy's functions on f16, f32 and f64, as this processor runs them."""
 
     name = "numpy"
-    functions = _NUMPY
+    functions = MappingProxyType({**_NUMPY, **_OPS})
     floats: tuple[str, ...] | None = ("f16", "f32", "f64")
 
     def __init__(self) -> None:
@@ -136,11 +132,7 @@ class MlDtypes(NumPy):
     floats = None
 
     def __init__(self) -> None:
-        self.version = _packaged("ml_dtypes", "pip install ml_dtypes")
-
-    def path(self, key: str) -> str | None:
-        """Return the name of NumPy's function."""
-        return _NUMPY.get(key) or _OPS.get(key)
+        self.version = _packaged("ml_dtypes")
 
 
 class Torch(_Arrays):
@@ -151,7 +143,7 @@ class Torch(_Arrays):
     floats = tuple(_TORCH_DTYPES)
 
     def __init__(self) -> None:
-        self.version = _packaged("torch", "pip install torch")
+        self.version = _packaged("torch")
 
     def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
         torch: Any = import_module("torch")
@@ -173,7 +165,7 @@ class Jax(_Arrays):
     floats = ("f16", "bf16", "f32", "f64")
 
     def __init__(self) -> None:
-        self.version = _packaged("jax", "pip install jax")
+        self.version = _packaged("jax")
 
     def _call(self, path: str, asked: Question, operands: Sequence[Codes]) -> Codes:
         jax: Any = import_module("jax")

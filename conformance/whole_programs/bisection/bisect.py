@@ -18,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
 from halfulp.conformance.whole_programs.bisection.histories import History, number_at
-from halfulp.conformance.whole_programs.bisection.runs import Comparison, StageRun, StageRunner, first_other_op
+from halfulp.conformance.whole_programs.bisection.runs import StageComparison, StageRun, StageRunner, first_other_op
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, counterexample_record
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
@@ -75,7 +75,7 @@ class StageResult:
     judgement: Judgement
     ground: str = ""
     against: int | None = None
-    comparison: Comparison | None = None
+    comparison: StageComparison | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     first_op: str = ""
@@ -144,7 +144,7 @@ def judged(one: StageResult) -> str:
     if one.ulps:
         text += f", {plural(one.ulps, 'ulp')}"
     if one.truth is not None:
-        text += f"; from the truth {ulps_text(one.truth.expected)} before, {ulps_text(one.truth.got)} after"
+        text += f"; from the exact result {ulps_text(one.truth.expected)} before, {ulps_text(one.truth.got)} after"
     return f"{text}  ({one.seconds:.2f} s)" if one.seconds else text
 
 
@@ -241,7 +241,7 @@ def _record(one: StageResult) -> dict[str, Any]:
 
 # --- bisection --------------------------------------------------------------------------------------------------------
 
-Judge = Callable[[Stage, Stage, Comparison, StageRunner], tuple[Judgement, str] | None]
+Judge = Callable[[Stage, Stage, StageComparison, StageRunner], tuple[Judgement, str] | None]
 """Judges the difference between two stages: permitted or known, and the ground; None if it is neither."""
 
 
@@ -320,7 +320,7 @@ class _Work:
             StageResult(stage, judgement, ground, against, comparison, seconds, run.version.notes, first_op, truth)
         )
 
-    def _truth(self, found: Comparison) -> Truth | None:
+    def _truth(self, found: StageComparison) -> Truth | None:
         """Return how far the first element that differs was from the exact number of the first stage, and is now."""
         examples = [*found.examples, *((each.number, each.example) for each in found.doubts)]
         if not examples or self._first is None:
@@ -336,7 +336,7 @@ class _Work:
         history = self._histories[number]
         return None if history is None else truth_of_run(*history, example.mismatch)
 
-    def _first_op(self, before: Stage, after: Stage, found: Comparison) -> str:
+    def _first_op(self, before: Stage, after: Stage, found: StageComparison) -> str:
         """Describe the first op with another value, if this is the first stage that differs."""
         if any(one.judgement is Judgement.DIFFERENT for one in self.results) or not found.examples:
             return ""
@@ -366,7 +366,7 @@ class _Work:
         judgement = Judgement.IDENTICAL if comparison.same else Judgement.REFINED
         return StageResult(stage, judgement, f"by {tool.name}, since {reason}", against, comparison)
 
-    def _judged(self, before: Stage, after: Stage, comparison: Comparison) -> tuple[Judgement, str]:
+    def _judged(self, before: Stage, after: Stage, comparison: StageComparison) -> tuple[Judgement, str]:
         if comparison.examples or comparison.doubts:
             found = (judge(before, after, comparison, self._runner) for judge in self._judges)
             return next((one for one in found if one is not None), (Judgement.DIFFERENT, ""))
@@ -431,9 +431,8 @@ def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation)
     small = reduced(alone, before.text, found.function, arguments)
     if not isinstance(small, PassDifference):
         raise Unsupported(f"{alone.command} alone does not change the result of the stage before")
-    function = small.program.module.lookup(small.program.function)
-    assert function is not None
-    return pass_report(alone, small.program.module, function, small.example, find_runner(pipeline.tool))
+    runner = find_runner(pipeline.tool)
+    return pass_report(alone, small.program.module, small.program.operation, small.example, runner)
 
 
 def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -453,11 +452,6 @@ EXPLAINED = 400
 """The most elements of a stage that are explained, of all that differ."""
 
 
-def default_judges() -> list[Judge]:
-    """Return the judges that every bisection has."""
-    return [permitted]
-
-
 def known_judge(
     pipeline: PassPipeline,
     stages: Sequence[Stage],
@@ -470,7 +464,7 @@ def known_judge(
     """
     numbers = {id(stage): number for number, stage in enumerate(stages)}
 
-    def judge(before: Stage, after: Stage, found: Comparison, runner: StageRunner) -> tuple[Judgement, str] | None:
+    def judge(before: Stage, after: Stage, found: StageComparison, runner: StageRunner) -> tuple[Judgement, str] | None:
         if not after.argument or not isinstance(before.module, Module) or not found.examples:
             return None
         function = before.module.lookup(runner.function.symbol_name or "")
@@ -489,7 +483,9 @@ def known_judge(
     return judge
 
 
-def permitted(before: Stage, after: Stage, found: Comparison, runner: StageRunner) -> tuple[Judgement, str] | None:
+def permission_judge(
+    before: Stage, after: Stage, found: StageComparison, runner: StageRunner
+) -> tuple[Judgement, str] | None:
     """Judge differences by the histories of both versions: each element must have an explanation that something allows.
 
     It is the judge of elements whose bits flags for fast math leave unspecified, too: a wrong op has no explanation.
@@ -536,7 +532,7 @@ def _chosen(masks: Sequence[Mask], most: int) -> list[tuple[int, tuple[int, ...]
     return random.Random(0).sample(places, min(most, len(places)))
 
 
-def _unexplained(found: Comparison) -> str:
+def _unexplained(found: StageComparison) -> str:
     """Return what to say of an element that no rule explains."""
     if found.examples:
         return ""

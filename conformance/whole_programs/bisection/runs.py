@@ -194,7 +194,7 @@ class StageRunner:
             raise Unsupported(f"it has no function @{self.function.symbol_name} with a body")
         return function
 
-    def compare(self, before: StageRun, after: StageRun) -> Comparison:
+    def compare(self, before: StageRun, after: StageRun) -> StageComparison:
         """Compare what two stages do with each input: the second must do something that the first allows."""
         report = ValidationReport(self.function.symbol_name or "", len(after.outcomes))
         examples, doubts, same = [], [], True
@@ -221,7 +221,7 @@ class StageRunner:
                 expected = tuple(lanes_of(value, 0) for value in one.values)
                 examples.append((number, replace(found, arguments=arguments, expected=expected, trap=trap)))
         report.differing = len(examples)
-        return Comparison(report, same, tuple(examples), tuple(doubts))
+        return StageComparison(report, same, tuple(examples), tuple(doubts))
 
     def _with_elements(self, before: Ran, after: Outcome) -> tuple[Ran, Outcome, tuple[str, ...]]:
         """Return both with the elements that they print as further outputs, and the names of all outputs. A text that
@@ -262,7 +262,7 @@ class Doubt(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StageComparison:
     """What two runs have in common: ``report`` counts elements and inputs. ``same``: all bits, poison, texts and errors
     are the same. ``examples``: for each input that differs, its number, and what differs first. ``doubts``: the
     elements of these inputs, and of those whose bits fast-math flags leave unspecified.

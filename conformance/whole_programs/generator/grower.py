@@ -410,14 +410,12 @@ class Grower:
 
     def number(self, type_: ty.Type, value: int) -> SSAValue:
         """Append a constant integer, the same for all elements."""
-        count = ty.element_count(type_) if isinstance(type_, ty.ShapedType) else 1
         mask = (1 << width_of(ty.element_type(type_))) - 1
-        return self.constant(type_, [value & mask] * (count or 1))
+        return self.constant(type_, [value & mask] * (ty.element_count(type_) or 1))
 
     def _stored(self, type_: ty.Type, element: ty.UniformQuantizedType) -> list[int]:
-        count = ty.element_count(type_) if isinstance(type_, ty.ShapedType) else 1
-        mask = (1 << element.storage_width) - 1
-        return [self.rng.randint(element.storage_min, element.storage_max) & mask for _ in range(count or 1)]
+        mask, count = (1 << element.storage_width) - 1, ty.element_count(type_) or 1
+        return [self.rng.randint(element.storage_min, element.storage_max) & mask for _ in range(count)]
 
     def _code(self, element: ty.Type) -> int:
         if isinstance(element, ty.IntegerType | ty.IndexType):

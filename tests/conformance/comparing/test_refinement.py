@@ -301,7 +301,7 @@ def test_bisect_says_how_far_each_stage_is() -> None:
     assert guilty is not None
     assert (guilty.exact, guilty.nearer) == (exact, "expected")
     assert (guilty.expected, guilty.got) == (pytest.approx(before), pytest.approx(after))
-    assert f"from the truth {before:.3g} ulp before, {after:.3g} ulp after" in str(found)
+    assert f"from the exact result {before:.3g} ulp before, {after:.3g} ulp after" in str(found)
     assert str(found).splitlines()[-1].startswith("first difference: after stage 2")
 
 

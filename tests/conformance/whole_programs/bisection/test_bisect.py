@@ -18,8 +18,8 @@ from halfulp.conformance.whole_programs.bisection.bisect import (
     bisect,
     bisection_lines,
     bisection_record,
-    default_judges,
     pass_alone,
+    permission_judge,
     single_passes,
 )
 from halfulp.conformance.whole_programs.bisection.runs import StageRun, StageRunner, made_inputs
@@ -55,7 +55,7 @@ def bisected(*texts: str, count: int = 8, max_steps: int = 10_000) -> Bisection:
     function = first.lookup("f")
     assert function is not None
     inputs = Inputs(count, samples=True).of(function)
-    return bisect(Compilation(stages), StageRunner(function, inputs, Settings(max_steps=max_steps)), default_judges())
+    return bisect(Compilation(stages), StageRunner(function, inputs, Settings(max_steps=max_steps)), [permission_judge])
 
 
 def judgements(found: Bisection) -> list[str]:

@@ -12,7 +12,7 @@ from named_programs import WAYS, passes, pipeline
 from tree import ROOT
 
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.bisection.bisect import Judgement, bisect, bisection_lines, default_judges
+from halfulp.conformance.whole_programs.bisection.bisect import Judgement, bisect, bisection_lines, permission_judge
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Stage, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
@@ -43,7 +43,7 @@ def test_every_stage_runs_and_none_differs(path: Path, way: str) -> None:
     assert function is not None
     stages = of_pipeline(Stage(path.name, "", text, module), PassPipeline(find_mlir_opt(), pipeline(passes(way))))
     runner = StageRunner(function, made_inputs(function, Inputs(4, 7)), Settings(max_steps=100_000_000))
-    found = bisect(stages, runner, default_judges())
+    found = bisect(stages, runner, [permission_judge])
     shown = "\n".join(bisection_lines(found))
     count = Counter(one.judgement for one in found.results)
     assert len(found.results) > len(passes(way)), shown
@@ -87,5 +87,5 @@ def test_memrefs_pass_between_functions_while_only_memory_is_lowered() -> None:
     assert function is not None
     lowering = ["convert-scf-to-cf", "finalize-memref-to-llvm", "convert-arith-to-llvm", "convert-func-to-llvm"]
     stages = of_pipeline(Stage("calling", "", CALLING, module), PassPipeline(find_mlir_opt(), pipeline(lowering)))
-    found = bisect(stages, StageRunner(function, made_inputs(function, Inputs(8, 7)), Settings()), default_judges())
+    found = bisect(stages, StageRunner(function, made_inputs(function, Inputs(8, 7)), Settings()), [permission_judge])
     assert [one.judgement for one in found.results[1:]] == [Judgement.IDENTICAL] * 4, bisection_lines(found)

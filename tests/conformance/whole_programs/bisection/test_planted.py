@@ -12,7 +12,7 @@ from tree import ROOT
 
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.bisection.bisect import Bisection, bisect, bisection_lines, default_judges
+from halfulp.conformance.whole_programs.bisection.bisect import Bisection, bisect, bisection_lines, permission_judge
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
@@ -76,7 +76,7 @@ def trial(seed: int) -> Trial | None:
 
 
 def check(found: Trial) -> None:
-    result: Bisection = bisect(found.compilation, found.runner, default_judges())
+    result: Bisection = bisect(found.compilation, found.runner, [permission_judge])
     shown = "\n".join([found.what, *bisection_lines(result)])
     assert result.guilty == found.number, shown
     assert [one.stage.name for one in result.suspects(found.number)] == ["planted"], shown
