@@ -204,29 +204,27 @@ class APFloat:
         self._free(number.value)
         return code
 
+    def _applied(self, function: Any, fmt: FloatFormat, codes: Sequence[int], *others: Any) -> tuple[int, int]:
+        """Call a function on floats, of which the first becomes the result."""
+        x, *more = (self._load(fmt, code) for code in codes)
+        status = function(*map(ctypes.byref, (x, *more)), *others)
+        for each in more:
+            self._destroy(ctypes.byref(each))
+        return self._store(x), flags_of(status or 0)
+
     def binary(self, op: str, fmt: FloatFormat, a: int, b: int, rounding: Rounding) -> tuple[int, int]:
         """Call ``op``: add, subtract, multiply, divide, or remainder (fmod)."""
-        x, y = self._load(fmt, a), self._load(fmt, b)
         if op == "remainder":
-            status = self._mod(ctypes.byref(x), ctypes.byref(y))
-        else:
-            status = self._binary[op](ctypes.byref(x), ctypes.byref(y), ROUNDING_MODES[rounding])
-        self._destroy(ctypes.byref(y))
-        return self._store(x), flags_of(status)
+            return self._applied(self._mod, fmt, (a, b))
+        return self._applied(self._binary[op], fmt, (a, b), ROUNDING_MODES[rounding])
 
     def fma(self, fmt: FloatFormat, a: int, b: int, c: int, rounding: Rounding) -> tuple[int, int]:
         """Call ``fusedMultiplyAdd``."""
-        x, y, z = self._load(fmt, a), self._load(fmt, b), self._load(fmt, c)
-        status = self._fma(ctypes.byref(x), ctypes.byref(y), ctypes.byref(z), ROUNDING_MODES[rounding])
-        self._destroy(ctypes.byref(y))
-        self._destroy(ctypes.byref(z))
-        return self._store(x), flags_of(status)
+        return self._applied(self._fma, fmt, (a, b, c), ROUNDING_MODES[rounding])
 
     def negate(self, fmt: FloatFormat, a: int) -> tuple[int, int]:
         """Call ``changeSign``."""
-        x = self._load(fmt, a)
-        self._change_sign(ctypes.byref(x))
-        return self._store(x), 0
+        return self._applied(self._change_sign, fmt, (a,))
 
     def compare(self, fmt: FloatFormat, a: int, b: int) -> int:
         """Return the relation of a to b, as a bit of `RELATIONS`."""
@@ -238,11 +236,8 @@ class APFloat:
 
     def convert(self, src: FloatFormat, dst: FloatFormat, a: int, rounding: Rounding) -> tuple[int, int]:
         """Convert a code of ``src`` to a code of ``dst``."""
-        x, loses = self._load(src, a), ctypes.c_bool()
-        status = self._convert(
-            ctypes.byref(x), self._semantics[dst.name], ROUNDING_MODES[rounding], ctypes.byref(loses)
-        )
-        return self._store(x), flags_of(status)
+        loses = ctypes.byref(ctypes.c_bool())
+        return self._applied(self._convert, src, (a,), self._semantics[dst.name], ROUNDING_MODES[rounding], loses)
 
     def to_integer(self, src: FloatFormat, a: int, width: int, signed: bool, rounding: Rounding) -> tuple[int, int]:
         """Convert a code to a two's complement integer. Out of range, the flags hold INVALID and the code saturates."""

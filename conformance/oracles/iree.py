@@ -43,7 +43,7 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, SSAValue, argument_types, result_types
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
@@ -248,18 +248,15 @@ class _Wrapped:
             function.properties["sym_visibility"] = at.StringAttr("private")
         if called is None:
             raise Refused(f"there is no function @{program.function} at the top level")
-        signature = called.properties["function_type"]
-        assert isinstance(signature, at.TypeAttr)
-        assert isinstance(signature.type, ty.FunctionType)
-        self.results = signature.type.results
-        self.functions = [*functions, self._entry(f"p{index}_{program.function}", signature.type)]
+        self.results = result_types(called)
+        self.functions = [*functions, self._entry(called)]
 
-    def _entry(self, callee: str, type_: ty.FunctionType) -> Operation:
+    def _entry(self, called: Operation) -> Operation:
         block = Block()
-        operands = [_unwrapped(block, block.add_argument(_wrapped_type(t)), t) for t in type_.inputs]
+        operands = [_unwrapped(block, block.add_argument(_wrapped_type(t)), t) for t in argument_types(called)]
         definition = default_registry().find("func.call")
-        properties: dict[str, at.Attribute] = {"callee": at.SymbolRefAttr(callee)}
-        call = Operation("func.call", definition, operands, list(type_.results), properties)
+        properties: dict[str, at.Attribute] = {"callee": at.SymbolRefAttr(called.symbol_name or "")}
+        call = Operation("func.call", definition, operands, list(self.results), properties)
         block.append(call)
         return function_of(self.entry, block, [_rewrapped(block, value) for value in call.results])
 

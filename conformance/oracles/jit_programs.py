@@ -18,7 +18,7 @@ from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count,
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import BlockArgument, Module, Operation, SSAValue
+from halfulp.interp.ir.operations import BlockArgument, Module, Operation, SSAValue, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
@@ -263,7 +263,7 @@ class PreparedProgram:
         function = copy.lookup(program.function)
         if function is None or function.name != "func.func":
             raise Refused(f"there is no function @{program.function} at the top level")
-        self.shapes = [_shape(type_) for type_ in _signature(function).results]
+        self.shapes = [_shape(type_) for type_ in result_types(function)]
         for operation in copy.walk():
             _flatten(operation)
         self.arguments = program.arguments
@@ -271,11 +271,11 @@ class PreparedProgram:
             self._check(operation, check)
         if any(value.poison is not None and value.poison.any() for value in program.arguments):
             raise Refused("an argument cannot be poison")
-        if sum(_size(type_) for type_ in _signature(function).results) > ELEMENTS:
+        if sum(_size(type_) for type_ in result_types(function)) > ELEMENTS:
             raise Refused(f"the results have more than {ELEMENTS} elements")
         for top in self.functions:
             _pass_integers(top)
-        self.inputs, self.results = _signature(function).inputs, _signature(function).results
+        self.inputs, self.results = argument_types(function), result_types(function)
         prefix_symbols(copy, prefix)
         for operation in list(copy.walk()):
             if operation.name == "arith.constant":
@@ -289,7 +289,7 @@ class PreparedProgram:
             if not operation.regions or not operation.regions[0].blocks:
                 raise Refused("a function without a body")
             types += [a.type for block in operation.regions[0].blocks for a in block.arguments]
-            types += _signature(operation).results
+            types += result_types(operation)
         why = check(operation, [t for t in types if not isinstance(t, ty.FunctionType)])
         if why:
             raise Refused(why)
@@ -365,13 +365,6 @@ class PreparedProgram:
         return tuple(answers)
 
 
-def _signature(function: Operation) -> ty.FunctionType:
-    attribute = function.properties["function_type"]
-    assert isinstance(attribute, at.TypeAttr)
-    assert isinstance(attribute.type, ty.FunctionType)
-    return attribute.type
-
-
 def _operation(
     name: str, operands: list[SSAValue], results: Sequence[ty.Type], properties: dict[str, at.Attribute]
 ) -> Operation:
@@ -415,7 +408,7 @@ def _pass_integers(function: Operation) -> None:
         block.operations = []
         for op in operations:
             block.append(op)
-    inputs, results = _signature(function).inputs, _signature(function).results
+    inputs, results = argument_types(function), result_types(function)
     type_ = ty.FunctionType(tuple(map(_carrier, inputs)), tuple(map(_carrier, results)))
     function.properties["function_type"] = at.TypeAttr(type_)
 
@@ -427,7 +420,7 @@ def _flatten(operation: Operation) -> None:
     for value in values:
         value.type = _as_vector(value.type)
     if operation.name == "func.func":
-        inputs, results = _signature(operation).inputs, _signature(operation).results
+        inputs, results = argument_types(operation), result_types(operation)
         type_ = ty.FunctionType(tuple(map(_as_vector, inputs)), tuple(map(_as_vector, results)))
         operation.properties["function_type"] = at.TypeAttr(type_)
 

@@ -139,6 +139,8 @@ def prove(
         return _decided(_Question(before[1], variables, inside, first, second, settings, deadline, run))
     except NotProvable as error:
         return Proof(Decision.NOT_PROVABLE, str(error))
+    except _NoAnswer as error:
+        return Proof(Decision.UNKNOWN, str(error))
     except z3.Z3Exception as error:
         return Proof(Decision.UNKNOWN, f"the solver failed: {error}")
 
@@ -241,27 +243,23 @@ def _decided(question: _Question) -> Proof:
     if not question.pairs():
         return Proof(Decision.NOT_PROVABLE, "there is nothing to compare")
     found = _search(question.wrong(), question.deadline)
-    if isinstance(found, Proof):
-        return found
     if found is not None:
         return _confirmed(question, found)
-    found = _search(question.doubtful(), question.deadline)
-    if isinstance(found, Proof):
-        return found
-    if found is not None:
+    if _search(question.doubtful(), question.deadline) is not None:
         return Proof(Decision.NOT_PROVABLE, OPEN_RESULT)
-    found = _search([question.defined], question.deadline)
-    if isinstance(found, Proof):
-        return found
-    if found is None:
+    if _search([question.defined], question.deadline) is None:
         return Proof(Decision.NOT_PROVABLE, "the first version is undefined for every input")
     return Proof(Decision.PROVEN)
 
 
-def _search(conditions: Sequence[Condition], deadline: Deadline) -> Mapping[str, int] | Proof | None:
+class _NoAnswer(Exception):
+    """The solver did not decide a question."""
+
+
+def _search(conditions: Sequence[Condition], deadline: Deadline) -> Mapping[str, int] | None:
     """Look for values of the variables for which one of the conditions is true.
 
-    Return the values, None if there are none for any of the conditions, or the decision UNKNOWN.
+    Return the values, None if there are none for any of the conditions. Raises _NoAnswer if that is not known.
     """
     unknown = False
     for condition in conditions:
@@ -270,7 +268,7 @@ def _search(conditions: Sequence[Condition], deadline: Deadline) -> Mapping[str,
             return values
         unknown |= answer is solving.Answer.UNKNOWN
     if unknown:
-        return Proof(Decision.UNKNOWN, f"the solver gave no answer within {deadline.seconds:g} s")
+        raise _NoAnswer(f"the solver gave no answer within {deadline.seconds:g} s")
     return None
 
 

@@ -27,7 +27,7 @@ from halfulp.conformance.proving.solving import (
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue, result_types
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import runtime_shape
 
@@ -318,7 +318,7 @@ class _Walk:
         for type_ in types:
             shape(type_, self.settings)
             solving.width(type_, self.settings)
-        returned = _returned_types(function)
+        returned = result_types(function)
         return _Frame(self, {}, depth).region(function.regions[0], arguments, path, returned)
 
     def observe(self, condition: Condition, operands: Sequence[Scalar], path: Condition) -> None:
@@ -332,13 +332,6 @@ class _Walk:
         self.observe(solving.some(condition.poison), (), path)
         self.unsettled.append(solving.all_of(path, condition.loose.any))
         return solving.is_true(condition.bits)
-
-
-def _returned_types(function: Operation) -> Sequence[ty.Type]:
-    attribute = function.properties["function_type"]
-    assert isinstance(attribute, at.TypeAttr)
-    assert isinstance(attribute.type, ty.FunctionType)
-    return attribute.type.results
 
 
 @dataclass
@@ -410,8 +403,8 @@ class _Frame:
             scalars = tuple(operand[element] for operand in operands)
             results, effect = solving.elementwise(row, instance, scalars)
             walk.observe(effect.undefined, scalars, path)
-            for column, (result_,) in zip(columns, ((scalar,) for scalar in results), strict=True):
-                column.append(result_)
+            for column, scalar in zip(columns, results, strict=True):
+                column.append(scalar)
         self.values.update({result: tuple(column) for result, column in zip(op.results, columns, strict=True)})
         return path
 

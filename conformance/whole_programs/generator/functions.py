@@ -31,7 +31,7 @@ from halfulp.interp.dialects.ub import POISON_ATTR
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, argument_types, result_types
 from halfulp.interp.ir.types import width_of
 
 # --- without control flow ---------------------------------------------------------------------------------------------
@@ -526,12 +526,9 @@ def _call(grower: Grower) -> None:
     if not plan.helpers:
         raise Unfit
     helper = rng.choice(plan.helpers)
-    signature = helper.properties["function_type"]
-    assert isinstance(signature, at.TypeAttr)
-    assert isinstance(signature.type, ty.FunctionType)
-    operands = [grower.value(type_) for type_ in signature.type.inputs]
+    operands = [grower.value(type_) for type_ in argument_types(helper)]
     callee = at.SymbolRefAttr(helper.symbol_name or "")
-    grower.append("func.call", operands, signature.type.results, {"callee": callee})
+    grower.append("func.call", operands, result_types(helper), {"callee": callee})
 
 
 def _helper(plan: Plan) -> Operation:
