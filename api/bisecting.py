@@ -14,8 +14,7 @@ from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection, Judge, known_judge, permission_judge
 from halfulp.conformance.whole_programs.bisection.bisect import bisect as bisected
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
-from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
+from halfulp.conformance.whole_programs.bisection.runs import Compilation, Stage, StageRunner, made_inputs, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.inputs import names_arguments
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count

@@ -36,12 +36,13 @@ from halfulp.conformance.whole_programs.bisection.bisect import (
     permission_judge,
     report_of_guilty,
 )
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
-from halfulp.conformance.whole_programs.bisection.stages import (
+from halfulp.conformance.whole_programs.bisection.runs import (
     Compilation,
     Dumps,
     ParseModule,
     Stage,
+    StageRunner,
+    made_inputs,
     of_dumps,
     of_pipeline,
     read_dumps,

@@ -1,13 +1,13 @@
 """The known differences between real tools and the language: the rows of divergences.toml, each with the tool's bits.
 
-A row never excuses inputs. It predicts bits, by a profile or by a formula of `comparing.tool_quirks`, and an answer is
-a known divergence only if it equals the prediction.
+A row never excuses inputs. It predicts bits, by a profile or by a formula of `QUIRKS`, and an answer is a known
+divergence only if it equals the prediction.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -17,11 +17,336 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
-from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles.oracle import Runner
-from halfulp.fp_formats.formats import Codes
+from halfulp.fp_formats.exact import arithmetic, conversions
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, NanEncoding, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.dialects.quant.ops import quantization
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
-from halfulp.semantics.profile import as_profile
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.coerce import as_type
+from halfulp.semantics import floats
+from halfulp.semantics.profile import PROFILES, SPEC, Profile, as_profile
+
+# --- quirks -----------------------------------------------------------------------------------------------------------
+#
+# The results of tools where no profile describes them: one function per quirk, named by rows of divergences.toml.
+
+Quirk = Callable[[OpCase, Sequence[Codes], Reference], Reference]
+"""A function of a case, its operands and the right results that returns the tool's results."""
+
+
+def _rewritten_f80_code(code: int, sign: int = 0) -> int:
+    """Return a code with its exponent field as APFloat writes it for codes that are not canonical; ``sign`` flips the
+    sign.
+    """
+    f80 = FORMATS["f80"]
+    field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
+    if f80.is_invalid(code):
+        field = 0x7FFF
+    elif not field and significand >> 63:
+        field = 1
+    return (code >> 79 ^ sign) << 79 | field << 64 | significand
+
+
+def _rewritten_f80(codes: Codes, sign: int = 0) -> Codes:
+    rewritten = [_rewritten_f80_code(code, sign) for code in codes_to_ints(codes, 80)]
+    return ints_to_codes(rewritten, 80, codes.shape[:-1])
+
+
+def negated_f80(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a negation that rewrites the exponent field of f80 codes that are not canonical."""
+    return Reference((_rewritten_f80(inputs[0], 1),))
+
+
+def copied_f80(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict an op that moves f80 codes and rewrites the exponent field of those that are not canonical."""
+    if "f80" not in (*case.operands, *case.results):
+        return expected
+    return Reference(tuple(map(_rewritten_f80, expected.bits)), expected.poison, expected.undefined, expected.open)
+
+
+def signalling_quieted(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict maximum and minimum that return a signalling NaN operand, quieted. Bit 62 of an invalid f80 code tells
+    whether it is a quiet NaN.
+    """
+    predicted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
+    type_ = case.operand_types[0]
+    assert isinstance(type_, ty.FloatType)
+    fmt = type_.format
+    if not fmt.explicit_integer_bit:
+        return predicted
+    quiet = 1 << (fmt.mantissa_bits - 1)
+    results = codes_to_ints(predicted.bits[0], fmt.bits)
+    columns = [codes_to_ints(codes, fmt.bits) for codes in (*inputs, expected.bits[0])]
+    for place, (*operands, right) in enumerate(zip(*columns, strict=True)):
+        invalid = [code for code in operands if fmt.is_invalid(code)]
+        signalling = [code for code in invalid if not code & quiet]
+        if invalid:
+            results[place] = (_rewritten_f80_code(signalling[0]) | quiet) if signalling else right
+    codes = ints_to_codes(results, fmt.bits, case.shape(inputs))
+    return Reference((codes,), predicted.poison, open=predicted.open)
+
+
+def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
+    """Return ``chosen`` where the mask holds, else ``other``. The mask has no axis of limbs."""
+    return np.where(mask.reshape(mask.shape + (1,) * (other.ndim - mask.ndim)), chosen, other)
+
+
+def zero_of(index: int) -> Quirk:
+    """Make a quirk that returns operand ``index`` where both operands are zeros, whatever their signs."""
+
+    def quirk(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        type_ = case.result_types[0]
+        assert isinstance(type_, ty.FloatType)
+        zeros = floats.is_zero(type_.format, inputs[0]) & floats.is_zero(type_.format, inputs[1])
+        return Reference((select(zeros, inputs[index], expected.bits[0]),), expected.poison, open=expected.open)
+
+    return quirk
+
+
+def _e8m0_of_f32(codes: Codes) -> Codes:
+    """Convert f32 to f8E8M0FNU without zero, and round numbers between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
+    converted = conversions.convert(
+        FORMATS["f32"], FORMATS["f8E8M0FNU"], codes, policy=PROFILES["ml_dtypes"].conversions
+    )
+    return np.where((codes > 0x00400000) & (codes < 0x00600000), np.uint8(1), converted.codes)
+
+
+def e8m0_from_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a conversion to f8E8M0FNU that first rounds to f32 and then converts as `_e8m0_of_f32` does."""
+    source = case.operand_types[0]
+    if isinstance(source, ty.FloatType):
+        narrowed = conversions.convert(source.format, FORMATS["f32"], inputs[0]).codes
+    else:
+        signed = case.op == "arith.sitofp"
+        narrowed = conversions.from_integer(FORMATS["f32"], inputs[0], case.operand_widths[0], signed).codes
+    return Reference((_e8m0_of_f32(narrowed),), open=expected.open)
+
+
+def e8m0_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict arithmetic on f8E8M0FNU that computes in f32, where a small product is zero."""
+    widened = [conversions.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
+    return Reference((_e8m0_of_f32(reference(op_case(case.op, "f32"), widened).bits[0]),), open=expected.open)
+
+
+def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a remainder by -1 that stops the process for the smallest integer, since its quotient does not fit."""
+    width = case.operand_widths[0]
+    traps = (inputs[0] == 1 << (width - 1)) & (inputs[1] == (1 << width) - 1)
+    return replace(expected, trap=traps)
+
+
+def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a floor division that adds -1 as a 64-bit number to a negative inexact quotient."""
+    width = case.operand_widths[0]
+    half, whole = 1 << (width - 1), 1 << width
+    columns = [codes_to_ints(codes, width) for codes in (*inputs, expected.bits[0])]
+    results = []
+    for a, b, floor in zip(*columns, strict=True):
+        a, b = (n - whole if n >= half else n for n in (a, b))
+        inexact = b != 0 and (a < 0) != (b < 0) and a % b != 0
+        results.append((floor + (1 << 64)) % whole if inexact else floor)
+    return replace(expected, bits=(ints_to_codes(results, width, case.shape(inputs)),))
+
+
+def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a cast to a quantised type that converts in x86 registers, toward zero. It converts to 32 bits (to 64 for
+    storage of 32 unsigned bits), where NaN and numbers out of range give the smallest integer; the result is its low
+    bits.
+
+    The result is clamped to the bounds of the storage type, if it has any, after this. How many low bits remain depends
+    on where the integers wait for it: with one scale in memory, in whole bytes if unsigned; with several scales in the
+    smallest register that holds them. 17 bits are stored in two parts, and LLVM takes the upper one, a single sign bit,
+    from the register's sign. Folded casts stay in the storage type, where all of this gives the same.
+    """
+    shape = case.shape(inputs)
+    operation = case.operation(shape)
+    how = quantization(operation, operation.results[0].type)
+    fmt, width, signed, profile = how.expressed, how.storage_width, how.storage_signed, PROFILES["mlir22-quant"]
+    scales, points = (how.spread(flat, shape) for flat in how.parameters(profile))
+    scaled = arithmetic.divide(fmt, inputs[0], scales, policy=profile.arithmetic).codes
+    shifted = arithmetic.add(fmt, scaled, points, policy=profile.arithmetic).codes
+    register = 32 if signed or width < 32 else 64
+    converted = conversions.to_integer(fmt, shifted, register, True, policy=profile.conversions)
+    outside = np.zeros(shape, np.bool_) if converted.poison is None else converted.poison
+    numbers = np.where(outside, np.uint64(1 << (register - 1)), converted.codes.astype(np.uint64)).view(np.int64)
+    in_memory = how.axis is None and not how.parameter_shape
+    clamps = how.storage_max - how.storage_min + 1 < 1 << width
+    if signed and width == 17 and (in_memory or not clamps):
+        numbers = np.where(numbers >> 31 & 1, numbers | 1 << 16, numbers & ~(1 << 16))
+    if clamps:
+        kept = (width if signed else -(-width // 8) * 8) if in_memory else next(r for r in (8, 16, 32) if width <= r)
+        unsigned = numbers & (1 << kept) - 1
+        sign = 1 << kept - 1 if signed else 0
+        numbers = np.clip((unsigned ^ sign) - sign, how.storage_min, how.storage_max)
+    return Reference(((numbers & (1 << width) - 1).astype(expected.bits[0].dtype),), open=expected.open)
+
+
+def f80_without_integer_bit(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a conversion that derives the integer bit of f80 from the exponent, and otherwise is MLIR's expansion."""
+
+    def read(code: int) -> int:
+        field, fraction = code >> 64 & 0x7FFF, code & (1 << 63) - 1
+        return code >> 79 << 79 | field << 64 | (field != 0) << 63 | fraction
+
+    codes = ints_to_codes([read(code) for code in codes_to_ints(inputs[0], 80)], 80, case.shape(inputs))
+    return reference(case, (codes, *inputs[1:]), PROFILES["mlir22-expand"])
+
+
+def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict fmaxl and fminl. They return an operand unchanged; where one operand is a signalling NaN, or invalid with
+    bit 62 clear, they return the sum of the operands: that NaN quieted, or for an invalid code the x87's own negative
+    NaN.
+    """
+    quieted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
+    columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
+
+    def signalling(code: int) -> bool:
+        field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
+        invalid = field != 0 and not significand >> 63
+        return not significand >> 62 & 1 and (invalid or (field == 0x7FFF and significand != 1 << 63))
+
+    def canonical(code: int) -> int:
+        return code | (1 << 64 if not code >> 64 & 0x7FFF and code >> 63 & 1 else 0)
+
+    own_nan = 0xFFFF << 64 | 0b11 << 62
+    invalid = FORMATS["f80"].is_invalid
+    results = [
+        own_nan
+        if (signalling(a) or signalling(b)) and (invalid(a) or invalid(b))
+        else nan
+        if signalling(a) or signalling(b)
+        else a
+        if canonical(a) == right
+        else b
+        if canonical(b) == right
+        else right
+        for a, b, right, nan in zip(*columns, strict=True)
+    ]
+    return replace(expected, bits=(ints_to_codes(results, 80, case.shape(inputs)),), open=quieted.open)
+
+
+def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
+    chosen = np.zeros(case.shape(inputs), np.bool_)
+    for type_, codes in zip(case.operand_types, inputs, strict=True):
+        if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
+            chosen |= codes == type_.format.code_mask  # none of these formats has limbs
+    found = reference(case, inputs, PROFILES["iree-3.13"])
+    return Reference((select(chosen, found.bits[0], expected.bits[0]),), found.poison, open=expected.open)
+
+
+def iree_rounding(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict IREE's results for an op with a rounding mode other than the default."""
+    plain = case.rounding is Rounding.TO_NEAREST_EVEN
+    return expected if plain else reference(case, inputs, PROFILES["iree-3.13"])
+
+
+def scaled_in_steps(profile: Profile) -> Quirk:
+    """Return the prediction of a scaling op whose steps have its fast-math flags: a NaN or an infinity between two
+    steps is poison. ``profile``: that of the steps.
+    """
+
+    def predict(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        (source, scale), (result,) = case.operands, case.results
+        computing = result if case.op == "arith.scaling_extf" else source
+        if "fastmath" not in dict(case.properties) or width_of(as_type(computing)) <= 8:
+            return expected
+        whole = expected if profile is SPEC else reference(case, inputs, profile)
+        masks = [np.zeros(case.shape(inputs), np.bool_) if whole.poison is None else whole.poison]
+
+        def step(op: str, type_: str, to: str | None, *codes: Codes) -> Codes:
+            same = {name: value for name, value in case.properties if name == "fastmath" or to == result != computing}
+            done = reference(op_case(op, type_, to, **same), codes, profile, opened=False)
+            masks.extend([] if done.poison is None else [done.poison])
+            return done.bits[0]
+
+        factor = inputs[1] if scale == _E8M0 else step("arith.truncf", scale, _E8M0, inputs[1])
+        factor = step("arith.extf", _E8M0, computing, factor)
+        if computing == source:
+            step("arith.truncf", source, result, step("arith.divf", source, None, inputs[0], factor))
+        else:
+            step("arith.mulf", result, None, step("arith.extf", source, result, inputs[0]), factor)
+        return Reference(whole.bits, np.logical_or.reduce(masks), expected.undefined, whole.open)
+
+    return predict
+
+
+_E8M0 = "f8E8M0FNU"
+
+
+def _computed(op: str, case: OpCase, *operands: Codes) -> Codes:
+    """Return the results of an op on operands of the type of a case's result."""
+    return reference(op_case(op, case.results[0]), operands).bits[0]
+
+
+def fma_in_two_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a fused multiply-add that rounds the product too. If that makes an infinity, its difference from another
+    one is the NaN of x86, which is negative.
+    """
+    (type_, *_) = case.operand_types
+    assert isinstance(type_, ty.FloatType)
+    fmt, (a, b, c) = type_.format, inputs
+    found = _computed("arith.addf", case, _computed("arith.mulf", case, a, b), c)
+    fresh = floats.is_nan(fmt, found) & ~floats.is_nan(fmt, expected.bits[0])
+    negative = found.dtype.type((fmt.sign_mask or 0) | (fmt.nan_code or 0))
+    return Reference((np.where(fresh, negative, found),), open=expected.open)
+
+
+def rounded_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict an op on floats that rounds to f32, and then to its type. Conversions make a NaN quiet."""
+    source = case.results[0]
+    types = ["f32" if isinstance(type_, ty.FloatType) else str(type_) for type_ in case.operand_types]
+    widened = [
+        reference(op_case("arith.extf", given, "f32"), [codes]).bits[0] if given != type_ else codes
+        for given, type_, codes in zip(case.operands, types, inputs, strict=True)
+    ]
+    wide = reference(op_case(case.op, types), widened)
+    found = [reference(op_case("arith.truncf", "f32", source), [bits]).bits[0] for bits in wide.bits]
+    return Reference(tuple(found), open=expected.open)
+
+
+def power_by_logarithm(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a power that is the exponential of the exponent times the logarithm of the base."""
+    base, exponent = inputs
+    product = _computed("arith.mulf", case, exponent, _computed("math.log", case, base))
+    return Reference((_computed("math.exp", case, product),), open=expected.open)
+
+
+def clamped_to_swapped_bounds(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a clamp that takes the smaller of value and lower bound, then the larger of that and the upper bound."""
+    value, low, high = inputs
+    least = _computed("arith.minimumf", case, value, low)
+    return Reference((_computed("arith.maximumf", case, least, high),), open=expected.open)
+
+
+def absolute_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict an absolute value of a number in f32: a NaN becomes quiet, and in bf16 the default NaN."""
+    (type_,) = case.operand_types
+    assert isinstance(type_, ty.FloatType)
+    fmt, right = type_.format, expected.bits[0]
+    quiet = right | right.dtype.type(fmt.quiet_bit) if fmt.name != "bf16" else right.dtype.type(fmt.nan_code or 0)
+    return Reference((np.where(floats.is_nan(fmt, right), quiet, right).astype(right.dtype),))
+
+
+_PLAIN: tuple[Quirk, ...] = (
+    absolute_by_f32, clamped_to_swapped_bounds, rounded_by_f32, power_by_logarithm, fma_in_two_steps, negated_f80,
+    copied_f80, signalling_quieted, e8m0_from_f32, e8m0_by_f32, iree_negative_nan, iree_rounding, qcast_in_registers,
+    trapped_remainder, floor_less_64_ones, f80_without_integer_bit, extremum_of_libm,
+)  # fmt: skip
+QUIRKS: Mapping[str, Quirk] = {
+    **{quirk.__name__: quirk for quirk in _PLAIN},
+    "first_of_zeros": zero_of(0),
+    "second_of_zeros": zero_of(1),
+    "scaled_in_steps": scaled_in_steps(SPEC),
+    "scaled_in_expanded_steps": scaled_in_steps(PROFILES["mlir22-expand"]),
+}
+"""The quirks by the names that rows use."""
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 FILE = Path(__file__).parent / "divergences.toml"
 

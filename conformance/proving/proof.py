@@ -19,7 +19,7 @@ from halfulp.conformance.proving.arithmetic_terms import float_of
 from halfulp.conformance.proving.solving import Condition, Deadline, Elements, Loose, NotProvable, Scalar, number, z3
 from halfulp.conformance.proving.walk import Behaviour, behaviour, shape
 from halfulp.conformance.whole_programs.arguments import assumed_domains, assumptions_of, one_input
-from halfulp.conformance.whole_programs.signatures import CarriedType, signature
+from halfulp.conformance.whole_programs.two_runs import CarriedType, signature
 from halfulp.conformance.whole_programs.validation import Basis, Explain, Inputs, Pair, ValidationReport, validate
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.ir import types as ty

@@ -27,8 +27,7 @@ from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.op_search import Finding, NoMeaning, Search, results_of, run_here
 from halfulp.conformance.whole_programs.printed import elements, prints, silent
 from halfulp.conformance.whole_programs.rewrite import case_of
-from halfulp.conformance.whole_programs.signatures import signature
-from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, one_lane
+from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, one_lane, signature
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior

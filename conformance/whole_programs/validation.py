@@ -30,8 +30,7 @@ from halfulp.conformance.whole_programs.arguments import (
 )
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions, elements, is_uninterpreted
-from halfulp.conformance.whole_programs.signatures import signature
-from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported

@@ -18,8 +18,14 @@ from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
 from halfulp.conformance.whole_programs.bisection.histories import History, number_at
-from halfulp.conformance.whole_programs.bisection.runs import StageComparison, StageRun, StageRunner, first_other_op
-from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage
+from halfulp.conformance.whole_programs.bisection.runs import (
+    Compilation,
+    Stage,
+    StageComparison,
+    StageRun,
+    StageRunner,
+    first_other_op,
+)
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, counterexample_record
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_differences import (
@@ -29,7 +35,7 @@ from halfulp.conformance.whole_programs.pass_differences import (
     pass_report,
     reduced,
 )
-from halfulp.conformance.whole_programs.signatures import signature
+from halfulp.conformance.whole_programs.two_runs import signature
 from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir.errors import HalfulpError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation, argument_types

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from halfulp.conformance.oracles.iree import converter
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.whole_programs.bisection.stages import MODULE, Compilation, Dump, Dumps, Stage, place_of
+from halfulp.conformance.whole_programs.bisection.runs import MODULE, Compilation, Dump, Dumps, Stage, place_of
 from halfulp.conformance.whole_programs.iree_dumps.dispatches import (
     Counts,
     allocated,
@@ -38,7 +38,7 @@ from halfulp.conformance.whole_programs.iree_dumps.dispatches import (
     stored,
 )
 from halfulp.conformance.whole_programs.rewrite import module_with
-from halfulp.conformance.whole_programs.signatures import signature
+from halfulp.conformance.whole_programs.two_runs import signature
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from halfulp.conformance.comparing.check import compare
-from halfulp.conformance.comparing.divergences import Divergence, Example, divergences
+from halfulp.conformance.comparing.divergences import QUIRKS, Divergence, Example, divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.comparing.refinement import Verdict, code_at, verdicts
-from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
 from halfulp.fp_formats.formats import Codes, Mask, codes_to_ints, ints_to_codes

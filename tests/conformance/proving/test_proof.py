@@ -296,7 +296,7 @@ def test_what_the_executor_does_not_confirm_is_an_error(monkeypatch: pytest.Monk
 
 
 def test_a_failure_of_the_solver_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "satisfiable", lambda condition, deadline: (solving.Answer.UNKNOWN, {}))
+    monkeypatch.setattr(solving, "satisfiable", lambda condition, deadline: (solving.Answer.UNKNOWN, {}))
     assert rewrite("i32", *RIGHT["a sum either way"]).decision is Decision.UNKNOWN
 
 

@@ -23,7 +23,7 @@ from halfulp.conformance.whole_programs.arguments import (
     parse_assumption,
     trip_counts,
 )
-from halfulp.conformance.whole_programs.signatures import carried_type, signature
+from halfulp.conformance.whole_programs.two_runs import carried_type, signature
 from halfulp.conformance.whole_programs.validation import (
     Basis,
     Inputs,

@@ -12,8 +12,7 @@ from halfulp.conformance.oracles.iree import compiler
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import Finished
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection, Judgement, bisect
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
-from halfulp.conformance.whole_programs.bisection.stages import Dumps, read_dumps
+from halfulp.conformance.whole_programs.bisection.runs import Dumps, StageRunner, made_inputs, read_dumps
 from halfulp.conformance.whole_programs.iree_dumps import chains as chains_module
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs

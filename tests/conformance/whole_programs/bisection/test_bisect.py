@@ -22,11 +22,13 @@ from halfulp.conformance.whole_programs.bisection.bisect import (
     permission_judge,
     single_passes,
 )
-from halfulp.conformance.whole_programs.bisection.runs import StageRun, StageRunner, made_inputs
-from halfulp.conformance.whole_programs.bisection.stages import (
+from halfulp.conformance.whole_programs.bisection.runs import (
     Compilation,
     Dump,
     Stage,
+    StageRun,
+    StageRunner,
+    made_inputs,
     of_dumps,
     read_dumps,
     read_folder,

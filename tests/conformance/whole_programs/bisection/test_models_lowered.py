@@ -13,8 +13,7 @@ from tree import ROOT
 
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import Judgement, bisect, bisection_lines, permission_judge
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
-from halfulp.conformance.whole_programs.bisection.stages import Stage, of_pipeline
+from halfulp.conformance.whole_programs.bisection.runs import Stage, StageRunner, made_inputs, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings

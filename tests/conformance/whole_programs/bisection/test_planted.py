@@ -13,8 +13,7 @@ from tree import ROOT
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection, bisect, bisection_lines, permission_judge
-from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
-from halfulp.conformance.whole_programs.bisection.stages import Compilation, Stage, of_pipeline
+from halfulp.conformance.whole_programs.bisection.runs import Compilation, Stage, StageRunner, made_inputs, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
