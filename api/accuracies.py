@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.accuracy.implementations.by_libraries import (
+from halfulp.conformance.accuracy.implementations import (
     HoldingImplementation,
     Implementation,
     implementation,

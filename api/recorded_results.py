@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from halfulp.conformance.accuracy.implementations.by_arrays import codes_of
+from halfulp.conformance.accuracy.implementations import codes_of
 from halfulp.conformance.accuracy.questions import CHUNK, Chosen, Question
 from halfulp.conformance.comparing.inputs import every_input
 from halfulp.conformance.oracles.oracle import Answer

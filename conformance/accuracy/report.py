@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.accuracy.implementations.by_libraries import Implementation
+from halfulp.conformance.accuracy.implementations import Implementation
 from halfulp.conformance.accuracy.questions import Chosen, Question
 from halfulp.conformance.accuracy.tally import HISTOGRAM, AccuracyTally, Binade, Count, Example, class_text
 from halfulp.fp_formats import scalar

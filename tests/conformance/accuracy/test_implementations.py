@@ -15,7 +15,7 @@ from command import halfulp
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.conformance.accuracy.implementations import by_arrays
+from halfulp.conformance.accuracy import implementations
 from halfulp.conformance.accuracy.programs import exact_results, measured_programs
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, Reply, Status, Unanswered, Unavailable
@@ -233,7 +233,7 @@ def test_a_package_that_is_missing_says_what_to_install(monkeypatch: pytest.Monk
     def absent(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(by_arrays, "version", absent)
+    monkeypatch.setattr(implementations, "version", absent)
     with pytest.raises(Unsupported, match="the package jax is not installed: pip install jax"):
         hu.accuracy("exp", "f32", "jax")
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.proving import proof, solving, walk
+from halfulp.conformance.proving import solving, walk
 from halfulp.conformance.proving.arithmetic_terms import INTEGER_OPS
 from halfulp.conformance.proving.proof import Decision, Proof, Ranges, SolverDisagrees, prove
 from halfulp.conformance.whole_programs.arguments import one_input

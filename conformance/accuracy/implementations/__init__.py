@@ -1,1 +1,0 @@
-"""The implementations that are measured, each behind one interface."""
