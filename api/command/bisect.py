@@ -29,6 +29,7 @@ from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.bisection.bisect import (
     Bisection,
+    Judge,
     bisect,
     bisection_lines,
     bisection_record,
@@ -267,7 +268,7 @@ def _bisected(
         given=given_arguments(arguments, function, sources, arguments.vscale, memory=True),
     )
     made = made_inputs(function, inputs)
-    judges = [permission_judge]
+    judges: list[Judge] = [permission_judge]
     if pipeline is not None:
         judges.insert(0, known_judge(pipeline, compilation.stages, *known_divergences(arguments), settings))
     with progress_bar("stages") as progress:

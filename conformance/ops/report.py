@@ -29,6 +29,7 @@ from halfulp.conformance.comparing.op_case import OpCase, container_shape, refer
 from halfulp.conformance.comparing.refinement import Mismatch, record_of, truth_of_op, ulps_away, worst
 from halfulp.conformance.ops.jobs import EVERY_WIDTH, FAMILIES, ConformanceReport
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError
+from halfulp.conformance.oracles.vector_format import header_of
 from halfulp.fp_formats.formats import Codes
 from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir.errors import LimitExceeded
@@ -400,10 +401,7 @@ def as_json(verification: Verification) -> dict[str, Any]:
     """Return the verification as JSON-ready data; codes are hexadecimal strings."""
     tally, case = verification.tally, verification.case
     return {
-        "op": case.op,
-        "operands": list(case.operands),
-        "results": list(case.results),
-        "properties": dict(case.properties),
+        **header_of(case),
         "oracle": verification.oracle,
         "version": verification.version,
         "exhaustive": verification.exhaustive,

@@ -19,18 +19,9 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.oracles.oracle import ClosedProgram
+from halfulp.conformance.whole_programs import rewrite
 from halfulp.conformance.whole_programs.diff import Difference, Test, with_constant_arguments
 from halfulp.conformance.whole_programs.op_search import State, rebuilt, state_of, verified, without_unneeded_functions
-from halfulp.conformance.whole_programs.rewrite import (
-    captured,
-    case_of,
-    constant,
-    copied,
-    definition_of,
-    isolated,
-    module_with,
-    returns,
-)
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.ir import attributes as at
@@ -102,7 +93,7 @@ class Draft:
     """A copy of a program that is edited in place."""
 
     def __init__(self, program: ClosedProgram) -> None:
-        self.module = module_with(program.module.body, program.module)
+        self.module = rewrite.module_with(program.module.body, program.module)
         main = self.module.lookup(program.function)
         assert main is not None
         self.main = main
@@ -200,7 +191,7 @@ def fewer_results(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
     halves = [range(count // 2), range(count // 2, count)]
     for kept in [*([number] for number in range(count)), *halves]:
         draft = Draft(program)
-        for end in returns(draft.main):
+        for end in rewrite.returns(draft.main):
             end.operands = [end.operands[number] for number in kept]
         _set_signature(draft.main, [result_types(draft.main)[number] for number in kept])
         yield draft.finished()
@@ -233,7 +224,9 @@ def fewer_branches(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
             branch = draft.ops[number]
             assert branch.parent is not None
             branch.parent.operations.pop()
-            branch.parent.append(Operation("cf.br", definition_of("cf.br"), successors=[branch.successors[way]]))
+            branch.parent.append(
+                Operation("cf.br", rewrite.definition_of("cf.br"), successors=[branch.successors[way]])
+            )
             yield draft.finished()
 
 
@@ -261,7 +254,7 @@ def _inlined(program: ClosedProgram, number: int, way: int) -> ClosedProgram | N
         target = draft.module.lookup(callee) if isinstance(callee, at.SymbolRefAttr) else None
         if target is None or not target.regions[0].blocks:
             return None
-        region = copied(target, {}).regions[0]
+        region = rewrite.copied(target, {}).regions[0]
         given: list[SSAValue] = list(op.operands)
     else:
         region = op.regions[way]
@@ -444,7 +437,7 @@ def _constant(type_: ty.Type, code: int) -> Operation | None:
         return None
     if isinstance(type_, ty.VectorType | ty.TensorType) and (code or ty.is_dynamic(type_)):
         return None
-    return constant(type_, ints_to_codes([code], width, ()), splat=True)
+    return rewrite.constant(type_, ints_to_codes([code], width, ()), splat=True)
 
 
 def _set_signature(main: Operation, results: Sequence[ty.Type]) -> None:
@@ -538,7 +531,7 @@ class Reducer:
         assert difference is not None
         module = Module(top)
         module.resources = difference.program.module.resources
-        alone = verified(ClosedProgram(isolated(module, finding.op, "main"), "main", finding.operands))
+        alone = verified(ClosedProgram(rewrite.isolated(module, finding.op, "main"), "main", finding.operands))
         state = None if alone is None else state_of(alone, self.profile)
         if state is not None and _common_shape(state) is not None:
             yield from (_sliced(state, finding.mismatch.element, scalar) for scalar in (True, False))
@@ -590,7 +583,7 @@ class Reducer:
         skipped = []
         for op in state.ops:
             for result in op.results:
-                same = [value for value in captured(op) if value.type == result.type]
+                same = [value for value in rewrite.captured(op) if value.type == result.type]
                 skipped += [rebuilt(state, state.ops, state.returned, {result: value}) for value in same]
         return self._first(program, [one for one in ends + skipped if one is not None and _op_count(one) < count])
 
@@ -669,7 +662,7 @@ def _with_codes(program: ClosedProgram, number: int, width: int, codes: Sequence
 
 
 def _without(program: ClosedProgram, number: int, name: str) -> ClosedProgram | None:
-    module = module_with(program.module.body, program.module)
+    module = rewrite.module_with(program.module.body, program.module)
     main = module.lookup(program.function)
     assert main is not None
     op = list(main.walk())[number]
@@ -688,7 +681,7 @@ def _common_shape(state: State) -> tuple[int, ...] | None:
     """Return the one shape of all tensors and vectors of an elementwise program; None where there is no such shape."""
     shapes = set()
     for op in state.ops:
-        if case_of(op) is None:
+        if rewrite.case_of(op) is None:
             return None
         for value in (*op.operands, *op.results):
             element = ty.element_type(value.type)
