@@ -24,16 +24,7 @@ from halfulp.fp_formats.formats import (
 from halfulp.fp_formats.paths import fast, llvm, native_scalar, word_floats
 from halfulp.fp_formats.policy import Flags, FloatPolicy, Rounding
 from halfulp.fp_formats.spelling import value_text
-from halfulp.semantics import emulated
-from halfulp.semantics.floats import (
-    NINF,
-    NNAN,
-    Implementations,
-    Random,
-    flags_of,
-    float_kernel,
-    loses_nan,
-)
+from halfulp.semantics import emulated, floats
 from halfulp.semantics.kernel import (
     Computes,
     Integer,
@@ -66,23 +57,23 @@ def mode(given: Rounding, profile: Profile) -> Rounding:
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """Return the kernel of arith.extf, truncf and convertf: the value, rounded once to the target."""
     policy, rounding = profile.conversions, mode(rounding, profile)
-    implementations: Implementations = (
+    implementations: floats.Implementations = (
         lambda a: scalar.convert(source, target, a, rounding, policy),
         partial(fast.convert, source, target, rounding=rounding, policy=policy),
     )
     real = Computes("convert", (source,), target)
     if emulated.emulates(profile, source, target):
-        return float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath, real=real)
-    kernel = float_kernel(
+        return floats.float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath, real=real)
+    kernel = floats.float_kernel(
         *implementations,
         (source,),
         target,
         fastmath,
         loses=_loses_nan(policy, source, target),
-        flags=flags_of(lambda a: conversions.convert(source, target, a, rounding, policy, want_flags=True)),
+        flags=floats.flags_of(lambda a: conversions.convert(source, target, a, rounding, policy, want_flags=True)),
         real=real,
     )
-    if fastmath & (NNAN | NINF):
+    if fastmath & (floats.NNAN | floats.NINF):
         return kernel
     return replace(
         kernel,
@@ -92,21 +83,21 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
 
 
 def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) -> bool:
-    return source.nan_code is not None and loses_nan(policy, target)
+    return source.nan_code is not None and floats.loses_nan(policy, target)
 
 
 @lru_cache(maxsize=1024)
 def convert_stochastically(source: FloatFormat, target: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
     """Return the kernel of a conversion with stochastic rounding; its last operand is that of `floats.stochastic`."""
     mode = (Rounding.STOCHASTIC, profile.conversions)
-    return float_kernel(
+    return floats.float_kernel(
         lambda a, random: scalar.convert(source, target, a, *mode, random),
         lambda a, random: conversions.convert(source, target, a, *mode, random),
         (source,),
         target,
         fastmath,
         loses=_loses_nan(profile.conversions, source, target),
-        flags=flags_of(lambda a, random: conversions.convert(source, target, a, *mode, random, want_flags=True)),
+        flags=floats.flags_of(lambda a, random: conversions.convert(source, target, a, *mode, random, want_flags=True)),
         real=Computes("convert", (source,), target),
     )
 
@@ -122,14 +113,14 @@ def convert_by_bits(source: FloatFormat, target: FloatFormat, width: int, profil
         codes, random = np.broadcast_to(a, code_shape(shape, source.bits)), np.broadcast_to(bits, shape)
         return conversions.convert(*arguments[0], codes, *arguments[1], (random, width), want_flags)
 
-    return float_kernel(
+    return floats.float_kernel(
         lambda a, bits: scalar.convert(*arguments[0], a, *arguments[1], (bits, width)),
         array,
         (source,),
         target,
         0,
         loses=_loses_nan(policy, source, target),
-        flags=flags_of(lambda a, bits: array(a, bits, want_flags=True)),
+        flags=floats.flags_of(lambda a, bits: array(a, bits, want_flags=True)),
     )
 
 
@@ -178,7 +169,9 @@ def from_integer(
         if nneg
         else native_scalar.from_integer(target, width, signed, rounding, scalar_implementation)
     )
-    flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
+    flags = floats.flags_of(
+        lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True)
+    )
     words = None if nneg else word_floats.from_integer(target, width, signed, rounding, policy)
     return Kernel(quick, array_implementation, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
@@ -193,20 +186,20 @@ def from_integer_stochastically(
     policy, half = profile.conversions, 1 << width >> 1
     nearest = from_integer(width, signed, target, profile, nneg)
 
-    def scalar_implementation(a: int, random: Random) -> Scalar:
+    def scalar_implementation(a: int, random: floats.Random) -> Scalar:
         found = nearest.scalar(a)
         if not isinstance(found, int):
             return found
         number = a - (half << 1) if signed and a & half else a
         return scalar.from_integer(target, number, Rounding.STOCHASTIC, policy, random).code
 
-    def array(a: Codes, random: Random, want_flags: bool = False) -> ArrayResult:
+    def array(a: Codes, random: floats.Random, want_flags: bool = False) -> ArrayResult:
         return conversions.from_integer(target, a, width, signed, Rounding.STOCHASTIC, policy, random, want_flags)
 
-    def array_implementation(a: Codes, random: Random) -> Outcome:
+    def array_implementation(a: Codes, random: floats.Random) -> Outcome:
         return Outcome((array(a, random).codes,), faults_of([(fault, sign_bit(a, width)) for fault in nearest.faults]))
 
-    flags = flags_of(partial(array, want_flags=True))
+    flags = floats.flags_of(partial(array, want_flags=True))
     return Kernel(scalar_implementation, array_implementation, faults=nearest.faults, flags=flags, real=nearest.real)
 
 
@@ -254,7 +247,9 @@ def to_integer(
     if emulates:
         return Kernel(scalar_implementation, array_implementation, faults=faults, real=real)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_implementation)
-    flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
+    flags = floats.flags_of(
+        lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True)
+    )
     words = word_floats.to_integer(source, width, signed, rounding)
     return Kernel(quick, array_implementation, faults=faults, flags=flags, flagged=flagged, words=words, real=real)
 
@@ -306,9 +301,9 @@ def _scaling(
     )
     computing = source if divides and profile.scaling != "exact" else target
     policies = {profile.arithmetic, profile.conversions}
-    loses = any(loses_nan(policy, computing, target) for policy in policies)
+    loses = any(floats.loses_nan(policy, computing, target) for policy in policies)
     real = Computes("divide" if divides else "multiply", (source, scale), target)
-    kernel = float_kernel(*implementations, (source, scale), target, fastmath, loses=loses, real=real)
+    kernel = floats.float_kernel(*implementations, (source, scale), target, fastmath, loses=loses, real=real)
     if scale == E8M0 or profile.scaling == "exact":
         return kernel
     return replace(kernel, notice=lambda x, s: _rounded_scale(scale, s))
@@ -328,7 +323,7 @@ def _rounded_scale(scale: FloatFormat, codes: Codes) -> str | None:
 
 def _scaled_in_steps(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
-) -> Implementations:
+) -> floats.Implementations:
     """Return both implementations of scaling in steps: make the scale a power of two, convert the operands to the wider
     format, multiply or divide there, convert to the target.
     """
@@ -373,7 +368,7 @@ def _scaled_in_steps(
 
 def _scaled_exactly(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
-) -> Implementations:
+) -> floats.Implementations:
     """Return both implementations of exact scaling: the product or quotient with the scale, rounded once."""
     policy = profile.conversions if divides else profile.arithmetic
     if scale == E8M0:
@@ -389,7 +384,7 @@ def _scaled_exactly(
 
 def _scaled_by_powers(
     source: FloatFormat, target: FloatFormat, rounding: Rounding, policy: FloatPolicy, divides: bool
-) -> Implementations:
+) -> floats.Implementations:
     """Return both implementations of exact scaling by f8E8M0FNU: add the scale's exponent to the operand's and round
     once to the target. A NaN scale converts like any NaN.
     """

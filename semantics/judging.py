@@ -25,18 +25,8 @@ from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.semantics import kernel
 from halfulp.semantics.ball_rules import BALLS
-from halfulp.semantics.kernel import (
-    IDENTITIES,
-    Compares,
-    Computes,
-    Integer,
-    Meaning,
-    Numbers,
-    Quantized,
-    Stored,
-    ToInteger,
-)
 from halfulp.semantics.shadows import (
     NOTHING,
     RULES,
@@ -214,7 +204,7 @@ def _table(fmt: FloatFormat) -> Floats:
     return np.asarray(fast.convert(fmt, F64, codes).codes).view(np.float64)
 
 
-def _of_integers(kind: Integer, codes: Codes) -> Shadowed:
+def _of_integers(kind: kernel.Integer, codes: Codes) -> Shadowed:
     """Return integers as f64, and what these lack."""
     if kind.width > 64:
         half = 1 << kind.width - 1
@@ -233,17 +223,17 @@ def _of_integers(kind: Integer, codes: Codes) -> Shadowed:
     return Shadowed(value, error, np.zeros_like(value))
 
 
-def numbers_of(kind: Numbers, codes: Codes) -> Floats:
+def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
     """Return the numbers of codes as f64: exact but for integers of more than 53 bits, and quantised numbers, of which
     the codes are what `quantized_numbers` gives.
     """
-    if isinstance(kind, Quantized):
+    if isinstance(kind, kernel.Quantized):
         return codes[..., 0]
-    return _of_integers(kind, codes).value if isinstance(kind, Integer) else as_f64(kind, codes)
+    return _of_integers(kind, codes).value if isinstance(kind, kernel.Integer) else as_f64(kind, codes)
 
 
 def judge(
-    meaning: Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+    meaning: kernel.Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
     """Return what is known of a result of an op; None where nothing is: it has no meaning, or no rule.
 
@@ -253,7 +243,7 @@ def judge(
     return None if way is None else way(meaning, codes, result, shadows)
 
 
-def quantized_numbers(kind: Quantized, codes: Codes, shape: tuple[int, ...]) -> Floats:
+def quantized_numbers(kind: kernel.Quantized, codes: Codes, shape: tuple[int, ...]) -> Floats:
     """Return what quantised codes stand for, with a last axis: the number as f64, what that lacks, a bound of what the
     latter lacks, and the scale.
     """
@@ -262,11 +252,11 @@ def quantized_numbers(kind: Quantized, codes: Codes, shape: tuple[int, ...]) -> 
     return np.stack(np.broadcast_arrays(value, rest, lost, scales), -1)
 
 
-def _shadowed(numbers: Numbers, codes: Codes, shadow: Shadow | None, narrow: bool = False) -> Shadowed:
-    if isinstance(numbers, Integer):
+def _shadowed(numbers: kernel.Numbers, codes: Codes, shadow: Shadow | None, narrow: bool = False) -> Shadowed:
+    if isinstance(numbers, kernel.Integer):
         integers = _of_integers(numbers, codes)
         return integers if shadow is None else integers._replace(radius=integers.radius + shadow.radius)
-    if isinstance(numbers, Quantized):
+    if isinstance(numbers, kernel.Quantized):
         value, rest, lost, _ = np.moveaxis(codes, -1, 0)
         if shadow is None:
             return Shadowed(value, rest, lost)
@@ -276,21 +266,21 @@ def _shadowed(numbers: Numbers, codes: Codes, shadow: Shadow | None, narrow: boo
     return exact(value, narrow) if shadow is None else Shadowed(value, *shadow, narrow)
 
 
-def is_narrow(numbers: Numbers) -> bool:
+def is_narrow(numbers: kernel.Numbers) -> bool:
     """Tell whether an f64 holds the products of numbers."""
     return isinstance(numbers, FloatFormat) and 2 * numbers.precision <= F64.precision and numbers.emax < 500
 
 
 def _computes(
-    meaning: Computes, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+    meaning: kernel.Computes, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
     formats = [each for each in (*meaning.operands, meaning.result) if isinstance(each, FloatFormat)]
     if meaning.rule not in _ALL_RULES or not all(map(has_shadows, formats)):
         return None
     narrow = all(map(is_narrow, (*meaning.operands, meaning.result)))
     operands = [_shadowed(*each, narrow) for each in zip(meaning.operands, codes, shadows, strict=True)]
-    if meaning.rule in IDENTITIES:
-        operands = [_without_nans(each, IDENTITIES[meaning.rule]) for each in operands]
+    if meaning.rule in kernel.IDENTITIES:
+        operands = [_without_nans(each, kernel.IDENTITIES[meaning.rule]) for each in operands]
     kind = meaning.result
     value, ulp = with_ulp(kind, result)
     found = errors(meaning.rule, value, *operands, rules=_ALL_RULES)
@@ -298,7 +288,7 @@ def _computes(
         # An f64 may lack something of an integer, or of a quantised number.
         bare = [_shadowed(kind, each, None) for kind, each in zip(meaning.operands, codes, strict=True)]
         found = Errors(errors(meaning.rule, value, *bare, rules=_ALL_RULES).total, found.total)
-    if isinstance(kind, Quantized):
+    if isinstance(kind, kernel.Quantized):
         found = Errors(*(_less(each, result[..., 1], result[..., 2]) for each in found))
     infinite = np.logical_or.reduce([np.isinf(each.value) for each in operands])
     if infinite.any():
@@ -306,9 +296,9 @@ def _computes(
     return Computed(value, tuple([each.value for each in operands]), ulp, *found)
 
 
-def with_ulp(kind: FloatFormat | Quantized, codes: Codes) -> tuple[Floats, Floats]:
+def with_ulp(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Floats, Floats]:
     """Return numbers as `numbers_of` does, and the ulp there, or the scale."""
-    if isinstance(kind, Quantized):
+    if isinstance(kind, kernel.Quantized):
         return codes[..., 0], codes[..., 3]
     value = as_f64(kind, codes)
     return value, ulps_of_floats(kind, value)
@@ -367,7 +357,7 @@ _NO_NUMBERS = ("nan", "inf", "-inf")
 _SUMS = ("add", "subtract")
 
 
-def overflows(meaning: Computes, judged: Computed) -> Mask | None:
+def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
     """Return where results of finite operands are not finite, because the format has no number as large as the exact
     ones: infinities, and in a format without these NaNs, or its largest number, from which the exact one is an ulp or
     more away. None where there is none.
@@ -446,7 +436,7 @@ _KINDS = (0, 1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 6, 0, 7)
 
 
 def _compares(
-    meaning: Compares, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+    meaning: kernel.Compares, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
     if not has_shadows(meaning.operand):
         return None
@@ -461,7 +451,7 @@ def _compares(
 
 
 def _to_integer(
-    meaning: ToInteger, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+    meaning: kernel.ToInteger, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
     if not has_shadows(meaning.operand) or meaning.rounding not in _JUMPS:
         return None
@@ -477,7 +467,7 @@ def _to_integer(
 
 
 def _stored(
-    meaning: Stored, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
+    meaning: kernel.Stored, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
     """The exact run stores another integer, if its number is farther away than half a step."""
     (shadow,), half = shadows, codes[0][..., 3] / 2
@@ -497,8 +487,8 @@ _JUMPS: Mapping[Rounding, str] = {
 }
 _ALL_RULES: Mapping[str, Rule] = {**RULES, **STEPS}
 _WAYS: Mapping[type, Callable[..., Judgement | None]] = {
-    Computes: _computes,
-    Compares: _compares,
-    ToInteger: _to_integer,
-    Stored: _stored,
+    kernel.Computes: _computes,
+    kernel.Compares: _compares,
+    kernel.ToInteger: _to_integer,
+    kernel.Stored: _stored,
 }

@@ -15,32 +15,22 @@ from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any
 
+from halfulp.fp_formats import policy
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
-from halfulp.fp_formats.policy import (
-    POLICY_FIELDS,
-    Choice,
-    FloatChoices,
-    FloatPolicy,
-    Rounding,
-    as_rounding,
-    check_choice,
-    choices_of,
-    one_of,
-)
 
 SEMANTICS_VERSION = 6
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {
-    Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
-    Rounding.DOWNWARD: "toward -infinity",
-    Rounding.UPWARD: "toward +infinity",
-    Rounding.TOWARD_ZERO: "toward zero",
-    Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
+    policy.Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
+    policy.Rounding.DOWNWARD: "toward -infinity",
+    policy.Rounding.UPWARD: "toward +infinity",
+    policy.Rounding.TOWARD_ZERO: "toward zero",
+    policy.Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
 }
 
 
-def _roundings(default: Rounding) -> dict[str, str]:
+def _roundings(default: policy.Rounding) -> dict[str, str]:
     """Return the spelling and the meaning of each mode, the default first."""
     return {mode.spelling: _ROUNDINGS[mode] for mode in dict.fromkeys((default, *_ROUNDINGS))}
 
@@ -52,7 +42,7 @@ class _Named:
 
 
 @dataclass(frozen=True, init=False)
-class Profile(FloatChoices, _Named):
+class Profile(policy.FloatChoices, _Named):
     """A value for each choice of the semantics.
 
     ``base``: the profile that gives the fields that are left out, or None. ``name``: by default the base and the fields
@@ -62,40 +52,42 @@ class Profile(FloatChoices, _Named):
     Raises ValueError for an unknown base, and for an unknown value, naming the field and its choices.
     """
 
-    invalid_nanless: str = one_of(
+    invalid_nanless: str = policy.one_of(
         "the result of an invalid operation (0/0, x rem 0) in a format without NaN; `nan_to_nanless` is for "
         "conversions only",
-        **choices_of(FloatChoices)["nan_to_nanless"].meanings,
+        **policy.choices_of(policy.FloatChoices)["nan_to_nanless"].meanings,
     )
-    integer_flags: str = one_of(
+    integer_flags: str = policy.one_of(
         "the flags nsw, nuw, exact and nneg",
         poison="the result is poison if a flag is broken",
         ignored="flags change nothing",
     )
-    qcast_rounding: str = one_of("the rounding of quant.qcast to an integer", **_roundings(Rounding.TO_NEAREST_EVEN))
-    qcast_out_of_range: str = one_of(
+    qcast_rounding: str = policy.one_of(
+        "the rounding of quant.qcast to an integer", **_roundings(policy.Rounding.TO_NEAREST_EVEN)
+    )
+    qcast_out_of_range: str = policy.one_of(
         "a value of quant.qcast outside of the range of the storage type, before the clamp",
         saturate="the nearest value of the storage type",
         poison="poison",
     )
-    zero_point: str = one_of(
+    zero_point: str = policy.one_of(
         "the zero point of a quantized type", exact="as it is", wrap="wrapped to the width of the storage type"
     )
-    scaling: str = one_of(
+    scaling: str = policy.one_of(
         "arith.scaling_extf and arith.scaling_truncf",
         document="step by step, as their document says: the scale is rounded to f8E8M0FNU, each operand to the type of "
         "the step, and the product or quotient to the result type",
         exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format). The scale "
         "counts with its own value, as those of NVFP4 in f8E4M3FN do",
     )
-    narrow_floats: str = one_of(
+    narrow_floats: str = policy.one_of(
         "arithmetic, functions, comparisons and conversions of floats narrower than f32",
         own="computed in their own format",
         emulated="converted to f32, computed there and converted back, as IREE does: a result below the smallest "
         "normal value of a format of up to 16 bits may become zero, and NaN may change (all cases: "
         "`halfulp.fp_formats.paths.emulation`); a remainder of any format then never flushes subnormals",
     )
-    program_rounding: str = one_of(
+    program_rounding: str = policy.one_of(
         "the rounding of the ops of a program that name no rounding mode. To round stochastically, a run needs a "
         "source of random bits",
         to_nearest_even="to nearest even",
@@ -104,15 +96,15 @@ class Profile(FloatChoices, _Named):
         "math.exp, arith.extf and tile operations, to nearest even",
         stochastic_conversions="stochastically: arith.truncf and convertf alone",
     )
-    conversion_rounding: str = one_of(
+    conversion_rounding: str = policy.one_of(
         "the rounding of conversions between floats",
         given="as their `roundingmode` says",
         to_nearest_even="always to nearest even",
     )
-    to_integer_rounding: str = one_of(
-        "the rounding of arith.fptosi and arith.fptoui", **_roundings(Rounding.TOWARD_ZERO)
+    to_integer_rounding: str = policy.one_of(
+        "the rounding of arith.fptosi and arith.fptoui", **_roundings(policy.Rounding.TOWARD_ZERO)
     )
-    reduction_order: str = one_of(
+    reduction_order: str = policy.one_of(
         "the order in which a reduction of a structured op or of a vector adds floats: a body that ends in the sum of "
         "the accumulator and a term. Other reductions always go in sequence",
         sequential="one term after the other, the accumulator first",
@@ -130,18 +122,18 @@ class Profile(FloatChoices, _Named):
             field: _spelled(PROFILE_FIELDS[field], value) for field, value in given.items() if value is not None
         }
         for field, choice in PROFILE_FIELDS.items():
-            check_choice("profile", field, chosen[field], choice)
+            policy.check_choice("profile", field, chosen[field], choice)
         changed = [f"{field}={value}" for field, value in chosen.items() if value != inherited[field]]
         for field, value in {"name": name or ",".join([base, *changed]), "base": base, **chosen}.items():
             object.__setattr__(self, field, value)
 
     @cached_property
-    def conversions(self) -> FloatPolicy:
+    def conversions(self) -> policy.FloatPolicy:
         """The policy of conversions between types."""
-        return FloatPolicy(**{field: getattr(self, field) for field in POLICY_FIELDS})
+        return policy.FloatPolicy(**{field: getattr(self, field) for field in policy.POLICY_FIELDS})
 
     @cached_property
-    def arithmetic(self) -> FloatPolicy:
+    def arithmetic(self) -> policy.FloatPolicy:
         """The policy of all other ops: they overflow by `arithmetic_overflow`, and `invalid_nanless` is for their
         invalid operations.
         """
@@ -164,17 +156,17 @@ class Profile(FloatChoices, _Named):
         return hash((self.name, self.base))
 
 
-def _spelled(choice: Choice, value: str) -> str:
+def _spelled(choice: policy.Choice, value: str) -> str:
     """Return a value of a field as its choices spell it: a rounding mode may be given by any of its names."""
-    if value in choice.meanings or Rounding.TO_NEAREST_EVEN.spelling not in choice.meanings:
+    if value in choice.meanings or policy.Rounding.TO_NEAREST_EVEN.spelling not in choice.meanings:
         return value
     try:
-        return as_rounding(value).spelling
+        return policy.as_rounding(value).spelling
     except ValueError:
         return value
 
 
-PROFILE_FIELDS = choices_of(Profile)
+PROFILE_FIELDS = policy.choices_of(Profile)
 """The fields of a `Profile` beside its name and base."""
 
 _FOLD = {

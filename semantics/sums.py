@@ -12,18 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats import scalar
+from halfulp.fp_formats import formats, scalar
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
-from halfulp.fp_formats.formats import (
-    Codes,
-    FloatFormat,
-    Mask,
-    code_shape,
-    codes_to_ints,
-    element_shape,
-    ints_to_codes,
-    storage_dtype,
-)
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.paths.running_sums import has_running_sums, last_running_sum
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
@@ -126,7 +117,7 @@ class Accumulator:
 
     def zeros(self, lanes: tuple[int, ...]) -> Codes:
         """Return +0 in each lane."""
-        return np.zeros(code_shape(lanes, self.width), storage_dtype(self.width))
+        return np.zeros(formats.code_shape(lanes, self.width), formats.storage_dtype(self.width))
 
     def converted(self, terms: Codes, source: Number, faults: Faults, axis: int) -> Codes:
         """Return terms in the accumulator's type. ``axis``: the axis along which they are added."""
@@ -154,7 +145,7 @@ class Accumulator:
 
     def in_order(self, total: Codes, rows: Codes, faults: Faults) -> Codes:
         """Return ``total`` [lanes] after all ``rows`` [n, lanes] were added to it, one after the other."""
-        (lanes,) = element_shape(total, self.width)
+        (lanes,) = formats.element_shape(total, self.width)
         if isinstance(self.number, Reading):
             if self.number.width <= 64:  # exact modulo a power of two, so that the order does not matter
                 every = np.add.reduce(rows, axis=0, dtype=rows.dtype) + total
@@ -197,11 +188,11 @@ def _by_table(table: tuple[bytes, ...], total: Codes, rows: Codes) -> Codes:
 def _by_scalar(kernel: Kernel, width: int, total: Codes, rows: Codes) -> Codes:
     add: Callable[..., Any] = kernel.scalar
     results = []
-    for lane, code in enumerate(codes_to_ints(total, width)):
-        for term in codes_to_ints(rows[:, lane], width):
+    for lane, code in enumerate(formats.codes_to_ints(total, width)):
+        for term in formats.codes_to_ints(rows[:, lane], width):
             code = add(code, term)
         results.append(code)
-    return ints_to_codes(results, width, (len(results),))
+    return formats.ints_to_codes(results, width, (len(results),))
 
 
 # --- exact totals -----------------------------------------------------------------------------------------------------
@@ -351,7 +342,7 @@ def _with_specials(
         return codes
     fmt = _format(accumulator)
     count = len(operands[0][0])
-    lanes = element_shape(codes, fmt.bits)
+    lanes = formats.element_shape(codes, fmt.bits)
     total, anywhere = accumulator.zeros(lanes), np.zeros(lanes, np.bool_)
     hit = np.logical_or.reduce([mask.reshape(count, -1).any(axis=1) for mask in masks])
     quiet = Faults()  # conversions of numbers that only stand for their sign
@@ -372,15 +363,15 @@ def _with_specials(
 def _signs(accumulator: Accumulator, codes: Codes, source: Number, special: Mask | None, faults: Faults) -> Codes:
     """Return infinities and NaNs in the accumulator's format; for any other number zero or a large one of its sign."""
     fmt = _format(accumulator)
-    ints = codes_to_ints(codes, width_of(source))
+    ints = formats.codes_to_ints(codes, width_of(source))
     number_of = {code: _value(source, code) for code in set(ints)}
     large = Fraction(2) ** fmt.emax
     stand_ins = {
         code: 0 if not number else scalar.from_fraction(fmt, large if number > 0 else -large).code
         for code, number in number_of.items()
     }
-    shape = element_shape(codes, width_of(source))
-    result = ints_to_codes([stand_ins[code] for code in ints], fmt.bits, shape)
+    shape = formats.element_shape(codes, width_of(source))
+    result = formats.ints_to_codes([stand_ins[code] for code in ints], fmt.bits, shape)
     if special is None:
         return result
     chosen = special.reshape(special.shape + (1,) * (result.ndim - special.ndim))
@@ -403,17 +394,17 @@ def _by_fractions(
     columns = []
     for codes, source in operands:
         width = width_of(source)
-        values = [_value(source, code) for code in codes_to_ints(codes, width)]
+        values = [_value(source, code) for code in formats.codes_to_ints(codes, width)]
         special = _special(source, codes)
         if special is not None and _stands_in(fmt):
-            stand_ins = codes_to_ints(_numbers_of(accumulator, codes, source, special, faults), fmt.bits)
+            stand_ins = formats.codes_to_ints(_numbers_of(accumulator, codes, source, special, faults), fmt.bits)
             values = [scalar.value(fmt, other) if x is None else x for x, other in zip(values, stand_ins, strict=True)]
-        every = np.array([x or Fraction(0) for x in values], object).reshape(element_shape(codes, width))
+        every = np.array([x or Fraction(0) for x in values], object).reshape(formats.element_shape(codes, width))
         columns.append(np.broadcast_to(every, (count, *shape)).reshape(-1).tolist())
     terms = [x * y for x, y in zip(*columns, strict=True)] if len(columns) == 2 else columns[0]
     lanes = int(np.prod(shape))
     totals = [sum(terms[lane::lanes], Fraction(0)) for lane in range(lanes)]
-    codes = ints_to_codes([_rounded(fmt, total, policy) for total in totals], fmt.bits, shape)
+    codes = formats.ints_to_codes([_rounded(fmt, total, policy) for total in totals], fmt.bits, shape)
     if _stands_in(fmt):
         return codes
     return _with_specials(accumulator, codes, operands, [_special(source, x) for x, source in operands], faults)
@@ -602,7 +593,7 @@ def _slices(count: int, step: int) -> Iterator[slice]:
 
 def lanes_of(codes: Codes, number: Number, axes: tuple[int, ...]) -> tuple[Codes, tuple[int, ...]]:
     """Return codes as [n, lanes], where n goes over the given axes in row-major order, and the shape of the lanes."""
-    rank = codes.ndim - len(code_shape((), width_of(number)))
+    rank = codes.ndim - len(formats.code_shape((), width_of(number)))
     kept = [axis for axis in range(rank) if axis not in axes]
     shape = tuple(codes.shape[axis] for axis in kept)
     moved = codes.transpose(*sorted(axes), *kept, *range(rank, codes.ndim))

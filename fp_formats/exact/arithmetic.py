@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.exact import core
+from halfulp.fp_formats.exact import core, encoding
 from halfulp.fp_formats.exact.core import (
     U64,
     WORD,
@@ -44,21 +44,6 @@ from halfulp.fp_formats.exact.core import (
     unpack,
     where,
     widen,
-)
-from halfulp.fp_formats.exact.encoding import (
-    arithmetic_infinity,
-    chosen_nan,
-    constant,
-    encode_infinity,
-    encode_zero,
-    flag_array,
-    generated_nan,
-    nans_into,
-    operand_nan,
-    replace,
-    round_pack,
-    signalling_flags,
-    with_invalid_nan,
 )
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
@@ -101,8 +86,8 @@ def _binary(
             return packed
         index = np.flatnonzero(odd)
         p, q = classify(fmt, x[index]), classify(fmt, y[index])
-        packed = replace(packed, index, special(fmt, p, q, options))
-        return nans_into(packed, index, fmt, options, p, q)
+        packed = encoding.replace(packed, index, special(fmt, p, q, options))
+        return encoding.nans_into(packed, index, fmt, options, p, q)
 
     return run(kernel, options, fmt.bits, (a, fmt.bits), (b, fmt.bits), random=random)
 
@@ -152,7 +137,7 @@ def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
         sign = np.where(swap, y_sign, x_sign)
         cancelled = (differ != 0) & ~nonzero(total)
         sign = np.where(cancelled, np.uint64(options.rounding == RD), sign)
-        return round_pack(fmt, sign, total, exponent - headroom, options), None
+        return encoding.round_pack(fmt, sign, total, exponent - headroom, options), None
 
     return finite
 
@@ -160,8 +145,8 @@ def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
 def _special_sum(flip: int) -> Callable[..., Packed]:
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         y_sign = y.sign ^ np.uint64(flip)
-        packed = arithmetic_infinity(fmt, np.where(x.infinite, x.sign, y_sign), x.codes, options)
-        return with_invalid_nan(x.infinite & y.infinite & (x.sign != y_sign), fmt, packed, options)
+        packed = encoding.arithmetic_infinity(fmt, np.where(x.infinite, x.sign, y_sign), x.codes, options)
+        return encoding.with_invalid_nan(x.infinite & y.infinite & (x.sign != y_sign), fmt, packed, options)
 
     return special
 
@@ -184,11 +169,13 @@ def multiply(
             x_significand, x_exponent = _normalised(fmt.precision, x_significand, x_exponent)
             y_significand, y_exponent = _normalised(fmt.precision, y_significand, y_exponent)
         product, dropped = core.multiply(x_significand, y_significand, fmt.precision)
-        return round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
+        return encoding.round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         invalid = (x.infinite & y.zero) | (x.zero & y.infinite)
-        return with_invalid_nan(invalid, fmt, arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options)
+        return encoding.with_invalid_nan(
+            invalid, fmt, encoding.arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options
+        )
 
     return _binary(finite, special, scalar.multiply, fmt, a, b, rounding, policy, random, want_flags)
 
@@ -233,16 +220,16 @@ def fma(
         sign, infinite = p.sign ^ q.sign, p.infinite | q.infinite
         undefined = (p.infinite & q.zero) | (p.zero & q.infinite)
         invalid = undefined | (infinite & r.infinite & (sign != r.sign))
-        infinity = arithmetic_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, options)
-        special = with_invalid_nan(invalid, fmt, infinity, options)
+        infinity = encoding.arithmetic_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, options)
+        special = encoding.with_invalid_nan(invalid, fmt, infinity, options)
         order = (r, p, q) if policy.nan_result == "signalling_first" else (p, q, r)
-        packed = nans_into(replace(packed, index, special), index, fmt, options, *order)
+        packed = encoding.nans_into(encoding.replace(packed, index, special), index, fmt, options, *order)
         if packed.flags is not None:
             packed.flags[index[undefined]] |= np.uint8(INVALID)
         quiet = np.flatnonzero(undefined & r.nan & ~r.signalling)
         if policy.fma_undefined in ("default_nan", "always_default_nan"):
             plus = quiet if policy.fma_undefined == "default_nan" else np.flatnonzero(undefined & r.nan)
-            packed = replace(packed, index[plus], generated_nan(fmt, p.codes[plus], options))
+            packed = encoding.replace(packed, index[plus], encoding.generated_nan(fmt, p.codes[plus], options))
         elif policy.fma_undefined == "quiet" and packed.flags is not None:
             packed.flags[index[quiet]] = 0
         return packed
@@ -275,7 +262,7 @@ def _sum_of_terms(fmt: FloatFormat, options: RoundingOptions, x: Term, y: Term) 
     total = where(swap, q, p) + other
     cancelled = (differ != 0) & ~nonzero(total)
     sign = np.where(cancelled, np.uint64(options.rounding == RD), np.where(swap, y[0], x[0]))
-    return round_pack(fmt, sign, total, place - top, options)
+    return encoding.round_pack(fmt, sign, total, place - top, options)
 
 
 def _normalised(bits: int, significand: Limbs, exponent: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
@@ -304,27 +291,29 @@ def divide(
         by_zero = ~nonzero(divisor)
         any_zero = bool(by_zero.any())
         if any_zero:
-            divisor = where(by_zero, constant(divisor, 1), divisor)
+            divisor = where(by_zero, encoding.constant(divisor, 1), divisor)
         dividend, x_exponent = _normalised(bits, dividend, x_exponent)
         divisor, y_exponent = _normalised(bits, divisor, y_exponent)
         quotient, fraction_bits = core.divide(dividend, divisor, bits)
         exponent = x_exponent - y_exponent - fraction_bits
-        return round_pack(fmt, x_sign ^ y_sign, quotient, exponent, options), by_zero if any_zero else None
+        return encoding.round_pack(fmt, x_sign ^ y_sign, quotient, exponent, options), by_zero if any_zero else None
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         sign = x.sign ^ y.sign
-        packed = arithmetic_infinity(fmt, sign, x.codes, options)
+        packed = encoding.arithmetic_infinity(fmt, sign, x.codes, options)
         by_zero = y.zero & ~x.infinite
         if by_zero.any():
             index = np.flatnonzero(by_zero)
             nanless, saturate = options.policy.divide_by_zero_nanless, options.saturation(fmt).infinities
-            infinity = encode_infinity(fmt, sign[index], x.codes[index], nanless, saturate)
-            packed = replace(packed, index, Packed(infinity, flag_array(infinity, options, DIVIDE_BY_ZERO)))
+            infinity = encoding.encode_infinity(fmt, sign[index], x.codes[index], nanless, saturate)
+            packed = encoding.replace(
+                packed, index, Packed(infinity, encoding.flag_array(infinity, options, DIVIDE_BY_ZERO))
+            )
         vanishing = y.infinite & ~x.infinite
         if vanishing.any():
             index = np.flatnonzero(vanishing)
-            packed = replace(packed, index, encode_zero(fmt, sign[index], x.codes[index], options))
-        return with_invalid_nan((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
+            packed = encoding.replace(packed, index, encoding.encode_zero(fmt, sign[index], x.codes[index], options))
+        return encoding.with_invalid_nan((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
 
     return _binary(finite, special, scalar.divide, fmt, a, b, rounding, policy, random, want_flags)
 
@@ -358,13 +347,15 @@ def remainder(
         if options.policy.remainder == "fmod":
             rest = where(smaller, dividend, rest)
         exponent = np.where(smaller, x_exponent, y_exponent)
-        return round_pack(fmt, sign, rest, exponent, options), by_zero
+        return encoding.round_pack(fmt, sign, rest, exponent, options), by_zero
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
         # Beside NaN operands and invalid operations there are only finite dividends with infinite divisors.
         sign, dividend, exponent = unpack(fmt, x.codes)
         exact = RoundingOptions(RNE, options.policy, options.want_flags)
-        return with_invalid_nan(x.infinite | y.zero, fmt, round_pack(fmt, sign, dividend, exponent, exact), options)
+        return encoding.with_invalid_nan(
+            x.infinite | y.zero, fmt, encoding.round_pack(fmt, sign, dividend, exponent, exact), options
+        )
 
     return _binary(finite, special, scalar.remainder, fmt, a, b, rounding, policy, random, want_flags)
 
@@ -429,18 +420,20 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
         flipped = codes ^ (fmt.sign_mask or 0)
         if not fmt.has_negative_zero:
             flipped = where(nonzero(magnitude_of(fmt, codes)), flipped, codes)
-        return Packed(flipped, flag_array(flipped, options, 0))
+        return Packed(flipped, encoding.flag_array(flipped, options, 0))
 
     def unsigned(options: RoundingOptions, chunk: Codes) -> Packed:
         codes = lift(fmt, chunk, is_wide(options, fmt))
         _, significand, exponent = unpack(fmt, codes)
         x = classify(fmt, codes)
         exponent = np.where(x.infinite, fmt.emax + 1, exponent)
-        significand = where(x.infinite, constant(codes, 1), significand)
-        packed = round_pack(fmt, np.ones_like(x.sign), significand, exponent, options)
+        significand = where(x.infinite, encoding.constant(codes, 1), significand)
+        packed = encoding.round_pack(fmt, np.ones_like(x.sign), significand, exponent, options)
         nans = np.flatnonzero(x.nan)
         x = x.at(nans)
-        return replace(packed, nans, operand_nan(fmt, fmt, x, flag_array(x.codes, options, 0), options))
+        return encoding.replace(
+            packed, nans, encoding.operand_nan(fmt, fmt, x, encoding.flag_array(x.codes, options, 0), options)
+        )
 
     return run(signed if fmt.signed else unsigned, options, fmt.bits, (a, fmt.bits))
 
@@ -452,9 +445,9 @@ def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bo
         raw = Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64)
         codes, gone = flushed(fmt, lift(fmt, chunk, is_wide(options, fmt)), policy)
         if gone is None:
-            return Packed(raw, flag_array(raw, options, 0))
+            return Packed(raw, encoding.flag_array(raw, options, 0))
         raw = widen(raw) if isinstance(codes, Wide) else raw
-        return Packed(where(gone, codes, raw), flag_array(raw, options, 0))
+        return Packed(where(gone, codes, raw), encoding.flag_array(raw, options, 0))
 
     return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))
 
@@ -474,7 +467,7 @@ def _extremum(
         p, q = classify(fmt, x), classify(fmt, y)
         second = np.where(p.nan | q.nan, p.nan if number else q.nan, second)
         raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
-        return Packed(where(second, raw[1], raw[0]), signalling_flags(options, p, q))
+        return Packed(where(second, raw[1], raw[0]), encoding.signalling_flags(options, p, q))
 
     def number_selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
         """Take the second operand, unchanged, where the first is a NaN; else the better one, and the first of equal
@@ -488,7 +481,7 @@ def _extremum(
             raw: Limbs = Wide(chunks[1][:, 1], chunks[1][:, 0])
         else:
             raw, chosen = chunks[1].astype(np.uint64), narrow(chosen)
-        flags = signalling_flags(options, p, q)
+        flags = encoding.signalling_flags(options, p, q)
         if gone is not None and flags is not None:
             flags[gone & ~p.nan] = UNDERFLOW | INEXACT
         return Packed(where(p.nan, raw, chosen), flags)
@@ -512,7 +505,7 @@ def _extremum(
         either = None if x_nan is None or y_nan is None else x_nan | y_nan
         if x_nan is not None and y_nan is not None and number:
             chosen = where(x_nan, y, where(y_nan, x, chosen))
-        flags = flag_array(chosen, options, 0)
+        flags = encoding.flag_array(chosen, options, 0)
         if policy.flushing(fmt).results:
             chosen, gone = flushed(fmt, chosen, policy)
             if gone is not None and flags is not None:
@@ -523,9 +516,9 @@ def _extremum(
         index = np.flatnonzero(either)
         p, q = classify(fmt, x[index]), classify(fmt, y[index])
         if not number:
-            return nans_into(packed, index, fmt, options, p, q)
+            return encoding.nans_into(packed, index, fmt, options, p, q)
         if flags is not None:
-            flags[index] |= signalling_flags(options, p, q)
+            flags[index] |= encoding.signalling_flags(options, p, q)
         keeps = p.nan & q.nan
         quieted = policy.number_of_signalling == "quieted"
         if quieted:
@@ -534,9 +527,9 @@ def _extremum(
         p, q = p.at(part), q.at(part)
         chosen = p.where(p.signalling & quieted, q)
         if not policy.first_nan_counts:
-            chosen = chosen_nan(fmt, policy, p, q).where(p.nan & q.nan, chosen)
-        result = operand_nan(fmt, fmt, chosen, signalling_flags(options, p, q), options)
-        return replace(packed, index[part], result)
+            chosen = encoding.chosen_nan(fmt, policy, p, q).where(p.nan & q.nan, chosen)
+        result = encoding.operand_nan(fmt, fmt, chosen, encoding.signalling_flags(options, p, q), options)
+        return encoding.replace(packed, index[part], result)
 
     return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits), (b, fmt.bits))
 

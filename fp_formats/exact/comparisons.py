@@ -9,60 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import mixed, scalar
-from halfulp.fp_formats.exact import arithmetic, conversions
-from halfulp.fp_formats.exact.core import (
-    ArrayResult,
-    Classified,
-    Limbs,
-    Packed,
-    Random,
-    RoundingOptions,
-    by_scalar,
-    classify,
-    flattened,
-    less_and_equal,
-    lift,
-    nans_of,
-    nonzero,
-    operands,
-    run,
-    shift_right,
-    unpack,
-)
+from halfulp.fp_formats import formats, mixed, scalar
+from halfulp.fp_formats.exact import arithmetic, conversions, core
+from halfulp.fp_formats.exact.core import operands
 from halfulp.fp_formats.exact.encoding import round_f64, signalling_flags
-from halfulp.fp_formats.formats import (
-    FORMATS,
-    LIMB_BITS,
-    Codes,
-    FloatFormat,
-    Mask,
-    codes_to_ints,
-    element_shape,
-    ints_to_codes,
-)
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, TO_ODD
 
 
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
+) -> core.ArrayResult:
     """Do `scalar.compare` on arrays: code 1 where the predicate holds, else 0. Only signalling NaNs raise invalid."""
     holds = scalar.PREDICATES[predicate]
 
-    def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
+    def kernel(options: core.RoundingOptions, *chunks: Codes) -> core.Packed:
         x, y = operands(fmt, options, *chunks)
-        less, same = less_and_equal(fmt, x, y)
+        less, same = core.less_and_equal(fmt, x, y)
         relation = np.where(less, scalar.LESS, np.where(same, scalar.EQUAL, scalar.GREATER))
         for codes in (x, y):
-            nan = nans_of(fmt, codes)
+            nan = core.nans_of(fmt, codes)
             if nan is not None and nan.any():
                 relation = np.where(nan, scalar.UNORDERED, relation)
-        flags = signalling_flags(options, classify(fmt, x), classify(fmt, y)) if want_flags else None
-        return Packed(((relation & holds) != 0).astype(np.uint64), flags)
+        flags = signalling_flags(options, core.classify(fmt, x), core.classify(fmt, y)) if want_flags else None
+        return core.Packed(((relation & holds) != 0).astype(np.uint64), flags)
 
-    return run(kernel, RoundingOptions(RNE, policy, want_flags), 1, (a, fmt.bits), (b, fmt.bits))
+    return core.run(kernel, core.RoundingOptions(RNE, policy, want_flags), 1, (a, fmt.bits), (b, fmt.bits))
 
 
 # Classes of codes.
@@ -70,41 +43,41 @@ def compare(
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
     """Return a mask of the NaNs, invalid x87 operands included, in the element shape."""
-    return _classes(fmt, codes).nan.reshape(element_shape(codes, fmt.bits))
+    return _classes(fmt, codes).nan.reshape(formats.element_shape(codes, fmt.bits))
 
 
 def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
     """Return a mask of the infinities of either sign."""
-    return _classes(fmt, codes).infinite.reshape(element_shape(codes, fmt.bits))
+    return _classes(fmt, codes).infinite.reshape(formats.element_shape(codes, fmt.bits))
 
 
 def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
     """Return a mask of the zeros of either sign."""
-    return _classes(fmt, codes).zero.reshape(element_shape(codes, fmt.bits))
+    return _classes(fmt, codes).zero.reshape(formats.element_shape(codes, fmt.bits))
 
 
 def is_normal(fmt: FloatFormat, codes: Codes) -> Mask:
     """Return a mask of the finite values that are neither zero nor subnormal."""
     lifted = _lifted(fmt, codes)
-    _, significand, _ = unpack(fmt, lifted)
-    x = classify(fmt, lifted)
-    found: Mask = nonzero(shift_right(significand, fmt.mantissa_bits)) & ~(x.nan | x.infinite)
-    return found.reshape(element_shape(codes, fmt.bits))
+    _, significand, _ = core.unpack(fmt, lifted)
+    x = core.classify(fmt, lifted)
+    found: Mask = core.nonzero(core.shift_right(significand, fmt.mantissa_bits)) & ~(x.nan | x.infinite)
+    return found.reshape(formats.element_shape(codes, fmt.bits))
 
 
-def _classes(fmt: FloatFormat, codes: Codes) -> Classified:
-    return classify(fmt, _lifted(fmt, codes))
+def _classes(fmt: FloatFormat, codes: Codes) -> core.Classified:
+    return core.classify(fmt, _lifted(fmt, codes))
 
 
-def _lifted(fmt: FloatFormat, codes: Codes) -> Limbs:
-    return lift(fmt, flattened(codes, fmt.bits, element_shape(codes, fmt.bits)), fmt.limbs == 2)
+def _lifted(fmt: FloatFormat, codes: Codes) -> core.Limbs:
+    return core.lift(fmt, core.flattened(codes, fmt.bits, formats.element_shape(codes, fmt.bits)), fmt.limbs == 2)
 
 
 # --- mixed ------------------------------------------------------------------------------------------------------------
 #
 # `fp_formats.mixed` on arrays.
 
-F64 = FORMATS["f64"]
+F64 = formats.FORMATS["f64"]
 
 
 @lru_cache(maxsize=1024)
@@ -139,18 +112,18 @@ def operate(
     operands: Sequence[Codes],
     rounding: int = RNE,
     policy: FloatPolicy = SPEC,
-    random: Random = None,
+    random: core.Random = None,
     want_flags: bool = False,
     operations: Any = arithmetic,
-    convert: Callable[..., ArrayResult] = conversions.convert,
-) -> ArrayResult:
+    convert: Callable[..., core.ArrayResult] = conversions.convert,
+) -> core.ArrayResult:
     """Do `mixed.operate` on arrays that broadcast. ``operations``, ``convert``: a module with the operations on one
     format, and the conversion; both exact, or faster ones of the same results.
 
     The operands are converted to the format of the result, if it has them all. Otherwise the operation is done in f64,
     rounded to odd, and rounded again. Special operands, and results that f64 does not settle, go one at a time.
     """
-    noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
+    noise = [] if random is None else [(np.asarray(random[0]), formats.LIMB_BITS)]
     width = 0 if random is None else random[1]
 
     def specification(*codes: int) -> scalar.Result:
@@ -160,9 +133,9 @@ def operate(
     pairs = [(codes, fmt.bits) for codes, fmt in zip(operands, sources, strict=True)]
     fits = embedded(tuple(sources), dst, policy)
     if not fits and not by_f64(tuple(sources), dst, width):
-        return by_scalar(specification, dst.bits, want_flags, *pairs, *noise)
-    shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in (*pairs, *noise)))
-    flat = [flattened(codes, bits, shape) for codes, bits in (*pairs, *noise)]
+        return core.by_scalar(specification, dst.bits, want_flags, *pairs, *noise)
+    shape = np.broadcast_shapes(*(formats.element_shape(codes, bits) for codes, bits in (*pairs, *noise)))
+    flat = [core.flattened(codes, bits, shape) for codes, bits in (*pairs, *noise)]
     drawn = None if random is None else (flat[-1], width)
     wide, special = _converted(name, sources, flat[: len(sources)], dst if fits else F64, policy, convert)
     operation = getattr(operations, mixed.OPERATIONS[name].name)
@@ -176,10 +149,12 @@ def operate(
         codes, poison, flags = round_f64(dst, odd, rounding, policy, want_flags, drawn)
     if special.any():
         # All special operands of short formats are few: each combination is computed once.
-        rows = [codes_to_ints(each[special], bits) for each, (_, bits) in zip(flat, (*pairs, *noise), strict=True)]
+        rows = [
+            formats.codes_to_ints(each[special], bits) for each, (_, bits) in zip(flat, (*pairs, *noise), strict=True)
+        ]
         known = {row: specification(*row) for row in set(zip(*rows, strict=True))}
         results = [known[row] for row in zip(*rows, strict=True)]
-        codes[special] = ints_to_codes([each.code for each in results], dst.bits, (len(results),))
+        codes[special] = formats.ints_to_codes([each.code for each in results], dst.bits, (len(results),))
         lost = np.array([each.poison for each in results], np.bool_)
         if poison is None and lost.any():
             poison = np.zeros(special.size, np.bool_)
@@ -187,7 +162,7 @@ def operate(
             poison[special] = lost
         if flags is not None:
             flags[special] = [each.flags for each in results]
-    return ArrayResult(
+    return core.ArrayResult(
         codes.reshape((*shape, *codes.shape[1:])),
         None if poison is None else poison.reshape(shape),
         None if flags is None else flags.reshape(shape),
@@ -200,7 +175,7 @@ def _converted(
     operands: Sequence[Codes],
     wide: FloatFormat,
     policy: FloatPolicy,
-    convert: Callable[..., ArrayResult],
+    convert: Callable[..., core.ArrayResult],
 ) -> tuple[list[Codes], Mask]:
     """Return the operands as codes of a format that has them, with the signs that the operation takes, and the mask of
     those that are no numbers; there 1 stands.
@@ -223,7 +198,7 @@ def _converted(
         if negated:
             codes[number] = arithmetic.negate(wide, codes[number]).codes
     if special.any():
-        (one,) = ints_to_codes([scalar.from_fraction(wide, Fraction(1), RNE).code], wide.bits, (1,))
+        (one,) = formats.ints_to_codes([scalar.from_fraction(wide, Fraction(1), RNE).code], wide.bits, (1,))
         codes = [np.array(each) for each in codes]
         for each in codes:
             each[special] = one

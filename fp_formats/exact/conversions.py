@@ -8,53 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.exact.core import (
-    TWO_LIMB_BITS,
-    U64,
-    ArrayResult,
-    Classified,
-    Limbs,
-    Packed,
-    Random,
-    RoundingOptions,
-    Wide,
-    bit_length,
-    by_scalar,
-    classify,
-    equal,
-    flushed,
-    is_wide,
-    jam_right,
-    lift,
-    like,
-    nans_of,
-    narrow,
-    needs_scalar,
-    nonzero,
-    rounding_options,
-    run,
-    shift_left,
-    shift_right,
-    specials_of,
-    times_bit,
-    unpack,
-    where,
-    widen,
-    with_flags,
-)
-from halfulp.fp_formats.exact.encoding import (
-    chosen_nan,
-    constant,
-    encode_infinity,
-    filled,
-    flag_array,
-    nans_into,
-    operand_nan,
-    replace,
-    round_pack,
-    round_shift,
-    signalling_flags,
-)
+from halfulp.fp_formats.exact import core, encoding
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, limb_count, storage_dtype
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Saturation
 from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RNA, RNE, RZ
@@ -66,24 +20,26 @@ def convert(
     a: Codes,
     rounding: int = RNE,
     policy: FloatPolicy = SPEC,
-    random: Random = None,
+    random: core.Random = None,
     want_flags: bool = False,
     exponent: npt.NDArray[np.int64] | None = None,
-) -> ArrayResult:
+) -> core.ArrayResult:
     """Do `scalar.convert` on arrays; ``exponent``: one for each element, or None."""
     cuts = scalar.cuts(dst, policy)
     if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
-        return with_flags(convert(FORMATS["f32"], dst, first.codes, rounding, policy, random, want_flags), first.flags)
+        return core.with_flags(
+            convert(FORMATS["f32"], dst, first.codes, rounding, policy, random, want_flags), first.flags
+        )
     ties_away = scalar.rounds_ties_away(dst, policy)
     if cuts or ties_away:
         rounding, random = (RZ if cuts else RNA), None
     smallest_up = scalar.rounds_smallest_up(dst, rounding, policy)
     smallest_is_zero = policy.zeroless_smallest_widened == "zero" and dst.zero and not src.zero
-    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
+    options = core.rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
     offsets = [] if exponent is None else [(exponent, LIMB_BITS)]
-    if needs_scalar(options, dst):
-        return by_scalar(
+    if core.needs_scalar(options, dst):
+        return core.by_scalar(
             lambda code, value, offset=0: scalar.convert(
                 src, dst, code, rounding, policy, (value, options.random_width), offset
             ),
@@ -94,82 +50,84 @@ def convert(
             *offsets,
         )
 
-    def kernel(options: RoundingOptions, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> Packed:
-        codes = lift(src, chunk, is_wide(options, src, dst))
+    def kernel(options: core.RoundingOptions, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> core.Packed:
+        codes = core.lift(src, chunk, core.is_wide(options, src, dst))
         if policy.flushing(src).operands:
-            codes, _ = flushed(src, codes, policy)
-        sign, significand, place = unpack(src, codes)
+            codes, _ = core.flushed(src, codes, policy)
+        sign, significand, place = core.unpack(src, codes)
         if cuts:
             sign = np.zeros_like(sign)
         if offset is not None:
             place = place + offset
         if smallest_is_zero:
-            significand = where(equal(codes, 0), significand & 0, significand)
+            significand = core.where(core.equal(codes, 0), significand & 0, significand)
         if ties_away:
             sign, place = _tiny_apart(dst, sign, significand, place)
         if smallest_up:
             significand, place = _raised(dst, significand, place)
-        packed = round_pack(dst, sign, significand, place, options)
-        special = specials_of(src, codes)
+        packed = encoding.round_pack(dst, sign, significand, place, options)
+        special = core.specials_of(src, codes)
         if special is None or not special.any():
             return packed
         index = np.flatnonzero(special)
-        x = classify(src, codes[index])
+        x = core.classify(src, codes[index])
         infinities = dataclasses.replace(x, sign=np.zeros_like(x.sign)) if cuts else x
-        packed = replace(packed, index, _convert_infinity(dst, infinities, options))
+        packed = encoding.replace(packed, index, _convert_infinity(dst, infinities, options))
         if x.nan.any():
             nans = np.flatnonzero(x.nan)
             x = x.at(nans)
-            packed = replace(packed, index[nans], _convert_nan(src, dst, x, options))
+            packed = encoding.replace(packed, index[nans], _convert_nan(src, dst, x, options))
         return packed
 
-    return run(kernel, options, dst.bits, (a, src.bits), *offsets, random=random)
+    return core.run(kernel, options, dst.bits, (a, src.bits), *offsets, random=random)
 
 
 def _tiny_apart(
-    dst: FloatFormat, sign: U64, significand: Limbs, place: npt.NDArray[np.int64]
-) -> tuple[U64, npt.NDArray[np.int64]]:
+    dst: FloatFormat, sign: core.U64, significand: core.Limbs, place: npt.NDArray[np.int64]
+) -> tuple[core.U64, npt.NDArray[np.int64]]:
     """Change signs and exponents so that rounding ties away from zero does what ``float_to_nanless=ties_away`` says."""
     above = (
-        bit_length(significand) + place - (dst.emin - dst.mantissa_bits)
+        core.bit_length(significand) + place - (dst.emin - dst.mantissa_bits)
     )  # the place of the leading bit; 1 is the place of the smallest value
-    zero = ~nonzero(significand)
-    half = (above == 0) & ~nonzero(significand & (significand - like(significand, np.ones_like(sign))))
+    zero = ~core.nonzero(significand)
+    half = (above == 0) & ~core.nonzero(significand & (significand - core.like(significand, np.ones_like(sign))))
     return sign & ((above > 0) & ~zero), place - half
 
 
-def _raised(dst: FloatFormat, significand: Limbs, place: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
+def _raised(
+    dst: FloatFormat, significand: core.Limbs, place: npt.NDArray[np.int64]
+) -> tuple[core.Limbs, npt.NDArray[np.int64]]:
     """Replace the numbers between the two smallest values of a format without zero by one that rounds to the larger."""
-    length = bit_length(significand)
-    one = like(significand, np.ones_like(place).view(np.uint64))
-    fraction = significand ^ shift_left(one, np.maximum(length - 1, 0))
-    inside = bit_length(fraction) + place <= dst.emin - dst.mantissa_bits
-    between = (length + place - 1 == dst.emin) & nonzero(fraction) & inside
-    raised = where(between, constant(significand, (4 << dst.mantissa_bits) + 3), significand)
+    length = core.bit_length(significand)
+    one = core.like(significand, np.ones_like(place).view(np.uint64))
+    fraction = significand ^ core.shift_left(one, np.maximum(length - 1, 0))
+    inside = core.bit_length(fraction) + place <= dst.emin - dst.mantissa_bits
+    between = (length + place - 1 == dst.emin) & core.nonzero(fraction) & inside
+    raised = core.where(between, encoding.constant(significand, (4 << dst.mantissa_bits) + 3), significand)
     return raised, np.where(between, dst.emin - dst.mantissa_bits - 2, place)
 
 
-def _convert_infinity(dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
+def _convert_infinity(dst: FloatFormat, x: core.Classified, options: core.RoundingOptions) -> core.Packed:
     """Convert infinities to another format."""
     saturate = options.saturation(dst).infinities
-    codes = encode_infinity(dst, x.sign, x.codes, options.policy.infinity_to_nanless, saturate)
+    codes = encoding.encode_infinity(dst, x.sign, x.codes, options.policy.infinity_to_nanless, saturate)
     replaced = OVERFLOW | INEXACT if saturate or not dst.infinities else 0
-    packed = Packed(codes, flag_array(codes, options, replaced))
+    packed = core.Packed(codes, encoding.flag_array(codes, options, replaced))
     negative = np.flatnonzero(x.sign)
     if dst.signed or not negative.size:
         return packed
     ones = np.ones(negative.size, np.uint64)
     exponent = np.full(negative.size, dst.emax + 1, np.int64)
-    nearest = RoundingOptions(RNE, options.policy, options.want_flags, saturate=Saturation(saturate, saturate))
-    return replace(packed, negative, round_pack(dst, ones, ones, exponent, nearest))
+    nearest = core.RoundingOptions(RNE, options.policy, options.want_flags, saturate=Saturation(saturate, saturate))
+    return encoding.replace(packed, negative, encoding.round_pack(dst, ones, ones, exponent, nearest))
 
 
-def _convert_nan(src: FloatFormat, dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
+def _convert_nan(src: FloatFormat, dst: FloatFormat, x: core.Classified, options: core.RoundingOptions) -> core.Packed:
     """Convert NaNs to another format."""
     if options.policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
-        return Packed(filled(x.codes, dst.infinity_code), flag_array(x.codes, options, 0))
-    chosen = chosen_nan(src, options.policy, x)
-    return operand_nan(dst, src, chosen, signalling_flags(options, x), options, converts=True)
+        return core.Packed(encoding.filled(x.codes, dst.infinity_code), encoding.flag_array(x.codes, options, 0))
+    chosen = encoding.chosen_nan(src, options.policy, x)
+    return encoding.operand_nan(dst, src, chosen, encoding.signalling_flags(options, x), options, converts=True)
 
 
 def from_integer(
@@ -179,18 +137,18 @@ def from_integer(
     signed: bool,
     rounding: int = RNE,
     policy: FloatPolicy = SPEC,
-    random: Random = None,
+    random: core.Random = None,
     want_flags: bool = False,
-) -> ArrayResult:
+) -> core.ArrayResult:
     """Do `scalar.from_integer` on codes of integers of ``width`` bits, in two's complement if ``signed``."""
     if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]
         once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")
         first = from_integer(f32, a, width, signed, RNE, once, None, want_flags)
-        return with_flags(convert(f32, dst, first.codes, rounding, policy, random, want_flags), first.flags)
-    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
+        return core.with_flags(convert(f32, dst, first.codes, rounding, policy, random, want_flags), first.flags)
+    options = core.rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
     limbs = limb_count(width)
-    if width > 128 or needs_scalar(options, dst):
+    if width > 128 or core.needs_scalar(options, dst):
         half, whole = (1 << width >> 1, 1 << width) if signed and width else (1 << width, 0)
 
         def operation(code: int, value: int = 0) -> scalar.Result:
@@ -198,26 +156,26 @@ def from_integer(
             return scalar.from_integer(dst, number, rounding, policy, (value, options.random_width))
 
         noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
-        return by_scalar(operation, dst.bits, want_flags, (a, width), *noise)
+        return core.by_scalar(operation, dst.bits, want_flags, (a, width), *noise)
 
-    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+    def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
         if limbs == 2:
-            number: Limbs = Wide(chunk[:, 1].copy(), chunk[:, 0].copy())
+            number: core.Limbs = core.Wide(chunk[:, 1].copy(), chunk[:, 0].copy())
         else:
             number = chunk.astype(np.uint64)
-            number = widen(number) if width > 62 else number
-        sign = np.zeros_like(narrow(number))
+            number = core.widen(number) if width > 62 else number
+        sign = np.zeros_like(core.narrow(number))
         if signed and width:
-            sign = narrow(shift_right(number, width - 1)) & np.uint64(1)
-            flip = times_bit((1 << width) - 1, sign, number)
-            number = ((number ^ flip) + like(number, sign)) & ((1 << width) - 1)
+            sign = core.narrow(core.shift_right(number, width - 1)) & np.uint64(1)
+            flip = core.times_bit((1 << width) - 1, sign, number)
+            number = ((number ^ flip) + core.like(number, sign)) & ((1 << width) - 1)
         exponent = np.zeros_like(sign).view(np.int64)
         if width > 126:
-            exponent = np.maximum(bit_length(number) - 126, 0)
-            number = jam_right(number, exponent)
-        return round_pack(dst, sign, number, exponent, options)
+            exponent = np.maximum(core.bit_length(number) - 126, 0)
+            number = core.jam_right(number, exponent)
+        return encoding.round_pack(dst, sign, number, exponent, options)
 
-    return run(kernel, options, dst.bits, (a, width), random=random)
+    return core.run(kernel, options, dst.bits, (a, width), random=random)
 
 
 def to_integer(
@@ -227,19 +185,19 @@ def to_integer(
     signed: bool,
     rounding: int = RZ,
     policy: FloatPolicy = SPEC,
-    random: Random = None,
+    random: core.Random = None,
     want_flags: bool = False,
-) -> ArrayResult:
+) -> core.ArrayResult:
     """Do `scalar.to_integer` on arrays; the results are codes of integers of ``width`` bits."""
     container = scalar.integer_container(width, signed, policy)
     if container is not None:
         found = to_integer(src, a, container, True, rounding, policy, random, want_flags)
         low = found.codes & found.codes.dtype.type((1 << width) - 1)
         return found._replace(codes=low.astype(storage_dtype(width)))
-    options = rounding_options(rounding, policy, random, want_flags)
-    if width > 64 or src.precision + options.random_width > TWO_LIMB_BITS:
+    options = core.rounding_options(rounding, policy, random, want_flags)
+    if width > 64 or src.precision + options.random_width > core.TWO_LIMB_BITS:
         noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
-        return by_scalar(
+        return core.by_scalar(
             lambda code, value=0: scalar.to_integer(
                 src, code, width, signed, rounding, policy, (value, options.random_width)
             ),
@@ -249,36 +207,38 @@ def to_integer(
             *noise,
         )
 
-    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
-        wide = width > 31 or is_wide(options, src)
-        codes = lift(src, chunk, wide)
+    def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
+        wide = width > 31 or core.is_wide(options, src)
+        codes = core.lift(src, chunk, wide)
         if policy.flushing(src).operands:
-            codes, _ = flushed(src, codes, policy)
+            codes, _ = core.flushed(src, codes, policy)
         return _to_integer_chunk(src, codes, width, signed, options)
 
-    return run(kernel, options, width, (a, src.bits), random=random)
+    return core.run(kernel, options, width, (a, src.bits), random=random)
 
 
-def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, options: RoundingOptions) -> Packed:
+def _to_integer_chunk(
+    src: FloatFormat, codes: core.Limbs, width: int, signed: bool, options: core.RoundingOptions
+) -> core.Packed:
     """Convert a chunk to integers of up to 64 bits (31 in one limb)."""
-    sign, significand, exponent = unpack(src, codes)
+    sign, significand, exponent = core.unpack(src, codes)
     guard = options.random_width + 1  # so that a right shift is never smaller than the rounding needs
-    top = 126 if isinstance(codes, Wide) else 62
+    top = 126 if isinstance(codes, core.Wide) else 62
     left = np.maximum(exponent, 0)
-    too_large = left + bit_length(significand) > top - guard
-    whole = shift_left(significand, np.where(too_large, 0, left))
+    too_large = left + core.bit_length(significand) > top - guard
+    whole = core.shift_left(significand, np.where(too_large, 0, left))
     shift = guard - np.minimum(exponent, 0)
-    scaled = jam_right(shift_left(whole, guard), np.maximum(shift - (top + 1), 0))
+    scaled = core.jam_right(core.shift_left(whole, guard), np.maximum(shift - (top + 1), 0))
     shift = np.minimum(shift, top + 1)
-    whole = round_shift(sign, scaled, shift, options)
-    inexact = nonzero(scaled ^ shift_left(shift_right(scaled, shift), shift))
+    whole = encoding.round_shift(sign, scaled, shift, options)
+    inexact = core.nonzero(scaled ^ core.shift_left(core.shift_right(scaled, shift), shift))
     lowest, highest = ((1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
     negative = sign != 0
     out = too_large | np.where(negative, whole > lowest, whole > highest)
-    number = where(negative, filled(whole, 0) - whole, whole) & mask
-    special = specials_of(src, codes)
-    nan = nans_of(src, codes)
+    number = core.where(negative, encoding.filled(whole, 0) - whole, whole) & mask
+    special = core.specials_of(src, codes)
+    nan = core.nans_of(src, codes)
     if special is not None:
         out = out | special
     flags = None
@@ -286,45 +246,53 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
         flags = np.where(out, np.uint8(INVALID), inexact.astype(np.uint8))
     choice = options.policy.float_to_int
     if not out.any():
-        return Packed(number, flags)
+        return core.Packed(number, flags)
     if choice == "poison":
-        return Packed(where(out, filled(number, 0), number), flags, out)
+        return core.Packed(core.where(out, encoding.filled(number, 0), number), flags, out)
     if choice == "modular":
         # A number too large for the limbs is a significand times 2**exponent; its low bits are the result.
-        large = where(negative, filled(whole, 0) - significand, significand)
-        wrapped = where(too_large, shift_left(large, left), number) & mask
-        return Packed(wrapped if special is None else where(special, filled(number, 0), wrapped), flags)
-    saturated = where(negative, constant(number, -lowest & mask), constant(number, highest & mask))
+        large = core.where(negative, encoding.filled(whole, 0) - significand, significand)
+        wrapped = core.where(too_large, core.shift_left(large, left), number) & mask
+        return core.Packed(
+            wrapped if special is None else core.where(special, encoding.filled(number, 0), wrapped), flags
+        )
+    saturated = core.where(
+        negative, encoding.constant(number, -lowest & mask), encoding.constant(number, highest & mask)
+    )
     if choice in ("indefinite", "indefinite_wrapped"):
-        return Packed(where(out, constant(number, (lowest if signed else highest) & mask), number), flags)
-    number = where(out, saturated, number)
+        return core.Packed(
+            core.where(out, encoding.constant(number, (lowest if signed else highest) & mask), number), flags
+        )
+    number = core.where(out, saturated, number)
     if nan is not None:
-        number = where(nan, constant(number, scalar.saturated_nan(src, width, signed, options.policy)), number)
-    return Packed(number, flags)
+        number = core.where(
+            nan, encoding.constant(number, scalar.saturated_nan(src, width, signed, options.policy)), number
+        )
+    return core.Packed(number, flags)
 
 
 def to_integral(
     fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
+) -> core.ArrayResult:
     """Do `scalar.to_integral` on arrays."""
-    to_integers = RoundingOptions(rounding, policy, want_flags)
+    to_integers = core.RoundingOptions(rounding, policy, want_flags)
 
-    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
-        codes = lift(fmt, chunk, is_wide(options, fmt))
+    def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
+        codes = core.lift(fmt, chunk, core.is_wide(options, fmt))
         if policy.flushing(fmt).operands:
-            codes, _ = flushed(fmt, codes, policy)
-        sign, significand, exponent = unpack(fmt, codes)
+            codes, _ = core.flushed(fmt, codes, policy)
+        sign, significand, exponent = core.unpack(fmt, codes)
         # One bit to spare: a shift is never 0. Beyond the precision, every shift leaves less than one half.
         shift = np.clip(-exponent, 0, fmt.precision + 1) + 1
-        whole = round_shift(sign, shift_left(significand, 1), shift, to_integers)
-        packed = round_pack(fmt, sign, whole, np.maximum(exponent, 0), options)
-        special = specials_of(fmt, codes)
+        whole = encoding.round_shift(sign, core.shift_left(significand, 1), shift, to_integers)
+        packed = encoding.round_pack(fmt, sign, whole, np.maximum(exponent, 0), options)
+        special = core.specials_of(fmt, codes)
         if special is None or not special.any():
             return packed
         index = np.flatnonzero(special)
-        x = classify(fmt, codes[index])
-        infinity = encode_infinity(fmt, x.sign, x.codes, "max")
-        packed = replace(packed, index, Packed(infinity, flag_array(infinity, options, 0)))
-        return nans_into(packed, index, fmt, options, x)
+        x = core.classify(fmt, codes[index])
+        infinity = encoding.encode_infinity(fmt, x.sign, x.codes, "max")
+        packed = encoding.replace(packed, index, core.Packed(infinity, encoding.flag_array(infinity, options, 0)))
+        return encoding.nans_into(packed, index, fmt, options, x)
 
-    return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))
+    return core.run(kernel, core.RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))

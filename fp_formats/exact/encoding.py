@@ -44,22 +44,6 @@ from halfulp.fp_formats.exact.core import (
 )
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import (
-    INEXACT,
-    INVALID,
-    KEPT,
-    ONES,
-    OVERFLOW,
-    RD,
-    RNA,
-    RNE,
-    RU,
-    RZ,
-    STOCHASTIC,
-    TO_ODD,
-    UNDERFLOW,
-    nan_rule,
-)
 
 
 def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd: U64 | None = None) -> Limbs:
@@ -69,7 +53,7 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd
     ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and more than
         `random_width`; by two or more, where the lowest bit of x is jammed.
     """
-    if options.rounding != STOCHASTIC:
+    if options.rounding != scalar.STOCHASTIC:
         return _round_shift(sign, x, shift, options.rounding, odd)
     assert options.random is not None
     fraction, width = options.policy.stochastic_rule.fraction, options.random_width
@@ -79,20 +63,20 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd
 
 def _round_shift(sign: U64, x: Limbs, shift: Count, rounding: int, odd: U64 | None) -> Limbs:
     """Do `round_shift` in a mode without random bits."""
-    if rounding == RZ:
+    if rounding == scalar.RZ:
         return shift_right(x, shift)
     one = 1 if isinstance(shift, int) else like(x, np.ones_like(shift).view(np.uint64))
     half = 1 << (shift - 1) if isinstance(shift, int) else shift_left(one, shift - 1)
-    if rounding == RNE:
+    if rounding == scalar.RNE:
         return shift_right(x + (half - one) + _parity(shift_right(x, shift), odd), shift)
-    if rounding == RNA:
+    if rounding == scalar.RNA:
         return shift_right(x + half, shift)
     all_below = (1 << shift) - 1 if isinstance(shift, int) else shift_left(one, shift) - one
-    if rounding == TO_ODD:
+    if rounding == scalar.TO_ODD:
         even = 1 - narrow(_parity(shift_right(x, shift), odd))
         return shift_right(x + times_bit(all_below, even, x), shift)
-    assert rounding in (RU, RD)
-    return shift_right(x + times_bit(all_below, sign ^ np.uint64(rounding == RU), x), shift)
+    assert rounding in (scalar.RU, scalar.RD)
+    return shift_right(x + times_bit(all_below, sign ^ np.uint64(rounding == scalar.RU), x), shift)
 
 
 def _parity(kept: Limbs, odd: U64 | None) -> Limbs:
@@ -165,28 +149,28 @@ def round_pack(
             if not fmt.zero:
                 flags |= subnormal
                 inexact = subnormal
-            flags |= (tiny & inexact).astype(np.uint8) * np.uint8(UNDERFLOW)
+            flags |= (tiny & inexact).astype(np.uint8) * np.uint8(scalar.UNDERFLOW)
         if not fmt.zero and policy.zero_to_zeroless == "smallest":
             flags |= zero
     codes = encode_magnitude(fmt, magnitude)
     over = magnitude > fmt.max_magnitude
     if over.any():
         beyond = next(code for code in (fmt.infinity_code, fmt.nan_code, fmt.max_code) if code is not None)
-        stays = options.rounding == TO_ODD and not scalar.overflows(fmt, 0, TO_ODD)
-        if options.saturation(fmt).numbers or options.rounding == RZ or stays:
+        stays = options.rounding == scalar.TO_ODD and not scalar.overflows(fmt, 0, scalar.TO_ODD)
+        if options.saturation(fmt).numbers or options.rounding == scalar.RZ or stays:
             codes = where(over, constant(codes, fmt.max_code), codes)
-        elif options.rounding in (RU, RD):
-            away = sign == (options.rounding == RD)
+        elif options.rounding in (scalar.RU, scalar.RD):
+            away = sign == (options.rounding == scalar.RD)
             codes = where(over & away, constant(codes, beyond), where(over, constant(codes, fmt.max_code), codes))
         else:
             codes = where(over, constant(codes, beyond), codes)
         if flags is not None:
-            flags[over] = OVERFLOW | INEXACT
+            flags[over] = scalar.OVERFLOW | scalar.INEXACT
     if tiny is not None and flushing.results and fmt.zero:
         codes = where(tiny, constant(codes, 0), codes)
         sign = sign & ~tiny if flushing.positive else sign
         if flags is not None:
-            flags[tiny] = UNDERFLOW | INEXACT
+            flags[tiny] = scalar.UNDERFLOW | scalar.INEXACT
     if fmt.zero and not fmt.has_negative_zero:
         sign = sign & nonzero(codes)
     packed = Packed(codes | shift_left(like(codes, sign), fmt.bits - 1), flags)
@@ -204,7 +188,7 @@ def round_pack(
 def round_f64(
     dst: FloatFormat,
     numbers: Codes,
-    rounding: int = RNE,
+    rounding: int = scalar.RNE,
     policy: FloatPolicy = SPEC,
     want_flags: bool = False,
     random: Random = None,
@@ -277,7 +261,7 @@ def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str, s
 def arithmetic_infinity(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
     """Return the infinite results of operations with an infinite operand."""
     saturate = options.saturation(fmt).infinities
-    flags = flag_array(example, options, OVERFLOW | INEXACT if saturate else 0)
+    flags = flag_array(example, options, scalar.OVERFLOW | scalar.INEXACT if saturate else 0)
     return Packed(encode_infinity(fmt, sign, example, "max", saturate), flags)
 
 
@@ -288,14 +272,14 @@ def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOp
         return Packed(codes, flag_array(example, options, 0))
     if options.policy.zero_to_zeroless == "nan":
         return generated_nan(fmt, example, options)
-    return Packed(filled(example, 0), flag_array(example, options, INEXACT))
+    return Packed(filled(example, 0), flag_array(example, options, scalar.INEXACT))
 
 
 def generated_nan(fmt: FloatFormat, example: Limbs, options: RoundingOptions) -> Packed:
     """Return the NaN of an invalid operation, with the invalid flag."""
-    rule = nan_rule(fmt, fmt, options.policy)
-    signs, flags = np.full_like(narrow(example), rule.made), flag_array(example, options, INVALID)
-    return encode_nan(fmt, signs, None, flags, example, fmt, options, ones=rule.fraction == ONES)
+    rule = scalar.nan_rule(fmt, fmt, options.policy)
+    signs, flags = np.full_like(narrow(example), rule.made), flag_array(example, options, scalar.INVALID)
+    return encode_nan(fmt, signs, None, flags, example, fmt, options, ones=rule.fraction == scalar.ONES)
 
 
 def operand_nan(
@@ -307,15 +291,15 @@ def operand_nan(
     converts: bool = False,
 ) -> Packed:
     """Return the NaN results for NaN operands of the format ``src``; ``converts``: of a conversion."""
-    rule = nan_rule(fmt, src, options.policy, converts)
+    rule = scalar.nan_rule(fmt, src, options.policy, converts)
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
     valid: Any = np.uint64(src.nan_has_payload)
     if nan.invalid is not None:
         valid = valid & ~nan.invalid
         payload = times_bit(payload, valid + np.zeros_like(sign), payload)
     sign = sign & valid if rule.sign is None else np.full_like(sign, rule.sign)
-    keeps = src.nan_has_payload and rule.fraction == KEPT
-    return encode_nan(fmt, sign, payload if keeps else None, flags, example, src, options, rule.fraction == ONES)
+    keeps = src.nan_has_payload and rule.fraction == scalar.KEPT
+    return encode_nan(fmt, sign, payload if keeps else None, flags, example, src, options, rule.fraction == scalar.ONES)
 
 
 def encode_nan(
@@ -343,7 +327,7 @@ def encode_nan(
             codes = codes | payload if isinstance(codes, Wide) else codes | narrow(payload)
         return Packed(codes, flags)
     if flags is not None:
-        flags |= np.uint8(INVALID)
+        flags |= np.uint8(scalar.INVALID)
     choice = options.policy.nan_to_nanless
     if choice == "poison":
         return Packed(filled(example, 0), flags, np.ones_like(sign, np.bool_))
@@ -359,7 +343,7 @@ def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArr
     if not options.want_flags:
         return None
     signalling: Mask = np.logical_or.reduce([x.signalling for x in operands])
-    flags: FlagArray = signalling.astype(np.uint8) * np.uint8(INVALID)
+    flags: FlagArray = signalling.astype(np.uint8) * np.uint8(scalar.INVALID)
     return flags
 
 
@@ -446,7 +430,7 @@ def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
             packed = Packed(where(equal(rank, 0), last, packed.codes), None)
         return nans_into(packed, np.arange(len(chunk)), fmt, options, kinds)
 
-    return run(kernel, RoundingOptions(RNE, SPEC, False), fmt.bits, (a, fmt.bits))
+    return run(kernel, RoundingOptions(scalar.RNE, SPEC, False), fmt.bits, (a, fmt.bits))
 
 
 def _signed(fmt: FloatFormat, sign: np.ndarray[tuple[int, ...], np.dtype[np.uint64]], magnitude: Limbs) -> Limbs:

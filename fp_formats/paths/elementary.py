@@ -12,16 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats import formats
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult, flattened
-from halfulp.fp_formats.formats import (
-    LIMB_BITS,
-    Codes,
-    FloatFormat,
-    code_shape,
-    codes_to_ints,
-    element_shape,
-    ints_to_codes,
-)
+from halfulp.fp_formats.formats import Codes, FloatFormat
 from halfulp.fp_formats.paths import elementary_native, elementary_pairs, elementary_tables, margins
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
@@ -128,7 +121,7 @@ def binary(
         found = elementary_tables.of_pairs(key, fmt, dst, make, worth, a, b, want_flags)
         if found is not None:
             return found
-    shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(b, fmt.bits))
+    shape = np.broadcast_shapes(formats.element_shape(a, fmt.bits), formats.element_shape(b, fmt.bits))
     if not _pairs_pay(fmt, dst, shape):
         return _with_flags(precisely(a, b), want_flags)
     x, y = (flattened(each, fmt.bits, shape) for each in (a, b))
@@ -159,14 +152,14 @@ def of_integer(
         n = code - whole if code >= half and width else code
         return elementary.of_integer(name, fmt, x, n, rounding, policy, dst)
 
-    short = 0 < width <= LIMB_BITS
+    short = 0 < width <= formats.LIMB_BITS
     options: dict[str, Any] = {"rounding": rounding, "policy": policy, "dst": dst, "want_flags": True}
     balls = partial(arrays.of_integer, name, fmt, width=width, **options) if short else None
 
     def precisely(x: Codes, k: Codes) -> ArrayResult:
         return _settled(balls, function, dst, (x, fmt.bits), (k, width))
 
-    shape = np.broadcast_shapes(element_shape(a, fmt.bits), element_shape(n, width))
+    shape = np.broadcast_shapes(formats.element_shape(a, fmt.bits), formats.element_shape(n, width))
     if not short or not _pairs_pay(fmt, dst, shape):
         return _with_flags(precisely(a, n), want_flags)
     x, integers = flattened(a, fmt.bits, shape), flattened(n, width, shape)
@@ -194,15 +187,17 @@ def _settled(
     *operands: tuple[Codes, int],
 ) -> ArrayResult:
     """Return results with flags: by balls, and what these do not settle by a function of the specification."""
-    shape = np.broadcast_shapes(*(element_shape(codes, width) for codes, width in operands))
+    shape = np.broadcast_shapes(*(formats.element_shape(codes, width) for codes, width in operands))
     if math.prod(shape) == 1:
-        only = function(*(codes_to_ints(codes, width)[0] for codes, width in operands))
+        only = function(*(formats.codes_to_ints(codes, width)[0] for codes, width in operands))
         poisoned = np.ones(shape, np.bool_) if only.poison else None
-        return ArrayResult(ints_to_codes([only.code], dst.bits, shape), poisoned, np.full(shape, only.flags, np.uint8))
+        return ArrayResult(
+            formats.ints_to_codes([only.code], dst.bits, shape), poisoned, np.full(shape, only.flags, np.uint8)
+        )
     flat = [flattened(codes, width, shape) for codes, width in operands]
     widths = [width for _, width in operands]
     size = math.prod(shape)
-    codes = np.empty(code_shape((size,), dst.bits), dst.storage_dtype)
+    codes = np.empty(formats.code_shape((size,), dst.bits), dst.storage_dtype)
     flags, poison = np.empty(size, np.uint8), np.zeros(size, np.bool_)
     known = cache(function)
     for start in range(0, size, CHUNK):
@@ -215,14 +210,14 @@ def _settled(
             if found.poison is not None:
                 poison[part] = found.poison
         rest = np.flatnonzero(unsettled)
-        columns = [codes_to_ints(chunk[rest], width) for chunk, width in zip(chunks, widths, strict=True)]
+        columns = [formats.codes_to_ints(chunk[rest], width) for chunk, width in zip(chunks, widths, strict=True)]
         results = list(map(known, *columns))
         rest += start
-        codes[rest] = ints_to_codes([found.code for found in results], dst.bits, (rest.size,))
+        codes[rest] = formats.ints_to_codes([found.code for found in results], dst.bits, (rest.size,))
         flags[rest] = [found.flags for found in results]
         poison[rest] = [found.poison for found in results]
     return ArrayResult(
-        codes.reshape(code_shape(shape, dst.bits)),
+        codes.reshape(formats.code_shape(shape, dst.bits)),
         poison.reshape(shape) if poison.any() else None,
         flags.reshape(shape),
     )

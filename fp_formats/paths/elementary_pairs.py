@@ -17,19 +17,9 @@ from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.exact.encoding import round_f64
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, signed_integers
+from halfulp.fp_formats.paths import margins
 from halfulp.fp_formats.paths.error_free import Index
-from halfulp.fp_formats.paths.margins import (
-    FARTHEST,
-    LONGEST_MANTISSA,
-    Approximation,
-    Reals,
-    Side,
-    fits,
-    least_operand,
-    ordinary,
-    put,
-    settled,
-)
+from halfulp.fp_formats.paths.margins import ordinary
 from halfulp.fp_formats.policy import FloatPolicy
 
 Specification = Callable[[Codes, Codes], ArrayResult]
@@ -47,26 +37,26 @@ CHUNK = 1 << 14  # pairs: the temporaries of one chunk stay in the second-level 
 
 
 @dataclass(frozen=True)
-class PairApproximation(Approximation):
+class PairApproximation(margins.Approximation):
     """An approximation of a function of two operands, which are the rows of one array.
 
     ``exact``: from the operands and the approximations, the results that are known to be exact numbers of f64, and NaN
     for the others. ``zeros``: the claim holds for zeros too.
     """
 
-    exact: Callable[[Reals, Reals], Reals] = lambda x, y: np.full(y.shape, _NONE)
+    exact: Callable[[margins.Reals, margins.Reals], margins.Reals] = lambda x, y: np.full(y.shape, _NONE)
     zeros: bool = False
 
 
 # --- exact results ----------------------------------------------------------------------------------------------------
 
 
-def _squarable(x: Reals) -> Mask:
+def _squarable(x: margins.Reals) -> Mask:
     found: Mask = (x.view(np.uint64) & _BELOW_SQUARABLE) == 0
     return found
 
 
-def _integer_powers(x: Reals, n: Reals) -> Reals:
+def _integer_powers(x: margins.Reals, n: margins.Reals) -> margins.Reals:
     """Return x**n for integers n where it is a number of f64, found by integers; NaN elsewhere."""
     fraction, exponent = np.frexp(np.absolute(x))
     significand = np.ldexp(fraction, _LONGEST_INTEGER).astype(np.int64)
@@ -75,14 +65,14 @@ def _integer_powers(x: Reals, n: Reals) -> Reals:
     exponent = exponent - np.frexp(odd.astype(np.float64))[1]
     places = exponent * n  # the power of two; exact, or far too large
     short = (np.frexp(odd.astype(np.float64))[1] * n <= _LONGEST_INTEGER) & (n >= 0)
-    known = (np.rint(n) == n) & ((odd == 1) | short) & (np.absolute(places) < FARTHEST)
+    known = (np.rint(n) == n) & ((odd == 1) | short) & (np.absolute(places) < margins.FARTHEST)
     power = np.where(known & (odd != 1), n, 0).astype(np.int64)
     magnitude = np.ldexp((odd**power).astype(np.float64), np.where(known, places, 0).astype(np.int64))
     signed = np.where((x < 0) & (np.fmod(n, 2) != 0), -magnitude, magnitude)
     return np.where(known, signed, _NONE)
 
 
-def _exact_powers(pair: Reals, y: Reals) -> Reals:
+def _exact_powers(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
     """Return x**(n / 2**k), the n-th power of an exact root."""
     base, exponent = pair
     for _ in range(_MOST_ROOTS):
@@ -97,7 +87,7 @@ def _exact_powers(pair: Reals, y: Reals) -> Reals:
     return np.where(known, _integer_powers(np.where(known, base, 1), exponent), _NONE)
 
 
-def _exact_roots(pair: Reals, y: Reals) -> Reals:
+def _exact_roots(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
     """Return the approximation without its last bits where its n-th power is the operand."""
     x, n = pair
     bits = y.view(np.uint64)
@@ -110,7 +100,7 @@ def _exact_roots(pair: Reals, y: Reals) -> Reals:
     return np.where(usable & inverse & (power == x), short, _NONE)
 
 
-def _exact_distances(pair: Reals, y: Reals) -> Reals:
+def _exact_distances(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
     """Return the approximations whose square is the sum of the squares, all without an error."""
     x, z = np.square(pair)
     total = x + z
@@ -122,50 +112,50 @@ def _exact_distances(pair: Reals, y: Reals) -> Reals:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def _distance(pair: Reals) -> Reals:
+def _distance(pair: margins.Reals) -> margins.Reals:
     # Squares of formats of up to 32 bits are exact, and in the range of f64.
     x, z = pair
-    distance: Reals = np.sqrt(x * x + z * z)
+    distance: margins.Reals = np.sqrt(x * x + z * z)
     return distance
 
 
-def _root(pair: Reals) -> Reals:
+def _root(pair: margins.Reals) -> margins.Reals:
     x, n = pair
     magnitude = np.power(np.absolute(x), 1 / n)
     odd = np.fmod(n, 2) != 0
     return np.where(x < 0, np.where(odd, -magnitude, _NONE), magnitude)
 
 
-def _flat_angle(pair: Reals) -> Reals:
+def _flat_angle(pair: margins.Reals) -> margins.Reals:
     """Return y / x before the positive axis, where the angle is a little less."""
     y, x = pair
     return np.where(x > 0, y / x, 0)
 
 
-def _base_beyond_one(pair: Reals) -> Mask:
+def _base_beyond_one(pair: margins.Reals) -> Mask:
     found: Mask = (np.absolute(pair[0]) > 1) == (pair[1] > 0)
     return found
 
 
-def _one(pair: Reals) -> Reals:
+def _one(pair: margins.Reals) -> margins.Reals:
     """Return 1, which only powers of 1 and -1 reach; 0 for these."""
     return np.where(np.absolute(pair[0]) == 1, 0, 1)
 
 
-def _longer_side(pair: Reals) -> Reals:
+def _longer_side(pair: margins.Reals) -> margins.Reals:
     """Return the longer side, which is shorter than the hypotenuse; 0 where the other side is zero."""
     magnitude = np.absolute(pair)
     return np.where(magnitude.min(axis=0) == 0, 0, magnitude.max(axis=0))
 
 
-_POWER = Side(_one, _base_beyond_one)
+_POWER = margins.Side(_one, _base_beyond_one)
 
 PAIRS: Mapping[str, PairApproximation] = MappingProxyType(
     {
-        "atan2": PairApproximation(lambda pair: np.arctan2(pair[0], pair[1]), (Side(_flat_angle, False),)),
+        "atan2": PairApproximation(lambda pair: np.arctan2(pair[0], pair[1]), (margins.Side(_flat_angle, False),)),
         "hypot": PairApproximation(
             _distance,
-            (Side(_longer_side, True),),
+            (margins.Side(_longer_side, True),),
             exact=_exact_distances,
             zeros=True,
         ),
@@ -183,8 +173,8 @@ PAIRS: Mapping[str, PairApproximation] = MappingProxyType(
 
 def applies(fmt: FloatFormat, dst: FloatFormat) -> bool:
     """Tell whether margins settle most results of operands of a format that are rounded to ``dst``."""
-    squares = fmt.precision <= _SQUARABLE and max(fmt.mantissa_bits - fmt.emin, fmt.emax) < FARTHEST // 2
-    return fmt.bits <= 32 and squares and dst.mantissa_bits <= LONGEST_MANTISSA and fits(dst)
+    squares = fmt.precision <= _SQUARABLE and max(fmt.mantissa_bits - fmt.emin, fmt.emax) < margins.FARTHEST // 2
+    return fmt.bits <= 32 and squares and dst.mantissa_bits <= margins.LONGEST_MANTISSA and margins.fits(dst)
 
 
 def binary(
@@ -201,9 +191,9 @@ def binary(
 
     ``specification`` computes the elements that are not settled.
     """
-    row, least = PAIRS[name], least_operand(fmt, policy)
+    row, least = PAIRS[name], margins.least_operand(fmt, policy)
 
-    def chunk(x: Codes, z: Codes) -> tuple[Reals, Mask]:
+    def chunk(x: Codes, z: Codes) -> tuple[margins.Reals, Mask]:
         pair = np.stack([_numbers(fmt, x), _numbers(fmt, z)])
         first, second = (ordinary(each, least) for each in pair)
         if not row.zeros:
@@ -225,9 +215,9 @@ def of_integer(
     specification: Specification,
 ) -> ArrayResult:
     """Return ``powf`` or ``rootn`` of a row of codes and a row of signed integers of 1 to 64 bits, with flags."""
-    row, least = PAIRS[name], least_operand(fmt, policy)
+    row, least = PAIRS[name], margins.least_operand(fmt, policy)
 
-    def chunk(x: Codes, k: Codes) -> tuple[Reals, Mask]:
+    def chunk(x: Codes, k: Codes) -> tuple[margins.Reals, Mask]:
         first = _numbers(fmt, x)
         integers = signed_integers(k, width)
         numbers = np.where(np.absolute(integers) <= _EXACT_INTEGERS, integers.astype(np.float64), _NONE)
@@ -236,14 +226,14 @@ def of_integer(
     return _of_pairs(row, chunk, least, a, n, rounding, policy, dst, specification)
 
 
-def _numbers(fmt: FloatFormat, codes: Codes) -> Reals:
-    numbers: Reals = conversions.convert(fmt, _F64, codes).codes.view(np.float64)
+def _numbers(fmt: FloatFormat, codes: Codes) -> margins.Reals:
+    numbers: margins.Reals = conversions.convert(fmt, _F64, codes).codes.view(np.float64)
     return numbers
 
 
 def _of_pairs(
     row: PairApproximation,
-    chunk: Callable[[Codes, Codes], tuple[Reals, Mask]],
+    chunk: Callable[[Codes, Codes], tuple[margins.Reals, Mask]],
     least: float,
     a: Codes,
     b: Codes,
@@ -260,22 +250,24 @@ def _of_pairs(
         pair, ordinary = chunk(a[part], b[part])
         y, certain = _settled(row, pair, ordinary, dst)
         rounded = round_f64(dst, y[certain].view(np.uint64), rounding, policy, want_flags=True)
-        put(result, start + np.flatnonzero(certain), rounded, slice(None))
+        margins.put(result, start + np.flatnonzero(certain), rounded, slice(None))
         rest.append(start + np.flatnonzero(~certain))
         label = np.where(ordinary, np.where(np.isnan(y), _OUTSIDE, _ALONE), _labels(pair, least))
         labels.append(label[~certain])
     where, label = np.concatenate(rest), np.concatenate(labels)
     first, which = _different(a[where], b[where], label)
-    put(result, where, specification(a[where[first]], b[where[first]]), which)
+    margins.put(result, where, specification(a[where[first]], b[where[first]]), which)
     return result if result.poison is not None and result.poison.any() else result._replace(poison=None)
 
 
-def _settled(row: PairApproximation, pair: Reals, ordinary: Mask, dst: FloatFormat) -> tuple[Reals, Mask]:
+def _settled(
+    row: PairApproximation, pair: margins.Reals, ordinary: Mask, dst: FloatFormat
+) -> tuple[margins.Reals, Mask]:
     """Return numbers that round like the results, and the mask of those that do; NaN outside of the domain."""
     places = np.flatnonzero(ordinary)
     operands = pair[:, places]
     near = row.near(operands)
-    certain = settled(near, row.margin, dst) & ~np.isnan(near)
+    certain = margins.settled(near, row.margin, dst) & ~np.isnan(near)
     unsure = np.flatnonzero(~certain & ~np.isnan(near))
     with np.errstate(all="ignore"):
         some = operands[:, unsure]
@@ -288,7 +280,7 @@ def _settled(row: PairApproximation, pair: Reals, ordinary: Mask, dst: FloatForm
     return y, mask
 
 
-def _labels(pair: Reals, least: float) -> npt.NDArray[np.int64]:
+def _labels(pair: margins.Reals, least: float) -> npt.NDArray[np.int64]:
     """Return equal numbers for pairs with the same result; _ALONE for those of which nothing is known.
 
     Where one operand is zero or infinite, the classes of both decide: sign, magnitude beside 1, and parity.

@@ -12,17 +12,8 @@ import numpy as np
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import Codes, FloatFormat
-from halfulp.fp_formats.paths import disk
+from halfulp.fp_formats.paths import disk, tables
 from halfulp.fp_formats.paths.array_loop import applied
-from halfulp.fp_formats.paths.tables import (
-    CACHE,
-    CALL,
-    LookupTable,
-    common_shape,
-    look_up,
-    look_up_pairs,
-    marked,
-)
 from halfulp.fp_formats.paths.words import Word
 
 QUICK = 2000
@@ -61,11 +52,11 @@ def of_codes(
         return None
     found = None
     if table.marker is None and src.bits <= 8:
-        found = applied(_Entries(table.codes), (src.bits,), (a,), lambda codes: look_up(table, codes))
-    found = found or look_up(table, a)
+        found = applied(_Entries(table.codes), (src.bits,), (a,), lambda codes: tables.look_up(table, codes))
+    found = found or tables.look_up(table, a)
     if not want_flags or table.flags is None:
         return found
-    return found._replace(flags=look_up(LookupTable(table.flags), a).codes)
+    return found._replace(flags=tables.look_up(tables.LookupTable(table.flags), a).codes)
 
 
 def of_pairs(
@@ -77,13 +68,13 @@ def of_pairs(
         every = _every(src.bits)
         return make(np.repeat(every, every.size), np.tile(every, every.size))
 
-    table = _table(key, 2 * src.bits, dst, worth, math.prod(common_shape(a, b)), of_every_pair)
+    table = _table(key, 2 * src.bits, dst, worth, math.prod(tables.common_shape(a, b)), of_every_pair)
     if table is None:
         return None
-    found = look_up_pairs(table, src.bits, a, b)
+    found = tables.look_up_pairs(table, src.bits, a, b)
     if not want_flags or table.flags is None:
         return found
-    return found._replace(flags=look_up_pairs(LookupTable(table.flags), src.bits, a, b).codes)
+    return found._replace(flags=tables.look_up_pairs(tables.LookupTable(table.flags), src.bits, a, b).codes)
 
 
 def _every(bits: int) -> Codes:
@@ -92,20 +83,20 @@ def _every(bits: int) -> Codes:
 
 def _table(
     key: Hashable, bits: int, dst: FloatFormat, worth: int, elements: int, make: Callable[[], ArrayResult]
-) -> LookupTable | None:
+) -> tables.LookupTable | None:
     size = 1 << bits
 
-    def made() -> LookupTable | None:
+    def made() -> tables.LookupTable | None:
         result = make()
         disk.store(repr(key), _packed(result, dst))
-        return marked(result)
+        return tables.marked(result)
 
-    def loaded() -> LookupTable | None:
+    def loaded() -> tables.LookupTable | None:
         payload = disk.load(repr(key), size * (dst.storage_dtype.itemsize + 1))
-        return None if payload is None else marked(_unpacked(payload, size, dst))
+        return None if payload is None else tables.marked(_unpacked(payload, size, dst))
 
     # Each element costs the specification more than a call costs `exact`.
-    return CACHE.get(key, worth * CALL, elements * CALL, made, loaded)
+    return tables.CACHE.get(key, worth * tables.CALL, elements * tables.CALL, made, loaded)
 
 
 def _packed(result: ArrayResult, dst: FloatFormat) -> bytes:

@@ -17,23 +17,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, storage_dtype
-from halfulp.fp_formats.paths import llvm, word_floats
+from halfulp.fp_formats.paths import domains, llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
-from halfulp.fp_formats.paths.domains import (
-    BESIDE_BITS,
-    EXACT,
-    F32,
-    F64,
-    FLUSHED,
-    NATIVE,
-    NATIVE_INTEGERS,
-    TABLE_BITS,
-    ConversionPath,
-    conversion_path,
-    dtype_of,
-    nans_of,
-    table_path,
-)
 from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, in_chunks, positions_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
@@ -49,8 +34,8 @@ def convert(
     want_flags: bool = False,
 ) -> ArrayResult:
     """Return what `exact.conversions.convert` returns."""
-    path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
-    if path is FLUSHED:
+    path = domains.EXACT if want_flags else domains.conversion_path(src, dst, int(rounding), policy)
+    if path is domains.FLUSHED:
         if policy.flushing(src).operands:
             a = arithmetic.flush(src, a, policy).codes
         return convert(src, dst, a, rounding, policy.without_f32)
@@ -66,14 +51,16 @@ def convert(
 
 def _in_arrays(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult:
     """Convert by NumPy."""
-    path = conversion_path(src, dst, rounding, policy)
+    path = domains.conversion_path(src, dst, rounding, policy)
     if path.kind in ("native", "sum"):
         return _cast(path.kind, src, dst, a, policy)
     if path.kind == "through_f32":
         return in_chunks(
             a.shape,
             dst.storage_dtype,
-            lambda out, x: put(convert(F32, dst, convert(src, F32, x, RNE, policy).codes, rounding, policy), out),
+            lambda out, x: put(
+                convert(domains.F32, dst, convert(src, domains.F32, x, RNE, policy).codes, rounding, policy), out
+            ),
             a,
         )
     return _tabled(path, dst, a, rounding, policy) or _exactly(src, dst, a, rounding, policy)
@@ -86,7 +73,9 @@ def _exactly(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy
     return conversions.convert(src, dst, a, rounding, policy)
 
 
-def _tabled(path: ConversionPath, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult | None:
+def _tabled(
+    path: domains.ConversionPath, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy
+) -> ArrayResult | None:
     """Convert by the table of the path, if it has one and that saves time; else return None."""
     head = path.head
     if head is None:
@@ -104,13 +93,13 @@ def put(result: ArrayResult, out: Codes) -> Mask | None:
 
 
 def _cast(kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy) -> ArrayResult:
-    from_, to = dtype_of(src), dtype_of(dst)
+    from_, to = domains.dtype_of(src), domains.dtype_of(dst)
     widens = src.bits < dst.bits
     limit = _largest(src, dst) if policy.conversion_saturation(dst).numbers else np.inf
-    table = table_path(src, dst)
-    if table.head is not None and table.head.bits > BESIDE_BITS:
-        table = EXACT
-    nans, signalling = nans_of(src, dst, policy), _signalling(src, dst, policy)
+    table = domains.table_path(src, dst)
+    if table.head is not None and table.head.bits > domains.BESIDE_BITS:
+        table = domains.EXACT
+    nans, signalling = domains.nans_of(src, dst, policy), _signalling(src, dst, policy)
 
     met = False  # once a NaN was met, NaNs are looked for at once
 
@@ -155,9 +144,9 @@ def _signalling(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tupl
     """Return a test (mask, value) that ``code & mask == value`` for the NaNs that a conversion from bf16 to f32 does
     not just move up: those that signal. It holds for infinities, too.
     """
-    nans = nans_of(src, dst, policy)
+    nans = domains.nans_of(src, dst, policy)
     infinity, quiet = src.infinity_code or 0, 1 << src.mantissa_bits >> 1
-    if nans is None or (src, dst) != (FORMATS["bf16"], F32):
+    if nans is None or (src, dst) != (FORMATS["bf16"], domains.F32):
         return None
     codes = np.arange(infinity | quiet, infinity + (1 << src.mantissa_bits), dtype=src.storage_dtype)
     codes = np.concatenate([codes, codes | codes.dtype.type(src.sign_mask or 0)])
@@ -172,7 +161,7 @@ def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None
     the addition rounds as the result must round. The bits by which the sum exceeds that power are the result's
     significand.
     """
-    unsigned, real, one = codes.dtype.type, NATIVE[src].type, 1 << src.mantissa_bits
+    unsigned, real, one = codes.dtype.type, domains.NATIVE[src].type, 1 << src.mantissa_bits
     surplus = src.mantissa_bits - dst.mantissa_bits
     lowest = dst.emin + src.bias
     magnitude = codes & unsigned(src.magnitude_mask)
@@ -230,21 +219,23 @@ def _from_integer_in_arrays(
     def exactly(codes: Codes) -> ArrayResult:
         return conversions.from_integer(dst, codes, width, signed, rounding, policy)
 
-    dtype = np.dtype(NATIVE_INTEGERS[width]) if signed and width in NATIVE_INTEGERS else a.dtype
-    if rounding == RNE and dst in NATIVE and width in NATIVE_INTEGERS:
-        return ArrayResult(np.asarray(a.view(dtype).astype(NATIVE[dst])).view(dst.storage_dtype))
+    dtype = np.dtype(domains.NATIVE_INTEGERS[width]) if signed and width in domains.NATIVE_INTEGERS else a.dtype
+    if rounding == RNE and dst in domains.NATIVE and width in domains.NATIVE_INTEGERS:
+        return ArrayResult(np.asarray(a.view(dtype).astype(domains.NATIVE[dst])).view(dst.storage_dtype))
     if width <= 16:
         key = ("from_integer", dst, width, signed, int(rounding), policy)
         found = by_table(key, width, exactly, a)
         return exactly(a) if found is None else found
-    if width not in NATIVE_INTEGERS or dst.precision > _PRECISION_OF_ODD:
+    if width not in domains.NATIVE_INTEGERS or dst.precision > _PRECISION_OF_ODD:
         return exactly(a)
     once, twice = _of_integers(policy), scalar.through_f32(dst, policy)
 
     def work(out: Codes, x: Codes) -> Mask | None:
         if twice:
-            return put(convert(F32, dst, from_integer(F32, x, width, signed).codes, rounding, policy), out)
-        return put(convert(F64, dst, _to_f64(x.view(dtype)), rounding, once), out)
+            return put(
+                convert(domains.F32, dst, from_integer(domains.F32, x, width, signed).codes, rounding, policy), out
+            )
+        return put(convert(domains.F64, dst, _to_f64(x.view(dtype)), rounding, once), out)
 
     return in_chunks(a.shape, dst.storage_dtype, work, a)
 
@@ -304,13 +295,13 @@ def _to_integer_in_arrays(
     def exactly(codes: Codes) -> ArrayResult:
         return conversions.to_integer(src, codes, width, signed, rounding, policy)
 
-    if src.bits <= TABLE_BITS:
+    if src.bits <= domains.TABLE_BITS:
         key = ("to_integer", src, width, signed, int(rounding), policy)
         found = by_table(key, src.bits, exactly, a)
         return exactly(a) if found is None else found
-    if src not in NATIVE or not width or not rounds_natively(src, rounding, policy):
+    if src not in domains.NATIVE or not width or not rounds_natively(src, rounding, policy):
         return exactly(a)
-    dtype, round_ = NATIVE[src], ROUNDERS[rounding]
+    dtype, round_ = domains.NATIVE[src], ROUNDERS[rounding]
     storage = storage_dtype(width)
     integers = np.dtype(f"i{storage.itemsize}") if signed else storage
     # Powers of two are exact in either format; a NaN makes both comparisons false.

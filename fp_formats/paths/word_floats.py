@@ -17,21 +17,8 @@ import numpy.typing as npt
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, storage_dtype
-from halfulp.fp_formats.paths import llvm
-from halfulp.fp_formats.paths.domains import (
-    ARITHMETIC,
-    MAXIMA,
-    MINIMA,
-    NATIVE,
-    Nans,
-    Sums,
-    conversion_path,
-    flushes,
-    nans_of,
-    only_moves,
-    path_of,
-    sums_of,
-)
+from halfulp.fp_formats.paths import domains, llvm
+from halfulp.fp_formats.paths.domains import flushes
 from halfulp.fp_formats.paths.words import F32, F64, Implementation, Real, Word
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
@@ -45,13 +32,13 @@ Table = npt.NDArray[Any]
 @lru_cache(maxsize=4096)
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of an operation with two operands and a result of one format, named as in `scalar`."""
-    path = path_of(name, fmt, rounding, policy)
+    path = domains.path_of(name, fmt, rounding, policy)
     if path == "table" and fmt.bits <= 8:
         return _by_pairs(name, fmt, rounding, policy)
-    if name in ARITHMETIC and rounding == RNE and path in ("native", "through_f32"):
+    if name in domains.ARITHMETIC and rounding == RNE and path in ("native", "through_f32"):
         return _arithmetic(name, fmt)
-    if name in MAXIMA + MINIMA and path in ("native", "bits"):
-        return _extremum(name in MAXIMA, fmt)
+    if name in domains.MAXIMA + domains.MINIMA and path in ("native", "bits"):
+        return _extremum(name in domains.MAXIMA, fmt)
     return None
 
 
@@ -77,7 +64,7 @@ def _extremum(largest: bool, fmt: FloatFormat) -> Implementation:
 def negate(fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a negation."""
     mask = fmt.sign_mask or 0
-    return (lambda a: a ^ mask) if path_of("negate", fmt, RNE, policy) == "bits" else None
+    return (lambda a: a ^ mask) if domains.path_of("negate", fmt, RNE, policy) == "bits" else None
 
 
 _RELATIONS: dict[int, Callable[[Real, Real], Word]] = {
@@ -97,7 +84,7 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a comparison with MLIR's predicate number."""
-    path = path_of("compare", fmt, RNE, policy)
+    path = domains.path_of("compare", fmt, RNE, policy)
     if path == "table":
         operation = lambda a, b: comparisons.compare(fmt, predicate, a, b, policy)  # noqa: E731
         return _pairs(fmt, operation, ("compare", predicate, fmt, policy), 1)
@@ -135,26 +122,26 @@ def widened(fmt: FloatFormat, a: Word) -> Real:
 @lru_cache(maxsize=4096)
 def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a conversion between floats."""
-    path = conversion_path(src, dst, rounding, policy)
+    path = domains.conversion_path(src, dst, rounding, policy)
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1 or path.kind == "through_f32":
         return None
-    if only_moves(src, dst, rounding, policy):
+    if domains.only_moves(src, dst, rounding, policy):
         return lambda a: _moved_up(a, src, dst)
-    nans = nans_of(src, dst, policy)
+    nans = domains.nans_of(src, dst, policy)
     if (src, dst) == (_BF16, F32) and nans is not None and nans.sign in (0, dst.sign_mask) and _plain(src, dst, policy):
         return lambda a: _appended(a, nans)
-    cuts = src in NATIVE and (src.exponent_bits, src.bias) == (dst.exponent_bits, dst.bias) and rounding == RNE
+    cuts = src in domains.NATIVE and (src.exponent_bits, src.bias) == (dst.exponent_bits, dst.bias) and rounding == RNE
     if cuts and nans is not None and nans.shift > 0 and _plain(src, dst, policy):
         return lambda a: _shortened(a, nans)
-    if src in (_BF16, _F16) and dst in NATIVE and _plain(src, dst, policy):
+    if src in (_BF16, _F16) and dst in domains.NATIVE and _plain(src, dst, policy):
         return lambda a: _converted(widened(src, a), dst)
     if src in (_BF16, _F16) and src != dst and not flushes(src, dst, policy) and _same_nans(src, dst, policy):
-        of_f32 = sums_of(F32, dst, rounding, policy)
+        of_f32 = domains.sums_of(F32, dst, rounding, policy)
         if of_f32 is not None:
             return lambda a: _by_sums(widened(src, a).code(), F32, of_f32)
     if path.kind == "native" and {src, dst} == {F32, F64} and not policy.conversion_saturation(dst).numbers:
         return lambda a: _converted(a.real(src), dst)
-    sums = sums_of(src, dst, rounding, policy)
+    sums = domains.sums_of(src, dst, rounding, policy)
     if sums is not None:
         return lambda a: _by_sums(a, src, sums)
     if path.kind == "table" and path.head is not None:
@@ -227,7 +214,7 @@ def _coded(number: Real, fmt: FloatFormat) -> Word:
     return replace(code.resized(16), known=(fmt, number))
 
 
-def _by_sums(a: Word, src: FloatFormat, sums: Sums) -> Word:
+def _by_sums(a: Word, src: FloatFormat, sums: domains.Sums) -> Word:
     """Round a code of f32 or f64 to nearest even. What sums do not give is chosen: overflow, infinities and NaNs."""
     magnitude, width = a & src.magnitude_mask, sums.result.bits
     negative = a.shift_right(src.bits - 1).equals(1)
@@ -247,13 +234,13 @@ def _by_sums(a: Word, src: FloatFormat, sums: Sums) -> Word:
     return result.resized(width)
 
 
-def _nan(a: Word, nans: Nans) -> Word:
+def _nan(a: Word, nans: domains.Nans) -> Word:
     """Return the code of a NaN in a shorter format, in a word as long as that of the longer one."""
     sign = a.shift_right(a.width - nans.dst.bits) & nans.sign
     return (a.shift_right(nans.shift) & nans.payload) | sign | nans.nan
 
 
-def _shortened(a: Word, nans: Nans) -> Word:
+def _shortened(a: Word, nans: domains.Nans) -> Word:
     """Round a code to nearest even to a format with as many bits of the exponent: a carry moves into the exponent."""
     below = (1 << nans.shift >> 1) - 1
     rounded = (a + below + (a.shift_right(nans.shift) & 1)).shift_right(nans.shift)
@@ -268,14 +255,14 @@ def _moved_up(a: Word, src: FloatFormat, dst: FloatFormat) -> Word:
     return (wide << dst.mantissa_bits) | ends.choose(wide.of(half), wide.of(0))
 
 
-def _appended(a: Word, nans: Nans) -> Word:
+def _appended(a: Word, nans: domains.Nans) -> Word:
     """Append zeros to the fraction of a code of bf16; a NaN gets the bits that one of f32 has."""
     wide = a.resized(nans.dst.bits) << -nans.shift
     nan = ~(wide & nans.dst.magnitude_mask).at_most(nans.dst.infinity_code or 0, signed=False)
     return nan.choose((wide & (nans.payload | nans.sign)) | nans.nan, wide)
 
 
-def _rounded(number: Real, sums: Sums) -> Word:
+def _rounded(number: Real, sums: domains.Sums) -> Word:
     """Add a power of two, so large that the last fraction bit of the sum is the last bit of the result: the addition
     rounds as the result must round. The bits by which the sum exceeds that power are the result's significand; the
     integer bit moves into the exponent.
@@ -309,7 +296,7 @@ def from_integer(
     # These fields are about floats that are converted; the way by f64 would apply them to integers.
     if not 0 < width <= 64 or any(getattr(policy, field) != getattr(SPEC, field) for field in _OF_FLOATS):
         return None
-    if dst in NATIVE and rounding == RNE:
+    if dst in domains.NATIVE and rounding == RNE:
         return lambda a: a.number(signed, dst).code()
     # f64 has every integer of so many bits.
     narrow = convert(F64, dst, rounding, policy) if width <= F64.precision and dst != F64 else None
@@ -323,7 +310,7 @@ _OF_FLOATS = ("float_to_nanless", "float_to_zeroless", "wide_source")
 @lru_cache(maxsize=1024)
 def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
     """Return the description of a rounding to an integer, in f32 or f64."""
-    if path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
+    if domains.path_of("to_integral", fmt, rounding, policy) != "native" or rounding not in _UNITS:
         return None
     magic = 2.0 ** (fmt.precision - 1)  # the numbers from here on are integers
 
@@ -363,7 +350,7 @@ _UNITS: dict[int, Callable[[Real, Real, Word], Real]] = {
 @lru_cache(maxsize=4096)
 def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Implementation | None:
     """Return the description of a conversion to integers, toward zero. What is out of range is refused."""
-    if src not in (*NATIVE, _BF16, _F16) or rounding != RZ or not 0 < width <= 64:
+    if src not in (*domains.NATIVE, _BF16, _F16) or rounding != RZ or not 0 < width <= 64:
         return None
     # A number fits if it is above the integer before the least one. Where the format lacks that integer, it has none
     # between it and the least one.
@@ -417,7 +404,7 @@ def _read(key: Any, bits: int, operation: Callable[[Table], ArrayResult], index:
 
 
 def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation:
-    arguments: tuple[Any, ...] = (rounding, policy) if name in (*ARITHMETIC, "remainder") else (policy,)
+    arguments: tuple[Any, ...] = (rounding, policy) if name in (*domains.ARITHMETIC, "remainder") else (policy,)
     operation = getattr(arithmetic, name)
     return _pairs(fmt, lambda a, b: operation(fmt, a, b, *arguments), (name, fmt, rounding, policy), fmt.bits)
 

@@ -12,26 +12,13 @@ from fractions import Fraction
 from flint import arb, fmpq
 
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.reals import functions
 from halfulp.fp_formats.reals.elementary import LIMIT, OUTSIDE, Enclosure, grid_of, known_of_one, known_of_two
-from halfulp.fp_formats.reals.functions import (
-    BEYOND,
-    FUNCTIONS,
-    Attempt,
-    Ball,
-    Function,
-    Huge,
-    Kind,
-    Near,
-    Special,
-    Unsettled,
-    attempts,
-    bits_of_precision,
-    cell_near,
-)
+from halfulp.fp_formats.reals.functions import attempts
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO, FunctionOfTwo
 from halfulp.fp_formats.scalar import INFINITE, QUIET_NAN, Unpacked
 
-Row = Function | FunctionOfTwo
+Row = functions.Function | FunctionOfTwo
 Enough = Callable[[Fraction, Fraction], bool]
 """Tells whether two bounds of a result are near enough."""
 _FIRST_BOUNDS, _LAST_BOUNDS = 192, 1 << 12  # bits
@@ -49,11 +36,11 @@ class Account:
     """
 
     reason: str
-    special: Special | None = None
+    special: functions.Special | None = None
     low: Fraction | None = None
     high: Fraction | None = None
     crude: bool = False
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[functions.Attempt, ...] = ()
     grid: int = 0
 
 
@@ -65,28 +52,28 @@ def account_of(
     ``given``: the formula, such as ``exp(0.5)``, for the reason. ``enough``: tells when the bounds of an irrational
     result are near enough. Return None for the NaN of an operand. Raises Unsettled.
     """
-    row: Row = FUNCTIONS[name] if name in FUNCTIONS else FUNCTIONS_OF_TWO[name]
+    row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]
     known = _known(row, operands)
     if known is None:
         return None
     answer, far, ball, rule = known
     reason = _special_words(row, operands, given, rule, answer) if rule else ""
-    if isinstance(answer, Special):
+    if isinstance(answer, functions.Special):
         return Account(reason or f"{name} is zero or has a pole {row.rational}", answer)
     if answer is not None:
         return Account(reason or _rational_words(row), None, answer, answer)
-    if isinstance(far, Huge):
+    if isinstance(far, functions.Huge):
         sign = -1 if far.sign else 1
-        low, high = sorted((sign * Fraction(2) ** BEYOND, sign * Fraction(2) ** (BEYOND + 1)))
+        low, high = sorted((sign * Fraction(2) ** functions.BEYOND, sign * Fraction(2) ** (functions.BEYOND + 1)))
         return Account(_huge_words(name), None, low, high, crude=True)
     grid = grid_of(fmt)
-    if far is not None and cell_near(far, grid) is not None:
+    if far is not None and functions.cell_near(far, grid) is not None:
         return _near(row, known, far, operands, enough)
     assert ball is not None
     tried = tuple(attempts(ball, grid))
     cell = tried[-1].cell
     if cell is None:
-        raise Unsettled(tried[-1].ball.str(20), tried[-1].precision)
+        raise functions.Unsettled(tried[-1].ball.str(20), tried[-1].precision)
     low, high, _ = _bounds(ball, enough, 2 * tried[-1].precision + _LAST_BOUNDS)
     return Account(reason or _irrational_words(row), None, low, high, attempts=tried, grid=cell.exponent)
 
@@ -100,15 +87,15 @@ def _known(row: Row, operands: tuple[Unpacked, ...]) -> Enclosure | None:
 
 def number_near(name: str, operands: tuple[Fraction, ...]) -> Fraction | None:
     """Return the result of a function of rational numbers to 200 bits; None where it is not a number that fits."""
-    row: Row = FUNCTIONS[name] if name in FUNCTIONS else FUNCTIONS_OF_TWO[name]
-    with bits_of_precision(_NEAR_BITS + 200):
+    row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]
+    with functions.bits_of_precision(_NEAR_BITS + 200):
         found = row.ball(*(arb(fmpq(x.numerator, x.denominator)) for x in operands))
         if found.is_zero():
             return Fraction(0)
         if not found.is_finite() or found.rel_accuracy_bits() < _NEAR_BITS:
             return None
         middle = found.mid()
-    if abs(int(middle.man_exp()[1])) > BEYOND:
+    if abs(int(middle.man_exp()[1])) > functions.BEYOND:
         return None  # a fraction of that size would not fit the memory
     number = _rational(middle)
     unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - _NEAR_BITS)
@@ -126,11 +113,11 @@ def _rational(end: arb) -> Fraction:
     return Fraction(int(significand)) * Fraction(2) ** int(exponent)
 
 
-def _bounds(ball: Ball, enough: Enough, most: int) -> tuple[Fraction, Fraction, bool]:
+def _bounds(ball: functions.Ball, enough: Enough, most: int) -> tuple[Fraction, Fraction, bool]:
     """Return the ends of a ball that are near enough, or those of the last one, and whether they are."""
     precision = _FIRST_BOUNDS
     while True:
-        with bits_of_precision(precision):
+        with functions.bits_of_precision(precision):
             found = ball()
             finite = found.is_finite()
             low, high = (_rational(found.lower()), _rational(found.upper())) if finite else (Fraction(0), Fraction(0))
@@ -139,7 +126,7 @@ def _bounds(ball: Ball, enough: Enough, most: int) -> tuple[Fraction, Fraction, 
         precision *= 2
 
 
-def _near(row: Row, known: Enclosure, far: Near, operands: tuple[Unpacked, ...], enough: Enough) -> Account:
+def _near(row: Row, known: Enclosure, far: functions.Near, operands: tuple[Unpacked, ...], enough: Enough) -> Account:
     """Account for a result next to a rational number: by a ball for its digits, or by two numbers alone."""
     value, direction, distance = far
     low, high = sorted((value, value + direction * Fraction(2) ** distance))
@@ -156,7 +143,7 @@ def _near(row: Row, known: Enclosure, far: Near, operands: tuple[Unpacked, ...],
 
 
 def _special_words(
-    row: Row, operands: tuple[Unpacked, ...], given: str, rule: str, answer: Fraction | Special | None
+    row: Row, operands: tuple[Unpacked, ...], given: str, rule: str, answer: Fraction | functions.Special | None
 ) -> str:
     if isinstance(row, FunctionOfTwo):
         return rule
@@ -165,9 +152,9 @@ def _special_words(
         ends = f"from {'-inf' if low is None else low} to {'inf' if high is None else high}"
         return f"{given} is {rule} of {row.name}, which goes {ends}"
     assert rule == LIMIT
-    if isinstance(answer, Special) and answer.kind is Kind.NAN:
+    if isinstance(answer, functions.Special) and answer.kind is functions.Kind.NAN:
         return f"{given} is not a real number"
-    if isinstance(answer, Special) and answer.signals:
+    if isinstance(answer, functions.Special) and answer.signals:
         return f"{row.name} has a pole there"
     if operands[0].kind == INFINITE:
         return f"{given} is {rule}"
@@ -187,10 +174,10 @@ def _irrational_words(row: Row) -> str:
 
 
 def _huge_words(name: str) -> str:
-    return f"far out, {name} is beyond 2^{BEYOND}, and so beyond every format: no ball is needed"
+    return f"far out, {name} is beyond 2^{functions.BEYOND}, and so beyond every format: no ball is needed"
 
 
-def _near_words(row: Row, far: Near, operands: tuple[Unpacked, ...]) -> str:
+def _near_words(row: Row, far: functions.Near, operands: tuple[Unpacked, ...]) -> str:
     value, direction, distance = far
     side = "above" if direction > 0 else "below"
     place = f"{side} it by less than 2^{distance}: no ball is needed"

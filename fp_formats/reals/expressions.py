@@ -16,35 +16,9 @@ from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, codes_to_ints
 from halfulp.fp_formats.numbers import Ratio, exact_number
 from halfulp.fp_formats.policy import FloatPolicy
-from halfulp.fp_formats.reals import applying, arrays, extended
+from halfulp.fp_formats.reals import applying, arrays, extended, functions
 from halfulp.fp_formats.reals.applying import of_one
 from halfulp.fp_formats.reals.elementary import grid_of, round_exactly
-from halfulp.fp_formats.reals.extended import (
-    MOST_BITS,
-    NAN,
-    Above,
-    Enclosed,
-    Number,
-    infinity,
-    is_kind,
-    negate,
-    of_fraction,
-    zero,
-)
-from halfulp.fp_formats.reals.functions import (
-    BEYOND,
-    FUNCTIONS,
-    Cell,
-    Grid,
-    Kind,
-    Near,
-    Special,
-    Unsettled,
-    attempts,
-    cell_near,
-    exact_ball,
-    exponent_of,
-)
 from halfulp.fp_formats.scalar import FINITE, Result
 
 # --- exponentials -----------------------------------------------------------------------------------------------------
@@ -57,10 +31,14 @@ from halfulp.fp_formats.scalar import FINITE, Result
 _LARGE = 64
 
 
-def add(x: Number, y: Number, downward: bool) -> Number:
+def add(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
     """Return x + y."""
     total = extended.add(x, y, downward)
-    if isinstance(total, Enclosed) and not isinstance(x, Special) and not isinstance(y, Special):
+    if (
+        isinstance(total, extended.Enclosed)
+        and not isinstance(x, functions.Special)
+        and not isinstance(y, functions.Special)
+    ):
         for large, other in ((x, y), (y, x)):
             origin = _with_exponent(large, other, downward)
             if origin is not None:
@@ -69,7 +47,9 @@ def add(x: Number, y: Number, downward: bool) -> Number:
     return total
 
 
-def _with_exponent(large: Fraction | Enclosed, other: Fraction | Enclosed, downward: bool) -> tuple[str, Number] | None:
+def _with_exponent(
+    large: Fraction | extended.Enclosed, other: Fraction | extended.Enclosed, downward: bool
+) -> tuple[str, extended.Number] | None:
     """Return the origin of ``other`` + ``large``, where ``large`` is ±exp(u), u is large, and ``other`` is not."""
     power = _power(large)
     if power is None:
@@ -77,20 +57,20 @@ def _with_exponent(large: Fraction | Enclosed, other: Fraction | Enclosed, downw
     name, exponent = power
     if not isinstance(exponent, Fraction) or exponent < _LARGE:
         return None
-    part = multiply(other if name == "exp" else negate(other), of_one("exp", -exponent))
-    if not isinstance(part, Enclosed) or not isinstance(part.about, Near):
+    part = multiply(other if name == "exp" else extended.negate(other), of_one("exp", -exponent))
+    if not isinstance(part, extended.Enclosed) or not isinstance(part.about, functions.Near):
         return None
     if part.about.value or part.about.distance > -_LARGE // 2:
         return None
     return name, extended.add(exponent, of_one("log1p", part), downward)
 
 
-def subtract(x: Number, y: Number, downward: bool) -> Number:
+def subtract(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
     """Return x - y."""
-    return extended.subtract(x, y, downward) if x is y else add(x, negate(y), downward)
+    return extended.subtract(x, y, downward) if x is y else add(x, extended.negate(y), downward)
 
 
-def multiply(x: Number, y: Number) -> Number:
+def multiply(x: extended.Number, y: extended.Number) -> extended.Number:
     """Return x * y."""
     first, second = _power(x), _power(y)
     if first is None or second is None:
@@ -98,7 +78,7 @@ def multiply(x: Number, y: Number) -> Number:
     return _signed(first[0] == second[0], extended.add(first[1], second[1], False))
 
 
-def divide(x: Number, y: Number) -> Number:
+def divide(x: extended.Number, y: extended.Number) -> extended.Number:
     """Return x / y."""
     first, second = _power(x), _power(y)
     if first is None or second is None:
@@ -106,15 +86,15 @@ def divide(x: Number, y: Number) -> Number:
     return _signed(first[0] == second[0], extended.subtract(first[1], second[1], False))
 
 
-def _power(x: Number) -> tuple[str, Number] | None:
+def _power(x: extended.Number) -> tuple[str, extended.Number] | None:
     """Return ("exp", u) or ("-exp", u) for ±exp(u)."""
-    origin = x.origin if isinstance(x, Enclosed) else None
+    origin = x.origin if isinstance(x, extended.Enclosed) else None
     return origin if origin is not None and origin[0] in ("exp", "-exp") else None
 
 
-def _signed(positive: bool, exponent: Number) -> Number:
+def _signed(positive: bool, exponent: extended.Number) -> extended.Number:
     found = of_one("exp", exponent)
-    return found if positive else negate(found)
+    return found if positive else extended.negate(found)
 
 
 # --- expressions ------------------------------------------------------------------------------------------------------
@@ -133,7 +113,7 @@ class NeedsNumbers(BaseException):
 class Operation(NamedTuple):
     """An operation: on numbers (with the flag for rounding downward), and on balls; None without a plain ball."""
 
-    apply: Callable[..., Number]
+    apply: Callable[..., extended.Number]
     ball: Callable[..., arb] | None
 
 
@@ -160,13 +140,13 @@ _OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "absolute": Operation(lambda downward, x: extended.magnitude(x), abs),
         "maximum": Operation(lambda downward, x, y: extended.extremum(x, y, True), lambda x, y: x.max(y)),
         "minimum": Operation(lambda downward, x, y: extended.extremum(x, y, False), lambda x, y: x.min(y)),
-        "pi": Operation(lambda downward: Enclosed(arb.pi), arb.pi),
-        "e": Operation(lambda downward: Enclosed(arb.const_e), arb.const_e),
+        "pi": Operation(lambda downward: extended.Enclosed(arb.pi), arb.pi),
+        "e": Operation(lambda downward: extended.Enclosed(arb.const_e), arb.const_e),
         **{
             name: Operation(lambda downward, x, y, name=name: applying.of_two(name, x, y), None)
             for name in ("atan2", "hypot", "rootn")
         },
-        **{name: _function(name) for name in FUNCTIONS},
+        **{name: _function(name) for name in functions.FUNCTIONS},
     }
 )
 """The operations of expressions, by name."""
@@ -185,7 +165,7 @@ ARITIES: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "power", "maximum", "minimum"), 2),
         **dict.fromkeys(("atan2", "hypot", "rootn"), 2),
-        **dict.fromkeys(("negative", "absolute", *FUNCTIONS), 1),
+        **dict.fromkeys(("negative", "absolute", *functions.FUNCTIONS), 1),
         **dict.fromkeys(("pi", "e"), 0),
     }
 )
@@ -357,7 +337,7 @@ def _compared(x: Real, other: object, sign: str, holds: Callable[[int], bool]) -
             return sign == "!="
         raise TypeError(f"cannot compare an exact real with {type(other).__name__}")
     first, second = Program.of([x, y], 0).numbers((), downward=False)
-    if is_kind(first, Kind.NAN) or is_kind(second, Kind.NAN):
+    if extended.is_kind(first, functions.Kind.NAN) or extended.is_kind(second, functions.Kind.NAN):
         raise ValueError(f"{sign} compares a NaN: test the argument before the function that is NaN there")
     return holds(extended.order(first, second))
 
@@ -396,7 +376,7 @@ def argument(index: int) -> Real:
     return node("argument", payload=index)
 
 
-def constant(number: Number) -> Real:
+def constant(number: extended.Number) -> Real:
     """Return a number as a real."""
     return node("number", payload=number)
 
@@ -415,18 +395,18 @@ def as_real(given: Any) -> Real | None:
     return None
 
 
-def number_of(exact: int | float | Ratio) -> Number:
+def number_of(exact: int | float | Ratio) -> extended.Number:
     """Return an exact number as a number of expressions."""
     if isinstance(exact, Ratio):
         found = Fraction(exact.numerator, exact.denominator)
-        return of_fraction(-found if exact.sign else found) if found else zero(exact.sign)
+        return extended.of_fraction(-found if exact.sign else found) if found else extended.zero(exact.sign)
     if isinstance(exact, float):
         if exact != exact:
-            return NAN
+            return extended.NAN
         if exact in (np.inf, -np.inf):
-            return infinity(int(exact < 0))
-        return of_fraction(Fraction(exact)) if exact else zero(int(np.signbit(exact)))
-    return of_fraction(Fraction(exact))
+            return extended.infinity(int(exact < 0))
+        return extended.of_fraction(Fraction(exact)) if exact else extended.zero(int(np.signbit(exact)))
+    return extended.of_fraction(Fraction(exact))
 
 
 def _operand(name: str, given: Any) -> Real:
@@ -493,9 +473,9 @@ class Program(NamedTuple):
                 raise OverflowError(f"the function has more than {MOST_STEPS} operations")
         return cls(tuple(known), tuple(places[id(root)] for root in roots), count)
 
-    def numbers(self, arguments: Sequence[Number], downward: bool) -> tuple[Number, ...]:
+    def numbers(self, arguments: Sequence[extended.Number], downward: bool) -> tuple[extended.Number, ...]:
         """Return the exact results. Raises `halfulp.fp_formats.reals.functions.Unsettled` where a case is undecided."""
-        found: list[Number] = []
+        found: list[extended.Number] = []
         for operation, places, payload in self.steps:
             if operation == "argument":
                 found.append(arguments[payload])
@@ -517,7 +497,7 @@ class Program(NamedTuple):
             if operation == "argument":
                 given.append((place, payload))
             elif operation == "number":
-                if isinstance(payload, Special) and payload.kind is not Kind.ZERO:
+                if isinstance(payload, functions.Special) and payload.kind is not functions.Kind.ZERO:
                     return None
                 fixed.append((place, extended.ball_of(payload)))
             else:
@@ -548,25 +528,25 @@ class Program(NamedTuple):
 #
 # Round the results of programs of exact reals once: by one ball of fixed precision on arrays, and the rest exactly.
 
-_NEAREST = -2 * BEYOND
+_NEAREST = -2 * functions.BEYOND
 """A distance from a rational number that no grid resolves; a smaller one is replaced by it, which is still a bound."""
-_BEYOND_ALL = 3 * BEYOND // 4 + 64
+_BEYOND_ALL = 3 * functions.BEYOND // 4 + 64
 """Numbers above this power of two are beyond the largest value of each format (exponents below 3 * 2**15)."""
 
 
-def rounded(x: Number, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Result:
+def rounded(x: extended.Number, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Result:
     """Return a number rounded once. Raises `Unsettled` where no ball of `MOST_BITS` bits decides."""
-    return round_exactly(dst, located(x, grid_of(dst)) if isinstance(x, Enclosed) else x, rounding, policy)
+    return round_exactly(dst, located(x, grid_of(dst)) if isinstance(x, extended.Enclosed) else x, rounding, policy)
 
 
-def located(x: Enclosed, grid: Grid) -> Fraction | Special | Cell:
+def located(x: extended.Enclosed, grid: functions.Grid) -> Fraction | functions.Special | functions.Cell:
     """Return the cell of a number, or the number itself where its balls are exact."""
     about = x.about
-    if isinstance(about, Above) and about.exponent >= _BEYOND_ALL:
-        return Cell(int(about.sign < 0), 1, BEYOND)
-    if isinstance(about, Near):
+    if isinstance(about, extended.Above) and about.exponent >= _BEYOND_ALL:
+        return functions.Cell(int(about.sign < 0), 1, functions.BEYOND)
+    if isinstance(about, functions.Near):
         for nearest in (_close(about, grid), _NEAREST):  # the short bound is quicker, and nearly always enough
-            cell = cell_near(about._replace(distance=max(about.distance, nearest)), grid)
+            cell = functions.cell_near(about._replace(distance=max(about.distance, nearest)), grid)
             if cell is not None:
                 return cell
     last = arb.nan()
@@ -575,27 +555,33 @@ def located(x: Enclosed, grid: Grid) -> Fraction | Special | Cell:
         # A number that is not known to be irrational may lie at the end of its ball, on the grid.
         nonlocal last
         last = x.ball()
-        return last + arb(0, last.abs_upper() * exact_ball(1, -2 * MOST_BITS)) if last.is_finite() else last
+        return (
+            last + arb(0, last.abs_upper() * functions.exact_ball(1, -2 * extended.MOST_BITS))
+            if last.is_finite()
+            else last
+        )
 
-    for attempt in attempts(wider, grid, MOST_BITS):
+    for attempt in functions.attempts(wider, grid, extended.MOST_BITS):
         if last.is_exact() and last.is_finite():
             return _exact(last)
         if attempt.cell is not None:
             return attempt.cell
-    raise Unsettled(last.str(20), MOST_BITS)
+    raise functions.Unsettled(last.str(20), extended.MOST_BITS)
 
 
-def _close(near: Near, grid: Grid) -> int:
+def _close(near: functions.Near, grid: functions.Grid) -> int:
     """Return a distance that is far below the grid around a number."""
-    return grid(exponent_of(near.value) - 2 if near.value else -BEYOND) - 64
+    return grid(functions.exponent_of(near.value) - 2 if near.value else -functions.BEYOND) - 64
 
 
-def _exact(ball: arb) -> Fraction | Special:
+def _exact(ball: arb) -> Fraction | functions.Special:
     significand, exponent = ball.man_exp()
     if not significand:
-        return zero(0)
+        return extended.zero(0)
     # Beyond the range of each format, all numbers round alike.
-    return Fraction(int(significand)) * Fraction(2) ** max(-2 * BEYOND, min(2 * BEYOND, int(exponent)))
+    return Fraction(int(significand)) * Fraction(2) ** max(
+        -2 * functions.BEYOND, min(2 * functions.BEYOND, int(exponent))
+    )
 
 
 def settled(

@@ -29,23 +29,9 @@ from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS, Codes, signed_integers, storage_dtype
 from halfulp.fp_formats.paths import fast
+from halfulp.semantics.matrix_units import aligned_sums
 from halfulp.semantics.matrix_units.accumulator import KEPT, PREFIX, Accumulator, shape_of
-from halfulp.semantics.matrix_units.aligned_sums import (
-    Chunk,
-    Factors,
-    Integers,
-    Members,
-    SumTrace,
-    aligned_group,
-    chain,
-    decoded,
-    exact_group,
-    exact_model,
-    fits,
-    flushed,
-    holds_products,
-    tree,
-)
+from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrace
 from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, as_model
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import accumulate, nan_of
@@ -81,23 +67,27 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     group = min(rule.group or op.shape[2], op.shape[2])
 
     def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
-        x, y = decoded(rule, fmt_a, a), decoded(rule, fmt_b, b)
-        z = tuple(decoded(rule, FORMATS[op.scale], scale) for scale in scales)
+        x, y = aligned_sums.decoded(rule, fmt_a, a), aligned_sums.decoded(rule, fmt_b, b)
+        z = tuple(aligned_sums.decoded(rule, FORMATS[op.scale], scale) for scale in scales)
         for part in _slices(len(a), group):
-            factors = Factors(x.at(part), y.at(part), tuple(scale.at(part) for scale in z))
+            factors = aligned_sums.Factors(x.at(part), y.at(part), tuple(scale.at(part) for scale in z))
             if rule.bits is None:
-                c = exact_group(rule, op, factors, c, trace)
+                c = aligned_sums.exact_group(rule, op, factors, c, trace)
             else:
-                c = aligned_group(rule, fmt, factors, c, trace)
-        return flushed(fmt, c, signed=True) if rule.flush else c
+                c = aligned_sums.aligned_group(rule, fmt, factors, c, trace)
+        return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         if rule.flush:
-            a, b = flushed(fmt_a, a, signed=False), flushed(fmt_b, b, signed=False)
+            a, b = aligned_sums.flushed(fmt_a, a, signed=False), aligned_sums.flushed(fmt_b, b, signed=False)
         a, b = fast.convert(fmt_a, fmt, a).codes, fast.convert(fmt_b, fmt, b).codes
         for part in _slices(len(a), group):
-            c = chain(fmt, a[part], b[part], c, trace) if rule.chain else tree(rule, fmt, a[part], b[part], c, trace)
-        return flushed(fmt, c, signed=True) if rule.flush else c
+            c = (
+                aligned_sums.chain(fmt, a[part], b[part], c, trace)
+                if rule.chain
+                else aligned_sums.tree(rule, fmt, a[part], b[part], c, trace)
+            )
+        return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def specified(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         if trace is not None:
@@ -105,13 +95,15 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 first = slice(0, part.stop)
                 so_far = replace(op, shape=(*op.shape[:2], len(a[first])))
                 sums = by_specification(rule, so_far, a[first], b[first], c, tuple(scale[first] for scale in scales))
-                trace.rounded(Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
+                trace.rounded(aligned_sums.Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
         return by_specification(rule, op, a, b, c, scales)
 
-    exactly = rule.bits is None and rule.partial == KEPT and (holds_products(op) or not rule.product_overflow)
+    exactly = (
+        rule.bits is None and rule.partial == KEPT and (aligned_sums.holds_products(op) or not rule.product_overflow)
+    )
     if rule.plain and not op.scale:
         each = rounding
-    elif exactly or fits(rule, op):
+    elif exactly or aligned_sums.fits(rule, op):
         each = aligning
     else:
         each = specified
@@ -153,7 +145,7 @@ def _ieee(op: TileOp) -> Chunk:
         if scales:
             factors = [fast.convert(FORMATS[op.scale], fmt, scale).codes for scale in scales]
             a, b = (fast.multiply(fmt, x, factor).codes for x, factor in zip((a, b), factors, strict=True))
-        return chain(fmt, a, b, c, trace)
+        return aligned_sums.chain(fmt, a, b, c, trace)
 
     return model
 
@@ -259,10 +251,10 @@ def _model(model: str, op: TileOp) -> TileModel:
         return TileModel(None, rule)
     if rule is not None:
         exact = rule.bits is None and rule.partial == KEPT
-        return TileModel(_by_rule(model, op, rule), rule, exact_model(op)[1] // 4 if exact else 1)
+        return TileModel(_by_rule(model, op, rule), rule, aligned_sums.exact_model(op)[1] // 4 if exact else 1)
     if model == "ieee":
         return TileModel(_ieee(op))
-    chunk, digits = exact_model(op)
+    chunk, digits = aligned_sums.exact_model(op)
     return TileModel(chunk, None, digits // 4)  # fewer passes by longer arrays
 
 
