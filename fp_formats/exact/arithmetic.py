@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,6 @@ from halfulp.fp_formats.exact.core import (
     ArrayResult,
     Classified,
     Limbs,
-    Operation,
     Packed,
     Random,
     RoundingOptions,
@@ -45,36 +45,31 @@ from halfulp.fp_formats.exact.core import (
     where,
     widen,
 )
-from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, INEXACT, INVALID, RD, RNE, UNDERFLOW
 
 
 def _binary(
-    finite: Callable[..., tuple[Packed, Mask | None]],
-    special: Callable[..., Packed],
-    operation: Operation,
+    name: str,
     fmt: FloatFormat,
     a: Codes,
     b: Codes,
-    rounding: int,
-    policy: FloatPolicy,
-    random: Random,
-    want_flags: bool,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
 ) -> ArrayResult:
-    """Run ``finite`` on all elements, then ``special`` on those with a NaN or infinite operand and those that it
-    returns.
+    """Do an operation of `_OPERATIONS` on arrays, as `scalar` does: its first function on all elements, the second on
+    those with a NaN or infinite operand and those that the first returns.
     """
+    finite, special = _OPERATIONS[name]
     options = rounding_options(rounding, policy, random, want_flags)
+    pairs = (a, fmt.bits), (b, fmt.bits)
     if needs_scalar(options, fmt):
-        return by_scalar(
-            lambda x, y, value: operation(fmt, x, y, rounding, policy, (value, options.random_width)),
-            fmt.bits,
-            want_flags,
-            (a, fmt.bits),
-            (b, fmt.bits),
-            (np.asarray(random[0]), LIMB_BITS),  # type: ignore[index]
-        )
+        one = getattr(scalar, name)
+        operation = lambda x, y, drawn: one(fmt, x, y, rounding, policy, drawn)  # noqa: E731
+        return by_scalar(operation, fmt.bits, want_flags, *pairs, random=random)
 
     def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
         x, y = operands(fmt, options, *chunks)
@@ -89,33 +84,7 @@ def _binary(
         packed = encoding.replace(packed, index, special(fmt, p, q, options))
         return encoding.nans_into(packed, index, fmt, options, p, q)
 
-    return run(kernel, options, fmt.bits, (a, fmt.bits), (b, fmt.bits), random=random)
-
-
-def add(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Do `scalar.add` on arrays."""
-    return _binary(_sum(0), _special_sum(0), scalar.add, fmt, a, b, rounding, policy, random, want_flags)
-
-
-def subtract(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Do `scalar.subtract` on arrays."""
-    return _binary(_sum(1), _special_sum(1), scalar.subtract, fmt, a, b, rounding, policy, random, want_flags)
+    return run(kernel, options, fmt.bits, *pairs, random=random)
 
 
 def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
@@ -151,33 +120,21 @@ def _special_sum(flip: int) -> Callable[..., Packed]:
     return special
 
 
-def multiply(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Do `scalar.multiply` on arrays."""
+def _product(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+    x_sign, x_significand, x_exponent = unpack(fmt, x)
+    y_sign, y_significand, y_exponent = unpack(fmt, y)
+    if fmt.precision > 63:  # bits below 127 of the product are jammed, so the leading ones must not be zeros
+        x_significand, x_exponent = _normalised(fmt.precision, x_significand, x_exponent)
+        y_significand, y_exponent = _normalised(fmt.precision, y_significand, y_exponent)
+    product, dropped = core.multiply(x_significand, y_significand, fmt.precision)
+    return encoding.round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
 
-    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
-        x_sign, x_significand, x_exponent = unpack(fmt, x)
-        y_sign, y_significand, y_exponent = unpack(fmt, y)
-        if fmt.precision > 63:  # bits below 127 of the product are jammed, so the leading ones must not be zeros
-            x_significand, x_exponent = _normalised(fmt.precision, x_significand, x_exponent)
-            y_significand, y_exponent = _normalised(fmt.precision, y_significand, y_exponent)
-        product, dropped = core.multiply(x_significand, y_significand, fmt.precision)
-        return encoding.round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
 
-    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
-        invalid = (x.infinite & y.zero) | (x.zero & y.infinite)
-        return encoding.with_invalid_nan(
-            invalid, fmt, encoding.arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options
-        )
-
-    return _binary(finite, special, scalar.multiply, fmt, a, b, rounding, policy, random, want_flags)
+def _special_product(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+    invalid = (x.infinite & y.zero) | (x.zero & y.infinite)
+    return encoding.with_invalid_nan(
+        invalid, fmt, encoding.arithmetic_infinity(fmt, x.sign ^ y.sign, x.codes, options), options
+    )
 
 
 def fma(
@@ -197,14 +154,8 @@ def fma(
     room = 2 * fmt.precision + 3  # of the product: a bit for the carry, and two below for the jammed bits
     codes = [(code, fmt.bits) for code in (a, b, c)]
     if needs_scalar(options, fmt) or room > 126:
-        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
-        return by_scalar(
-            lambda x, y, z, value=0: scalar.fma(fmt, x, y, z, rounding, policy, (value, options.random_width)),
-            fmt.bits,
-            want_flags,
-            *codes,
-            *noise,
-        )
+        operation = lambda x, y, z, drawn=None: scalar.fma(fmt, x, y, z, rounding, policy, drawn)  # noqa: E731
+        return by_scalar(operation, fmt.bits, want_flags, *codes, random=random)
 
     def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
         x, y, z = operands(fmt, options, *chunks, wide=room > 62)
@@ -273,91 +224,67 @@ def _normalised(bits: int, significand: Limbs, exponent: npt.NDArray[np.int64]) 
     return shift_left(significand, missing), exponent - missing
 
 
-def divide(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Do `scalar.divide` on arrays."""
-
-    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
-        bits = fmt.precision + options.random_width
-        x_sign, dividend, x_exponent = unpack(fmt, x)
-        y_sign, divisor, y_exponent = unpack(fmt, y)
-        by_zero = ~nonzero(divisor)
-        any_zero = bool(by_zero.any())
-        if any_zero:
-            divisor = where(by_zero, encoding.constant(divisor, 1), divisor)
-        dividend, x_exponent = _normalised(bits, dividend, x_exponent)
-        divisor, y_exponent = _normalised(bits, divisor, y_exponent)
-        quotient, fraction_bits = core.divide(dividend, divisor, bits)
-        exponent = x_exponent - y_exponent - fraction_bits
-        return encoding.round_pack(fmt, x_sign ^ y_sign, quotient, exponent, options), by_zero if any_zero else None
-
-    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
-        sign = x.sign ^ y.sign
-        packed = encoding.arithmetic_infinity(fmt, sign, x.codes, options)
-        by_zero = y.zero & ~x.infinite
-        if by_zero.any():
-            index = np.flatnonzero(by_zero)
-            nanless, saturate = options.policy.divide_by_zero_nanless, options.saturation(fmt).infinities
-            infinity = encoding.encode_infinity(fmt, sign[index], x.codes[index], nanless, saturate)
-            packed = encoding.replace(
-                packed, index, Packed(infinity, encoding.flag_array(infinity, options, DIVIDE_BY_ZERO))
-            )
-        vanishing = y.infinite & ~x.infinite
-        if vanishing.any():
-            index = np.flatnonzero(vanishing)
-            packed = encoding.replace(packed, index, encoding.encode_zero(fmt, sign[index], x.codes[index], options))
-        return encoding.with_invalid_nan((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
-
-    return _binary(finite, special, scalar.divide, fmt, a, b, rounding, policy, random, want_flags)
+def _quotient(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+    bits = fmt.precision + options.random_width
+    x_sign, dividend, x_exponent = unpack(fmt, x)
+    y_sign, divisor, y_exponent = unpack(fmt, y)
+    by_zero = ~nonzero(divisor)
+    any_zero = bool(by_zero.any())
+    if any_zero:
+        divisor = where(by_zero, encoding.constant(divisor, 1), divisor)
+    dividend, x_exponent = _normalised(bits, dividend, x_exponent)
+    divisor, y_exponent = _normalised(bits, divisor, y_exponent)
+    quotient, fraction_bits = core.divide(dividend, divisor, bits)
+    exponent = x_exponent - y_exponent - fraction_bits
+    return encoding.round_pack(fmt, x_sign ^ y_sign, quotient, exponent, options), by_zero if any_zero else None
 
 
-def remainder(
-    fmt: FloatFormat,
-    a: Codes,
-    b: Codes,
-    rounding: int = RNE,
-    policy: FloatPolicy = SPEC,
-    random: Random = None,
-    want_flags: bool = False,
-) -> ArrayResult:
-    """Do `scalar.remainder` on arrays."""
-
-    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
-        sign, dividend, x_exponent = unpack(fmt, x)
-        _, divisor, y_exponent = unpack(fmt, y)
-        by_zero = ~nonzero(divisor)
-        gap = x_exponent - y_exponent
-        rest: Limbs
-        if options.policy.remainder == "ieee":
-            rest, flip = _nearest_remainder(fmt, dividend, divisor, gap)
-            sign = sign ^ flip
-        elif isinstance(x, Wide):
-            rest = _wide_remainder(dividend, divisor, gap)
-        else:
-            rest = _remainder(fmt.precision, dividend, np.where(by_zero, np.uint64(1), divisor), gap)
-        # A larger divisor exponent means that the divisor is normal, so that it is larger: the dividend is the result.
-        smaller = gap < 0
-        if options.policy.remainder == "fmod":
-            rest = where(smaller, dividend, rest)
-        exponent = np.where(smaller, x_exponent, y_exponent)
-        return encoding.round_pack(fmt, sign, rest, exponent, options), by_zero
-
-    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
-        # Beside NaN operands and invalid operations there are only finite dividends with infinite divisors.
-        sign, dividend, exponent = unpack(fmt, x.codes)
-        exact = RoundingOptions(RNE, options.policy, options.want_flags)
-        return encoding.with_invalid_nan(
-            x.infinite | y.zero, fmt, encoding.round_pack(fmt, sign, dividend, exponent, exact), options
+def _special_quotient(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+    sign = x.sign ^ y.sign
+    packed = encoding.arithmetic_infinity(fmt, sign, x.codes, options)
+    by_zero = y.zero & ~x.infinite
+    if by_zero.any():
+        index = np.flatnonzero(by_zero)
+        nanless, saturate = options.policy.divide_by_zero_nanless, options.saturation(fmt).infinities
+        infinity = encoding.encode_infinity(fmt, sign[index], x.codes[index], nanless, saturate)
+        packed = encoding.replace(
+            packed, index, Packed(infinity, encoding.flag_array(infinity, options, DIVIDE_BY_ZERO))
         )
+    vanishing = y.infinite & ~x.infinite
+    if vanishing.any():
+        index = np.flatnonzero(vanishing)
+        packed = encoding.replace(packed, index, encoding.encode_zero(fmt, sign[index], x.codes[index], options))
+    return encoding.with_invalid_nan((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
 
-    return _binary(finite, special, scalar.remainder, fmt, a, b, rounding, policy, random, want_flags)
+
+def _rest(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+    sign, dividend, x_exponent = unpack(fmt, x)
+    _, divisor, y_exponent = unpack(fmt, y)
+    by_zero = ~nonzero(divisor)
+    gap = x_exponent - y_exponent
+    rest: Limbs
+    if options.policy.remainder == "ieee":
+        rest, flip = _nearest_remainder(fmt, dividend, divisor, gap)
+        sign = sign ^ flip
+    elif isinstance(x, Wide):
+        rest = _wide_remainder(dividend, divisor, gap)
+    else:
+        rest = _remainder(fmt.precision, dividend, np.where(by_zero, np.uint64(1), divisor), gap)
+    # A larger divisor exponent means that the divisor is normal, so that it is larger: the dividend is the result.
+    smaller = gap < 0
+    if options.policy.remainder == "fmod":
+        rest = where(smaller, dividend, rest)
+    exponent = np.where(smaller, x_exponent, y_exponent)
+    return encoding.round_pack(fmt, sign, rest, exponent, options), by_zero
+
+
+def _special_rest(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+    # Beside NaN operands and invalid operations there are only finite dividends with infinite divisors.
+    sign, dividend, exponent = unpack(fmt, x.codes)
+    exact = RoundingOptions(RNE, options.policy, options.want_flags)
+    return encoding.with_invalid_nan(
+        x.infinite | y.zero, fmt, encoding.round_pack(fmt, sign, dividend, exponent, exact), options
+    )
 
 
 def _nearest_remainder(
@@ -411,6 +338,21 @@ def _wide_remainder(dividend: Wide, divisor: Wide, gap: npt.NDArray[np.int64]) -
     return Wide(np.array([r >> 64 for r in rests], np.uint64), np.array([r & WORD for r in rests], np.uint64))
 
 
+_OPERATIONS: dict[str, tuple[Callable[..., tuple[Packed, Mask | None]], Callable[..., Packed]]] = {
+    "add": (_sum(0), _special_sum(0)),
+    "subtract": (_sum(1), _special_sum(1)),
+    "multiply": (_product, _special_product),
+    "divide": (_quotient, _special_quotient),
+    "remainder": (_rest, _special_rest),
+}
+
+add = partial(_binary, "add")
+subtract = partial(_binary, "subtract")
+multiply = partial(_binary, "multiply")
+divide = partial(_binary, "divide")
+remainder = partial(_binary, "remainder")
+
+
 def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
     """Do `scalar.negate` on arrays."""
     options = RoundingOptions(RNE, policy, want_flags)
@@ -456,7 +398,13 @@ def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bo
 
 
 def _extremum(
-    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool, largest: bool, number: bool
+    largest: bool,
+    number: bool,
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    policy: FloatPolicy = SPEC,
+    want_flags: bool = False,
 ) -> ArrayResult:
     """Do `scalar.extremum` on arrays."""
 
@@ -534,25 +482,7 @@ def _extremum(
     return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits), (b, fmt.bits))
 
 
-def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """Do `scalar.maximum` on arrays."""
-    return _extremum(fmt, a, b, policy, want_flags, largest=True, number=False)
-
-
-def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """Do `scalar.minimum` on arrays."""
-    return _extremum(fmt, a, b, policy, want_flags, largest=False, number=False)
-
-
-def maximum_number(
-    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
-    """Do `scalar.maximum_number` on arrays."""
-    return _extremum(fmt, a, b, policy, want_flags, largest=True, number=True)
-
-
-def minimum_number(
-    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> ArrayResult:
-    """Do `scalar.minimum_number` on arrays."""
-    return _extremum(fmt, a, b, policy, want_flags, largest=False, number=True)
+maximum = partial(_extremum, True, False)
+minimum = partial(_extremum, False, False)
+maximum_number = partial(_extremum, True, True)
+minimum_number = partial(_extremum, False, True)

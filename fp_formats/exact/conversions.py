@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,16 +40,12 @@ def convert(
     options = core.rounding_options(rounding, policy, random, want_flags, policy.conversion_saturation(dst))
     offsets = [] if exponent is None else [(exponent, LIMB_BITS)]
     if core.needs_scalar(options, dst):
-        return core.by_scalar(
-            lambda code, value, offset=0: scalar.convert(
-                src, dst, code, rounding, policy, (value, options.random_width), offset
-            ),
-            dst.bits,
-            want_flags,
-            (a, src.bits),
-            (np.asarray(random[0]), LIMB_BITS),  # type: ignore[index]
-            *offsets,
-        )
+
+        def operation(code: int, *rest: Any) -> scalar.Result:
+            *offset, drawn = rest
+            return scalar.convert(src, dst, code, rounding, policy, drawn, *offset)
+
+        return core.by_scalar(operation, dst.bits, want_flags, (a, src.bits), *offsets, random=random)
 
     def kernel(options: core.RoundingOptions, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> core.Packed:
         codes = core.lift(src, chunk, core.is_wide(options, src, dst))
@@ -151,12 +148,11 @@ def from_integer(
     if width > 128 or core.needs_scalar(options, dst):
         half, whole = (1 << width >> 1, 1 << width) if signed and width else (1 << width, 0)
 
-        def operation(code: int, value: int = 0) -> scalar.Result:
+        def operation(code: int, drawn: scalar.Random = None) -> scalar.Result:
             number = code - whole if code >= half else code
-            return scalar.from_integer(dst, number, rounding, policy, (value, options.random_width))
+            return scalar.from_integer(dst, number, rounding, policy, drawn)
 
-        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
-        return core.by_scalar(operation, dst.bits, want_flags, (a, width), *noise)
+        return core.by_scalar(operation, dst.bits, want_flags, (a, width), random=random)
 
     def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
         if limbs == 2:
@@ -196,15 +192,12 @@ def to_integer(
         return found._replace(codes=low.astype(storage_dtype(width)))
     options = core.rounding_options(rounding, policy, random, want_flags)
     if width > 64 or src.precision + options.random_width > core.TWO_LIMB_BITS:
-        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
         return core.by_scalar(
-            lambda code, value=0: scalar.to_integer(
-                src, code, width, signed, rounding, policy, (value, options.random_width)
-            ),
+            lambda code, drawn=None: scalar.to_integer(src, code, width, signed, rounding, policy, drawn),
             width,
             want_flags,
             (a, src.bits),
-            *noise,
+            random=random,
         )
 
     def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:

@@ -368,15 +368,23 @@ FEW = 16
 """The elements up to which `by_scalar` is quicker than array code, whose time is the same for 1 and for 100."""
 
 
-def by_scalar(operation: Operation, width: int, want_flags: bool, *operands: tuple[Codes, int]) -> ArrayResult:
+def by_scalar(
+    operation: Operation, width: int, want_flags: bool, *operands: tuple[Codes, int], random: Random = None
+) -> ArrayResult:
     """Do an operation of `scalar` on every element, as a Python integer; operands and ``width`` as in `run`.
 
     This is for few elements, and for cases without an array path: very many random bits, and integers wider than 128
-    bits.
+    bits. ``random``: the operation takes the random bits of each element as its last argument.
     """
+    if random is not None:
+        operands = (*operands, (np.asarray(random[0]), LIMB_BITS))
     shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
     columns = [codes_to_ints(np.broadcast_to(codes, code_shape(shape, bits)), bits) for codes, bits in operands]
-    results = [operation(*row) for row in zip(*columns, strict=True)]
+    rows = zip(*columns, strict=True)
+    if random is None:
+        results = [operation(*row) for row in rows]
+    else:
+        results = [operation(*codes, (value, random[1])) for *codes, value in rows]
     poison = np.array([result.poison for result in results], np.bool_).reshape(shape)
     flags = np.array([result.flags for result in results], np.uint8).reshape(shape)
     return ArrayResult(

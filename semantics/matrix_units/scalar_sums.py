@@ -34,6 +34,18 @@ class Term:
     special: str | int | None = None
 
 
+@dataclass(frozen=True)
+class Group:
+    """The factors of one group: those of A and B, and their scales, at these places along K."""
+
+    rule: Accumulator
+    op: TileOp
+    a: Sequence[int]
+    b: Sequence[int]
+    scales: Scales | None
+    places: Sequence[int]
+
+
 def accumulate(
     rule: Accumulator, op: TileOp, a: Sequence[int], b: Sequence[int], c: int, scales: Scales | None = None
 ) -> int:
@@ -55,7 +67,7 @@ def accumulate(
     for start in range(0, len(a), size):
         instruction = places[start : start + size]
         for first in range(0, len(instruction), group):
-            c = each(rule, op, a, b, c, scales, instruction[first : first + group])
+            c = each(Group(rule, op, a, b, scales, instruction[first : first + group]), c)
         if rule.flush and op.d in FORMATS:
             c = _flushed(FORMATS[op.d], c)
     if op.d in FORMATS and scalar.unpack(FORMATS[op.d], c).kind in (scalar.QUIET_NAN, scalar.SIGNALLING_NAN):
@@ -71,19 +83,12 @@ def nan_of(rule: Accumulator, fmt: FloatFormat) -> int:
 # Floats.
 
 
-def _floats(
-    rule: Accumulator,
-    op: TileOp,
-    a: Sequence[int],
-    b: Sequence[int],
-    c: int,
-    scales: Scales | None,
-    places: Sequence[int],
-) -> int:
+def _floats(group: Group, c: int) -> int:
+    rule, op = group.rule, group.op
     d = FORMATS[op.d]
-    products = [_product(rule, op, a, b, scales, k) for k in places]
+    products = [_product(group, k) for k in group.places]
     if rule.dot > 1:
-        products = _dots(rule, op, products, scales, places)
+        products = _dots(group, products)
     if rule.products == "rounded":
         products = [_term(rule, d, _rounded(rule, op.d, each, rule.partial, partial=True)) for each in products]
     addend = _term(rule, d, c)
@@ -129,9 +134,10 @@ def _term(rule: Accumulator, fmt: FloatFormat, code: int) -> Term:
     return Term(number, exponent, (not number and x.sign == 1, not number and x.sign == 0))
 
 
-def _product(rule: Accumulator, op: TileOp, a: Sequence[int], b: Sequence[int], scales: Scales | None, k: int) -> Term:
-    factors = [_term(rule, FORMATS[op.a], a[k]), _term(rule, FORMATS[op.b], b[k])]
-    for side in scales or ():
+def _product(group: Group, k: int) -> Term:
+    rule, op = group.rule, group.op
+    factors = [_term(rule, FORMATS[op.a], group.a[k]), _term(rule, FORMATS[op.b], group.b[k])]
+    for side in group.scales or ():
         factor = _term(rule, FORMATS[op.scale], side[k // op.block])
         factors.append(Term(abs(factor.value), factor.exponent, special=factor.special) if rule.dot > 1 else factor)
     value, negative = Fraction(1), False
@@ -150,15 +156,14 @@ def _product(rule: Accumulator, op: TileOp, a: Sequence[int], b: Sequence[int], 
     return Term(value, exponent, (not value and negative, not value and not negative))
 
 
-def _dots(
-    rule: Accumulator, op: TileOp, products: Sequence[Term], scales: Scales | None, places: Sequence[int]
-) -> list[Term]:
+def _dots(group: Group, products: Sequence[Term]) -> list[Term]:
     """Add products with the same scales exactly; the sum has the exponent of the scales."""
+    rule, op, scales = group.rule, group.op, group.scales
     assert scales is not None
     found = []
     for start in range(0, len(products), rule.dot):
         members = products[start : start + rule.dot]
-        factors = [_term(rule, FORMATS[op.scale], side[places[start] // op.block]) for side in scales]
+        factors = [_term(rule, FORMATS[op.scale], side[group.places[start] // op.block]) for side in scales]
         special = next((each.special for each in members if each.special), None)
         exponents = [factor.exponent for factor in factors if factor.exponent is not None]
         value = sum((each.value for each in members), Fraction(0))
@@ -241,44 +246,29 @@ def _flushed(fmt: FloatFormat, code: int) -> int:
 # Rules of IEEE operations.
 
 
-def _factors(rule: Accumulator, op: TileOp, a: Sequence[int], b: Sequence[int], k: int) -> tuple[int, int]:
+def _factors(group: Group, k: int) -> tuple[int, int]:
     """Return the factors in D's format, as the IEEE operations take them."""
     found = []
-    for name, code in ((op.a, a[k]), (op.b, b[k])):
+    for name, code in ((group.op.a, group.a[k]), (group.op.b, group.b[k])):
         fmt = FORMATS[name]
-        found.append(scalar.convert(fmt, FORMATS[op.d], 0 if rule.flush and _is_small(fmt, code) else code).code)
+        code = 0 if group.rule.flush and _is_small(fmt, code) else code
+        found.append(scalar.convert(fmt, FORMATS[group.op.d], code).code)
     return found[0], found[1]
 
 
-def _chain(
-    rule: Accumulator,
-    op: TileOp,
-    a: Sequence[int],
-    b: Sequence[int],
-    c: int,
-    scales: Scales | None,
-    places: Sequence[int],
-) -> int:
-    for k in places:
-        c = scalar.fma(FORMATS[op.d], *_factors(rule, op, a, b, k), c).code
+def _chain(group: Group, c: int) -> int:
+    for k in group.places:
+        c = scalar.fma(FORMATS[group.op.d], *_factors(group, k), c).code
     return c
 
 
-def _plain_tree(
-    rule: Accumulator,
-    op: TileOp,
-    a: Sequence[int],
-    b: Sequence[int],
-    c: int,
-    scales: Scales | None,
-    places: Sequence[int],
-) -> int:
-    d = FORMATS[op.d]
+def _plain_tree(group: Group, c: int) -> int:
+    rule, d = group.rule, FORMATS[group.op.d]
 
     def done(code: int) -> int:
         return _flushed(d, code) if rule.flush else code
 
-    terms = [done(scalar.multiply(d, *_factors(rule, op, a, b, k)).code) for k in places]
+    terms = [done(scalar.multiply(d, *_factors(group, k)).code) for k in group.places]
     for left, right in shape_of(rule.tree, len(terms)):
         terms.append(done(scalar.add(d, terms[left], terms[right]).code))
     return scalar.add(d, 0 if rule.flush and _is_small(d, c) else c, terms[-1]).code
@@ -287,15 +277,9 @@ def _plain_tree(
 # Integers.
 
 
-def _integers(
-    rule: Accumulator,
-    op: TileOp,
-    a: Sequence[int],
-    b: Sequence[int],
-    c: int,
-    scales: Scales | None,
-    places: Sequence[int],
-) -> int:
+def _integers(group: Group, c: int) -> int:
+    rule, op = group.rule, group.op
+
     def signed(type_: str, code: int) -> int:
         width = int(type_[1:])
         return code - (code >> (width - 1) << width)
@@ -307,7 +291,7 @@ def _integers(
             return max(-(1 << (width - 1)), min(number, (1 << (width - 1)) - 1))
         return signed(f"i{width}", number & ((1 << width) - 1))
 
-    products = [signed(op.a, a[k]) * signed(op.b, b[k]) for k in places]
+    products = [signed(op.a, group.a[k]) * signed(op.b, group.b[k]) for k in group.places]
     addend = held(signed(op.c, c))
     leaves = [addend, *products] if rule.c == "with" else products
     if rule.tree == "flat":
