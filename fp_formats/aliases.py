@@ -100,27 +100,6 @@ def _distance(one: str, other: str, most: int) -> int | None:
 
 # --- aliases ----------------------------------------------------------------------------------------------------------
 
-DTYPE_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "f4E2M1FN": "float4_e2m1fn",
-        "f6E2M3FN": "float6_e2m3fn",
-        "f6E3M2FN": "float6_e3m2fn",
-        "f8E3M4": "float8_e3m4",
-        "f8E4M3": "float8_e4m3",
-        "f8E4M3FN": "float8_e4m3fn",
-        "f8E4M3FNUZ": "float8_e4m3fnuz",
-        "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
-        "f8E5M2": "float8_e5m2",
-        "f8E5M2FNUZ": "float8_e5m2fnuz",
-        "f8E8M0FNU": "float8_e8m0fnu",
-        "bf16": "bfloat16",
-        "f16": "float16",
-        "f32": "float32",
-        "f64": "float64",
-    }
-)
-"""The formats that have a dtype in NumPy or ml_dtypes, with its name."""
-
 TYPE_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "f4E2M1FN": ("float4_e2m1fn", "float4_e2m1fn_x2", "e2m1fn", "e2m1", "float4_e2m1", "fp4_e2m1", "fp4", "float4"),
@@ -147,6 +126,17 @@ TYPE_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """The other names of each type. Upper and lower case, ``_``, ``-`` and spaces make no difference."""
+
+DTYPE_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        name: TYPE_ALIASES[name][0]
+        for name in (
+            "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ",
+            "f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU", "bf16", "f16", "f32", "f64",
+        )
+    }
+)  # fmt: skip
+"""The formats that have a dtype in NumPy or ml_dtypes, with its name: the first of their aliases."""
 
 _E4M3 = {
     "f8E4M3FN": "OCP, torch, NVIDIA: up to 448, NaN, no infinity",

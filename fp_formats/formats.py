@@ -574,18 +574,6 @@ def p3109_format(name: str) -> FloatFormat | None:
     )
 
 
-def p3109_formats(width: int) -> Iterator[FloatFormat]:
-    """Yield the formats of P3109 of a width that halfulp has, by precision, signedness and domain."""
-    for precision in range(1, width + 1):
-        for kind in ("se", "sf", "ue", "uf"):
-            try:
-                found = p3109_format(f"binary{width}p{precision}{kind}")
-            except ValueError:
-                continue
-            assert found is not None
-            yield found
-
-
 def register_format(type: FloatFormat) -> FloatFormat:
     """Make a format known by its name, in Python, on the command line and in MLIR text, and return it.
 

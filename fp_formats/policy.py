@@ -35,35 +35,18 @@ class Rounding(IntEnum):
 MLIR_ROUNDINGS: tuple[Rounding, ...] = tuple(Rounding)[:5]
 """The modes that MLIR's ops have keywords for."""
 
+_NAMES = {
+    Rounding.TO_NEAREST_EVEN: "nearest even nearest_even half_even ties_to_even round_half_even round_ties_to_even "
+    "RNE RN RTE",
+    Rounding.DOWNWARD: "down floor round_floor toward_negative -inf RD RDN",
+    Rounding.UPWARD: "up ceil ceiling round_ceiling toward_positive +inf RU RUP RTP",
+    Rounding.TOWARD_ZERO: "zero truncate trunc round_toward_zero RZ RTZ",
+    Rounding.TO_NEAREST_AWAY: "nearest_away half_away half_away_from_zero ties_to_away round_ties_to_away RNA RMM",
+    Rounding.STOCHASTIC: "SR",
+    Rounding.TO_ODD: "odd round_to_odd near_odd RO ROD",
+}
 ROUNDING_ALIASES: Mapping[Rounding, tuple[str, ...]] = MappingProxyType(
-    {
-        Rounding.TO_NEAREST_EVEN: (
-            "nearest",
-            "even",
-            "nearest_even",
-            "half_even",
-            "ties_to_even",
-            "round_half_even",
-            "round_ties_to_even",
-            "RNE",
-            "RN",
-            "RTE",
-        ),
-        Rounding.DOWNWARD: ("down", "floor", "round_floor", "toward_negative", "-inf", "RD", "RDN"),
-        Rounding.UPWARD: ("up", "ceil", "ceiling", "round_ceiling", "toward_positive", "+inf", "RU", "RUP", "RTP"),
-        Rounding.TOWARD_ZERO: ("zero", "truncate", "trunc", "round_toward_zero", "RZ", "RTZ"),
-        Rounding.TO_NEAREST_AWAY: (
-            "nearest_away",
-            "half_away",
-            "half_away_from_zero",
-            "ties_to_away",
-            "round_ties_to_away",
-            "RNA",
-            "RMM",
-        ),
-        Rounding.STOCHASTIC: ("SR",),
-        Rounding.TO_ODD: ("odd", "round_to_odd", "near_odd", "RO", "ROD"),
-    }
+    {mode: tuple(names.split()) for mode, names in _NAMES.items()}
 )
 """The other names of each mode. Upper and lower case, ``_``, ``-`` and spaces make no difference."""
 

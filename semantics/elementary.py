@@ -27,24 +27,10 @@ from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Computes, Integer, Kernel, Outcome, Scalar, faults_of, same_kind
 from halfulp.semantics.profile import Profile
 
-_MAKES_NANS = frozenset(
-    (
-        "acos",
-        "acosh",
-        "asin",
-        "atanh",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "logit",
-        "powf",
-        "rootn",
-        "rsqrt",
-        "sqrt",
-        "tgamma",
-    )
-)
+_MAKES_NANS = frozenset((
+    "acos", "acosh", "asin", "atanh", "log", "log10", "log1p", "log2", "logit", "powf", "rootn", "rsqrt", "sqrt",
+    "tgamma",
+))  # fmt: skip
 """The functions that make a NaN from finite operands, in a format without NaN and infinities."""
 
 _RULES = {"sqrt": "square root"}

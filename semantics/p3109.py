@@ -19,7 +19,7 @@ from flint import arb
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, p3109_format
 from halfulp.fp_formats.policy import FloatPolicy, Rounding, StochasticRule
-from halfulp.fp_formats.reals import applying, extended
+from halfulp.fp_formats.reals import extended
 from halfulp.fp_formats.reals.elementary import grid_of
 from halfulp.fp_formats.reals.expressions import located
 from halfulp.fp_formats.reals.extended import NAN, Enclosed, Number, is_kind
@@ -178,7 +178,7 @@ def _copy_sign(x: Number, y: Number) -> Number:
 
 
 def _unary(name: str) -> Callable[[Number], Number]:
-    return lambda x: _plain(applying.of_one(name, x))
+    return lambda x: _plain(extended.of_one(name, x))
 
 
 def _enclosed(ball: Callable[[arb], arb], x: Number) -> Number:
@@ -232,7 +232,7 @@ def _arc_tan_2(y: Number, x: Number) -> Number:
         return NAN
     if x == MINUS:  # the row (*, -infinity) comes before the one for a negative y
         return Enclosed(arb.pi)
-    return _plain(applying.of_two("atan2", y, x))
+    return _plain(extended.of_two("atan2", y, x))
 
 
 def _arc_tan_2_pi(y: Number, x: Number) -> Number:
@@ -250,7 +250,7 @@ def _arc_tan_2_pi(y: Number, x: Number) -> Number:
 
 
 def _hypot(x: Number, y: Number) -> Number:
-    return NAN if _nan(x) or _nan(y) else _plain(applying.of_two("hypot", x, y))
+    return NAN if _nan(x) or _nan(y) else _plain(extended.of_two("hypot", x, y))
 
 
 def _extremum(largest: bool, numbers: bool = False, by_magnitude: bool = False) -> Callable[[Number, Number], Number]:
@@ -300,35 +300,22 @@ class Operation(NamedTuple):
 
 _maximum_finite = _finite_extremum(True)
 
+_FUNCTIONS = {
+    "Sqrt": "sqrt", "Exp": "exp", "Exp2": "exp2", "ExpMinusOne": "expm1", "Log": "log", "Log2": "log2",
+    "LogOnePlus": "log1p", "Softplus": "softplus", "Sin": "sin", "Cos": "cos", "Tan": "tan", "ArcSin": "asin",
+    "ArcCos": "acos", "ArcTan": "atan", "Sinh": "sinh", "Cosh": "cosh", "Tanh": "tanh", "ArcSinh": "asinh",
+    "ArcCosh": "acosh", "ArcTanh": "atanh", "SinPi": "sinpi", "CosPi": "cospi",
+}  # fmt: skip
+"""The operations that are functions of `halfulp.fp_formats.reals`, and their names there."""
+
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         "Convert": Operation(1, lambda x: x),
         "Abs": Operation(1, extended.magnitude),
         "Negate": Operation(1, lambda x: _plain(extended.negate(x))),
         "Recip": Operation(1, lambda x: divide(ONE, x)),
-        "Sqrt": Operation(1, _unary("sqrt")),
-        "RSqrt": Operation(1, lambda x: NAN if _zero(x) else _plain(applying.of_one("rsqrt", x))),
-        "Exp": Operation(1, _unary("exp")),
-        "Exp2": Operation(1, _unary("exp2")),
-        "ExpMinusOne": Operation(1, _unary("expm1")),
-        "Log": Operation(1, _unary("log")),
-        "Log2": Operation(1, _unary("log2")),
-        "LogOnePlus": Operation(1, _unary("log1p")),
-        "Softplus": Operation(1, _unary("softplus")),
-        "Sin": Operation(1, _unary("sin")),
-        "Cos": Operation(1, _unary("cos")),
-        "Tan": Operation(1, _unary("tan")),
-        "ArcSin": Operation(1, _unary("asin")),
-        "ArcCos": Operation(1, _unary("acos")),
-        "ArcTan": Operation(1, _unary("atan")),
-        "Sinh": Operation(1, _unary("sinh")),
-        "Cosh": Operation(1, _unary("cosh")),
-        "Tanh": Operation(1, _unary("tanh")),
-        "ArcSinh": Operation(1, _unary("asinh")),
-        "ArcCosh": Operation(1, _unary("acosh")),
-        "ArcTanh": Operation(1, _unary("atanh")),
-        "SinPi": Operation(1, _unary("sinpi")),
-        "CosPi": Operation(1, _unary("cospi")),
+        "RSqrt": Operation(1, lambda x: NAN if _zero(x) else _plain(extended.of_one("rsqrt", x))),
+        **{name: Operation(1, _unary(function)) for name, function in _FUNCTIONS.items()},
         "TanPi": Operation(1, _tan_pi),
         "ArcSinPi": Operation(1, _arc_pi("asin")),
         "ArcCosPi": Operation(1, _arc_pi("acos")),

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Mask
+from halfulp.fp_formats.paths.words import Implementation, Word
 
 Integers = npt.NDArray[np.int64]
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
@@ -197,3 +198,94 @@ def multiplier_of(scale: float) -> tuple[int, int]:
     if multiplier == 1 << 31:
         multiplier, shift = 1 << 30, shift + 1
     return (0, 0) if shift < -31 or not multiplier else (multiplier, shift)
+
+
+# --- on words ---------------------------------------------------------------------------------------------------------
+#
+# The rules on machine words (`halfulp.fp_formats.paths.words`). Words have 64 bits, read as signed numbers. Operands
+# for which a library leaves the result undefined are refused: the scalar implementation says why.
+
+_SHIFTS = 63
+
+
+def _flag(condition: Word) -> Word:
+    return condition.resized(64)
+
+
+def _wrapped_word(x: Word) -> Word:
+    return x.resized(32).resized(64, signed=True)
+
+
+def _least(x: Word, bound: int) -> Word:
+    return x.less(bound, signed=True).choose(x, x.of(bound))
+
+
+def _most(x: Word, bound: int) -> Word:
+    return x.less(bound, signed=True).choose(x.of(bound), x)
+
+
+def _divided_by_power_word(x: Word, exponent: Word) -> Word:
+    mask = (x.of(1) << exponent) - 1
+    threshold = mask.shift_right(1) + _flag(x.less(0, signed=True))
+    return x.shift_right(exponent, signed=True) + _flag(threshold.less(x & mask, signed=True))
+
+
+def _twice_word(high: Callable[[Word], Word]) -> Implementation:
+    def rule(x: Word, m: Word, shift: Word) -> Word:
+        moved = x << _most(shift, 0)
+        moved.differs(_wrapped_word(moved)).refuse()
+        product = (moved * m + (1 << 30)).shift_right(31, signed=True)
+        return _divided_by_power_word(high(product), _most(x.of(0) - shift, 0))
+
+    return rule
+
+
+def _once_word(x: Word, m: Word, shift: Word) -> Word:
+    return ((x * m).shift_right(x.of(30) - shift & _SHIFTS, signed=True) + 1).shift_right(1, signed=True)
+
+
+def _tosa_word(twice: bool) -> Implementation:
+    def rule(x: Word, m: Word, shift: Word) -> Word:
+        added = x.of(1) << (shift - 1 & _SHIFTS)
+        if twice:
+            more = x.less(0, signed=True).choose(x.of(-(1 << 30)), x.of(1 << 30))
+            added = added + x.of(31).less(shift, signed=True).choose(more, x.of(0))
+        return (x * m + added).shift_right(shift, signed=True)
+
+    return rule
+
+
+_SCALES: Mapping[str, Implementation] = MappingProxyType(
+    {
+        "gemmlowp": _twice_word(lambda product: _least(product, _HIGHEST)),
+        "tflite-single": _once_word,
+        "cmsis-nn": _twice_word(_wrapped_word),
+        "cmsis-nn-single": _once_word,
+        "tosa": _tosa_word(False),
+        "tosa-double": _tosa_word(True),
+        "tosa-16": _tosa_word(False),
+    }
+)
+
+
+def requantization_words(name: str, target: Target) -> Implementation:
+    """Return the description of a rule, from the input, the multiplier and the shift as codes."""
+    rule, scale = RULES[name], _SCALES[name]
+    ranges: Sequence[tuple[int, int]] = (rule.inputs, rule.multipliers, rule.shifts)
+    lowest = -(1 << target.width - 1) if target.signed else 0
+
+    def implementation(*codes: Word) -> Word:
+        x, m, shift = (code.resized(64, signed=True) for code in codes)
+        x = x - target.input_zero_point
+        for number, (least, most) in zip((x, m, shift), ranges, strict=True):
+            number.less(least, signed=True).refuse()
+            (number.of(most).less(number, signed=True)).refuse()
+        found = scale(x, m, _least(_most(shift, rule.shifts[0]), rule.shifts[1]))
+        if rule.wraps:
+            found = _wrapped_word(found)
+        else:
+            found.differs(_wrapped_word(found)).refuse()
+        clamped = _least(_most(found + target.output_zero_point, lowest), lowest + (1 << target.width) - 1)
+        return clamped.resized(target.width)
+
+    return implementation

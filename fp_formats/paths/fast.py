@@ -28,29 +28,7 @@ from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_sh
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNA, RNE, RU, RZ, STOCHASTIC
 
-__all__ = [
-    "add",
-    "compare",
-    "conversion_path",
-    "convert",
-    "divide",
-    "flush",
-    "fma",
-    "from_integer",
-    "is_nan",
-    "maximum",
-    "maximum_number",
-    "minimum",
-    "minimum_number",
-    "multiply",
-    "negate",
-    "path_of",
-    "reduced_extremum",
-    "remainder",
-    "subtract",
-    "to_integer",
-    "to_integral",
-]
+__all__ = ["conversion_path", "convert", "from_integer", "path_of", "to_integer"]  # what other files define
 
 NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls are needed
 

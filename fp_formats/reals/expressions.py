@@ -16,8 +16,7 @@ from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, codes_to_ints
 from halfulp.fp_formats.numbers import Ratio, exact_number
 from halfulp.fp_formats.policy import FloatPolicy
-from halfulp.fp_formats.reals import applying, arrays, extended, functions
-from halfulp.fp_formats.reals.applying import of_one
+from halfulp.fp_formats.reals import arrays, extended, functions
 from halfulp.fp_formats.reals.elementary import grid_of, round_exactly
 from halfulp.fp_formats.scalar import FINITE, Result
 
@@ -57,12 +56,12 @@ def _with_exponent(
     name, exponent = power
     if not isinstance(exponent, Fraction) or exponent < _LARGE:
         return None
-    part = multiply(other if name == "exp" else extended.negate(other), of_one("exp", -exponent))
+    part = multiply(other if name == "exp" else extended.negate(other), extended.of_one("exp", -exponent))
     if not isinstance(part, extended.Enclosed) or not isinstance(part.about, functions.Near):
         return None
     if part.about.value or part.about.distance > -_LARGE // 2:
         return None
-    return name, extended.add(exponent, of_one("log1p", part), downward)
+    return name, extended.add(exponent, extended.of_one("log1p", part), downward)
 
 
 def subtract(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
@@ -93,7 +92,7 @@ def _power(x: extended.Number) -> tuple[str, extended.Number] | None:
 
 
 def _signed(positive: bool, exponent: extended.Number) -> extended.Number:
-    found = of_one("exp", exponent)
+    found = extended.of_one("exp", exponent)
     return found if positive else extended.negate(found)
 
 
@@ -126,7 +125,7 @@ def _power_of_balls(x: arb, y: arb) -> arb:
 
 
 def _function(name: str) -> Operation:
-    return Operation(lambda downward, x: applying.of_one(name, x), applying.guarded(name))
+    return Operation(lambda downward, x: extended.of_one(name, x), extended.guarded(name))
 
 
 _OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -135,7 +134,7 @@ _OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "subtract": Operation(lambda downward, x, y: subtract(x, y, downward), lambda x, y: x - y),
         "multiply": Operation(lambda downward, x, y: multiply(x, y), lambda x, y: x * y),
         "divide": Operation(lambda downward, x, y: divide(x, y), lambda x, y: x / y),
-        "power": Operation(lambda downward, x, y: applying.power(x, y), _power_of_balls),
+        "power": Operation(lambda downward, x, y: extended.power(x, y), _power_of_balls),
         "negative": Operation(lambda downward, x: extended.negate(x), lambda x: -x),
         "absolute": Operation(lambda downward, x: extended.magnitude(x), abs),
         "maximum": Operation(lambda downward, x, y: extended.extremum(x, y, True), lambda x, y: x.max(y)),
@@ -143,7 +142,7 @@ _OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "pi": Operation(lambda downward: extended.Enclosed(arb.pi), arb.pi),
         "e": Operation(lambda downward: extended.Enclosed(arb.const_e), arb.const_e),
         **{
-            name: Operation(lambda downward, x, y, name=name: applying.of_two(name, x, y), None)
+            name: Operation(lambda downward, x, y, name=name: extended.of_two(name, x, y), None)
             for name in ("atan2", "hypot", "rootn")
         },
         **{name: _function(name) for name in functions.FUNCTIONS},

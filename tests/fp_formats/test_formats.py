@@ -26,7 +26,6 @@ from halfulp.fp_formats.formats import (
     NanEncoding,
     format_named,
     p3109_format,
-    p3109_formats,
     plugin_formats,
     register_format,
 )
@@ -235,6 +234,18 @@ def line(fmt: FloatFormat, code: int) -> str:
     odd, exponent = abs(value.numerator), 1 - value.denominator.bit_length()
     twos = (odd & -odd).bit_length() - 1
     return f"{'-' * (value < 0)}{odd >> twos}p{exponent + twos}{'*' * fmt.is_subnormal(code)}"
+
+
+def p3109_formats(width: int) -> Iterator[FloatFormat]:
+    """Yield the formats of P3109 of a width that halfulp has, by precision, signedness and domain."""
+    for precision in range(1, width + 1):
+        for kind in ("se", "sf", "ue", "uf"):
+            try:
+                found = p3109_format(f"binary{width}p{precision}{kind}")
+            except ValueError:
+                continue
+            assert found is not None
+            yield found
 
 
 def check(width: int) -> int:

@@ -23,8 +23,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.type_parser import TypeParser
 from halfulp.semantics import casts
 from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, undefined
-from halfulp.semantics.requantization import RULES, Integers, Target, faults, requantized
-from halfulp.semantics.requantization_words import requantization_words
+from halfulp.semantics.requantization import RULES, Integers, Target, faults, requantization_words, requantized
 
 # --- requantizing -----------------------------------------------------------------------------------------------------
 #

@@ -13,7 +13,7 @@ import pytest
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
-from halfulp.fp_formats.paths import disk, elementary, elementary_tables, margins, tables
+from halfulp.fp_formats.paths import disk, elementary, margins, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.fp_formats.reals import elementary as specification
 from halfulp.fp_formats.reals.functions import FUNCTIONS
@@ -34,7 +34,7 @@ def table(
 ) -> ArrayResult:
     """Return the results of every code, as one call for many elements looks them up in a new table."""
     tables.CACHE.clear()
-    codes = np.resize(every(src), max(1 << src.bits, elementary_tables.QUICK))
+    codes = np.resize(every(src), max(1 << src.bits, elementary.QUICK))
     return elementary.unary(name, src, codes, mode, policy, dst, want_flags=True)
 
 
