@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partialmethod
 from typing import Any, NamedTuple
 
 from halfulp.fp_formats import scalar
@@ -66,11 +67,6 @@ def applied(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Implemen
     return _both(implementation)
 
 
-def negate(fmt: FloatFormat) -> Implementations:
-    """Return both implementations of negation."""
-    return applied("negate", fmt, ())
-
-
 def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Implementations:
     """Return both implementations of a conversion. To and from formats without zero, the emulation's conversions are
     not used.
@@ -126,15 +122,11 @@ class EmulatedOps:
             return convert(source, target, policy)[self._implementation](a)
         return FACE_OPS[self._implementation].module.convert(source, target, a, rounding, policy)
 
-    def multiply(self, fmt: FloatFormat, a: Any, b: Any, *how: Any) -> Any:
-        """Multiply ``a`` by ``b``."""
-        return self._binary("multiply", fmt, a, b, how)
-
-    def divide(self, fmt: FloatFormat, a: Any, b: Any, *how: Any) -> Any:
-        """Divide ``a`` by ``b``."""
-        return self._binary("divide", fmt, a, b, how)
-
-    def _binary(self, name: str, fmt: FloatFormat, a: Any, b: Any, how: tuple[Any, ...]) -> Any:
+    def _binary(self, name: str, fmt: FloatFormat, a: Any, b: Any, *how: Any) -> Any:
+        """Multiply or divide."""
         if fmt.bits < 32:
             return applied(name, fmt, how)[self._implementation](a, b)
         return getattr(FACE_OPS[self._implementation].module, name)(fmt, a, b, *how)
+
+    multiply = partialmethod(_binary, "multiply")
+    divide = partialmethod(_binary, "divide")

@@ -73,19 +73,8 @@ def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
     return flags
 
 
-def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return a mask of the NaNs, invalid x87 operands included."""
-    return fast.is_nan(fmt, codes)
-
-
-def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return a mask of the infinities."""
-    return comparisons.is_infinite(fmt, codes)
-
-
-def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return a mask of the zeros of either sign."""
-    return comparisons.is_zero(fmt, codes)
+is_nan, is_infinite, is_zero = fast.is_nan, comparisons.is_infinite, comparisons.is_zero
+"""The masks of NaNs, invalid x87 operands included, of infinities, and of zeros of either sign."""
 
 
 def float_kernel(
@@ -338,7 +327,7 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     flagged = getattr(arithmetic, name)
     flags: FlagRule | None = flags_of(lambda a: flagged(fmt, a, policy, want_flags=True))
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
-        implementations, flags = emulated.negate(fmt), None
+        implementations, flags = emulated.applied("negate", fmt, ()), None
     # Neither op generates NaNs, and both keep the bits of one.
     real = same_kind("negate" if name == "negate" else "convert", fmt, 1)
     kernel = float_kernel(*implementations, (fmt,), fmt, fastmath, open_nan=False, flags=flags, real=real)

@@ -1,4 +1,4 @@
-"""Integer ops of the arith dialect: each function returns the `Kernel` for concrete widths and flags.
+"""Integer ops of the arith dialect: each name is a function that returns the `Kernel` for a width and flags.
 
 Source: the op descriptions of the arith dialect document. Widths run from 0 (one value, 0) up without limit; an `index`
 is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.formats`). The flags ``nsw``,
@@ -190,18 +190,10 @@ def subui_extended(width: int) -> Kernel:
     return integer_kernel((width, width), (width, 1), scalar, array, words=integer_kernels.borrowing, real=real)
 
 
-def mulsi_extended(width: int) -> Kernel:
-    """Return the kernel of arith.mulsi_extended: the low and the high half of the product of the signed operands."""
-    return _multiply_extended(Reading(width, True))
-
-
-def mului_extended(width: int) -> Kernel:
-    """Return the kernel of arith.mului_extended: the low and the high half of the product of the unsigned operands."""
-    return _multiply_extended(Reading(width, False))
-
-
-def _multiply_extended(reading: Reading) -> Kernel:
-    width, sign, mask = reading.width, reading.sign, mask_of(reading.width)
+def _multiply_extended(signed: bool, width: int) -> Kernel:
+    """Return the kernel of the low and the high half of a product."""
+    reading = Reading(width, signed)
+    sign, mask = reading.sign, mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
         product = ((a ^ sign) - sign) * ((b ^ sign) - sign)
@@ -216,44 +208,11 @@ def _multiply_extended(reading: Reading) -> Kernel:
     )
 
 
+mulsi_extended = partial(_multiply_extended, True)
+mului_extended = partial(_multiply_extended, False)
+
+
 # Division -------------------------------------------------------------------------------------------------------------
-
-
-def divui(width: int, *, exact: bool = False) -> Kernel:
-    """Return the kernel of arith.divui: the unsigned quotient, rounded toward zero."""
-    return _division(Reading(width, False), operator.floordiv, exact=exact)
-
-
-def divsi(width: int, *, exact: bool = False) -> Kernel:
-    """Return the kernel of arith.divsi: the signed quotient, rounded toward zero."""
-    return _division(Reading(width, True), _truncated_quotient, exact=exact)
-
-
-def floordivsi(width: int) -> Kernel:
-    """Return the kernel of arith.floordivsi: the signed quotient, rounded down."""
-    return _division(Reading(width, True), operator.floordiv, toward="down")
-
-
-def ceildivui(width: int) -> Kernel:
-    """Return the kernel of arith.ceildivui: the unsigned quotient, rounded up."""
-    return _division(Reading(width, False), _ceiling_quotient, toward="up")
-
-
-def ceildivsi(width: int) -> Kernel:
-    """Return the kernel of arith.ceildivsi: the signed quotient, rounded up."""
-    return _division(Reading(width, True), _ceiling_quotient, toward="up")
-
-
-def remui(width: int) -> Kernel:
-    """Return the kernel of arith.remui: the remainder of the unsigned division."""
-    return _remainder(Reading(width, False))
-
-
-def remsi(width: int) -> Kernel:
-    """Return the kernel of arith.remsi: the remainder of the signed division rounded toward zero, with the sign of the
-    dividend.
-    """
-    return _remainder(Reading(width, True))
 
 
 def _truncated_quotient(a: int, b: int) -> int:
@@ -266,13 +225,11 @@ def _ceiling_quotient(a: int, b: int) -> int:
 
 
 def _division(
-    reading: Reading,
-    quotient: Callable[[int, int], int],
-    toward: str = "zero",
-    exact: bool = False,
+    signed: bool, quotient: Callable[[int, int], int], toward: str, width: int, *, exact: bool = False
 ) -> Kernel:
     """Return the kernel of a division whose quotient is rounded toward "zero", "down" or "up"."""
-    width, sign, mask, high = reading.width, reading.sign, mask_of(reading.width), reading.high
+    reading = Reading(width, signed)
+    sign, mask, high = reading.sign, mask_of(width), reading.high
 
     def scalar(a: int, b: int) -> Scalar:
         if not b:
@@ -315,8 +272,17 @@ def _division(
     return integer_kernel((width, width), (width,), scalar, array, faults, (sign, 0), implementation, real)
 
 
-def _remainder(reading: Reading) -> Kernel:
-    width, sign, mask = reading.width, reading.sign, mask_of(reading.width)
+divui = partial(_division, False, operator.floordiv, "zero")
+divsi = partial(_division, True, _truncated_quotient, "zero")
+floordivsi = partial(_division, True, operator.floordiv, "down")
+ceildivui = partial(_division, False, _ceiling_quotient, "up")
+ceildivsi = partial(_division, True, _ceiling_quotient, "up")
+
+
+def _remainder(signed: bool, width: int) -> Kernel:
+    """Return the kernel of the remainder of a division rounded toward zero; it has the sign of the dividend."""
+    reading = Reading(width, signed)
+    sign, mask = reading.sign, mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
         if not b:
@@ -332,6 +298,10 @@ def _remainder(reading: Reading) -> Kernel:
 
     implementation, real = integer_kernels.remainder(reading), Integral(reading.signed)
     return integer_kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), (0, 0), implementation, real)
+
+
+remui = partial(_remainder, False)
+remsi = partial(_remainder, True)
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
@@ -371,18 +341,10 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
     return integer_kernel((width, width), (width,), scalar, array, faults, words=implementation, real=real)
 
 
-def shrui(width: int, *, exact: bool = False) -> Kernel:
-    """Return the kernel of arith.shrui: the bits moved down, zeros moved in."""
-    return _shift_right(Reading(width, False), exact)
-
-
-def shrsi(width: int, *, exact: bool = False) -> Kernel:
-    """Return the kernel of arith.shrsi: the bits moved down, copies of the sign bit moved in."""
-    return _shift_right(Reading(width, True), exact)
-
-
-def _shift_right(reading: Reading, exact: bool) -> Kernel:
-    width, sign, mask = reading.width, reading.sign, mask_of(reading.width)
+def _shift_right(signed: bool, width: int, *, exact: bool = False) -> Kernel:
+    """Return the kernel of a shift down, which moves zeros in, or copies of the sign bit."""
+    reading = Reading(width, signed)
+    sign, mask = reading.sign, mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
         if b >= width:
@@ -404,6 +366,10 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
     return integer_kernel((width, width), (width,), scalar, array, faults, words=implementation, real=real)
 
 
+shrui = partial(_shift_right, False)
+shrsi = partial(_shift_right, True)
+
+
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
     """Move the values of ``a`` down by ``b`` bits (any number: NumPy defines shifts beyond the dtype's width)."""
     values = reading.values(a)
@@ -413,47 +379,19 @@ def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
 # Bits, minimum and maximum, comparison --------------------------------------------------------------------------------
 
 
-def andi(width: int) -> Kernel:
-    """Return the kernel of arith.andi: bitwise and."""
-    return _bitwise(width, operator.and_, np.bitwise_and)
-
-
-def ori(width: int) -> Kernel:
-    """Return the kernel of arith.ori: bitwise or."""
-    return _bitwise(width, operator.or_, np.bitwise_or)
-
-
-def xori(width: int) -> Kernel:
-    """Return the kernel of arith.xori: bitwise exclusive or."""
-    return _bitwise(width, operator.xor, np.bitwise_xor)
-
-
-def _bitwise(width: int, scalar: Callable[[Any, Any], Any], ufunc: np.ufunc) -> Kernel:
+def _bitwise(scalar: Callable[[Any, Any], Any], ufunc: np.ufunc, width: int) -> Kernel:
     return integer_kernel((width, width), (width,), scalar, lambda a, b: ((ufunc(a, b),), ()), words=scalar)
 
 
-def maxsi(width: int) -> Kernel:
-    """Return the kernel of arith.maxsi: the larger operand, as signed numbers."""
-    return _extremum(Reading(width, True), operator.ge, np.maximum)
+andi = partial(_bitwise, operator.and_, np.bitwise_and)
+ori = partial(_bitwise, operator.or_, np.bitwise_or)
+xori = partial(_bitwise, operator.xor, np.bitwise_xor)
 
 
-def maxui(width: int) -> Kernel:
-    """Return the kernel of arith.maxui: the larger operand, as unsigned numbers."""
-    return _extremum(Reading(width, False), operator.ge, np.maximum)
-
-
-def minsi(width: int) -> Kernel:
-    """Return the kernel of arith.minsi: the smaller operand, as signed numbers."""
-    return _extremum(Reading(width, True), operator.le, np.minimum)
-
-
-def minui(width: int) -> Kernel:
-    """Return the kernel of arith.minui: the smaller operand, as unsigned numbers."""
-    return _extremum(Reading(width, False), operator.le, np.minimum)
-
-
-def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufunc) -> Kernel:
-    width, sign = reading.width, reading.sign
+def _extremum(signed: bool, wins: Callable[[int, int], bool], ufunc: np.ufunc, width: int) -> Kernel:
+    """Return the kernel of the larger or the smaller operand."""
+    reading = Reading(width, signed)
+    sign = reading.sign
 
     def scalar(a: int, b: int) -> Scalar:
         return a if wins((a ^ sign) - sign, (b ^ sign) - sign) else b
@@ -463,6 +401,12 @@ def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufun
 
     implementation, real = integer_kernels.extremum(reading, wins.__name__), Integral(reading.signed)
     return integer_kernel((width, width), (width,), scalar, array, words=implementation, real=real)
+
+
+maxsi = partial(_extremum, True, operator.ge, np.maximum)
+maxui = partial(_extremum, False, operator.ge, np.maximum)
+minsi = partial(_extremum, True, operator.le, np.minimum)
+minui = partial(_extremum, False, operator.le, np.minimum)
 
 
 _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (

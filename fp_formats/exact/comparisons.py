@@ -11,7 +11,7 @@ import numpy as np
 
 from halfulp.fp_formats import formats, mixed, scalar
 from halfulp.fp_formats.exact import arithmetic, conversions, core
-from halfulp.fp_formats.exact.core import operands
+from halfulp.fp_formats.exact.core import ArrayResult, Limbs, Packed, Random, RoundingOptions
 from halfulp.fp_formats.exact.encoding import round_f64, signalling_flags
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
@@ -20,12 +20,12 @@ from halfulp.fp_formats.scalar import RD, RNE, TO_ODD
 
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> core.ArrayResult:
+) -> ArrayResult:
     """Do `scalar.compare` on arrays: code 1 where the predicate holds, else 0. Only signalling NaNs raise invalid."""
     holds = scalar.PREDICATES[predicate]
 
-    def kernel(options: core.RoundingOptions, *chunks: Codes) -> core.Packed:
-        x, y = operands(fmt, options, *chunks)
+    def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
+        x, y = core.operands(fmt, options, *chunks)
         less, same = core.less_and_equal(fmt, x, y)
         relation = np.where(less, scalar.LESS, np.where(same, scalar.EQUAL, scalar.GREATER))
         for codes in (x, y):
@@ -33,9 +33,9 @@ def compare(
             if nan is not None and nan.any():
                 relation = np.where(nan, scalar.UNORDERED, relation)
         flags = signalling_flags(options, core.classify(fmt, x), core.classify(fmt, y)) if want_flags else None
-        return core.Packed(((relation & holds) != 0).astype(np.uint64), flags)
+        return Packed(((relation & holds) != 0).astype(np.uint64), flags)
 
-    return core.run(kernel, core.RoundingOptions(RNE, policy, want_flags), 1, (a, fmt.bits), (b, fmt.bits))
+    return core.run(kernel, RoundingOptions(RNE, policy, want_flags), 1, (a, fmt.bits), (b, fmt.bits))
 
 
 # Classes of codes.
@@ -69,7 +69,7 @@ def _classes(fmt: FloatFormat, codes: Codes) -> core.Classified:
     return core.classify(fmt, _lifted(fmt, codes))
 
 
-def _lifted(fmt: FloatFormat, codes: Codes) -> core.Limbs:
+def _lifted(fmt: FloatFormat, codes: Codes) -> Limbs:
     return core.lift(fmt, core.flattened(codes, fmt.bits, formats.element_shape(codes, fmt.bits)), fmt.limbs == 2)
 
 
@@ -112,11 +112,11 @@ def operate(
     operands: Sequence[Codes],
     rounding: int = RNE,
     policy: FloatPolicy = SPEC,
-    random: core.Random = None,
+    random: Random = None,
     want_flags: bool = False,
     operations: Any = arithmetic,
-    convert: Callable[..., core.ArrayResult] = conversions.convert,
-) -> core.ArrayResult:
+    convert: Callable[..., ArrayResult] = conversions.convert,
+) -> ArrayResult:
     """Do `mixed.operate` on arrays that broadcast. ``operations``, ``convert``: a module with the operations on one
     format, and the conversion; both exact, or faster ones of the same results.
 
@@ -162,7 +162,7 @@ def operate(
             poison[special] = lost
         if flags is not None:
             flags[special] = [each.flags for each in results]
-    return core.ArrayResult(
+    return ArrayResult(
         codes.reshape((*shape, *codes.shape[1:])),
         None if poison is None else poison.reshape(shape),
         None if flags is None else flags.reshape(shape),
@@ -175,7 +175,7 @@ def _converted(
     operands: Sequence[Codes],
     wide: FloatFormat,
     policy: FloatPolicy,
-    convert: Callable[..., core.ArrayResult],
+    convert: Callable[..., ArrayResult],
 ) -> tuple[list[Codes], Mask]:
     """Return the operands as codes of a format that has them, with the signs that the operation takes, and the mask of
     those that are no numbers; there 1 stands.

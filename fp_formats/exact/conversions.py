@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import core, encoding
+from halfulp.fp_formats.exact.core import U64, ArrayResult, Classified, Limbs, Packed, Random, RoundingOptions, Wide
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, limb_count, storage_dtype
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Saturation
 from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RNA, RNE, RZ
@@ -21,10 +22,10 @@ def convert(
     a: Codes,
     rounding: int = RNE,
     policy: FloatPolicy = SPEC,
-    random: core.Random = None,
+    random: Random = None,
     want_flags: bool = False,
     exponent: npt.NDArray[np.int64] | None = None,
-) -> core.ArrayResult:
+) -> ArrayResult:
     """Do `scalar.convert` on arrays; ``exponent``: one for each element, or None."""
     cuts = scalar.cuts(dst, policy)
     if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
@@ -47,7 +48,7 @@ def convert(
 
         return core.by_scalar(operation, dst.bits, want_flags, (a, src.bits), *offsets, random=random)
 
-    def kernel(options: core.RoundingOptions, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> core.Packed:
+    def kernel(options: RoundingOptions, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> Packed:
         codes = core.lift(src, chunk, core.is_wide(options, src, dst))
         if policy.flushing(src).operands:
             codes, _ = core.flushed(src, codes, policy)
@@ -80,8 +81,8 @@ def convert(
 
 
 def _tiny_apart(
-    dst: FloatFormat, sign: core.U64, significand: core.Limbs, place: npt.NDArray[np.int64]
-) -> tuple[core.U64, npt.NDArray[np.int64]]:
+    dst: FloatFormat, sign: U64, significand: Limbs, place: npt.NDArray[np.int64]
+) -> tuple[U64, npt.NDArray[np.int64]]:
     """Change signs and exponents so that rounding ties away from zero does what ``float_to_nanless=ties_away`` says."""
     above = (
         core.bit_length(significand) + place - (dst.emin - dst.mantissa_bits)
@@ -91,9 +92,7 @@ def _tiny_apart(
     return sign & ((above > 0) & ~zero), place - half
 
 
-def _raised(
-    dst: FloatFormat, significand: core.Limbs, place: npt.NDArray[np.int64]
-) -> tuple[core.Limbs, npt.NDArray[np.int64]]:
+def _raised(dst: FloatFormat, significand: Limbs, place: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
     """Replace the numbers between the two smallest values of a format without zero by one that rounds to the larger."""
     length = core.bit_length(significand)
     one = core.like(significand, np.ones_like(place).view(np.uint64))
@@ -104,25 +103,25 @@ def _raised(
     return raised, np.where(between, dst.emin - dst.mantissa_bits - 2, place)
 
 
-def _convert_infinity(dst: FloatFormat, x: core.Classified, options: core.RoundingOptions) -> core.Packed:
+def _convert_infinity(dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
     """Convert infinities to another format."""
     saturate = options.saturation(dst).infinities
     codes = encoding.encode_infinity(dst, x.sign, x.codes, options.policy.infinity_to_nanless, saturate)
     replaced = OVERFLOW | INEXACT if saturate or not dst.infinities else 0
-    packed = core.Packed(codes, encoding.flag_array(codes, options, replaced))
+    packed = Packed(codes, encoding.flag_array(codes, options, replaced))
     negative = np.flatnonzero(x.sign)
     if dst.signed or not negative.size:
         return packed
     ones = np.ones(negative.size, np.uint64)
     exponent = np.full(negative.size, dst.emax + 1, np.int64)
-    nearest = core.RoundingOptions(RNE, options.policy, options.want_flags, saturate=Saturation(saturate, saturate))
+    nearest = RoundingOptions(RNE, options.policy, options.want_flags, saturate=Saturation(saturate, saturate))
     return encoding.replace(packed, negative, encoding.round_pack(dst, ones, ones, exponent, nearest))
 
 
-def _convert_nan(src: FloatFormat, dst: FloatFormat, x: core.Classified, options: core.RoundingOptions) -> core.Packed:
+def _convert_nan(src: FloatFormat, dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
     """Convert NaNs to another format."""
     if options.policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
-        return core.Packed(encoding.filled(x.codes, dst.infinity_code), encoding.flag_array(x.codes, options, 0))
+        return Packed(encoding.filled(x.codes, dst.infinity_code), encoding.flag_array(x.codes, options, 0))
     chosen = encoding.chosen_nan(src, options.policy, x)
     return encoding.operand_nan(dst, src, chosen, encoding.signalling_flags(options, x), options, converts=True)
 
@@ -134,9 +133,9 @@ def from_integer(
     signed: bool,
     rounding: int = RNE,
     policy: FloatPolicy = SPEC,
-    random: core.Random = None,
+    random: Random = None,
     want_flags: bool = False,
-) -> core.ArrayResult:
+) -> ArrayResult:
     """Do `scalar.from_integer` on codes of integers of ``width`` bits, in two's complement if ``signed``."""
     if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]
@@ -154,9 +153,9 @@ def from_integer(
 
         return core.by_scalar(operation, dst.bits, want_flags, (a, width), random=random)
 
-    def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         if limbs == 2:
-            number: core.Limbs = core.Wide(chunk[:, 1].copy(), chunk[:, 0].copy())
+            number: Limbs = Wide(chunk[:, 1].copy(), chunk[:, 0].copy())
         else:
             number = chunk.astype(np.uint64)
             number = core.widen(number) if width > 62 else number
@@ -181,9 +180,9 @@ def to_integer(
     signed: bool,
     rounding: int = RZ,
     policy: FloatPolicy = SPEC,
-    random: core.Random = None,
+    random: Random = None,
     want_flags: bool = False,
-) -> core.ArrayResult:
+) -> ArrayResult:
     """Do `scalar.to_integer` on arrays; the results are codes of integers of ``width`` bits."""
     container = scalar.integer_container(width, signed, policy)
     if container is not None:
@@ -200,7 +199,7 @@ def to_integer(
             random=random,
         )
 
-    def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         wide = width > 31 or core.is_wide(options, src)
         codes = core.lift(src, chunk, wide)
         if policy.flushing(src).operands:
@@ -210,13 +209,11 @@ def to_integer(
     return core.run(kernel, options, width, (a, src.bits), random=random)
 
 
-def _to_integer_chunk(
-    src: FloatFormat, codes: core.Limbs, width: int, signed: bool, options: core.RoundingOptions
-) -> core.Packed:
+def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, options: RoundingOptions) -> Packed:
     """Convert a chunk to integers of up to 64 bits (31 in one limb)."""
     sign, significand, exponent = core.unpack(src, codes)
     guard = options.random_width + 1  # so that a right shift is never smaller than the rounding needs
-    top = 126 if isinstance(codes, core.Wide) else 62
+    top = 126 if isinstance(codes, Wide) else 62
     left = np.maximum(exponent, 0)
     too_large = left + core.bit_length(significand) > top - guard
     whole = core.shift_left(significand, np.where(too_large, 0, left))
@@ -239,38 +236,34 @@ def _to_integer_chunk(
         flags = np.where(out, np.uint8(INVALID), inexact.astype(np.uint8))
     choice = options.policy.float_to_int
     if not out.any():
-        return core.Packed(number, flags)
+        return Packed(number, flags)
     if choice == "poison":
-        return core.Packed(core.where(out, encoding.filled(number, 0), number), flags, out)
+        return Packed(core.where(out, encoding.filled(number, 0), number), flags, out)
     if choice == "modular":
         # A number too large for the limbs is a significand times 2**exponent; its low bits are the result.
         large = core.where(negative, encoding.filled(whole, 0) - significand, significand)
         wrapped = core.where(too_large, core.shift_left(large, left), number) & mask
-        return core.Packed(
-            wrapped if special is None else core.where(special, encoding.filled(number, 0), wrapped), flags
-        )
+        return Packed(wrapped if special is None else core.where(special, encoding.filled(number, 0), wrapped), flags)
     saturated = core.where(
         negative, encoding.constant(number, -lowest & mask), encoding.constant(number, highest & mask)
     )
     if choice in ("indefinite", "indefinite_wrapped"):
-        return core.Packed(
-            core.where(out, encoding.constant(number, (lowest if signed else highest) & mask), number), flags
-        )
+        return Packed(core.where(out, encoding.constant(number, (lowest if signed else highest) & mask), number), flags)
     number = core.where(out, saturated, number)
     if nan is not None:
         number = core.where(
             nan, encoding.constant(number, scalar.saturated_nan(src, width, signed, options.policy)), number
         )
-    return core.Packed(number, flags)
+    return Packed(number, flags)
 
 
 def to_integral(
     fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> core.ArrayResult:
+) -> ArrayResult:
     """Do `scalar.to_integral` on arrays."""
-    to_integers = core.RoundingOptions(rounding, policy, want_flags)
+    to_integers = RoundingOptions(rounding, policy, want_flags)
 
-    def kernel(options: core.RoundingOptions, chunk: Codes) -> core.Packed:
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         codes = core.lift(fmt, chunk, core.is_wide(options, fmt))
         if policy.flushing(fmt).operands:
             codes, _ = core.flushed(fmt, codes, policy)
@@ -285,7 +278,7 @@ def to_integral(
         index = np.flatnonzero(special)
         x = core.classify(fmt, codes[index])
         infinity = encoding.encode_infinity(fmt, x.sign, x.codes, "max")
-        packed = encoding.replace(packed, index, core.Packed(infinity, encoding.flag_array(infinity, options, 0)))
+        packed = encoding.replace(packed, index, Packed(infinity, encoding.flag_array(infinity, options, 0)))
         return encoding.nans_into(packed, index, fmt, options, x)
 
-    return core.run(kernel, core.RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))
+    return core.run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))

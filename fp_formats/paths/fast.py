@@ -101,7 +101,7 @@ def _in_arrays(
     """Compute by NumPy, on a path of `path_of`."""
     if path == "table":
         key = (operation, fmt, rounding, policy)
-        return by_pairs(key, fmt.bits, exactly, a, b) or exactly(a, b)
+        return by_pairs(key, fmt.bits, exactly, a, b)
     shape = common_shape(a, b)
     if path == "native" and a.shape != b.shape:
         return _repeating(_ARITHMETIC[operation], NATIVE[fmt], exactly, shape, a, b)
@@ -263,7 +263,7 @@ def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
     if fmt.bits > 16:
         return encoding.next_codes(fmt, a, down)
     key = ("next_codes", fmt, down)
-    return by_table(key, fmt.bits, lambda x: encoding.next_codes(fmt, x, down), a) or encoding.next_codes(fmt, a, down)
+    return by_table(key, fmt.bits, lambda x: encoding.next_codes(fmt, x, down), a)
 
 
 def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want_flags: bool) -> ArrayResult:
@@ -273,7 +273,7 @@ def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want
 
     if want_flags or path_of(operation, fmt, RNE, policy) is None:
         return exactly(a)
-    return by_table((operation, fmt, policy), fmt.bits, exactly, a) or exactly(a)
+    return by_table((operation, fmt, policy), fmt.bits, exactly, a)
 
 
 _ROUND_TO_INTEGRAL: dict[int, Callable[..., Any]] = {RNE: np.rint, RD: np.floor, RU: np.ceil, RZ: np.trunc}
@@ -289,7 +289,7 @@ def to_integral(
 
     path = None if want_flags else path_of("to_integral", fmt, int(rounding), policy)
     if path == "table":
-        return by_table(("to_integral", fmt, int(rounding), policy), fmt.bits, exactly, a) or exactly(a)
+        return by_table(("to_integral", fmt, int(rounding), policy), fmt.bits, exactly, a)
     if path is None:
         return exactly(a)
     dtype = NATIVE[fmt]
@@ -338,7 +338,7 @@ def _extremum_in_arrays(
     exactly: Callable[[Codes, Codes], ArrayResult],
 ) -> ArrayResult:
     if path == "table":
-        return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
+        return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b)
     choose, _ = EXTREMA[operation]
     infinity = fmt.infinity_code or 0
 
@@ -440,7 +440,7 @@ def _compare_in_arrays(
     exactly: Callable[[Codes, Codes], ArrayResult],
 ) -> ArrayResult:
     if path == "table":
-        return by_pairs(("compare", predicate, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
+        return by_pairs(("compare", predicate, fmt, policy), fmt.bits, exactly, a, b)
     relations = _ORDERED.get(_OPPOSITES.get(predicate, predicate))
     if relations is None:
         return exactly(a, b)

@@ -19,7 +19,7 @@ from halfulp.fp_formats.exact.core import FEW, ArrayResult, Random, by_scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, storage_dtype
 from halfulp.fp_formats.paths import domains, llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import applied
-from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, in_chunks, positions_of
+from halfulp.fp_formats.paths.tables import CHUNK, LONG_CHUNK, by_table, in_chunks, look_up, positions_of, table_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
 
@@ -81,9 +81,8 @@ def _tabled(
     if head is None:
         return None
     key = ("convert", head, dst, int(rounding), policy)
-    return by_table(
-        key, head.bits, lambda codes: conversions.convert(head, dst, codes, rounding, policy), a, path.shift
-    )
+    table = table_of(key, head.bits, lambda codes: conversions.convert(head, dst, codes, rounding, policy), a.size)
+    return None if table is None else look_up(table, a, path.shift)
 
 
 def put(result: ArrayResult, out: Codes) -> Mask | None:
@@ -224,8 +223,7 @@ def _from_integer_in_arrays(
         return ArrayResult(np.asarray(a.view(dtype).astype(domains.NATIVE[dst])).view(dst.storage_dtype))
     if width <= 16:
         key = ("from_integer", dst, width, signed, int(rounding), policy)
-        found = by_table(key, width, exactly, a)
-        return exactly(a) if found is None else found
+        return by_table(key, width, exactly, a)
     if width not in domains.NATIVE_INTEGERS or dst.precision > _PRECISION_OF_ODD:
         return exactly(a)
     once, twice = _of_integers(policy), scalar.through_f32(dst, policy)
@@ -297,8 +295,7 @@ def _to_integer_in_arrays(
 
     if src.bits <= domains.TABLE_BITS:
         key = ("to_integer", src, width, signed, int(rounding), policy)
-        found = by_table(key, src.bits, exactly, a)
-        return exactly(a) if found is None else found
+        return by_table(key, src.bits, exactly, a)
     if src not in domains.NATIVE or not width or not rounds_natively(src, rounding, policy):
         return exactly(a)
     dtype, round_ = domains.NATIVE[src], ROUNDERS[rounding]

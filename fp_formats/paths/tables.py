@@ -196,20 +196,18 @@ def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult]
     return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
 
-def by_table(
-    key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], codes: Codes, shift: int = 0
-) -> ArrayResult | None:
-    """Do an operation on one operand of ``bits`` bits by its table; None if that saves no time.
+def by_table(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], codes: Codes) -> ArrayResult:
+    """Do an operation on one operand of ``bits`` bits: by its table, if that saves time."""
+    table = table_of(key, bits, operation, codes.size)
+    return operation(codes) if table is None else look_up(table, codes)
+
+
+def look_up(table: LookupTable, codes: Codes, shift: int = 0) -> ArrayResult:
+    """Return the entries of a table, without flags.
 
     With a ``shift`` the table is for the upper bits of longer codes, rounded to odd: the last bit is set if any lower
     bit is.
     """
-    table = table_of(key, bits, operation, codes.size)
-    return None if table is None else look_up(table, codes, shift)
-
-
-def look_up(table: LookupTable, codes: Codes, shift: int = 0) -> ArrayResult:
-    """Return the entries of a table, without flags. ``shift``: see `by_table`."""
     index = np.empty(min(codes.size, CHUNK), np.intp)
     in_place = codes.itemsize == index.itemsize
     odd = index.view(codes.dtype) if in_place else np.empty(index.size if shift else 0, codes.dtype)
@@ -228,8 +226,8 @@ def look_up(table: LookupTable, codes: Codes, shift: int = 0) -> ArrayResult:
 
 def by_pairs(
     key: Hashable, bits: int, operation: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes
-) -> ArrayResult | None:
-    """Do an operation on two operands of ``bits`` bits, at most 8, by its table; None if that saves no time."""
+) -> ArrayResult:
+    """Do an operation on two operands of ``bits`` bits, at most 8: by its table, if that saves time."""
     shape = common_shape(a, b)
 
     def make() -> LookupTable | None:
@@ -237,7 +235,7 @@ def by_pairs(
         return marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
 
     table = CACHE.get(key, 1 << (2 * bits), math.prod(shape), make)
-    return None if table is None else look_up_pairs(table, bits, a, b)
+    return operation(a, b) if table is None else look_up_pairs(table, bits, a, b)
 
 
 def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayResult:
