@@ -11,59 +11,22 @@ from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import (
     AttributeConstraint,
-    CustomForm,
     Dialect,
-    OpDefinition,
     Property,
     Trait,
     TypeConstraint,
 )
-from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.declare.parameters import keyword
+from halfulp.interp.declare.parameters import keyword, nested
 from halfulp.interp.dialects.elementwise import element_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import Attribute
-from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumDefinition, Parameter
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I1, INDEX
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
 from halfulp.semantics import integer
 from halfulp.semantics.kernel import Kernel
-
-# --- forms ------------------------------------------------------------------------------------------------------------
-#
-# The custom form of `index.cmp`: the predicate stands before the operands, which are in parentheses.
-
-
-def comparison(predicate: AttributeDefinition, predicates: EnumDefinition) -> CustomForm:
-    """Return the form of `index.cmp` for the attribute of its predicate, and the enum that this holds."""
-    kind = keyword(predicates)
-
-    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-        case = kind.read(p)
-        p.expect("(")
-        names = [p.operand_token()]
-        p.expect(",")
-        names.append(p.operand_token())
-        p.expect(")")
-        attributes: dict[str, Attribute] = p.optional_dictionary()
-        properties: dict[str, Attribute] = {"pred": DialectAttr(predicate, (case,))}
-        move_inherent(definition, properties, attributes)
-        operands = [p.use(name, INDEX) for name in names]
-        return p.placed(Operation(definition.name, definition, operands, (I1,), properties, attributes), at)
-
-    def print_(printer: OpPrinter, operation: Operation) -> str:
-        chosen = operation.prop("pred", DialectAttr)
-        names = ", ".join(printer.name(value) for value in operation.operands)
-        extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-        return f" {chosen['value']}({names}){extra}"
-
-    return CustomForm(parse, print_)
-
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
@@ -77,6 +40,7 @@ _PREDICATE = index.attribute("cmp_predicate", "$value", parameters=(Parameter("v
 _PREDICATE_PROPERTY = AttributeConstraint(
     "index comparison predicate kind",
     lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is _PREDICATE,
+    form=nested(_PREDICATE),
 )
 _INTEGER_OR_INDEX = TypeConstraint("integer or index", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType))
 
@@ -129,7 +93,7 @@ def _compared(op: Operation, settings: Settings) -> Kernel:
 
 index.op(
     "cmp",
-    custom=comparison(_PREDICATE, _PREDICATES),
+    "$pred `(` $lhs `,` $rhs `)` attr-dict",
     operands={"lhs": declarations.INDEX, "rhs": declarations.INDEX},
     results={"result": declarations.BOOL},
     properties=(Property("pred", _PREDICATE_PROPERTY),),

@@ -269,18 +269,12 @@ def _read_pipeline(p: TokenParser) -> at.Attribute:
     return word
 
 
-def read_checked_pipeline(p: TokenParser) -> at.Attribute:
-    """Read a pipeline of `iree_codegen.smt.constraints`. Raises ParseError for another attribute."""
-    start = p.pos
-    found = _read_pipeline(p)
-    if not is_pipeline(found):
-        p.error("custom op 'iree_codegen.smt.constraints' invalid kind of attribute specified", start)
-    return found
-
-
-def spell_pipeline(found: at.Attribute, names: Mapping[object, str]) -> str:
+def _spell_pipeline(found: at.Attribute, names: Mapping[object, str]) -> str:
     """Spell a pipeline as it is read."""
     return "Custom" if found == _WORDS["Custom"] else found.spell_nested(names)
+
+
+PIPELINE = ParameterKind(_read_pipeline, _spell_pipeline)
 
 
 def _verify_translation(found: DialectAttr) -> str | None:
@@ -301,7 +295,7 @@ TRANSLATION_INFO = iree_codegen.attribute(
     "`<` `pipeline` `=` $passPipeline (`codegen_spec` `=` $codegenSpec^)? "
     "(`workgroup_size` `=` `[` $workgroupSize^ `]`)? (`subgroup_size` `=` $subgroupSize^)? (`,` $configuration^)? `>`",
     parameters=(
-        Parameter("passPipeline", ParameterKind(_read_pipeline, spell_pipeline)),
+        Parameter("passPipeline", PIPELINE),
         Parameter("codegenSpec", SYMBOL, optional=True),
         Parameter("workgroupSize", INTEGERS, optional=True),
         Parameter("subgroupSize", INTEGER, optional=True, default=0),

@@ -20,15 +20,14 @@ from halfulp.interp.declare.declarations import (
     TypeConstraint,
     same_type,
 )
-from halfulp.interp.declare.parameters import has_interface
+from halfulp.interp.declare.parameters import has_interface, nested
 from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.iree_codegen.attributes import (
+    PIPELINE,
     ROOT_OP,
     inside_constraints,
     iree_codegen,
     is_pipeline,
-    read_checked_pipeline,
-    spell_pipeline,
     verify_assert,
     verify_constraints,
     verify_lookup,
@@ -38,7 +37,6 @@ from halfulp.interp.dialects.iree_codegen.tiled_rules import (
     COUNT_HINT,
     INNER_TILED,
     TYPES_OF_OUTPUTS,
-    constraints_form,
     one_tile,
     verify_tiled,
 )
@@ -50,7 +48,7 @@ from halfulp.interp.dialects.smt.ops import SMT_BOOL, SMT_INT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DYNAMIC
-from halfulp.interp.ir.dialect_attributes import DialectAttr, ParameterKind
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues
@@ -574,7 +572,8 @@ iree_codegen.op(
 
 iree_codegen.op(
     "smt.constraints",
-    custom=constraints_form(ROOT_OP, ParameterKind(read_checked_pipeline, spell_pipeline)),
+    "`target` `=` $target `,` `pipeline` `=` $pipeline `,` ` ` `\n` `knobs` `=` $knobs `\n` "
+    "`dims` `(` $problem_dims `)` attr-dict-with-keyword $body",
     operands=(Slot("problem_dims", declarations.INDEX, Arity.VARIADIC),),
     properties=(
         Property(
@@ -582,9 +581,10 @@ iree_codegen.op(
             AttributeConstraint(
                 "Marks an operation as a tuner root op in a given set",
                 lambda found: isinstance(found, DialectAttr) and found.definition is ROOT_OP,
+                form=nested(ROOT_OP),
             ),
         ),
-        Property("pipeline", AttributeConstraint("PipelineAttrInterface instance", is_pipeline)),
+        Property("pipeline", AttributeConstraint("PipelineAttrInterface instance", is_pipeline, form=PIPELINE)),
         Property("knobs", declarations.DICTIONARY_ATTR),
     ),
     regions=(RegionSlot("body"),),

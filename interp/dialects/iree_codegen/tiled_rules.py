@@ -8,16 +8,15 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeRule
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
-from halfulp.interp.declare.parameters import read_parameters
 from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.attributes import DenseArrayAttr, DictionaryAttr
+from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr, ParameterKind
-from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, INDEX, MemRefType
 from halfulp.interp.text.op_parser import OpParser, OpPrinter, print_mixed, read_mixed
 from halfulp.semantics.matrix_units.kinds import TileKind
@@ -318,54 +317,3 @@ def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
 
 
 COUNT_HINT = CustomForm(_parse_count_hint, _print_count_hint)
-
-# --- iree_codegen.smt.constraints -------------------------------------------------------------------------------------
-
-
-def constraints_form(target: AttributeDefinition, pipeline: ParameterKind) -> CustomForm:
-    """Return the form ``target = <set = 0>, pipeline = #p, knobs = {…} dims(%m) attributes {…} { body }``."""
-
-    def parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-        def assigned(p: OpParser, word: str) -> None:
-            p.keyword(definition, word)
-            p.expect("=")
-
-        properties: dict[str, Attribute] = {}
-        assigned(p, "target")
-        at_target = p.pos
-        properties["target"] = p.attribute() if p.tokens[p.pos][:1] == "#" else read_parameters(p, target)
-        if getattr(properties["target"], "definition", None) is not target:
-            p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_target)
-        p.expect(",")
-        assigned(p, "pipeline")
-        properties["pipeline"] = pipeline.read(p)
-        p.expect(",")
-        assigned(p, "knobs")
-        at_knobs = p.pos
-        properties["knobs"] = p.attribute()
-        if not isinstance(properties["knobs"], DictionaryAttr):
-            p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_knobs)
-        dims = [p.use(token, INDEX) for token in _operands_of(p, definition, "dims")]
-        attributes: dict[str, Attribute] = {}
-        if p.take("attributes"):
-            p.dictionary(attributes)
-        region = p.region(definition.name)
-        if not region.blocks:
-            region.append(Block())
-        return p.placed(Operation(definition.name, definition, dims, (), properties, attributes, [region]), at)
-
-    def print_(printer: OpPrinter, operation: Operation) -> str:
-        properties = operation.properties
-        root = properties["target"]
-        assert isinstance(root, DialectAttr)
-        dims = ", ".join(printer.name(value) for value in operation.operands)
-        extra = f" attributes {printer.dictionary(operation.attributes)}" if operation.attributes else ""
-        line = f"\n{printer.indent} "
-        return (
-            f" target = {root.spell_parameters(printer.names)}, "
-            f"pipeline = {pipeline.spell(properties['pipeline'], printer.names)}, "
-            f"{line}knobs = {printer.attribute(properties['knobs'])}{line}dims({dims}){extra} "
-            f"{printer.region(operation.regions[0], operation)}"
-        )
-
-    return CustomForm(parse, print_)
