@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
@@ -287,24 +288,25 @@ ShapeOrSize = Extents | int
 Compute = Callable[[Operation, Operands, Settings], ShapeOrSize]
 
 
-def computed(compute: Compute) -> OnValues:
-    """Return the evaluator of an op with one result, a shape or a size. An error becomes the result, or is undefined
-    behaviour where the type has no errors.
+def computed(mnemonic: str) -> OnValues:
+    """Return the evaluator of an op of `COMPUTE`, whose one result is a shape or a size. An error becomes the result,
+    or is undefined behaviour where the type has no errors.
     """
+    compute = COMPUTE[mnemonic]
 
     def build(op: Operation, settings: Settings) -> Function:
         type_ = op.results[0].type
-
-        def run(run: Run, operands: Operands) -> tuple[Any, ...]:
-            try:
-                found: ShapeOrSize | Failed = compute(op, operands, settings)
-            except ErrorShapeError as error:
-                found = Failed(str(error))
-            return (result_of(op, type_, found, settings),)
-
-        return run
+        return lambda run, operands: (result_of(op, type_, _or_failed(compute, op, operands, settings), settings),)
 
     return OnValues(build)
+
+
+def _or_failed(compute: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns, or the error that it raises for shapes."""
+    try:
+        return compute(*arguments)
+    except ErrorShapeError as error:
+        return Failed(str(error))
 
 
 def _shapes(op: Operation, operands: Sequence[Any], settings: Settings) -> list[Extents]:
@@ -320,14 +322,14 @@ def _own_reason(op: Operation, otherwise: str) -> ErrorShapeError:
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def shape_of(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
+def _shape_of(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the extents of a value."""
     (value,) = operands
     return extents_of(op, value, settings) if value.type == VALUE_SHAPE else value.shape
 
 
-def same(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return a shape as a shape of another type."""
+def _same(op: Operation, operands: Operands, settings: Settings) -> Extents:
+    """Return the first shape: as a shape of another type, or of several that the program says to be the same."""
     return extents_of(op, operands[0], settings)
 
 
@@ -346,7 +348,7 @@ def _spelled(shapes: Sequence[Extents]) -> str:
     return " and ".join(str(list(shape)) for shape in shapes)
 
 
-def broadcast(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
+def _broadcast_all(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return the shape to which shapes are broadcast."""
     shapes = _shapes(op, operands, settings)
     found = _broadcast(shapes)
@@ -355,23 +357,7 @@ def broadcast(op: Operation, operands: Operands, settings: Settings) -> ShapeOrS
     return found
 
 
-def first(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return the first of shapes that the program says to be the same."""
-    return extents_of(op, operands[0], settings)
-
-
-def concat(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return two lists of extents as one."""
-    one, other = _shapes(op, operands, settings)
-    return one + other
-
-
-def from_extents(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return the shape with these sizes."""
-    return tuple(number_of(op, value, settings) for value in operands)
-
-
-def meet(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
+def _meet(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return a shape or a size that two operands have."""
     take: Callable[[Operation, Any, Settings], ShapeOrSize] = extents_of if is_shape(operands[0].type) else number_of
     one, other = (take(op, value, settings) for value in operands)
@@ -380,7 +366,7 @@ def meet(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     return one
 
 
-def extreme(choose: Callable[..., int]) -> Compute:
+def _extreme(choose: Callable[..., int]) -> Compute:
     """Return the function of shape.max or shape.min, on sizes or on the extents of shapes of one rank."""
 
     def compute(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
@@ -397,18 +383,17 @@ def extreme(choose: Callable[..., int]) -> Compute:
 def split(op: Operation, settings: Settings) -> Function:
     """Return the function of shape.split_at. A negative index counts from the end."""
 
+    def parts(operands: Operands) -> tuple[Extents, Extents]:
+        shape, index = extents_of(op, operands[0], settings), number_of(op, operands[1], settings)
+        place = index + len(shape) if index < 0 else index
+        if not 0 <= place <= len(shape):
+            raise ErrorShapeError(f"a shape of rank {len(shape)} is not split at {index}")
+        return shape[:place], shape[place:]
+
     def cut(run: Run, operands: Operands) -> tuple[Any, ...]:
-        parts: tuple[Extents | Failed, Extents | Failed]
-        try:
-            shape, index = extents_of(op, operands[0], settings), number_of(op, operands[1], settings)
-            place = index + len(shape) if index < 0 else index
-            if not 0 <= place <= len(shape):
-                raise ErrorShapeError(f"a shape of rank {len(shape)} is not split at {index}")
-            parts = shape[:place], shape[place:]
-        except ErrorShapeError as error:
-            parts = Failed(str(error)), Failed(str(error))
-        head, tail = [result.type for result in op.results]
-        return result_of(op, head, parts[0], settings), result_of(op, tail, parts[1], settings)
+        found = _or_failed(parts, operands)
+        each = (found, found) if isinstance(found, Failed) else found
+        return tuple(result_of(op, result.type, part, settings) for result, part in zip(op.results, each, strict=True))
 
     return cut
 
@@ -416,17 +401,7 @@ def split(op: Operation, settings: Settings) -> Function:
 # --- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def rank(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return the number of extents."""
-    return len(extents_of(op, operands[0], settings))
-
-
-def num_elements(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return the product of the extents."""
-    return prod(extents_of(op, operands[0], settings))
-
-
-def extent(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
+def _extent(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
     """Return one extent of a shape, or of the shape of a value."""
     value, which = operands
     shaped = isinstance(value.type, ty.ShapedType) and op.name == "shape.dim"
@@ -437,12 +412,7 @@ def extent(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize
     return shape[number]
 
 
-def size(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return a size as an index, or the other way round."""
-    return number_of(op, operands[0], settings)
-
-
-def arithmetic(function: Callable[[int, int], int]) -> Compute:
+def _arithmetic(function: Callable[[int, int], int]) -> Compute:
     """Return the function of shape.add, shape.mul or shape.div."""
 
     def compute(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
@@ -465,21 +435,46 @@ def _not_broadcastable(shapes: Sequence[Extents]) -> str | None:
     return None if _broadcast(shapes) is not None else f"the shapes {_spelled(shapes)} cannot be broadcast"
 
 
-Judge = Callable[[Sequence[Extents]], str | None]
-QUESTIONS: dict[str, Judge] = {"equal": _unequal, "broadcastable": _not_broadcastable}
+def _concat(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
+    one, other = _shapes(op, operands, settings)
+    return one + other
 
 
-def judged_shapes(judge: Judge, constraint: bool) -> OnValues:
-    """Return the evaluator of an op that asks whether shapes fit. ``constraint``: its result is a witness."""
+COMPUTE: Mapping[str, Compute] = {
+    "add": _arithmetic(operator.add),
+    "mul": _arithmetic(operator.mul),
+    "div": _arithmetic(operator.floordiv),
+    "max": _extreme(max),
+    "min": _extreme(min),
+    "rank": lambda op, operands, settings: len(_same(op, operands, settings)),
+    "num_elements": lambda op, operands, settings: prod(_same(op, operands, settings)),
+    "get_extent": _extent,
+    "dim": _extent,
+    "meet": _meet,
+    "shape_of": _shape_of,
+    **dict.fromkeys(("any", "value_as_shape", "to_extent_tensor", "from_extent_tensor"), _same),
+    "concat": _concat,
+    "broadcast": _broadcast_all,
+    "from_extents": lambda op, operands, settings: tuple(number_of(op, value, settings) for value in operands),
+    **dict.fromkeys(
+        ("size_to_index", "index_to_size"), lambda op, operands, settings: number_of(op, operands[0], settings)
+    ),
+}
+"""The functions of the ops with one result, a shape or a size."""
+
+
+def judged(mnemonic: str) -> OnValues:
+    """Return the evaluator of an op that asks whether shapes fit. The result of a constraint is a witness."""
+    judge = _not_broadcastable if mnemonic.endswith("broadcastable") else _unequal
+    constraint = mnemonic.startswith("cstr_")
 
     def build(op: Operation, settings: Settings) -> Function:
         def ask(run: Run, operands: Operands) -> tuple[Any, ...]:
-            try:
-                why = judge(_shapes(op, operands, settings))
-            except ErrorShapeError as error:
-                if not constraint:
-                    raise undefined(op, f"a shape is an error: {error}") from None
-                why = str(error)
+            shapes = _or_failed(_shapes, op, operands, settings)
+            failed = isinstance(shapes, Failed)
+            if failed and not constraint:
+                raise undefined(op, f"a shape is an error: {shapes.why}")
+            why = shapes.why if failed else judge(shapes)
             return (witness(why) if constraint else Value(ty.I1, np.array(why is None, np.uint8)),)
 
         return ask
@@ -527,10 +522,7 @@ def with_shape(op: Operation, settings: Settings) -> Function:
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, said = operands
-        try:
-            shape: Extents | Failed = extents_of(op, said, settings)
-        except ErrorShapeError as error:
-            shape = Failed(str(error))
+        shape: Extents | Failed = _or_failed(extents_of, op, said, settings)
         own = content(op, value).value if value.type == VALUE_SHAPE else value
         return (shape_value(VALUE_SHAPE, ValueShape(own, shape)),)
 
@@ -609,10 +601,9 @@ def reduce(op: Operation, compiler: Compiler) -> Action:
 
     def begin(frame: Frame) -> Segment | None:
         slots = frame.slots
-        try:
-            extents = extents_of(op, lift(slots[shape], types[0]), settings)
-        except ErrorShapeError as error:
-            raise undefined(op, f"the shape is an error: {error}") from None
+        extents = _or_failed(extents_of, op, lift(slots[shape], types[0]), settings)
+        if isinstance(extents, Failed):
+            raise undefined(op, f"the shape is an error: {extents.why}")
         for slot, source in zip(carried_slots, initial, strict=True):
             slots[slot] = slots[source]
         slots[rest] = iter(enumerate(extents))

@@ -5,7 +5,6 @@ Functions of shapes (shape.func, shape.function_library, shape.return) are kept 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,6 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.dialects.regions import flow, yielded
 from halfulp.interp.dialects.shape import evaluate
-from halfulp.interp.dialects.shape import evaluate as st
 from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -97,11 +95,6 @@ def verify_meet(op: Operation) -> str | None:
     return Unprefixed("unequal shape cardinality") if len(lengths - {None}) > 1 else None
 
 
-def verify_broadcast(op: Operation) -> str | None:
-    """Check the type of the result of shape.broadcast."""
-    return passes_errors_on("shape")(op)
-
-
 def verify_constraint(op: Operation) -> str | None:
     """Check that shape.cstr_broadcastable has two shapes."""
     return None if len(op.operands) >= 2 else "required at least 2 input shapes"
@@ -171,7 +164,7 @@ def verify_assuming(op: Operation) -> str | None:
 # --- ops --------------------------------------------------------------------------------------------------------------
 
 shape = Dialect("shape", partial=True)
-for _type in (st.SHAPE, st.SIZE, st.VALUE_SHAPE, st.WITNESS):
+for _type in (evaluate.SHAPE, evaluate.SIZE, evaluate.VALUE_SHAPE, evaluate.WITNESS):
     shape.types[_type.mnemonic] = lambda p, type_=_type: type_
 
 _ERROR = Property("error", declarations.STRING_ATTR, optional=True)
@@ -191,7 +184,7 @@ def _size_name(op: Operation) -> tuple[str, ...]:
 shape.op(
     "const_shape",
     custom=evaluate.CONSTANT,
-    results={"result": st.SHAPE_OR_EXTENTS},
+    results={"result": evaluate.SHAPE_OR_EXTENTS},
     properties=(Property("shape", _INDEX_ELEMENTS),),
     traits=(Trait.CONSTANT_LIKE,),
     verify=verify_constant,
@@ -200,7 +193,7 @@ shape.op(
 shape.op(
     "const_size",
     "$value attr-dict",
-    results={"result": st.THE_SIZE},
+    results={"result": evaluate.THE_SIZE},
     properties=(Property("value", declarations.INDEX_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     named_results=_size_name,
@@ -209,7 +202,7 @@ shape.op(
 shape.op(
     "const_witness",
     "$passing attr-dict",
-    results={"result": st.THE_WITNESS},
+    results={"result": evaluate.THE_WITNESS},
     properties=(Property("passing", declarations.BOOL_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     evaluate=evaluate.CONST_WITNESS,
@@ -228,187 +221,132 @@ def _typed(mnemonic: str, operands: dict[str, TypeConstraint], result: TypeConst
         f"{names} {extra}attr-dict `:` {types} `->` type($result)",
         operands=operands,
         results={"result": result},
+        evaluate=evaluate.computed(mnemonic),
         **declaration,
     )
 
 
-def _variadic(mnemonic: str, result: TypeConstraint, arrow: bool = True, **declaration: Any) -> None:
-    """Declare an op on any number of shapes."""
-    to = " `->` type($result)" if arrow else ""
+def _variadic(mnemonic: str, result: TypeConstraint, **declaration: Any) -> None:
+    """Declare an op on any number of shapes: one that computes a shape, or one that asks whether they fit."""
+    computes = mnemonic in evaluate.COMPUTE
+    to = " `->` type($result)" if computes else ""
     shape.op(
         mnemonic,
         f"$shapes attr-dict `:` type($shapes){to}",
-        operands=(Slot("shapes", st.SHAPE_OR_EXTENTS, Arity.VARIADIC),),
+        operands=(Slot("shapes", evaluate.SHAPE_OR_EXTENTS, Arity.VARIADIC),),
         results={"result": result},
+        evaluate=evaluate.computed(mnemonic) if computes else evaluate.judged(mnemonic),
         **declaration,
     )
 
 
-_ONE_SHAPE = {"shape": st.SHAPE_OR_EXTENTS}
-_TWO_SIZES = {"lhs": st.SIZE_OR_INDEX, "rhs": st.SIZE_OR_INDEX}
+_ONE_SHAPE = {"shape": evaluate.SHAPE_OR_EXTENTS}
 _SIZES = passes_errors_on("size")
 
-for _name, _function in (("add", operator.add), ("mul", operator.mul), ("div", operator.floordiv)):
-    _typed(
-        _name,
-        _TWO_SIZES,
-        st.SIZE_OR_INDEX,
-        verify=_SIZES,
-        evaluate=evaluate.computed(evaluate.arithmetic(_function)),
-    )
-for _name, _choose in (("max", max), ("min", min)):
-    _typed(
-        _name,
-        {"lhs": st.SHAPE_OR_SIZE, "rhs": st.SHAPE_OR_SIZE},
-        st.SHAPE_OR_SIZE,
-        verify=verify_extreme,
-        evaluate=evaluate.computed(evaluate.extreme(_choose)),
-    )
-_typed("rank", _ONE_SHAPE, st.SIZE_OR_INDEX, verify=_SIZES, evaluate=evaluate.computed(evaluate.rank))
-_typed("num_elements", _ONE_SHAPE, st.SIZE_OR_INDEX, verify=_SIZES, evaluate=evaluate.computed(evaluate.num_elements))
-_typed(
-    "get_extent",
-    {"shape": st.SHAPE_OR_EXTENTS, "dim": st.SIZE_OR_INDEX},
-    st.SIZE_OR_INDEX,
-    verify=_SIZES,
-    evaluate=evaluate.computed(evaluate.extent),
-)
-_typed(
-    "dim",
-    {"value": st.SHAPED, "index": st.SIZE_OR_INDEX},
-    st.SIZE_OR_INDEX,
-    evaluate=evaluate.computed(evaluate.extent),
-)
+for _name in ("add", "mul", "div"):
+    _operands = {"lhs": evaluate.SIZE_OR_INDEX, "rhs": evaluate.SIZE_OR_INDEX}
+    _typed(_name, _operands, evaluate.SIZE_OR_INDEX, verify=_SIZES)
+for _name in ("max", "min"):
+    _operands = {"lhs": evaluate.SHAPE_OR_SIZE, "rhs": evaluate.SHAPE_OR_SIZE}
+    _typed(_name, _operands, evaluate.SHAPE_OR_SIZE, verify=verify_extreme)
+_typed("rank", _ONE_SHAPE, evaluate.SIZE_OR_INDEX, verify=_SIZES)
+_typed("num_elements", _ONE_SHAPE, evaluate.SIZE_OR_INDEX, verify=_SIZES)
+_typed("get_extent", {**_ONE_SHAPE, "dim": evaluate.SIZE_OR_INDEX}, evaluate.SIZE_OR_INDEX, verify=_SIZES)
+_typed("dim", {"value": evaluate.SHAPED, "index": evaluate.SIZE_OR_INDEX}, evaluate.SIZE_OR_INDEX)
 _typed(
     "meet",
-    {"arg0": st.ANY_SHAPE_OR_SIZE, "arg1": st.ANY_SHAPE_OR_SIZE},
-    st.ANY_SHAPE_OR_SIZE,
+    {"arg0": evaluate.ANY_SHAPE_OR_SIZE, "arg1": evaluate.ANY_SHAPE_OR_SIZE},
+    evaluate.ANY_SHAPE_OR_SIZE,
     properties=(_ERROR,),
     verify=verify_meet,
-    evaluate=evaluate.computed(evaluate.meet),
 )
-_typed(
-    "shape_of",
-    {"arg": st.SHAPED_OR_VALUE_SHAPE},
-    st.SHAPE_OR_EXTENTS,
-    verify=verify_shape_of,
-    evaluate=evaluate.computed(evaluate.shape_of),
-)
-_typed(
-    "value_as_shape",
-    {"arg": st.NUMBERS_OR_VALUE_SHAPE},
-    st.SHAPE_OR_EXTENTS,
-    evaluate=evaluate.computed(evaluate.same),
-)
-_typed("to_extent_tensor", {"input": st.SHAPE_OR_EXTENTS}, st.INDEX_TENSOR, evaluate=evaluate.computed(evaluate.same))
-_typed(
-    "concat",
-    {"lhs": st.SHAPE_OR_EXTENTS, "rhs": st.SHAPE_OR_EXTENTS},
-    st.SHAPE_OR_EXTENTS,
-    evaluate=evaluate.computed(evaluate.concat),
-)
-_variadic(
-    "broadcast",
-    st.SHAPE_OR_EXTENTS,
-    properties=(_ERROR,),
-    verify=verify_broadcast,
-    evaluate=evaluate.computed(evaluate.broadcast),
-)
-_variadic("any", st.SHAPE_OR_EXTENTS, evaluate=evaluate.computed(evaluate.first))
-_variadic(
-    "shape_eq", declarations.BOOL, arrow=False, evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["equal"], False)
-)
-_variadic(
-    "is_broadcastable",
-    declarations.BOOL,
-    arrow=False,
-    evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["broadcastable"], False),
-)
-_variadic("cstr_eq", st.THE_WITNESS, arrow=False, evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["equal"], True))
-_variadic(
-    "cstr_broadcastable",
-    st.THE_WITNESS,
-    arrow=False,
-    verify=verify_constraint,
-    evaluate=evaluate.judged_shapes(evaluate.QUESTIONS["broadcastable"], True),
-)
+_typed("shape_of", {"arg": evaluate.SHAPED_OR_VALUE_SHAPE}, evaluate.SHAPE_OR_EXTENTS, verify=verify_shape_of)
+_typed("value_as_shape", {"arg": evaluate.NUMBERS_OR_VALUE_SHAPE}, evaluate.SHAPE_OR_EXTENTS)
+_typed("to_extent_tensor", {"input": evaluate.SHAPE_OR_EXTENTS}, evaluate.INDEX_TENSOR)
+_typed("concat", {"lhs": evaluate.SHAPE_OR_EXTENTS, "rhs": evaluate.SHAPE_OR_EXTENTS}, evaluate.SHAPE_OR_EXTENTS)
+_variadic("broadcast", evaluate.SHAPE_OR_EXTENTS, properties=(_ERROR,), verify=passes_errors_on("shape"))
+_variadic("any", evaluate.SHAPE_OR_EXTENTS)
+_variadic("shape_eq", declarations.BOOL)
+_variadic("is_broadcastable", declarations.BOOL)
+_variadic("cstr_eq", evaluate.THE_WITNESS)
+_variadic("cstr_broadcastable", evaluate.THE_WITNESS, verify=verify_constraint)
 
 # --- other ops --------------------------------------------------------------------------------------------------------
 
 shape.op(
     "from_extents",
     "$extents attr-dict `:` type($extents)",
-    operands=(Slot("extents", st.SIZE_OR_INDEX, Arity.VARIADIC),),
-    results={"shape": st.THE_SHAPE},
-    evaluate=evaluate.computed(evaluate.from_extents),
+    operands=(Slot("extents", evaluate.SIZE_OR_INDEX, Arity.VARIADIC),),
+    results={"shape": evaluate.THE_SHAPE},
+    evaluate=evaluate.computed("from_extents"),
 )
 shape.op(
     "from_extent_tensor",
     "$input attr-dict `:` type($input)",
-    operands={"input": st.EXTENT_TENSOR},
-    results={"result": st.THE_SHAPE},
-    evaluate=evaluate.computed(evaluate.same),
+    operands={"input": evaluate.EXTENT_TENSOR},
+    results={"result": evaluate.THE_SHAPE},
+    evaluate=evaluate.computed("from_extent_tensor"),
 )
 shape.op(
     "size_to_index",
     "$arg attr-dict `:` type($arg)",
-    operands={"arg": st.SIZE_OR_INDEX},
+    operands={"arg": evaluate.SIZE_OR_INDEX},
     results={"result": declarations.INDEX},
-    evaluate=evaluate.computed(evaluate.size),
+    evaluate=evaluate.computed("size_to_index"),
 )
 shape.op(
     "index_to_size",
     "$arg attr-dict",
     operands={"arg": declarations.INDEX},
-    results={"result": st.THE_SIZE},
-    evaluate=evaluate.computed(evaluate.size),
+    results={"result": evaluate.THE_SIZE},
+    evaluate=evaluate.computed("index_to_size"),
 )
 shape.op(
     "split_at",
-    operands={"operand": st.SHAPE_OR_EXTENTS, "index": st.SIZE_OR_INDEX},
-    results={"head": st.SHAPE_OR_EXTENTS, "tail": st.SHAPE_OR_EXTENTS},
+    operands={"operand": evaluate.SHAPE_OR_EXTENTS, "index": evaluate.SIZE_OR_INDEX},
+    results={"head": evaluate.SHAPE_OR_EXTENTS, "tail": evaluate.SHAPE_OR_EXTENTS},
     named_results=("head", "tail"),
     evaluate=OnValues(evaluate.split),
 )
 shape.op(
     "value_of",
     "$arg attr-dict `:` type($result)",
-    operands={"arg": st.THE_VALUE_SHAPE},
-    results={"result": st.SHAPED},
+    operands={"arg": evaluate.THE_VALUE_SHAPE},
+    results={"result": evaluate.SHAPED},
     evaluate=OnValues(evaluate.value_of),
 )
 shape.op(
     "with_shape",
     "$operand `,` $shape attr-dict `:` type($operand) `,` type($shape)",
-    operands={"operand": st.SHAPED_OR_VALUE_SHAPE, "shape": st.SHAPE_OR_EXTENTS},
-    results={"result": st.THE_VALUE_SHAPE},
+    operands={"operand": evaluate.SHAPED_OR_VALUE_SHAPE, "shape": evaluate.SHAPE_OR_EXTENTS},
+    results={"result": evaluate.THE_VALUE_SHAPE},
     evaluate=OnValues(evaluate.with_shape),
 )
 shape.op(
     "debug_print",
-    operands={"input": st.SHAPE_OR_SIZE},
-    results={"output": st.SHAPE_OR_SIZE},
+    operands={"input": evaluate.SHAPE_OR_SIZE},
+    results={"output": evaluate.SHAPE_OR_SIZE},
 )
 shape.op(
     "cstr_require",
     "$pred `,` $msg attr-dict",
     operands={"pred": declarations.BOOL},
-    results={"result": st.THE_WITNESS},
+    results={"result": evaluate.THE_WITNESS},
     properties=(Property("msg", declarations.STRING_ATTR),),
     evaluate=OnValues(evaluate.require),
 )
 shape.op(
     "assuming_all",
     "$inputs attr-dict",
-    operands=(Slot("inputs", st.THE_WITNESS, Arity.VARIADIC),),
-    results={"result": st.THE_WITNESS},
+    operands=(Slot("inputs", evaluate.THE_WITNESS, Arity.VARIADIC),),
+    results={"result": evaluate.THE_WITNESS},
     verify=verify_all,
     evaluate=OnValues(evaluate.all_hold),
 )
 shape.op(
     "assuming",
     custom=evaluate.ASSUMING,
-    operands={"witness": st.THE_WITNESS},
+    operands={"witness": evaluate.THE_WITNESS},
     results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     regions=(RegionSlot("doRegion"),),
     traits=(Trait.SINGLE_BLOCK,),
@@ -426,7 +364,7 @@ shape.op(
 shape.op(
     "reduce",
     custom=evaluate.REDUCE,
-    operands=(Slot("shape", st.SHAPE_OR_EXTENTS), Slot("initVals", declarations.ANY, Arity.VARIADIC)),
+    operands=(Slot("shape", evaluate.SHAPE_OR_EXTENTS), Slot("initVals", declarations.ANY, Arity.VARIADIC)),
     results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
     regions=(RegionSlot("region"),),
     traits=(Trait.SINGLE_BLOCK,),
