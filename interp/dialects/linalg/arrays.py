@@ -8,7 +8,7 @@ these points at once. So the memory that is needed is a constant number of array
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -247,7 +247,7 @@ class _Execution:
             else:
                 values = self._computed(block)
                 for out, number in zip(outs, self._body.yields, strict=True):
-                    out.put(block, self._value(values, number))
+                    out.put(block, values[number])
         if self._body.drawing:
             assert self._run.draws is not None
             self._run.draws.pass_points(self._body.drawing, self._compiled._op, prod(sizes))
@@ -277,10 +277,6 @@ class _Execution:
     def _part(self, space: Space, block: Block, fixed: Sequence[tuple[int, int]] = ()) -> Part:
         axes = list(zip(space.order, block, strict=True))
         return Part(space, block, Points(self._run.lanes, space.lead, axes, fixed, space.sizes))
-
-    def _value(self, values: Values, number: int) -> Value:
-        value: Value = values[number]
-        return value
 
     # --- reductions ---
 
@@ -333,7 +329,7 @@ class _Execution:
     def _put_full(self, outs: Sequence[_Out], values: Values, whole: Block) -> None:
         for out, number, full in zip(outs, self._body.yields, self._plan.full, strict=True):
             if full:
-                out.put(whole, self._value(values, number))
+                out.put(whole, values[number])
 
     def _in_scalars(self, totals: Values, values: Values, block: Block, ranges: Block) -> bool:
         """Combine the accumulators of few lanes on integers. Returns False, with nothing done, where that cannot be."""
@@ -375,7 +371,7 @@ class _Execution:
         wanted = {number for step in body.bound for number in step.operands} | set(body.yields)
         outside = {number for _, number, _ in body.outside} | {number for number, _ in body.constants}
         free = [n for n in wanted if n not in body.dependent and n not in outside and values[n] is not None]
-        for point in self._points(ranges):
+        for point in product(*(range(range_.start, range_.stop) for range_ in ranges)):
             fixed = list(zip(plan.reductions, point, strict=True))
             index = tuple([k - range_.start for k, range_ in zip(point, ranges, strict=True)])
             now: Values = self._template.copy()
@@ -387,12 +383,9 @@ class _Execution:
             here = tuple([slice(k, k + 1) for k in point]) + block
             for out, number, full in zip(outs, body.yields, plan.full, strict=True):
                 if full:
-                    out.put(here, _with_axes(self._value(now, number), len(index), lead))
+                    out.put(here, _with_axes(now[number], len(index), lead))
             for number in reduced:
-                totals[number] = self._value(now, body.yields[number - inputs])
-
-    def _points(self, ranges: Block) -> Iterator[tuple[int, ...]]:
-        return product(*(range(range_.start, range_.stop) for range_ in ranges))
+                totals[number] = now[body.yields[number - inputs]]
 
 
 class _Out:

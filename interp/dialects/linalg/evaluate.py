@@ -141,14 +141,6 @@ class _OnBuffers:
             buffer.store(repeated(value, len(buffer)) if repeat else value, run.origins)
 
 
-def _on_buffers(op: Operation, compiler: Compiler) -> Action:
-    return _OnBuffers(op, compiler).action(_by_points(op, compiler))
-
-
-def _on_buffers_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
-    return _OnBuffers(op, compiler).action(_by_points_in_lanes(op, compiler))
-
-
 def _by_points(op: Operation, compiler: Compiler) -> Action:
     return PointByPoint(op, compiler).action(compiler)
 
@@ -162,7 +154,12 @@ def _choose(op: Operation) -> OnRawSlots | OnFrames:
     if plan_of(structure) is None or not runs_on_arrays(structure):
         return OnFrames(_by_points, in_lanes=_by_points_in_lanes)
     buffers = any(isinstance(value.type, ty.MemRefType) for value in op.operands)
-    return OnFrames(_on_buffers, in_lanes=_on_buffers_in_lanes) if buffers else OnRawSlots(_on_tensors)
+    if not buffers:
+        return OnRawSlots(_on_tensors)
+    return OnFrames(
+        lambda op, compiler: _OnBuffers(op, compiler).action(_by_points(op, compiler)),
+        in_lanes=lambda op, compiler: _OnBuffers(op, compiler).action(_by_points_in_lanes(op, compiler)),
+    )
 
 
 STRUCTURED = Choice(_choose)

@@ -16,7 +16,7 @@ from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
 from halfulp.interp.dialects.regions import points_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, evaluated
+from halfulp.interp.ir.affine_expressions import Dimension, evaluated
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.evaluators import Compiler, moves, passing
@@ -39,11 +39,7 @@ def _locating(map_: at.AffineMapAttr) -> Locate:
         if axes == list(range(map_.dimensions)):
             return lambda point: point
         return lambda point: tuple([point[axis] for axis in axes])
-    return lambda point: tuple([_index(expr, point) for expr in exprs])
-
-
-def _index(expr: AffineExpr, point: Point) -> int:
-    return int(evaluated(expr, point))
+    return lambda point: tuple([int(evaluated(expr, point)) for expr in exprs])
 
 
 class Cells:

@@ -209,14 +209,8 @@ class View:
             shape[axis] = -1
             grids[dimension] = np.arange(range_.start, range_.stop).reshape(shape)
         rank = (1,) * len(order)
-        indices = tuple(
-            [
-                np.asarray(_values(expr, grids, sizes)).astype(np.intp).reshape(rank)
-                if not dimensions_of(expr)
-                else np.asarray(_values(expr, grids, sizes)).astype(np.intp)
-                for expr in self._map.results
-            ]
-        )
+        each = [np.asarray(_values(expr, grids, sizes)).astype(np.intp) for expr in self._map.results]
+        indices = tuple([index if index.ndim else index.reshape(rank) for index in each])
         over = self._value.ndim - len(indices)
         whole = (slice(None),) * over + indices
         value = self._value

@@ -130,14 +130,10 @@ def _shape(value: SSAValue) -> tuple[int | None, ...]:
 
 def verify_blocks(op: Operation) -> str | None:
     """Check that the region of a structured op has no second block."""
-    return next(
-        (
-            f"expects region #{number} to have 0 or 1 blocks"
-            for number, region in enumerate(op.regions)
-            if len(region.blocks) > 1
-        ),
-        None,
-    )
+    for number, region in enumerate(op.regions):
+        if len(region.blocks) > 1:
+            return f"expects region #{number} to have 0 or 1 blocks"
+    return None
 
 
 def verify_structured(op: Operation) -> str | None:

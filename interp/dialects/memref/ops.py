@@ -261,9 +261,9 @@ _LOCALITY_ATTR = _numbers(
     lambda number: 0 <= number <= 3,
 )
 
-_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
+INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
 _RESULTS = d.Slot("results", d.ANY, d.Arity.VARIADIC)
-_ALIGNMENT = d.Property("alignment", _ALIGNMENT_ATTR, optional=True)
+ALIGNMENT = d.Property("alignment", _ALIGNMENT_ATTR, optional=True)
 
 
 def _element_of(name: str, source: str) -> d.TypeRule:
@@ -289,7 +289,7 @@ def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> d.OpDefinition
             d.Slot("symbolOperands", d.INDEX, d.Arity.VARIADIC),
         ),
         results={"memref": MEMREF},
-        properties=(_ALIGNMENT,),
+        properties=(ALIGNMENT,),
         traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=verify,
         named_results=(mnemonic,),
@@ -323,7 +323,7 @@ memref.op(
     "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",
     operands=(d.Slot("source", _LIST), d.Slot("dynamicResultSize", d.INDEX, d.Arity.OPTIONAL)),
     results={"result": _LIST},
-    properties=(_ALIGNMENT,),
+    properties=(ALIGNMENT,),
     verify=rules.verify_realloc,
     evaluate=OnValues(memory.reallocate, raw=True, words=refused),
 )
@@ -337,7 +337,7 @@ memref.op(
     "global",
     custom=forms.GLOBAL,
     properties=(
-        _ALIGNMENT,
+        ALIGNMENT,
         d.Property("constant", d.UNIT_ATTR, optional=True),
         d.Property("initial_value", d.ANY_ATTR, optional=True),
         d.Property("sym_name", d.STRING_ATTR),
@@ -384,12 +384,12 @@ memref.op(
 # --- elements ---------------------------------------------------------------------------------------------------------
 
 _FALSE = at.IntegerAttr(0, ty.I1)
-_ACCESS_PROPERTIES = (
-    _ALIGNMENT,
+ACCESS_PROPERTIES = (
+    ALIGNMENT,
     d.Property("nontemporal", d.BOOL_ATTR, optional=True, elided=_FALSE),
 )
 _LOAD_PROPERTIES = (
-    *_ACCESS_PROPERTIES,
+    *ACCESS_PROPERTIES,
     d.Property("invariant", d.BOOL_ATTR, optional=True, elided=_FALSE, since=d.Schema.LLVM24),
 )
 
@@ -401,7 +401,7 @@ def _clauses(properties: tuple[d.Property, ...]) -> str:
 memref.op(
     "load",
     f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
-    operands=(d.Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("memref", MEMREF), INDICES),
     results={"result": d.ANY},
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
@@ -410,9 +410,9 @@ memref.op(
 )
 memref.op(
     "store",
-    f"$value `,` $memref `[` $indices `]` {_clauses(_ACCESS_PROPERTIES)} attr-dict `:` type($memref)",
-    operands=(d.Slot("value", d.ANY), d.Slot("memref", MEMREF), _INDICES),
-    properties=_ACCESS_PROPERTIES,
+    f"$value `,` $memref `[` $indices `]` {_clauses(ACCESS_PROPERTIES)} attr-dict `:` type($memref)",
+    operands=(d.Slot("value", d.ANY), d.Slot("memref", MEMREF), INDICES),
+    properties=ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=rules.verify_indices(1, "store index operand count not equal to memref rank"),
     evaluate=OnValues(evaluate.store, raw=True, in_lanes=in_lanes.store, words=store),
@@ -420,7 +420,7 @@ memref.op(
 memref.op(
     "prefetch",
     custom=forms.PREFETCH,
-    operands=(d.Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("memref", MEMREF), INDICES),
     properties=(
         d.Property("isDataCache", d.BOOL_ATTR),
         d.Property("isWrite", d.BOOL_ATTR),
@@ -432,7 +432,7 @@ memref.op(
 memref.op(
     "atomic_rmw",
     "$kind $value `,` $memref `[` $indices `]` attr-dict `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
-    operands=(d.Slot("value", _NUMBER), d.Slot("memref", _NUMBERS), _INDICES),
+    operands=(d.Slot("value", _NUMBER), d.Slot("memref", _NUMBERS), INDICES),
     results={"result": _NUMBER},
     properties=(d.Property("kind", ATOMIC_KIND),),
     type_rules=(
@@ -447,7 +447,7 @@ memref.op(
 memref.op(
     "generic_atomic_rmw",
     "$memref `[` $indices `]` `:` type($memref) $atomic_body attr-dict",
-    operands=(d.Slot("memref", _NUMBERS), _INDICES),
+    operands=(d.Slot("memref", _NUMBERS), INDICES),
     results={"result": _NUMBER},
     regions=(d.RegionSlot("atomic_body"),),
     type_rules=(

@@ -417,11 +417,8 @@ def verify_alloca_scope_regions(op: Operation) -> str | None:
 def verify_alloca_scope_return(op: Operation) -> str | None:
     """Check that memref.alloca_scope.return stands inside memref.alloca_scope."""
     parent = op.parent_op
-    return (
-        None
-        if parent is not None and parent.name == "memref.alloca_scope"
-        else ("expects parent op 'memref.alloca_scope'")
-    )
+    inside = parent is not None and parent.name == "memref.alloca_scope"
+    return None if inside else "expects parent op 'memref.alloca_scope'"
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------

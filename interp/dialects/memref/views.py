@@ -75,11 +75,8 @@ def rank(op: Operation, settings: Settings) -> Function:
 def names_of_metadata(op: Operation) -> tuple[str | None, ...]:
     """Return the printed names of the results of memref.extract_strided_metadata."""
     dimensions = (len(op.results) - 2) // 2
-    groups = (["sizes"], ["strides"]) if dimensions else ((), ())
-    rest: list[str | None] = []
-    for (name,) in filter(None, groups):
-        rest += [name, *[None] * (dimensions - 1)]
-    return ("base_buffer", "offset", *rest)
+    unnamed = (None,) * (dimensions - 1)
+    return ("base_buffer", "offset", *(("sizes", *unnamed, "strides", *unnamed) if dimensions else ()))
 
 
 def metadata(op: Operation, settings: Settings) -> Function:

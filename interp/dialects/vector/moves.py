@@ -129,15 +129,6 @@ def _array_of(accepts: Callable[[at.Attribute], bool]) -> Callable[[at.Attribute
     return lambda attribute: isinstance(attribute, at.ArrayAttr) and all(map(accepts, attribute.elements))
 
 
-def _is_power_of_two(attribute: at.Attribute) -> bool:
-    number = attribute.value if isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I64 else 0
-    return number > 0 and number.bit_count() == 1
-
-
-ALIGNMENT = AttributeConstraint(
-    "64-bit signless integer attribute whose value is positive and whose value is a power of two > 0",
-    _is_power_of_two,
-)
 FLAGS = AttributeConstraint("1-bit boolean array attribute", _array_of(declarations.BOOL_ATTR.accepts))
 INTEGERS = AttributeConstraint("64-bit integer array attribute", _array_of(declarations.INTEGER_64_ATTR.accepts))
 ITERATORS = AttributeConstraint("Iterator type should be an enum.", _array_of(ITERATOR_TYPE.accepts))
@@ -419,17 +410,13 @@ def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings:
     return slice(start, start + part[0])
 
 
-def _is_fixed(type_: ty.Type) -> bool:
-    return isinstance(type_, ty.VectorType) and not any(type_.scalable)
-
-
 def scalable_extract(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.scalable.extract. What lies behind the end of the vector is poison."""
-    type_ = op.results[0].type
+    type_ = narrowed(op.results[0].type, ty.VectorType)
 
     def take(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         shape = static_shape(type_, settings)
-        place = _scalable_place(op, shape, _is_fixed(type_), settings)
+        place = _scalable_place(op, shape, is_fixed(type_), settings)
         if place.stop > operands[0].shape[0]:
             return (el.poisoned(op, run, settings, type_, "the part leaves the vector"),)
         return (el.picked(operands[0], (place,), type_),)
@@ -442,7 +429,7 @@ def scalable_insert(op: Operation, settings: Settings) -> el.Function:
 
     def put(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         part, whole = operands
-        place = _scalable_place(op, part.shape, _is_fixed(part.type), settings)
+        place = _scalable_place(op, part.shape, is_fixed(narrowed(part.type, ty.VectorType)), settings)
         if place.stop > whole.shape[0]:
             return (el.poisoned(op, run, settings, whole.type, "the part leaves the vector"),)
         return (el.replaced(run, whole, (place,), part),)

@@ -13,7 +13,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elements import Function, Operands, data_movement
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
-from halfulp.interp.dialects.memref.ops import MEMREF
+from halfulp.interp.dialects.memref.ops import ACCESS_PROPERTIES, ALIGNMENT, INDICES, MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
 from halfulp.interp.dialects.vector import forms, masking, memory, moves, reductions, rules, shapes
 from halfulp.interp.dialects.vector.forms import TRANSFER
@@ -451,25 +451,22 @@ vector.op(
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
-_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
-_ALIGNMENT = d.Property("alignment", moves.ALIGNMENT, optional=True)
-_ACCESS = (_ALIGNMENT, d.Property("nontemporal", d.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)))
 _CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 
 vector.op(
     "load",
     f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
-    operands=(d.Slot("base", MEMREF), _INDICES),
+    operands=(d.Slot("base", MEMREF), INDICES),
     results={"result": d.VECTOR},
-    properties=_ACCESS,
+    properties=ACCESS_PROPERTIES,
     verify=verify_access,
     evaluate=OnValues(load_vector, raw=True, words=reductions.load),
 )
 vector.op(
     "store",
     f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
-    operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", MEMREF), _INDICES),
-    properties=_ACCESS,
+    operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", MEMREF), INDICES),
+    properties=ACCESS_PROPERTIES,
     verify=verify_access,
     evaluate=OnValues(store_vector, raw=True, words=reductions.load),
 )
@@ -482,9 +479,9 @@ def _load(
         mnemonic,
         "$base `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($mask) `,` "
         "type($pass_thru) `into` type($result)",
-        operands=(d.Slot("base", MEMREF), _INDICES, d.Slot("mask", mask), d.Slot("pass_thru", moves.RANKED)),
+        operands=(d.Slot("base", MEMREF), INDICES, d.Slot("mask", mask), d.Slot("pass_thru", moves.RANKED)),
         results={"result": moves.RANKED},
-        properties=(_ALIGNMENT,),
+        properties=(ALIGNMENT,),
         verify=memory.verifier("pass_thru", what, shapes=shapes),
         evaluate=OnValues(evaluate),
     )
@@ -495,8 +492,8 @@ def _store(mnemonic: str, mask: d.TypeConstraint, evaluate: Callable[..., Functi
         mnemonic,
         "$base `[` $indices `]` `,` $mask `,` $valueToStore attr-dict `:` type($base) `,` type($mask) `,` "
         "type($valueToStore)",
-        operands=(d.Slot("base", MEMREF), _INDICES, d.Slot("mask", mask), d.Slot("valueToStore", moves.RANKED)),
-        properties=(_ALIGNMENT,),
+        operands=(d.Slot("base", MEMREF), INDICES, d.Slot("mask", mask), d.Slot("valueToStore", moves.RANKED)),
+        properties=(ALIGNMENT,),
         verify=memory.verifier("valueToStore", "valueToStore", shapes=shapes),
         evaluate=OnValues(evaluate),
     )
@@ -519,7 +516,7 @@ vector.op(
         d.Slot("pass_thru", d.VECTOR),
     ),
     results={"result": d.VECTOR},
-    properties=(_ALIGNMENT,),
+    properties=(ALIGNMENT,),
     verify=memory.verifier("pass_thru", "result", indexed=True),
     evaluate=masking.maskable("gather"),
 )
@@ -534,7 +531,7 @@ vector.op(
         d.Slot("valueToStore", d.VECTOR),
     ),
     results=(d.Slot("result", d.TENSOR, d.Arity.OPTIONAL),),
-    properties=(_ALIGNMENT,),
+    properties=(ALIGNMENT,),
     verify=memory.verifier("valueToStore", "valueToStore", indexed=True),
     evaluate=OnValues(memory.scatter),
 )
@@ -551,14 +548,14 @@ _TRANSFER: dict[str, Any] = {
 _MASK_OF_TRANSFER = d.Slot("mask", moves.MASK, d.Arity.OPTIONAL)
 vector.op(
     "transfer_read",
-    operands=(d.Slot("base", moves.SHAPED), _INDICES, d.Slot("padding", d.ANY), _MASK_OF_TRANSFER),
+    operands=(d.Slot("base", moves.SHAPED), INDICES, d.Slot("padding", d.ANY), _MASK_OF_TRANSFER),
     results={"vector": d.VECTOR},
     evaluate=masking.maskable("transfer_read", reductions.transfer),
     **_TRANSFER,
 )
 vector.op(
     "transfer_write",
-    operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", moves.SHAPED), _INDICES, _MASK_OF_TRANSFER),
+    operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", moves.SHAPED), INDICES, _MASK_OF_TRANSFER),
     results=(d.Slot("result", d.RANKED_TENSOR, d.Arity.OPTIONAL),),
     evaluate=masking.maskable("transfer_write", reductions.transfer),
     **_TRANSFER,
