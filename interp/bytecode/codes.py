@@ -50,14 +50,6 @@ from halfulp.interp.text.affine_parser import MAX_DEPTH
 
 _OPERATORS = {3: "+", 4: "*", 5: "mod", 6: "floordiv", 7: "ceildiv"}
 _NUMBERS = {operator: number for number, operator in _OPERATORS.items()}
-_BUILD: Mapping[str, Callable[[affine.AffineExpr, affine.AffineExpr], affine.AffineExpr]] = {
-    "+": affine.add,
-    "*": affine.multiply,
-    "mod": affine.modulo,
-    "floordiv": affine.floordiv,
-    "ceildiv": affine.ceildiv,
-}
-
 
 dimension = lru_cache(maxsize=MAX_RANK)(affine.Dimension)
 
@@ -69,17 +61,14 @@ def _read_affine(source: CodeSource, before: tuple[Any, ...], depth: int = 0) ->
     if depth > MAX_DEPTH:
         cursor.fail(f"an affine expression is nested more than {MAX_DEPTH} deep", start)
     if kind in (0, 1):
-        position = cursor.varint()
-        if position >= before[kind]:
-            what = "symbol" if kind else "dimension"
-            cursor.fail(f"{what} {position} does not exist: there are {before[kind]}", start)
+        position = cursor.below(cursor.varint(), before[kind], "symbol" if kind else "dimension", start)
         return affine.Symbol(position) if kind else dimension(position)
     if kind == 2:
         return affine.AffineConstant(cursor.svarint())
     if kind not in _OPERATORS:
         cursor.fail(f"unknown affine expression {kind}", start)
     left = _read_affine(source, before, depth + 1)
-    made = _BUILD[_OPERATORS[kind]](left, _read_affine(source, before, depth + 1))
+    made = affine.OPERATORS[_OPERATORS[kind]](left, _read_affine(source, before, depth + 1))
     # An expression that is wide in the file may be deep when it is simplified.
     if made.depth > MAX_DEPTH:
         cursor.fail(f"an affine expression is nested more than {MAX_DEPTH} deep", start)
@@ -127,8 +116,7 @@ def _read_map(source: CodeSource, before: tuple[Any, ...]) -> at.AffineMapAttr:
     if kind == _IDENTITY:
         return identity_map(dimensions)
     positions = [cursor.varint() for _ in range(cursor.count() if kind == _PROJECTION else dimensions)]
-    if any(position >= dimensions for position in positions):
-        cursor.fail(f"dimension {max(positions)} does not exist: there are {dimensions}", start)
+    cursor.below(max(positions, default=-1), dimensions, "dimension", start)
     return at.AffineMapAttr(dimensions, symbols, tuple(dimension(position) for position in positions))
 
 

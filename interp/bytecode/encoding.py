@@ -155,6 +155,17 @@ class ByteCursor:
         value = self.varint()
         return value >> 1, bool(value & 1)
 
+    def below(self, number: int, count: int, what: str, start: int) -> int:
+        """Return the number of one of ``count`` things. Raises BytecodeError at ``start`` for a larger one."""
+        if number >= count:
+            self.fail(f"{what} {number} does not exist: there are {count}", start)
+        return number
+
+    def number(self, count: int, what: str) -> int:
+        """Read the number of one of ``count`` things."""
+        start = self.pos
+        return self.below(self.varint(), count, what, start)
+
     def count(self, size: int = 1) -> int:
         """Read a number of things that take at least ``size`` bytes each. Raises BytecodeError for more than can be
         left.

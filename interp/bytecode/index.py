@@ -76,11 +76,7 @@ class Container:
 
     def string(self, cursor: ByteCursor) -> str:
         """Read the number of a string, and return the string."""
-        start = cursor.pos
-        number = cursor.varint()
-        if number >= len(self.strings):
-            cursor.fail(f"string {number} does not exist: there are {len(self.strings)}", start)
-        return self.strings[number]
+        return self.strings[cursor.number(len(self.strings), "string")]
 
 
 def _strings(cursor: ByteCursor) -> list[str]:
@@ -211,9 +207,7 @@ class FileIndex:
                 continue
             start = cursor.pos
             number, versioned = cursor.flagged()
-            if number >= len(self.file.strings):
-                cursor.fail(f"string {number} does not exist: there are {len(self.file.strings)}", start)
-            self.dialects.append(self.file.strings[number])
+            self.dialects.append(self.file.strings[cursor.below(number, len(self.file.strings), "string", start)])
             if versioned:
                 start = cursor.pos
                 kind, version = cursor.section()
@@ -229,18 +223,12 @@ class FileIndex:
             cursor.fail(f"{len(self.ops)} names of ops, but the file announces {total}")
 
     def _dialect(self, cursor: ByteCursor) -> str:
-        start = cursor.pos
-        number = cursor.varint()
-        if number >= len(self.dialects):
-            cursor.fail(f"dialect {number} does not exist: there are {len(self.dialects)}", start)
-        return self.dialects[number]
+        return self.dialects[cursor.number(len(self.dialects), "dialect")]
 
     def _op_name(self, cursor: ByteCursor, dialect: str) -> OpName:
         start = cursor.pos
         number, registered = cursor.flagged() if self.version >= NATIVE_PROPERTIES else (cursor.varint(), False)
-        if number >= len(self.file.strings):
-            cursor.fail(f"string {number} does not exist: there are {len(self.file.strings)}", start)
-        mnemonic = self.file.strings[number]
+        mnemonic = self.file.strings[cursor.below(number, len(self.file.strings), "string", start)]
         name = f"{dialect}.{mnemonic}" if mnemonic else dialect
         definition = self.registry.find(name)
         if definition is None:
@@ -292,11 +280,7 @@ class FileIndex:
 
     def attribute(self) -> at.Attribute:
         """Read the number of an attribute, and return the attribute."""
-        start = self.cursor.pos
-        number = self.cursor.varint()
-        if number >= len(self.attributes):
-            self.cursor.fail(f"attribute {number} does not exist: there are {len(self.attributes)}", start)
-        return self.attribute_at(number)
+        return self.attribute_at(self.cursor.number(len(self.attributes), "attribute"))
 
     def optional_attribute(self) -> at.Attribute | None:
         """Read the number of an attribute that may be absent, and return the attribute."""
@@ -304,17 +288,11 @@ class FileIndex:
         number, present = self.cursor.flagged()
         if not present:
             return None
-        if number >= len(self.attributes):
-            self.cursor.fail(f"attribute {number} does not exist: there are {len(self.attributes)}", start)
-        return self.attribute_at(number)
+        return self.attribute_at(self.cursor.below(number, len(self.attributes), "attribute", start))
 
     def type(self) -> Type:
         """Read the number of a type, and return the type."""
-        start = self.cursor.pos
-        number = self.cursor.varint()
-        if number >= len(self.types):
-            self.cursor.fail(f"type {number} does not exist: there are {len(self.types)}", start)
-        return self.type_at(number)
+        return self.type_at(self.cursor.number(len(self.types), "type"))
 
     def string(self) -> str:
         """Read the number of a string, and return the string."""
@@ -322,11 +300,7 @@ class FileIndex:
 
     def resource(self) -> str:
         """Read the number of a dialect resource, and return its key."""
-        start = self.cursor.pos
-        number = self.cursor.varint()
-        if number >= len(self.keys):
-            self.cursor.fail(f"resource {number} does not exist: there are {len(self.keys)}", start)
-        return self.keys[number]
+        return self.keys[self.cursor.number(len(self.keys), "resource")]
 
     def spend(self, count: int, offset: int | None = None) -> None:
         """Count things that are made without a byte of the file for each. Raises BytecodeError for too many of them."""
@@ -567,15 +541,9 @@ class FileIndex:
         properties: dict[str, at.Attribute] = {}
         try:
             for name, required in fields:
-                if required:
-                    properties[name] = self.attribute()
-                    continue
-                at_number = content.pos
-                index, present = content.flagged()
-                if present:
-                    if index >= len(self.attributes):
-                        content.fail(f"attribute {index} does not exist: there are {len(self.attributes)}", at_number)
-                    properties[name] = self.attribute_at(index)
+                attribute = self.attribute() if required else self.optional_attribute()
+                if attribute is not None:
+                    properties[name] = attribute
             for name in flags:
                 properties[name] = at.UnitAttr() if content.byte() else at.BoolAttr(False)
             for name in numbers:
@@ -607,9 +575,7 @@ class FileIndex:
         return attribute
 
     def _blob(self, number: int, cursor: ByteCursor, start: int) -> ByteCursor:
-        if number >= len(self.properties):
-            cursor.fail(f"properties {number} does not exist: there are {len(self.properties)}", start)
-        content = self.properties[number]
+        content = self.properties[cursor.below(number, len(self.properties), "properties", start)]
         self.used_properties.add(number)
         return ByteCursor(content.data, content.pos, content.end)
 

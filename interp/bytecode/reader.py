@@ -68,20 +68,6 @@ class _Regions:
     number of values before the present region. ``end``: the number of values with it.
     """
 
-    __slots__ = (
-        "base",
-        "blocks",
-        "cursor",
-        "end",
-        "isolated",
-        "left",
-        "next_block",
-        "next_value",
-        "op",
-        "ops",
-        "scope",
-    )
-
     def __init__(self, op: Operation, left: int, cursor: encoding.ByteCursor, scope: _Scope, isolated: bool) -> None:
         self.op = op
         self.left = left
@@ -199,9 +185,7 @@ class Body:
             placed = True
             if self.version >= encoding.ELIDED_LOCATIONS:
                 number, placed = number >> 1, bool(number & 1)
-            if number >= len(file_index.types):
-                cursor.fail(f"type {number} does not exist: there are {len(file_index.types)}", start)
-            type = file_index.type_at(number)
+            type = file_index.type_at(cursor.below(number, len(file_index.types), "type", start))
             argument = block.add_argument(type, None, self._location(cursor) if placed else UnknownLoc())
             self._define(frame, argument)
         if self.version >= encoding.USE_LISTS:
@@ -229,8 +213,7 @@ class Body:
 
     def _location_at(self, number: int, cursor: encoding.ByteCursor, start: int) -> Place:
         index = self.index
-        if number >= len(index.attributes):
-            cursor.fail(f"attribute {number} does not exist: there are {len(index.attributes)}", start)
+        cursor.below(number, len(index.attributes), "attribute", start)
         found = index.position_at(number) or index.attribute_at(number)
         if not isinstance(found, Location | tuple):
             cursor.fail(f"expected a location, found {type(found).__name__}", start)
@@ -418,10 +401,7 @@ class Body:
     def _attributes(self, cursor: encoding.ByteCursor, name: OpName) -> dict[str, at.Attribute]:
         start = cursor.pos
         file_index = self.index
-        number = cursor.varint()
-        if number >= len(file_index.attributes):
-            cursor.fail(f"attribute {number} does not exist: there are {len(file_index.attributes)}", start)
-        dictionary = file_index.attribute_at(number)
+        dictionary = file_index.attribute_at(cursor.number(len(file_index.attributes), "attribute"))
         if not isinstance(dictionary, at.DictionaryAttr):
             cursor.fail(f"op '{name.name}': its attributes are not a dictionary", start)
         file_index.spend(len(dictionary.entries), start)
@@ -471,10 +451,7 @@ class Body:
         cursor = frame.cursor
         successors: list[tuple[Block, list[SSAValue]]] = []
         for _ in range(cursor.count()):
-            start = cursor.pos
-            number = cursor.varint()
-            if number >= len(frame.blocks):
-                cursor.fail(f"op '{name.name}': block {number} does not exist: there are {len(frame.blocks)}", start)
+            number = cursor.number(len(frame.blocks), f"op '{name.name}': block")
             successors.append((frame.blocks[number], []))
         return successors
 
