@@ -11,7 +11,7 @@ from math import isfinite, prod
 from typing import Any, NamedTuple, Protocol
 
 from halfulp.fp_formats.scalar import value as value_of
-from halfulp.interp.bytecode.encoding import ByteCursor
+from halfulp.interp.bytecode.encoding import ByteCursor, Varints, zigzag
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.dialects.quant.ops import MAX_STORAGE_WIDTH
 from halfulp.interp.ir import attributes as at
@@ -51,39 +51,62 @@ class CodeSource(Protocol):
         """Count things that are made without a byte of the file for each. Raises BytecodeError for too many of them."""
 
 
-class CodeSink(Protocol):
-    """The sink that a row writes to. To number the things inside others, a sink may ignore all but attributes, types
-    and resources.
+class ResourceKey(NamedTuple):
+    """The key of a dialect resource, in place of its number."""
+
+    key: str
+
+
+class Present(NamedTuple):
+    """An attribute that may be absent, and is there."""
+
+    attribute: at.Attribute
+
+
+class CodeSink:
+    """The sink that a row writes to. It records what is written, with attributes and types in place of their numbers.
+
+    ``attribute``, ``type``, ``string``: record the number of an attribute, of a type or of a string.
     """
 
-    schema: Schema
+    def __init__(self, schema: Schema, codes: Varints) -> None:
+        self.schema = schema
+        self._codes = codes
+        self._parts: list[Any] = []
 
-    def attribute(self, attribute: at.Attribute) -> None:
-        """Write the number of an attribute."""
+    def _add(self, part: Any) -> None:
+        self._parts.append(part)
+
+    attribute = type = string = _add
 
     def optional_attribute(self, attribute: at.Attribute | None) -> None:
-        """Write the number of an attribute that may be absent."""
-
-    def type(self, type: ty.Type) -> None:
-        """Write the number of a type."""
-
-    def string(self, text: str) -> None:
-        """Write the number of a string."""
+        """Record the number of an attribute that may be absent."""
+        self._parts.append(self._codes[0] if attribute is None else Present(attribute))
 
     def resource(self, key: str) -> None:
-        """Write the number of a dialect resource."""
+        """Record the number of a dialect resource."""
+        self._parts.append(ResourceKey(key))
 
     def byte(self, value: int) -> None:
-        """Write one byte."""
+        """Record one byte."""
+        self._parts.append(bytes((value,)))
 
     def varint(self, value: int) -> None:
-        """Write an unsigned integer of up to 64 bits."""
+        """Record an unsigned integer of up to 64 bits."""
+        self._parts.append(self._codes[value])
 
     def svarint(self, value: int) -> None:
-        """Write a signed integer of up to 64 bits."""
+        """Record a signed integer of up to 64 bits."""
+        self._parts.append(self._codes[zigzag(value)])
 
     def blob(self, data: bytes) -> None:
-        """Write the number of bytes, and these."""
+        """Record the number of bytes, and these."""
+        self._parts += (self._codes[len(data)], data)
+
+    def take(self) -> list[Any]:
+        """Return what was recorded since the last call."""
+        parts, self._parts = self._parts, []
+        return parts
 
 
 class Field(NamedTuple):

@@ -24,6 +24,8 @@ from halfulp.interp.bytecode.fields import (
     CodeSink,
     CodeSource,
     Field,
+    Present,
+    ResourceKey,
     Thing,
     list_of,
     optional,
@@ -257,16 +259,6 @@ class OpRecord(NamedTuple):
     types: Sequence[NumberedEntry]
 
 
-class _Resource(NamedTuple):
-    key: str
-
-
-class _Present(NamedTuple):
-    """An attribute that may be absent, and is there."""
-
-    attribute: at.Attribute
-
-
 class _Flagged:
     """A part of an encoding: the number of an entry above a bit that is set."""
 
@@ -296,49 +288,6 @@ def _key(thing: Thing) -> Thing | Position:
     return (thing.file, thing.line, thing.column) if isinstance(thing, FileLineCol) else thing
 
 
-class _Recorder:
-    """A `fields.CodeSink` that records what is written, with attributes and types in place of their numbers."""
-
-    def __init__(self, schema: Schema, codes: encoding.Varints) -> None:
-        self.schema = schema
-        self._codes = codes
-        self._parts: list[Any] = []
-
-    def _add(self, part: Any) -> None:
-        self._parts.append(part)
-
-    attribute = type = string = _add
-
-    def optional_attribute(self, attribute: at.Attribute | None) -> None:
-        """Record the number of an attribute that may be absent."""
-        self._parts.append(self._codes[0] if attribute is None else _Present(attribute))
-
-    def resource(self, key: str) -> None:
-        """Record the number of a dialect resource."""
-        self._parts.append(_Resource(key))
-
-    def byte(self, value: int) -> None:
-        """Record one byte."""
-        self._parts.append(bytes((value,)))
-
-    def varint(self, value: int) -> None:
-        """Record an unsigned integer of up to 64 bits."""
-        self._parts.append(self._codes[value])
-
-    def svarint(self, value: int) -> None:
-        """Record a signed integer of up to 64 bits."""
-        self._parts.append(self._codes[encoding.zigzag(value)])
-
-    def blob(self, data: bytes) -> None:
-        """Record the number of bytes, and these."""
-        self._parts += (self._codes[len(data)], data)
-
-    def take(self) -> list[Any]:
-        """Return what was recorded since the last call."""
-        parts, self._parts = self._parts, []
-        return parts
-
-
 class Numbering:
     """The numbers of everything in a module.
 
@@ -366,7 +315,7 @@ class Numbering:
         self._entries: dict[Thing | Position, NumberedEntry] = {}
         # By identity, for parts of the module, which stay alive: faster than comparing and hashing.
         self._known: dict[int, NumberedEntry] = {}
-        self._recorder = _Recorder(schema, self.codes)
+        self._recorder = CodeSink(schema, self.codes)
         self._next_value = 0
         self._number_ops(module.operation)
         self.names = list(self._names.values())
@@ -510,10 +459,10 @@ class Numbering:
             for position, part in rest:
                 if part.__class__ is bytes or part.__class__ is str:
                     continue
-                if part.__class__ is _Resource:
+                if part.__class__ is ResourceKey:
                     parts[position] = self._resource(part.key)
                     continue
-                optional = part.__class__ is _Present
+                optional = part.__class__ is Present
                 key = _key(part.attribute if optional else part)
                 found = self._entries.get(key)
                 if found is None:
