@@ -49,7 +49,7 @@ class _Inside:
 
     def __init__(self, owner: Operation) -> None:
         self.owner = owner
-        self.blocks = iter([block for region in owner.regions for block in region.blocks])
+        self.blocks = owner.blocks
         self.block: Block | None = None
         self.operations: Iterator[Operation] = iter(())
         self.isolated: list[Operation] = []
@@ -446,16 +446,14 @@ def _verify_last(operation: Operation) -> None:
 def _verify_symbols(table: Operation) -> None:
     """Raise VerifyError for a symbol that is defined twice, and for a wrong use of a symbol."""
     seen: dict[str, Operation] = {}
-    for region in table.regions:
-        for block in region.blocks:
-            for operation in block.operations:
-                name = operation.symbol_name
-                if name is None:
-                    continue
-                if name in seen:
-                    note = (seen[name].position or seen[name].location, "see existing symbol definition here")
-                    raise operation.rule_broken(Unprefixed(f"redefinition of symbol named '{name}'"), [note])
-                seen[name] = operation
+    for operation in table.children:
+        name = operation.symbol_name
+        if name is None:
+            continue
+        if name in seen:
+            note = (seen[name].position or seen[name].location, "see existing symbol definition here")
+            raise operation.rule_broken(Unprefixed(f"redefinition of symbol named '{name}'"), [note])
+        seen[name] = operation
     regions: list[tuple[Region, Mapping[str, Operation]]] = [(region, seen) for region in table.regions]
     while regions:
         # The last one found is handled first.

@@ -114,13 +114,10 @@ def is_in_hidden_body(op: Operation) -> bool:
 
 def _ends(op: Operation) -> Iterator[Operation]:
     """Yield the terminators of the blocks inside an op."""
-    for region in op.regions:
-        for block in region.blocks:
-            if block.operations and block.operations[-1].definition is not None:
-                last = block.operations[-1]
-                assert last.definition is not None
-                if Trait.TERMINATOR in last.definition.traits:
-                    yield last
+    for block in op.blocks:
+        last = block.operations[-1] if block.operations else None
+        if last is not None and last.definition is not None and Trait.TERMINATOR in last.definition.traits:
+            yield last
 
 
 def _block(op: Operation, region: int = 0) -> Block:

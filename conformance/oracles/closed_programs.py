@@ -248,9 +248,7 @@ def returned_values(module: Module) -> list[Answer | None]:
 def entry_of(module: Module) -> Operation:
     """Return the function ``@halfulp_entry``. Raises ValueError where there is none."""
     tables = [module.operation, *module.body]  # mlir-opt prints the module around the one that may already be there
-    functions = (
-        op for table in tables for region in table.regions for block in region.blocks for op in block.operations
-    )
+    functions = (op for table in tables for op in table.children)
     entry = next((op for op in functions if op.symbol_name == ENTRY), None)
     if entry is None:
         raise ValueError(f"no function @{ENTRY} in what the tool printed")
@@ -269,7 +267,7 @@ def has_loop_to_unroll(module: Module, most: int) -> bool:
                 low, high, step = (at.integer_of_code(int(bound.bits), ty.I64) for bound in bounds if bound)
                 counts.append((high - low) // max(step, 1))
         else:
-            stack += [inner for region in op.regions for block in region.blocks for inner in block.operations]
+            stack += op.children
     return bool(counts) and max(counts) <= most
 
 

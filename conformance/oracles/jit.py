@@ -500,8 +500,7 @@ def _checked(program: ClosedProgram) -> ClosedProgram:
     if any(value.poison is not None for value in program.arguments):
         raise Refused("an argument cannot be poison")
     for op in function.walk():
-        blocks = [block for region in op.regions for block in region.blocks]
-        values = [*op.results, *(argument for block in blocks for argument in block.arguments)]
+        values = [*op.results, *(argument for block in op.blocks for argument in block.arguments)]
         for element in {ty.element_type(value.type) for value in values}:
             if isinstance(element, ty.FloatType) and element.format.name not in FLOATS:
                 raise Refused(f"{NAME} has no {element}")

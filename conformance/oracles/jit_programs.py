@@ -416,7 +416,7 @@ def _pass_integers(function: Operation) -> None:
 def _flatten(operation: Operation) -> None:
     """Give an op's tensors and vectors one dimension: some arith ops have no lowering for more."""
     values: list[SSAValue] = [*operation.results]
-    values += [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
+    values += [argument for block in operation.blocks for argument in block.arguments]
     for value in values:
         value.type = _as_vector(value.type)
     if operation.name == "func.func":

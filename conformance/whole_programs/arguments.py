@@ -361,7 +361,7 @@ def scaled_sizes(function: Operation) -> dict[int, int]:
     """Return the sizes, by dimension, that the scales of quantised types in a function need."""
     found: dict[int, int] = {}
     for op in function.walk():
-        arguments = [value for region in op.regions for block in region.blocks for value in block.arguments]
+        arguments = [value for block in op.blocks for value in block.arguments]
         for value in (*op.results, *arguments):
             found = _own_scales(value.type) | found
     return found

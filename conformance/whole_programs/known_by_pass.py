@@ -31,7 +31,7 @@ from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, Two
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
-from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
+from halfulp.interp.ir.operations import Module, Operation, argument_types, captured, result_types
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Listener, Settings
@@ -130,7 +130,7 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
             return None
     ops, functions = {}, {}
     for (op, call), text in zip(chosen, texts, strict=True):
-        call.operands, call.attributes = rewrite.captured(call), {}
+        call.operands, call.attributes = captured(call), {}
         call.name, call.definition = "func.call", rewrite.definition_of("func.call")
         call.properties = {"callee": SymbolRefAttr(names[text])}
         target = copy.lookup(names[text])

@@ -24,7 +24,7 @@ from halfulp.conformance.whole_programs.printed import silent
 from halfulp.conformance.whole_programs.rewrite import function
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior
-from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue, result_types
+from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue, captured, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.lineage import Lineage
@@ -261,7 +261,7 @@ class Search:
         known: list[Operation] = []
         wrong: set[SSAValue] = set()
         for op in copy.ops:
-            follows = not wrong.isdisjoint(rewrite.captured(op))
+            follows = not wrong.isdisjoint(captured(op))
             own = [answers.get(result) for result in op.results]
             if op.results and all(answer is not None for answer in own):
                 findings = list(self._judged(copy.module, op, values, [answer for answer in own if answer is not None]))
@@ -305,7 +305,7 @@ class Search:
         """Yield the findings of one op, given its operands in the oracle and the oracle's results."""
         if all(is_unanswered(answer) for answer in answers):
             return
-        used = rewrite.captured(op)
+        used = captured(op)
         if any(value not in values for value in used):
             return
         operands = tuple(values[value] for value in used)
@@ -354,7 +354,7 @@ class Search:
         ``answers``: the results that are judged.
         """
         # An op that names an operand twice captured it once.
-        by_value = dict(zip(rewrite.captured(op), operands, strict=True))
+        by_value = dict(zip(captured(op), operands, strict=True))
         full = [by_value[value] for value in op.operands]
         shape = full[0].shape
         inputs = [_spread(value.bits, value.shape, shape) for value in full]
@@ -386,7 +386,7 @@ class Search:
         if op.name == "func.call":
             callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
             if callee is not None and callee.regions[0].blocks:
-                by_value = dict(zip(rewrite.captured(op), operands, strict=True))
+                by_value = dict(zip(captured(op), operands, strict=True))
                 called = tuple(by_value[value] for value in op.operands)
                 (inner,) = self.studies([ClosedProgram(alone.module, callee.symbol_name or "", called)], [answers])
                 if inner.findings:
@@ -469,7 +469,7 @@ class _Trace(Listener):
         ):
             return
         by_value = dict(zip(op.operands, operands, strict=True))
-        used = tuple(by_value[value] for value in rewrite.captured(op))
+        used = tuple(by_value[value] for value in captured(op))
         key = (op, b"".join(value.bits.tobytes() for value in used))
         if key not in self._seen:
             self._seen.add(key)
@@ -544,7 +544,7 @@ def rebuilt(
     for op in reversed(state.ops):
         if op in kept and not needed.isdisjoint(op.results):
             ops.append(op)
-            needed.update(instead.get(value, value) for value in rewrite.captured(op))
+            needed.update(instead.get(value, value) for value in captured(op))
     ops.reverse()
     block = Block()
     made: dict[SSAValue, SSAValue] = {}
@@ -564,7 +564,7 @@ def rebuilt(
         return True
 
     for op in ops:
-        if not all(available(value) for value in rewrite.captured(op)):
+        if not all(available(value) for value in captured(op)):
             return None
         block.append(rewrite.copied(op, made, retype))
     if not all(available(value) for value in returned):

@@ -26,7 +26,16 @@ from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue, result_types
+from halfulp.interp.ir.operations import (
+    Block,
+    BlockArgument,
+    Module,
+    Operation,
+    OpResult,
+    SSAValue,
+    captured,
+    result_types,
+)
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
@@ -388,7 +397,7 @@ def fewer_carried(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
 def _without_carried(program: ClosedProgram, number: int, position: int) -> ClosedProgram | None:
     draft = Draft(program)
     op = draft.ops[number]
-    blocks = [block for region in op.regions for block in region.blocks]
+    blocks = list(op.blocks)
     ends = [block.operations[-1] for block in blocks if block.operations[-1].name == "scf.yield"]
     inner: BlockArgument | None = None
     if op.name == "scf.for":
@@ -583,7 +592,7 @@ class Reducer:
         skipped = []
         for op in state.ops:
             for result in op.results:
-                same = [value for value in rewrite.captured(op) if value.type == result.type]
+                same = [value for value in captured(op) if value.type == result.type]
                 skipped += [rebuilt(state, state.ops, state.returned, {result: value}) for value in same]
         return self._first(program, [one for one in ends + skipped if one is not None and _op_count(one) < count])
 

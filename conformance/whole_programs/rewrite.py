@@ -13,7 +13,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue, captured
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import ruling_attributes
@@ -131,17 +131,6 @@ def prefix_symbols(module: Module, prefix: str) -> None:
                 op.properties[key] = at.SymbolRefAttr(prefix + value.root, value.nested)
 
 
-def captured(op: Operation) -> list[SSAValue]:
-    """Return the values from outside that an op reads, its operands first, each once."""
-    inside = _values_inside(op) | set(op.results)
-    read: dict[SSAValue, None] = {}
-    for inner in op.walk():
-        for value in (*inner.operands, *(value for _, passed in inner.successors for value in passed)):
-            if value not in inside:
-                read[value] = None
-    return list(read)
-
-
 def callees(module: Module, op: Operation) -> list[Operation]:
     """Return the functions at the top level that an op calls or names, also through others, in the order
     of the module.
@@ -216,9 +205,8 @@ def _values_inside(op: Operation) -> set[SSAValue]:
     for inner in op.walk():
         if inner is not op:
             found.update(inner.results)
-        for region in inner.regions:
-            for block in region.blocks:
-                found.update(block.arguments)
+        for block in inner.blocks:
+            found.update(block.arguments)
     return found
 
 

@@ -575,7 +575,7 @@ class _Open:
         self.op = op
         self.isolated = True
         self.unresolved = op.definition is None or Trait.ISOLATED_FROM_ABOVE not in op.definition.traits
-        self.ops = (inner for region in op.regions for block in region.blocks for inner in block.operations)
+        self.ops = op.children
 
 
 def isolated_ops(top: Operation) -> set[Operation]:
@@ -633,14 +633,14 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
     uses: dict[SSAValue, list[int]] = {}
     number = 0
     top = module.operation
-    stack: list[tuple[Operation, int, Iterator[Block]]] = [(top, number, _blocks(top))]
+    stack: list[tuple[Operation, int, Iterator[Block]]] = [(top, number, top.blocks)]
     running: list[Iterator[Operation]] = [iter(())]
     while stack:
         owner, owner_number, blocks = stack[-1]
         for operation in running[-1]:
             number += 1
             if operation.regions:
-                stack.append((operation, number, _blocks(operation)))
+                stack.append((operation, number, operation.blocks))
                 running.append(iter(()))
                 break
             _use(operation, number, uses)
@@ -658,10 +658,6 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
         for value, places in uses.items()
         if len(places) > 1 and any(one > two for one, two in pairwise(places))
     }
-
-
-def _blocks(operation: Operation) -> Iterator[Block]:
-    return (block for region in operation.regions for block in region.blocks)
 
 
 def _use(operation: Operation, number: int, uses: dict[SSAValue, list[int]]) -> None:

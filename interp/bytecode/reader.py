@@ -496,7 +496,7 @@ class Body:
             return
         uses = dict.fromkeys(self.orders, 0)
         for inner in operation.walk():
-            for value in (*inner.operands, *(value for _, passed in inner.successors for value in passed)):
+            for value in inner.used_values:
                 if value in uses:
                     uses[value] += 1
         for value, (numbers, pairs, start) in self.orders.items():

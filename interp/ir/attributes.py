@@ -236,7 +236,7 @@ class DenseElementsAttr(Attribute):
         element = self.type.element
         flat = self.codes.reshape(-1, *self.element_shape)
         texts = list(_element_texts(element, flat))
-        return texts[0] if self.splat else nest(texts, self._shape)
+        return texts[0] if self.splat else base.nest(texts, self._shape)
 
     def blob(self, packed: bool) -> bytes:
         """Return the elements as MLIR stores them, each in whole bytes, little-endian. ``packed``: eight i1 share a
@@ -282,13 +282,6 @@ def python_codes(flat: Codes, wide: bool) -> list[int]:
     return [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in flat]
 
 
-def nest(texts: list[str], shape: tuple[int, ...]) -> str:
-    """Join texts in row-major order with nested square brackets; for shape () return the single text."""
-    for size in reversed(shape):
-        texts = [f"[{', '.join(texts[i : i + size])}]" for i in range(0, len(texts), size)]
-    return texts[0]
-
-
 @base.immutable
 class DenseStringAttr(Attribute):
     """``dense<…>`` of strings, in a tensor of any element type; one value for a splat."""
@@ -305,7 +298,7 @@ class DenseStringAttr(Attribute):
         """Spell the strings between the brackets: one for a splat, none where there are no elements."""
         texts = [base.quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
-        return texts[0] if self.splat else nest(texts, shape) if texts else ""
+        return texts[0] if self.splat else base.nest(texts, shape) if texts else ""
 
 
 @base.immutable

@@ -247,7 +247,6 @@ def unescaped(body: str) -> str:
 
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
-_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def is_bare_identifier(text: str) -> bool:
@@ -257,7 +256,15 @@ def is_bare_identifier(text: str) -> bool:
 
 def spell_symbol(name: str) -> str:
     """Spell ``@name``, quoted where the name is not an identifier."""
-    return f"@{name}" if _SYMBOL.fullmatch(name) else f"@{quoted(name)}"
+    return f"@{name}" if is_bare_identifier(name) else f"@{quoted(name)}"
+
+
+def nest(texts: Sequence[str], shape: Sequence[int], brackets: tuple[str, str] = ("[", "]")) -> str:
+    """Join texts in row-major order with nested brackets; for shape () return the single text."""
+    before, after = brackets
+    for size in reversed(shape):
+        texts = [f"{before}{', '.join(texts[i : i + size])}{after}" for i in range(0, len(texts), size)]
+    return "".join(texts)
 
 
 _STRAIGHT_BITS = 14_000  # what Python itself converts: its limit is 4,300 digits

@@ -234,6 +234,21 @@ class Operation:
         text = message if isinstance(message, Unprefixed) else f"'{self.name}' op {message}"
         return VerifyError(text, location=self.position or self.location, op=self.name, notes=notes, hint=hint)
 
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """The blocks of all regions."""
+        return (block for region in self.regions for block in region.blocks)
+
+    @property
+    def children(self) -> Iterator[Operation]:
+        """The operations directly inside this one."""
+        return (operation for block in self.blocks for operation in block.operations)
+
+    @property
+    def used_values(self) -> list[SSAValue]:
+        """The operands, then the values that are passed to successors."""
+        return [*self.operands, *(value for _, passed in self.successors for value in passed)]
+
     def walk(self) -> Iterator[Operation]:
         """Yield this operation, then all those inside it, in the order of the text."""
         stack: list[Iterator[Operation]] = [iter((self,))]
@@ -244,7 +259,7 @@ class Operation:
                 continue
             yield operation
             if operation.regions:
-                stack.append(op for region in operation.regions for block in region.blocks for op in block.operations)
+                stack.append(operation.children)
 
 
 _new = object.__new__
@@ -446,13 +461,23 @@ def is_symbol_table(operation: Operation) -> bool:
 def symbols_of(table: Operation) -> Mapping[str, Operation]:
     """Return the operations directly inside ``table`` that define a symbol, by name (the first of a name)."""
     symbols: dict[str, Operation] = {}
-    for region in table.regions:
-        for block in region.blocks:
-            for operation in block.operations:
-                name = operation.symbol_name
-                if name is not None:
-                    symbols.setdefault(name, operation)
+    for operation in table.children:
+        name = operation.symbol_name
+        if name is not None:
+            symbols.setdefault(name, operation)
     return symbols
+
+
+def captured(op: Operation) -> list[SSAValue]:
+    """Return the values from outside that an op reads, its operands first, each once."""
+    inside: set[SSAValue] = set()
+    used: dict[SSAValue, None] = {}
+    for inner in op.walk():
+        inside.update(inner.results)
+        for block in inner.blocks:
+            inside.update(block.arguments)
+        used.update(dict.fromkeys(inner.used_values))
+    return [value for value in used if value not in inside]
 
 
 def _symbol_path(symbol: SymbolRefAttr | str) -> tuple[str, ...]:

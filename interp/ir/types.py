@@ -5,7 +5,7 @@ A shape is a tuple of dimensions, None for a dynamic one (``?``); a shape of Non
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -13,13 +13,14 @@ from typing import Literal
 
 from halfulp.fp_formats.formats import BUILTIN_FORMATS, FORMATS, OTHER_FORMATS, FloatFormat, NanEncoding, p3109_format
 from halfulp.fp_formats.scalar import value
-from halfulp.interp.ir.base import Attribute, filled, immutable, quoted, spell_double, spell_rounded
+from halfulp.interp.ir.base import Attribute, filled, immutable, nest, quoted, spell_double, spell_rounded
 from halfulp.interp.ir.base import Type as Type
 from halfulp.interp.ir.errors import Unsupported
 
 Shape = tuple[int | None, ...]
 Signedness = Literal["signless", "signed", "unsigned"]
 
+_BRACES = ("{", "}")
 _PREFIX: Mapping[str, str] = {"signless": "i", "signed": "si", "unsigned": "ui"}
 
 MAX_INTEGER_WIDTH = (1 << 24) - 1
@@ -266,7 +267,7 @@ class UniformQuantizedType(Type):
         pairs = [f"{scale}:{zero}" if zero else scale for scale, zero in zip(scales, zeros, strict=True)]
         if self.block_sizes is not None:
             blocks = ", ".join(f"{axis}:{size}" for axis, size in self.block_sizes)
-            return f"!quant.uniform<{head}:{{{blocks}}}, {_braces(pairs, self.parameter_shape)}>"
+            return f"!quant.uniform<{head}:{{{blocks}}}, {nest(pairs, self.parameter_shape, _BRACES)}>"
         if self.axis is not None:
             return f"!quant.uniform<{head}:{self.axis}, {{{','.join(pairs)}}}>"
         return f"!quant.uniform<{head}, {pairs[0]}>"
@@ -501,12 +502,3 @@ def _storage(type: UniformQuantizedType | AnyQuantizedType) -> str:
     if bounds == whole:
         return name
     return f"{name}<{bounds[0]}:{bounds[1]}>"
-
-
-def _braces(leaves: list[str], shape: tuple[int, ...]) -> str:
-    """Join the leaves of a row-major array of ``shape`` with nested braces."""
-    items: Iterator[str] | list[str] = leaves
-    for size in reversed(shape):
-        row = list(items)
-        items = [f"{{{', '.join(row[i : i + size])}}}" for i in range(0, len(row), size)]
-    return "".join(items)

@@ -165,7 +165,7 @@ class FunctionCompiler(evaluators.Compiler):
             control = isinstance(evaluator, evaluators.OnFrames)
             stays = control and (op.regions or not self.one_at_a_time)
             passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
-            for value in (*op.operands, *(value for _, passed in op.successors for value in passed)):
+            for value in op.used_values:
                 if self._large(value.type):
                     here = not stays and self._home(value) is op.parent and id(value) not in passed_to
                     here = here and last.get(value, op) is not None
@@ -223,7 +223,7 @@ class FunctionCompiler(evaluators.Compiler):
 
     def _control(self, op: Operation, evaluator: evaluators.OnFrames) -> frames.Action:
         action = self._action(op, evaluator)
-        used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
+        used = op.used_values
         if any(frames.is_cast(value) for value in used):
             action = refusing_casts(op, self.slots(used), action)
         if self.settings.listeners:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, OutOfSteps, UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, captured
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.settings import Settings, host_values
 from halfulp.interp.run.stochastic import Draws
@@ -291,16 +291,7 @@ def forget(run: Run) -> None:
 
 def memory_used(op: Operation) -> list[SSAValue]:
     """Return the memrefs from outside that the regions of an op use."""
-    inside: set[SSAValue] = set()
-    used: dict[SSAValue, None] = {}
-    for each in op.walk():
-        inside.update(each.results)
-        for region in each.regions:
-            for block in region.blocks:
-                inside.update(block.arguments)
-        passed = (value for _, values in each.successors for value in values)
-        used.update((value, None) for value in (*each.operands, *passed) if isinstance(value.type, ty.MemRefType))
-    return [value for value in used if value not in inside]
+    return [value for value in captured(op) if isinstance(value.type, ty.MemRefType)]
 
 
 # --- reports ----------------------------------------------------------------------------------------------------------

@@ -262,8 +262,7 @@ class Called:
 
 def _nested(op: Operation) -> int:
     """Return how many loops lie in each other."""
-    ops = (each for region in op.regions for block in region.blocks for each in block.operations)
-    inside = max(map(_nested, ops), default=0)
+    inside = max(map(_nested, op.children), default=0)
     return inside + (op.name in _LOOPS)
 
 

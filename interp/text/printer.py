@@ -61,10 +61,9 @@ def _rarer(operation: Operation) -> Iterator[Attribute | Type]:
     yield from operation.attributes.values()
     if operation.raw_properties is not None:
         yield operation.raw_properties
-    for region in operation.regions:
-        for block in region.blocks:
-            for argument in block.arguments:
-                yield argument.type
+    for block in operation.blocks:
+        for argument in block.arguments:
+            yield argument.type
 
 
 def _types_in(thing: Attribute | Type) -> Iterator[Type]:
@@ -396,8 +395,7 @@ def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
 
 
 def print_module(module: Module, generic: bool = False, debug_info: bool = False, schema: Schema | None = None) -> str:
-    """Print a module as mlir-opt 22 does. ``generic``: as with --mlir-print-op-generic. ``debug_info``: as with
-    --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
+    """Print a module as mlir-opt 22 does.
 
     ``generic``: as with --mlir-print-op-generic.
     ``debug_info``: as with --mlir-print-debuginfo.

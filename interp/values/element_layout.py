@@ -23,7 +23,7 @@ from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_int
 from halfulp.fp_formats.numbers import double_bits
 from halfulp.fp_formats.spelling import hex_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import decimal_text
+from halfulp.interp.ir.base import decimal_text, nest
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.semantics.kernel import PoisonIds
@@ -302,9 +302,6 @@ def _nested(texts: list[str], shape: tuple[int, ...]) -> str:
 # --- printed ----------------------------------------------------------------------------------------------------------
 #
 # Spell values as the library of mlir-runner prints them: floats with six digits, index and i1 without a sign.
-#
-# mlir-runner prints integers and index of up to 64 bits, and floats of up to 64 bits except tf32. Other types are
-# spelled alike. It prints the NaN of f8E8M0FNU as inf; here it is nan.
 
 _DIGITS = 6
 """The significant digits of C's ``%g``, in which all floats are printed."""
@@ -317,16 +314,7 @@ def printed(value: Spelled) -> str:
     if not isinstance(value.type, ty.ShapedType):
         return texts[0]
     # A vector of rank 0 is printed as one of rank 1 with one element.
-    return _punctuated(texts, shape_of_codes(value.bits, value.type.element) or (1,))
-
-
-def _punctuated(texts: Sequence[str], shape: Sequence[int]) -> str:
-    size = prod(shape[1:])
-    parts = [
-        texts[k] if len(shape) == 1 else _punctuated(texts[k * size : (k + 1) * size], shape[1:])
-        for k in range(shape[0])
-    ]
-    return f"( {', '.join(parts)} )"
+    return nest(texts, shape_of_codes(value.bits, value.type.element) or (1,), ("( ", " )"))
 
 
 def printed_elements(value: Spelled) -> Iterator[str]:

@@ -122,9 +122,8 @@ class _Rewriting:
         replace_values(function, self._instead)
 
     def _rewrite_inside(self, op: Operation) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                put(block, [new for each in block.operations for new in self._rewritten(each)])
+        for block in op.blocks:
+            put(block, [new for each in block.operations for new in self._rewritten(each)])
 
     def _rewritten(self, op: Operation) -> list[Operation]:
         rule = self._rules.get(op.name)

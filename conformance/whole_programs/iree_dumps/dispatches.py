@@ -107,7 +107,7 @@ def replace_values(function: Operation, instead: Mapping[SSAValue, SSAValue]) ->
 
 def blocks_of(function: Operation) -> list[Block]:
     """Return all blocks inside an op."""
-    return [block for op in function.walk() for region in op.regions for block in region.blocks]
+    return [block for op in function.walk() for block in op.blocks]
 
 
 def put(block: Block, operations: Sequence[Operation]) -> None:

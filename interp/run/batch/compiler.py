@@ -247,16 +247,12 @@ class LaneCompiler(FunctionCompiler):
 
 def values_from_outside(op: Operation) -> list[SSAValue]:
     """Return the values from outside of an op that the ops in its regions use."""
-    made: set[SSAValue] = set()
+    made: set[SSAValue] = {argument for each in op.walk() for block in each.blocks for argument in block.arguments}
     used: dict[SSAValue, None] = {}
-    for region in op.regions:
-        for block in region.blocks:
-            made.update(block.arguments)
-            for inner in block.operations:
-                for each in inner.walk():
-                    made.update(each.results)
-                    used.update(dict.fromkeys(each.operands))
-                    made.update(argument for r in each.regions for b in r.blocks for argument in b.arguments)
+    for inner in op.children:
+        for each in inner.walk():
+            made.update(each.results)
+            used.update(dict.fromkeys(each.operands))
     return [value for value in used if value not in made]
 
 
