@@ -23,6 +23,7 @@ from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import OpRun, Settings
 from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_element, spell_shape
+from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked, repeated
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import (
@@ -469,18 +470,13 @@ def broadcast(value: Value, shape: tuple[int, ...]) -> Value:
         return value
     rank = len(own)
 
-    def spread(array: Any) -> Any:
-        if array is None:
-            return None
-        trailing = array.shape[rank:]
-        return np.broadcast_to(array.reshape((1,) * (len(shape) - rank) + array.shape), shape + trailing)
-
-    return Value(value.type, spread(value.bits), spread(value.poison), spread(value.open), value.origins)
+    new = (1,) * (len(shape) - rank)
+    return rearranged(
+        value, lambda array: np.broadcast_to(array.reshape(new + array.shape), shape + array.shape[rank:])
+    )
 
 
 def _of_rank(value: Value, rank: int) -> Value:
     """Return a value with more leading axes of size 1."""
     new = (1,) * (rank - value.ndim)
-    poison = None if value.poison is None else value.poison.reshape(new + value.poison.shape)
-    open_ = None if value.open is None else value.open.reshape(new + value.open.shape)
-    return Value(value.type, value.bits.reshape(new + value.bits.shape), poison, open_, value.origins)
+    return rearranged(value, lambda array: array.reshape(new + array.shape))

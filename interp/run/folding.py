@@ -29,6 +29,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.run.elementwise import Places, PointwiseStep
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import OpRun, Recorder
+from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open, zeroed
 from halfulp.semantics.sums import SCALAR_LANES, Accumulator, Faults, exact_sum
@@ -311,9 +312,7 @@ def _flat(bits: Codes, lead: int, lanes: int) -> Codes:
 
 def part(value: Value, index: Any) -> Value:
     """Return a part of a value over its first axis, of the same type."""
-    poison = None if value.poison is None else value.poison[index]
-    open_ = None if value.open is None else value.open[index]
-    return Value(value.type, value.bits[index], poison, open_, value.origins)
+    return rearranged(value, lambda array: array[index])
 
 
 def joined(run: Run, one: Value, other: Value) -> Value:

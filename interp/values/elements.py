@@ -541,6 +541,12 @@ def moved(value: V, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) ->
     return _moved(value, reshaped_type(value.type, shape, cells.shape), cells, function)
 
 
+def rearranged(value: V, function: Callable[[Any], Any]) -> V:
+    """Return a value of the same type, whose arrays ``function`` makes of the codes, the poison and the marks."""
+    poison, open_ = (None if marks is None else function(marks) for marks in (value.poison, value.open))
+    return type(value)(value.type, function(value.bits), poison, open_, value.origins)
+
+
 def joined(values: Sequence[V], function: Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]) -> V:
     """Return the elements of several values of one element type where ``function`` moves those of a list of arrays."""
     first = values[0]

@@ -17,6 +17,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.values.buffers import Allocation, Buffer, load_at, store_at
 from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origins
 
@@ -358,11 +359,7 @@ def alike(*values: Value) -> tuple[Value, ...]:
 
 def repeated(value: Value, lanes: int) -> Value:
     """Return the value over lanes that is this one in each, without repeating it in memory."""
-
-    def spread(array: npt.NDArray[Any] | None) -> Any:
-        return None if array is None else np.broadcast_to(array, (lanes, *array.shape))
-
-    return Value(value.type, spread(value.bits), spread(value.poison), spread(value.open), value.origins)
+    return rearranged(value, lambda array: np.broadcast_to(array, (lanes, *array.shape)))
 
 
 def lanes_of(value: Any, positions: Positions | int) -> Any:
@@ -384,11 +381,9 @@ def ranked(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
 
 def for_elements(value: Value, shape: tuple[int, ...]) -> Value:
     """Repeat the scalar of each lane for every element of values over lanes that have this shape."""
+    new = (1,) * (len(shape) - 1)
 
-    def spread(array: npt.NDArray[Any] | None, trailing: tuple[int, ...]) -> Any:
-        if array is None:
-            return None
-        return np.broadcast_to(array.reshape(len(array), *(1,) * (len(shape) - 1), *trailing), shape + trailing)
+    def spread(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.broadcast_to(array.reshape(len(array), *new, *array.shape[1:]), shape + array.shape[1:])
 
-    bits = spread(value.bits, value.bits.shape[1:])
-    return Value(value.type, bits, spread(value.poison, ()), spread(value.open, ()), value.origins)
+    return rearranged(value, spread)

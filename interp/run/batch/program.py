@@ -26,6 +26,7 @@ from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import check_allocation
 from halfulp.interp.run.tiering import is_covered
 from halfulp.interp.values.buffers import CALLER, GAP, Buffer, buffer_of, store_at
+from halfulp.interp.values.elements import rearranged
 from halfulp.interp.values.lanes import LaneBuffer, heap_for, lanes_of, over_lanes, ranked, repeated
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, spanned
 from halfulp.interp.values.value import Value
@@ -80,10 +81,7 @@ def run_in_blocks(
 
 
 def _part(value: Any, part: slice) -> Any:
-    if not over_lanes(value):
-        return value
-    poison, open_ = (None if each is None else each[part] for each in (value.poison, value.open))
-    return Value(value.type, value.bits[part], poison, open_, value.origins)
+    return rearranged(value, lambda array: array[part]) if over_lanes(value) else value
 
 
 # --- compiled lanes ---------------------------------------------------------------------------------------------------
