@@ -220,21 +220,10 @@ def identifier(p: TokenParser) -> str:
     return token
 
 
-def _integers(p: TokenParser) -> tuple[int, ...]:
-    values = [p.integer()]
-    while p.take(","):
-        values.append(p.integer())
-    return tuple(values)
-
-
 def bracketed_integers(p: TokenParser) -> tuple[int, ...]:
     """Read ``[1, 2]``, possibly empty."""
     p.expect("[")
-    if p.take("]"):
-        return ()
-    values = _integers(p)
-    p.expect("]")
-    return values
+    return tuple(p.until("]", p.integer))
 
 
 def _boolean(p: TokenParser) -> bool:
@@ -254,7 +243,7 @@ def _commas(values: tuple[int, ...], names: Names) -> str:
 
 
 INTEGER = ParameterKind(lambda p: p.integer(), lambda value, names: str(value))
-INTEGERS = ParameterKind(_integers, _commas)
+INTEGERS = ParameterKind(lambda p: tuple(p.separated(p.integer)), _commas)
 INTEGER_ARRAY = ParameterKind(bracketed_integers, lambda values, names: f"[{_commas(values, names)}]")
 BOOLEAN = ParameterKind(_boolean, lambda value, names: "true" if value else "false")
 STRING = ParameterKind(lambda p: p.string(), lambda value, names: quoted(value))
@@ -279,10 +268,7 @@ def list_of(kind: ParameterKind) -> ParameterKind:
     """Return the kind of parameters of that kind with commas between them, at least one."""
 
     def read(p: TokenParser) -> tuple[Any, ...]:
-        found = [kind.read(p)]
-        while p.take(","):
-            found.append(kind.read(p))
-        return tuple(found)
+        return tuple(p.separated(lambda: kind.read(p)))
 
     def spell(values: tuple[Any, ...], names: Names) -> str:
         return ", ".join(kind.spell(value, names) for value in values)

@@ -178,11 +178,7 @@ class AffineParser:
         parser.pos += 1
         where = "integer set constraint list" if self.is_set else "affine map range"
         parser.expect("(", f"expected '(' in {where}")
-        if not parser.take(")"):
-            self._item()
-            while parser.take(","):
-                self._item()
-            parser.expect(")", f"expected ')' in {where}")
+        parser.until(")", self._item, f"expected ')' in {where}")
         if self.is_set and not self.constraints:
             self.constraints.append((affine.AffineConstant(0), True))
 

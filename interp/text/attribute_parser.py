@@ -99,12 +99,7 @@ class AttributeParser(ElementsParser):
 
     def _array(self, type: Type | None) -> Attribute:
         self.pos += 1
-        elements: list[Attribute] = []
-        if not self.take("]"):
-            elements.append(self.attribute())
-            while self.take(","):
-                elements.append(self.attribute())
-            self.expect("]", "expected ',' or ']'")
+        elements = self.until("]", self.attribute, "expected ',' or ']'")
         return attributes.ArrayAttr(tuple(elements))
 
     def _dictionary(self, type: Type | None) -> Attribute:
@@ -242,12 +237,7 @@ class AttributeParser(ElementsParser):
         self.pos += 1
         self.expect("<", "expected '<' after 'strided'")
         self.expect("[")
-        strides: list[int | None] = []
-        if not self.take("]"):
-            strides.append(self._stride())
-            while self.take(","):
-                strides.append(self._stride())
-            self.expect("]")
+        strides = self.until("]", self._stride)
         offset: int | None = 0
         if self.take(","):
             self.expect("offset", "expected 'offset' after comma")

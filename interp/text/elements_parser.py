@@ -121,12 +121,7 @@ class LocationParser(TypeParser):
             metadata = self.attribute()
             self.expect(">", "expected '>' after fused location metadata")
         self.expect("[", "expected '[' in fused location")
-        parts: list[loc.Location] = []
-        if not self.take("]"):
-            parts.append(self.location_instance())
-            while self.take(","):
-                parts.append(self.location_instance())
-            self.expect("]", "expected ']' in fused location")
+        parts = self.until("]", self.location_instance, "expected ']' in fused location")
         self.leave()
         return fused(parts, metadata)
 
@@ -228,9 +223,7 @@ class ElementsParser(LocationParser):
         if self.take(">"):
             return DenseArrayAttr(element, ())
         self.expect(":", "expected ':' after dense array type")
-        codes = [self._array_code(element)]
-        while self.take(","):
-            codes.append(self._array_code(element))
+        codes = self.separated(lambda: self._array_code(element))
         self.expect(">", "expected '>' to close an array attribute")
         return DenseArrayAttr(element, tuple(codes))
 
@@ -388,12 +381,7 @@ def _dense_attribute(
     if not literal.bracketed and _is_text(parser, literal):
         return _blob_elements(parser, literal.elements[0], type, start)
     per_element = 2 if isinstance(element, ty.ComplexType) else 1
-    if literal.bracketed and literal.shape != _static(type):
-        parser.error(
-            f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
-            f"([{', '.join(map(str, _static(type)))}])",
-            start,
-        )
+    _check_shape(parser, literal, type, start)
     expected = per_element * (count if literal.bracketed else 1)
     if literal.bracketed and per_element == 1 and len(literal.elements) == 2 * expected and expected:
         parser.error(f"expected element literals of type '{element}', but parsed complex ones", start)
@@ -411,6 +399,15 @@ def _dense_attribute(
     codes = codes[:per_element] if splat else codes
     shape = (*(() if splat else _static(type)), *((2,) if isinstance(element, ty.ComplexType) else ()))
     return DenseElementsAttr(type, ints_to_codes(codes, ty.width_of(scalar), shape), splat)
+
+
+def _check_shape(parser: ElementsParser, literal: _Literal, type: ElementsType, start: int) -> None:
+    if literal.bracketed and literal.shape != _static(type):
+        parser.error(
+            f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
+            f"([{', '.join(map(str, _static(type)))}])",
+            start,
+        )
 
 
 def _is_text(parser: ElementsParser, literal: _Literal) -> bool:
@@ -448,12 +445,7 @@ def _string_elements(
         if parser.tokens[index][:1] != '"':
             parser.error(f"expected string token, got {parser.tokens[index]}", start)
     values = tuple(parser.string_of(parser.tokens[index], index) for index in literal.elements)
-    if literal.bracketed and literal.shape != _static(type):
-        parser.error(
-            f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
-            f"([{', '.join(map(str, _static(type)))}])",
-            start,
-        )
+    _check_shape(parser, literal, type, start)
     splat = bool(values) and values.count(values[0]) == len(values)
     return DenseStringAttr(type, values[:1] if splat else values, splat)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, count
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.interp.ir.base import Location, Source
@@ -192,6 +192,8 @@ _KINDS = {"!": "type identifier", "#": "attribute name", "^": "block name", "%":
 #
 # A position in the tokens of a text, and errors at the places where mlir-opt reports them.
 
+T = TypeVar("T")
+
 # The most brackets, regions and types that may be nested. Each takes several frames of Python's stack.
 MAX_NESTING = 100
 
@@ -286,6 +288,28 @@ class Cursor:
         if self.tokens[self.pos] != token:
             self.wrong_token(message or f"expected '{token}'")
         self.pos += 1
+
+    def separated(self, read: Callable[[], T]) -> list[T]:
+        """Read things with commas between them, at least one."""
+        found = [read()]
+        while self.take(","):
+            found.append(read())
+        return found
+
+    def until(self, end: str, read: Callable[[], T], message: str | None = None) -> list[T]:
+        """Read things with commas between them, possibly none, and step over the token that ends them."""
+        if self.take(end):
+            return []
+        found = self.separated(read)
+        self.expect(end, message)
+        return found
+
+    def entries(self, end: str) -> Iterator[None]:
+        """Stop at each entry of a list that may end in a comma, and step over the token that ends it."""
+        while not self.take(end):
+            yield
+            if not self.take(",") and self.tokens[self.pos] != end:
+                self.wrong_token(f"expected '{end}'")
 
     def enter(self) -> None:
         """Go one bracket deeper. Raises ParseError beyond `MAX_NESTING`."""

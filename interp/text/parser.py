@@ -125,7 +125,7 @@ def read_resources(p: TypeParser, resources: Resources) -> None:
     """Read the section that begins here into ``resources``."""
     p.pos += 1
     sections = {"dialect_resources": resources.dialect, "external_resources": resources.external}
-    while not p.take("#-}"):
+    for _ in p.entries("#-}"):
         key = p.tokens[p.pos]
         section = sections.get(key)
         if not (key[:1].isalpha() or key[:1] == "_"):
@@ -135,13 +135,11 @@ def read_resources(p: TypeParser, resources: Resources) -> None:
         p.pos += 1
         p.expect(":")
         _resource_groups(p, section, key == "dialect_resources")
-        if not p.take(",") and p.tokens[p.pos] != "#-}":
-            p.wrong_token("expected '#-}'")
 
 
 def _resource_groups(p: TypeParser, section: dict[str, dict[str, Resource]], of_dialects: bool) -> None:
     p.expect("{")
-    while not p.take("}"):
+    for _ in p.entries("}"):
         at = p.pos
         name = p.resource_key("expected identifier key for 'resource' entry")
         if of_dialects and name not in p.registry.dialects:
@@ -149,7 +147,7 @@ def _resource_groups(p: TypeParser, section: dict[str, dict[str, Resource]], of_
         group = section.setdefault(name, {})
         p.expect(":")
         p.expect("{")
-        while not p.take("}"):
+        for _ in p.entries("}"):
             if of_dialects and name != "builtin":
                 p.error(f"unexpected 'resource' section for dialect '{name}'")
             key = p.resource_key("expected identifier key for 'resource' entry")
@@ -158,10 +156,6 @@ def _resource_groups(p: TypeParser, section: dict[str, dict[str, Resource]], of_
             group[key] = _resource(p, key)
             if of_dialects and not isinstance(group[key], Blob):
                 p.error(f"expected hex string blob for key '{key}'", at)
-            if not p.take(",") and p.tokens[p.pos] != "}":
-                p.wrong_token("expected '}'")
-        if not p.take(",") and p.tokens[p.pos] != "}":
-            p.wrong_token("expected '}'")
 
 
 def _resource(p: TypeParser, key: str) -> Resource:
@@ -522,21 +516,15 @@ class Parser(OpParser):
     def _generic_successors(self) -> list[Successor]:
         if not self.take("["):
             return []
-        successors: list[Successor] = [(self.successor_block(), [])]
-        while self.take(","):
-            successors.append((self.successor_block(), []))
+        blocks = self.separated(self.successor_block)
         self.expect("]", "expected ']'")
-        return successors
+        return [(block, []) for block in blocks]
 
     def _generic_regions(self, name: str) -> list[Region]:
-        regions: list[Region] = []
         if not self.take("("):
-            return regions
-        while True:
-            # Names are abbreviated as outside of the op: only custom forms change the default dialect.
-            regions.append(self.region(name, dialect=self.default_dialect))
-            if not self.take(","):
-                break
+            return []
+        # Names are abbreviated as outside of the op: only custom forms change the default dialect.
+        regions = self.separated(lambda: self.region(name, dialect=self.default_dialect))
         self.expect(")", "expected ')' to end region list")
         return regions
 
@@ -609,11 +597,7 @@ class Parser(OpParser):
             self.error(f"redefinition of block '{label}'", at)
         region.append(block)
         if self.take("("):
-            if self.tokens[self.pos] != ")":
-                self._block_argument(block)
-                while self.take(","):
-                    self._block_argument(block)
-            self.expect(")")
+            self.until(")", lambda: self._block_argument(block))
         self.expect(":", "expected ':' after block name")
         self.operations(block)
 

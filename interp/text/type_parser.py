@@ -97,10 +97,7 @@ class TypeParser(TokenParser):
 
     def type_list(self) -> list[Type]:
         """Read ``type, …``, at least one."""
-        types = [self.type()]
-        while self.take(","):
-            types.append(self.type())
-        return types
+        return self.separated(self.type)
 
     def non_function_type(self) -> Type:
         """Read a type that does not start with a parenthesis."""
