@@ -143,21 +143,6 @@ class _Rules:
     that several ops share, these properties, and the types of operands and results with which they follow the rules.
     """
 
-    __slots__ = (
-        "attributes",
-        "definition",
-        "has_regions",
-        "is_sized",
-        "is_symbol",
-        "is_terminator",
-        "looks_around",
-        "operand_types",
-        "result_types",
-        "rules_apart",
-        "shared",
-        "types",
-    )
-
     def __init__(self, definition: OpDefinition) -> None:
         self.definition = definition
         self.has_regions = bool(definition.regions)

@@ -157,11 +157,13 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
     ]
     flags = tuple(prop.name for prop in definition.properties if prop.flag)
     numbers = tuple(prop.name for prop in definition.properties if prop.number)
-    if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
-        return Layout(tuple(sorted(fields)), None, flags, numbers)
-    if version >= encoding.SEGMENT_ARRAYS:
-        return Layout(tuple(sorted(fields)), len(definition.operands), flags, numbers)
-    return Layout(tuple(sorted([*fields, (SEGMENTS, True)])), None, flags, numbers)
+    segments = None
+    if Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
+        if version >= encoding.SEGMENT_ARRAYS:
+            segments = len(definition.operands)
+        else:
+            fields.append((SEGMENTS, True))
+    return Layout(tuple(sorted(fields)), segments, flags, numbers)
 
 
 def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:

@@ -526,24 +526,20 @@ def read_unverified(
 
     The parameters are those of `halfulp.interp.loading.read_bytecode`. Raises BytecodeError with an offset.
     """
+    registry = registry or default_registry()
     with PausedCollector():
         try:
-            return _read(Container(data), allow_unregistered, registry or default_registry(), schema, skip_unknown)
+            file = Container(data)
+            known = schema or schema_of(file.producer)
+            try:
+                return read_as(file, known or Schema.MLIR22, registry, allow_unregistered, skip_unknown)
+            except BytecodeError:
+                if known is not None:
+                    raise
+                return read_as(file, Schema.LLVM24, registry, allow_unregistered, skip_unknown)
         except BytecodeError as error:
             error.filename = filename
             raise
-
-
-def _read(
-    file: Container, allow_unregistered: bool, registry: Registry, schema: Schema | None, skip_unknown: bool
-) -> Module:
-    schema = schema or schema_of(file.producer)
-    if schema is not None:
-        return read_as(file, schema, registry, allow_unregistered, skip_unknown)
-    try:
-        return read_as(file, Schema.MLIR22, registry, allow_unregistered, skip_unknown)
-    except BytecodeError:
-        return read_as(file, Schema.LLVM24, registry, allow_unregistered, skip_unknown)
 
 
 def read_as(
@@ -552,16 +548,12 @@ def read_as(
     """Read the module of a file as one schema writes it; it is not verified."""
     index = FileIndex(file, schema, registry, allow_unregistered)
     try:
-        return _module(index, skip_unknown)
+        index.read()
+        operation = Body(index, skip_unknown).top(index.file.section(encoding.Section.IR))
+        index.read_rest()
     except RecursionError:
         # Python's limit was reached before ours.
         index.cursor.fail("attributes and types are nested too deep")
-
-
-def _module(index: FileIndex, skip_unknown: bool) -> Module:
-    index.read()
-    operation = Body(index, skip_unknown).top(index.file.section(encoding.Section.IR))
-    index.read_rest()
     module = Module(operation, None, index.resources)
     module.use_orders = index.use_orders
     module.dialect_versions = index.dialect_versions

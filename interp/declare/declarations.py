@@ -502,6 +502,14 @@ def _array_of(kind: type[at.Attribute]) -> Callable[[at.Attribute], bool]:
     )
 
 
+def _dense_array_of(element: ty.Type) -> Callable[[at.Attribute], bool]:
+    return lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == element
+
+
+def _number_of(type_: ty.Type) -> Callable[[at.Attribute], bool]:
+    return lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == type_
+
+
 def _is_function_type(attribute: at.Attribute) -> bool:
     return isinstance(attribute, at.TypeAttr) and isinstance(attribute.type, ty.FunctionType)
 
@@ -511,9 +519,7 @@ def _is_typed(attribute: at.Attribute) -> bool:
 
 
 UNIT_ATTR = AttributeConstraint("unit attribute", _of(at.UnitAttr))
-BOOL_ATTR = AttributeConstraint(
-    "bool attribute", lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I1
-)
+BOOL_ATTR = AttributeConstraint("bool attribute", _number_of(ty.I1))
 STRING_ATTR = AttributeConstraint("string attribute", _of(at.StringAttr))
 SYMBOL_REF_ATTR = AttributeConstraint("symbol reference attribute", _of(at.SymbolRefAttr))
 FLAT_SYMBOL_REF_ATTR = AttributeConstraint(
@@ -525,26 +531,14 @@ DICTIONARY_ARRAY_ATTR = AttributeConstraint("Array of dictionary attributes", _a
 TYPED_ATTR = AttributeConstraint("TypedAttr instance", _is_typed)
 INTEGER_ELEMENTS_ATTR = AttributeConstraint("integer elements attribute", _of(at.DenseElementsAttr))
 POSITION_ARRAY_ATTR = AttributeConstraint("i64 dense array attribute", _of(at.DenseArrayAttr))
-INTEGER_ARRAY_ATTR = AttributeConstraint(
-    "i32 dense array attribute",
-    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I32,
-)
-INTEGER_64_ARRAY_ATTR = AttributeConstraint(
-    "i64 dense array attribute",
-    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I64,
-)
-INTEGER_64_ATTR = AttributeConstraint(
-    "64-bit signless integer attribute",
-    lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I64,
-)
+INTEGER_ARRAY_ATTR = AttributeConstraint("i32 dense array attribute", _dense_array_of(ty.I32))
+INTEGER_64_ARRAY_ATTR = AttributeConstraint("i64 dense array attribute", _dense_array_of(ty.I64))
+INTEGER_64_ATTR = AttributeConstraint("64-bit signless integer attribute", _number_of(ty.I64))
 NON_NEGATIVE_ATTR = AttributeConstraint(
     "64-bit signless integer attribute whose minimum value is 0",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I64 and attribute.value >= 0,
 )
-INDEX_ATTR = AttributeConstraint(
-    "index attribute",
-    lambda attribute: isinstance(attribute, at.IntegerAttr) and isinstance(attribute.type, ty.IndexType),
-)
+INDEX_ATTR = AttributeConstraint("index attribute", _number_of(ty.INDEX))
 
 
 def array_of_enum(description: str, enum: EnumDefinition) -> AttributeConstraint:

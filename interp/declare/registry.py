@@ -28,19 +28,12 @@ DIALECTS = frozenset((
 # fmt: on
 
 # Their ops that are symbol tables, as far as halfulp declares none of them.
-SYMBOL_TABLES = frozenset(
-    (
-        "emitc.class",
-        "emitc.file",
-        "gpu.module",
-        "irdl.dialect",
-        "llvm.comdat",
-        "spirv.module",
-        "test.symbol_scope",
-        "test.symbol_scope_isolated",
-        "transform.with_pdl_patterns",
-    )
-)
+# fmt: off
+SYMBOL_TABLES = frozenset((
+    "emitc.class", "emitc.file", "gpu.module", "irdl.dialect", "llvm.comdat", "spirv.module", "test.symbol_scope",
+    "test.symbol_scope_isolated", "transform.with_pdl_patterns",
+))
+# fmt: on
 
 
 def is_upstream(op: str) -> bool:
@@ -127,36 +120,27 @@ def _hint_without_dialect(mnemonic: str, dialects: Mapping[str, Dialect], functi
 
 _ROOT = "halfulp.interp.dialects"
 
-# The module of each dialect of halfulp: it defines a variable of the dialect's name.
-MODULES: Mapping[str, str] = {
-    "builtin": f"{_ROOT}.builtin.ops",
-    "arith": f"{_ROOT}.arith.ops",
-    "cf": f"{_ROOT}.cf.ops",
-    "func": f"{_ROOT}.func.ops",
-    "quant": f"{_ROOT}.quant.ops",
-    "scf": f"{_ROOT}.scf.ops",
-    "tensor": f"{_ROOT}.tensor.ops",
-    "ub": f"{_ROOT}.ub",
-    "vector": f"{_ROOT}.vector.ops",
-    "affine": f"{_ROOT}.affine.ops",
-    "gpu": f"{_ROOT}.iree_gpu",
-    "halfulp": f"{_ROOT}.halfulp.ops",
-    "check": f"{_ROOT}.check",
-    "flow": f"{_ROOT}.flow",
-    "util": f"{_ROOT}.util",
-    "iree_codegen": f"{_ROOT}.iree_codegen.ops",
-    "iree_cpu": f"{_ROOT}.iree_cpu",
-    "iree_gpu": f"{_ROOT}.iree_gpu",
-    "bufferization": f"{_ROOT}.bufferization.ops",
-    "complex": f"{_ROOT}.complex.ops",
-    "index": f"{_ROOT}.index.ops",
-    "linalg": f"{_ROOT}.linalg.ops",
-    "math": f"{_ROOT}.math.ops",
-    "memref": f"{_ROOT}.memref.ops",
-    "shape": f"{_ROOT}.shape.ops",
-    "smt": f"{_ROOT}.smt.ops",
-    "llvm": f"{_ROOT}.llvm.ops",
+# The dialects of halfulp.
+# fmt: off
+_NAMES = (
+    "builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector", "affine", "gpu", "halfulp", "check",
+    "flow", "util", "iree_codegen", "iree_cpu", "iree_gpu", "bufferization", "complex", "index", "linalg", "math",
+    "memref", "shape", "smt", "llvm",
+)
+# fmt: on
+# The modules of those that are not in the file ops.py of their own folder.
+_FILES = {
+    "ub": "ub",
+    "gpu": "iree_gpu",
+    "check": "check",
+    "flow": "flow",
+    "util": "util",
+    "iree_cpu": "iree_cpu",
+    "iree_gpu": "iree_gpu",
 }
+
+# The module of each dialect: it defines a variable of the dialect's name.
+MODULES: Mapping[str, str] = {name: f"{_ROOT}.{_FILES.get(name, f'{name}.ops')}" for name in _NAMES}
 
 # The module of the functions that have no op: it defines the variable FUNCTIONS, a mapping from name to declaration.
 _FUNCTIONS = f"{_ROOT}.math.functions"

@@ -187,59 +187,41 @@ class DialectAttr(Attribute):
 # Walk over the attributes and types inside others.
 
 
+_ELEMENTS = at.DenseElementsAttr, at.DenseStringAttr, at.SparseElementsAttr, at.DenseResourceAttr
+_PARTS: Mapping[type, tuple[str, ...]] = {
+    at.ArrayAttr: ("elements",),
+    **dict.fromkeys((at.TypeAttr, at.IntegerAttr, at.StringAttr, *_ELEMENTS), ("type",)),
+    at.OpaqueAttr: ("inner", "type"),
+    at.DistinctAttr: ("attribute",),
+    CallSiteLoc: ("callee", "caller"),
+    FusedLoc: ("metadata", "locations"),
+    ty.OpaqueType: ("inner",),
+    ty.FunctionType: ("inputs", "results"),
+    ty.TupleType: ("elements",),
+    ty.ComplexType: ("element",),
+    ty.VectorType: ("element",),
+    ty.TensorType: ("element", "encoding"),
+    ty.MemRefType: ("element", "layout", "memory_space"),
+}
+"""The fields of attributes and types that have others inside, in the order of printing. None is no part."""
+
+
 def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
     """Return the attributes and types inside something, in the order of printing."""
-    if isinstance(thing, at.ArrayAttr):
-        yield from thing.elements
-    elif isinstance(thing, at.DictionaryAttr):
+    if isinstance(thing, at.DictionaryAttr):
         yield from (value for _, value in thing.entries)
-    elif isinstance(
-        thing,
-        at.TypeAttr
-        | at.IntegerAttr
-        | at.DenseElementsAttr
-        | at.DenseStringAttr
-        | at.SparseElementsAttr
-        | at.DenseResourceAttr,
-    ):
-        yield thing.type
-    elif isinstance(thing, at.StringAttr):
-        if thing.type is not None:
-            yield thing.type
-    elif isinstance(thing, at.OpaqueAttr):
-        yield from thing.inner
-        if thing.type is not None:
-            yield thing.type
-    elif isinstance(thing, ty.OpaqueType):
-        yield from thing.inner
-    elif isinstance(thing, at.DistinctAttr):
-        yield thing.attribute
     elif isinstance(thing, DialectAttr | ty.DialectType):
         yield from thing.parts
     elif isinstance(thing, NameLoc):
         if thing.child != UnknownLoc():
             yield thing.child
-    elif isinstance(thing, CallSiteLoc):
-        yield thing.callee
-        yield thing.caller
-    elif isinstance(thing, FusedLoc):
-        if thing.metadata is not None:
-            yield thing.metadata
-        yield from thing.locations
-    elif isinstance(thing, ty.FunctionType):
-        yield from thing.inputs
-        yield from thing.results
-    elif isinstance(thing, ty.TupleType):
-        yield from thing.elements
-    elif isinstance(thing, ty.ComplexType | ty.VectorType):
-        yield thing.element
-    elif isinstance(thing, ty.TensorType):
-        yield thing.element
-        if thing.encoding is not None:
-            yield thing.encoding
-    elif isinstance(thing, ty.MemRefType):
-        yield thing.element
-        yield from (extra for extra in (thing.layout, thing.memory_space) if extra is not None)
+    else:
+        for field_name in _PARTS.get(type(thing), ()):
+            held = getattr(thing, field_name)
+            if isinstance(held, tuple):
+                yield from held
+            elif held is not None:
+                yield held
 
 
 def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:

@@ -75,18 +75,6 @@ class Fold:
     `halfulp.semantics.sums.ORDERS`; any other op goes in sequence.
     """
 
-    __slots__ = (
-        "_adds",
-        "_associative",
-        "_element_first",
-        "_extremum",
-        "_kernel",
-        "_name",
-        "_number",
-        "_step",
-        "order",
-    )
-
     def __init__(self, step: PointwiseStep, element_first: bool, order: str) -> None:
         self._step = step
         self._kernel = step.kernel

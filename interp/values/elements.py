@@ -194,11 +194,7 @@ def _unknown_origins(ids: PoisonIds) -> tuple[PoisonIds, Origins]:
 
 # --- conversions ------------------------------------------------------------------------------------------------------
 #
-# Conversions of elements: the kernels between element types, and the ways to Python numbers and NumPy's dtypes.
-#
-# The ways out never lie. Poison, and a type that NumPy and ml_dtypes lack, are errors that name the way on. A float
-# that becomes another float is rounded by our conversion, once, to nearest even; an integer must fit. NumPy's and
-# ml_dtypes' own casts are used only where they change nothing.
+# Conversions of elements: the kernels between element types.
 
 
 def conversion_kernel(

@@ -315,32 +315,11 @@ def operation(name: str, operands: Sequence[Any], profile: Profile) -> Elements:
 # --- functions --------------------------------------------------------------------------------------------------------
 
 # Functions of one value's shape: NumPy's function itself moves the cells.
-_MOVING: frozenset[Callable[..., Any]] = frozenset(
-    {
-        np.reshape,
-        np.ravel,
-        np.transpose,
-        np.matrix_transpose,
-        np.squeeze,
-        np.expand_dims,
-        np.broadcast_to,
-        np.swapaxes,
-        np.moveaxis,
-        np.rollaxis,
-        np.flip,
-        np.fliplr,
-        np.flipud,
-        np.rot90,
-        np.roll,
-        np.repeat,
-        np.tile,
-        np.resize,
-        np.take,
-        np.delete,
-        np.diagonal,
-        np.copy,
-    }
-)
+_MOVING: frozenset[Callable[..., Any]] = frozenset({
+    np.reshape, np.ravel, np.transpose, np.matrix_transpose, np.squeeze, np.expand_dims, np.broadcast_to,
+    np.swapaxes, np.moveaxis, np.rollaxis, np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.repeat, np.tile,
+    np.resize, np.take, np.delete, np.diagonal, np.copy,
+})  # fmt: skip
 # Functions that divide one value into several.
 _DIVIDING = frozenset({np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit})
 # Functions that join a sequence of values.

@@ -64,11 +64,7 @@ class _OverValues(AffineParser):
 def read_inline(p: OpParser, end: str = "]") -> tuple[AffineMapAttr, list[int]]:
     """Read expressions up to the token ``end``, and return their map and the tokens of its operands."""
     inner = _OverValues(p)
-    if not p.take(end):
-        inner.results.append(inner.expression())
-        while p.take(","):
-            inner.results.append(inner.expression())
-        p.expect(end)
+    inner.results += p.until(end, inner.expression)
     dimensions, symbols = inner.found[Dimension], inner.found[Symbol]
     map_ = AffineMapAttr(len(dimensions), len(symbols), tuple(inner.results))
     return map_, [*dimensions.values(), *symbols.values()]

@@ -96,13 +96,7 @@ def spell_tiling_level(level: TilingLevel) -> str:
 
 def _read_levels(p: TokenParser) -> tuple[TilingLevel, ...]:
     p.expect("[")
-    levels: list[TilingLevel] = []
-    if not p.take("]"):
-        levels.append(read_tiling_level(p))
-        while p.take(","):
-            levels.append(read_tiling_level(p))
-        p.expect("]")
-    return tuple(levels)
+    return tuple(p.until("]", lambda: read_tiling_level(p)))
 
 
 TILING_LEVEL = ParameterKind(read_tiling_level, lambda level, names: spell_tiling_level(level))

@@ -210,9 +210,7 @@ def _parse_dma_start(p: OpParser, at_: int, definition: OpDefinition) -> Operati
     if strides and len(strides) != 2:
         p.error(f"custom op '{definition.name}' expected two stride related operands", at_)
     p.expect(":")
-    types = [p.type()]
-    while p.take(","):
-        types.append(p.type())
+    types = p.type_list()
     if len(types) != 3:
         p.error(f"custom op '{definition.name}' fewer/more types expected", at_)
     operands: list[SSAValue] = []
