@@ -69,6 +69,11 @@ class Column:
         """Return the storage of one code in bytes."""
         return storage_dtype(self.width).itemsize * limb_count(self.width)
 
+    @property
+    def role_in_words(self) -> str:
+        """Return the role, with the result that the column belongs to: ``poison of result0``."""
+        return f"{self.role.value} of {self.of}" if self.of else self.role.value
+
     def to_json(self) -> dict[str, Any]:
         """Return the column as JSON data."""
         about = {"of": self.of} if self.of else {}

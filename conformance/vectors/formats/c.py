@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options
+from halfulp.conformance.vectors.formats.format import Options
 from halfulp.fp_formats.formats import LIMB_BITS, limb_count, storage_dtype
 from halfulp.interp.ir.errors import InputError
 
@@ -68,7 +68,7 @@ _COUNT = re.compile(r"#define \w+_COUNT (\d+)")
 _WORD = re.compile(r"0x([0-9A-Fa-f]+)")
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+def _row(columns: Sequence[Column]) -> texts.Row:
     row: list[bytes | texts.Hex] = [b"    {"]
     for position, column in enumerate(columns):
         limbs = limb_count(column.width)
@@ -84,10 +84,9 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
 def _member(column: Column) -> str:
     limbs = limb_count(column.width)
     array = f"[{limbs}]" if limbs > 1 else ""
-    about = f" of {column.of}" if column.of else ""
     return (
         f"    {storage_dtype(column.width).name}_t {column.name}{array}; "
-        f"// {column.type}, {column.role.value}{about}, {column.width} bits"
+        f"// {column.type}, {column.role_in_words}, {column.width} bits"
     )
 
 
@@ -112,28 +111,24 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     file.write(f"{empty}}};\n#define {name.upper()}_COUNT {count}\n#endif\n".encode())
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a header that `write` made. Everything but rows and their number is skipped."""
-    source, known = texts.described_source(file, columns, "c", options)
-    limbs = [limb_count(column.width) for column in known]
-    count: int | None = None
+class _Lines(texts.Lines):
+    """The rows and their number in a header that `write` made. Everything else is skipped."""
 
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal count
+    ends = True
+
+    def read(self, text: str, done: int) -> list[list[str]]:
         number = _COUNT.fullmatch(text)
         if number:
-            count = int(number[1])
+            self.count = int(number[1])
         if not text.startswith(("{0x", "{{0x")):
             return []
+        limbs = [limb_count(column.width) for column in self.columns]
         words = [_WORD.fullmatch(part.strip(" {}")) for part in text.removesuffix(",").split(",")]
-        found = [word[1] for word in words if word]
-        if len(found) != sum(limbs) or len(words) != sum(limbs) or not text.endswith("},"):
+        digits = [word[1] for word in words if word]
+        if not len(digits) == len(words) == sum(limbs) or not text.endswith("},"):
             raise ValueError(f"a row has {sum(limbs)} numbers in hexadecimal")
-        left = iter(part.rjust(texts.digits(LIMB_BITS), "0") for part in found)
+        left = iter(part.rjust(texts.digits(LIMB_BITS), "0") for part in digits)
         return [["".join(reversed([next(left) for _ in range(own)])) for own in limbs]]
 
-    rows = texts.read_rows(source, known, _row(known), line, options)
-    return VectorSet(known, texts.complete(rows, lambda: count, source, options))
 
-
-FORMAT = Format("c", ".h", write, read, describes=True)
+FORMAT = texts.text_format("c", ".h", _row, _Lines, write=write, describes=True)

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from collections.abc import Sequence
 
-from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, required_columns
-from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole_code, write_rows
-
-
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = []
-    for position in range(len(columns)):
-        row += [b",0x" if position else b"0x", whole_code(columns, position)]
-    return [*row, b"\n"]
+from halfulp.conformance.vectors.columns import Column
+from halfulp.conformance.vectors.formats import text as texts
 
 
-def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Write the names of the columns, then a line per vector."""
-    file.write((",".join(column.name for column in vectors.columns) + "\n").encode())
-    write_rows(vectors, file, _row(vectors.columns))
+def _names(columns: Sequence[Column]) -> str:
+    return ",".join(column.name for column in columns) + "\n"
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a file that has these columns, in any order. Other columns are skipped."""
-    known = required_columns(columns, "csv", options)
-    order: list[int] | None = None
-    width = 0
+def _row(columns: Sequence[Column]) -> texts.Row:
+    return [*texts.whole_codes(columns, b",", b"0x"), b"\n"]
 
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal order, width
+
+class _Lines(texts.Lines):
+    """The names, then the cells. The columns may be in any order, and other columns are skipped."""
+
+    _order: list[int] | None = None
+    _width = 0
+
+    def read(self, text: str, done: int) -> list[list[str]]:
         words = [word.strip().strip('"') for word in text.split(",")]
         if not text:
             return []
-        if order is None:
-            missing = [column.name for column in known if column.name not in words]
+        if self._order is None:
+            missing = [column.name for column in self.columns if column.name not in words]
             if missing:
                 raise ValueError(f"no column {', '.join(missing)} among the names")
-            order, width = [words.index(column.name) for column in known], len(words)
+            self._order, self._width = [words.index(column.name) for column in self.columns], len(words)
             return []
-        if len(words) != width:
-            raise ValueError(f"{len(words)} cells under {width} names")
-        return [[words[k].removeprefix("0x") for k in order]]
-
-    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
+        if len(words) != self._width:
+            raise ValueError(f"{len(words)} cells under {self._width} names")
+        return [[words[k].removeprefix("0x") for k in self._order]]
 
 
-FORMAT = Format("csv", ".csv", write, read)
+FORMAT = texts.text_format("csv", ".csv", _row, _Lines, _names)

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import BinaryIO
+from collections.abc import Sequence
 
-from halfulp.conformance.vectors.columns import Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, required_columns
-from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole_code, write_rows
+from halfulp.conformance.vectors.columns import Column
+from halfulp.conformance.vectors.formats import text as texts
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = []
+def _row(columns: Sequence[Column]) -> texts.Row:
+    row: list[bytes | texts.Hex] = []
     for position, column in enumerate(columns):
-        row += [f'{", " if position else "{"}"{column.name}": "0x'.encode(), whole_code(columns, position), b'"']
+        row += [f'{", " if position else "{"}"{column.name}": "0x'.encode(), texts.whole_code(columns, position), b'"']
     return [*row, b"}\n"]
 
 
-def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Write a line per vector."""
-    write_rows(vectors, file, _row(vectors.columns))
+def _word(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return f"{value:X}"
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a code")
+    return value.removeprefix("0x")
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a file. Other members of the objects are skipped, and a code may be a number."""
-    known = required_columns(columns, "jsonl", options)
+class _Lines(texts.Lines):
+    """Objects. Other members are skipped, and a code may be a number."""
 
-    def word(value: object) -> str:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return f"{value:X}"
-        if not isinstance(value, str):
-            raise ValueError(f"{value!r} is not a code")
-        return value.removeprefix("0x")
-
-    def line(text: str, done: int) -> list[list[str]]:
+    def read(self, text: str, done: int) -> list[list[str]]:
         if not text:
             return []
         try:
@@ -42,12 +36,10 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             raise ValueError(f"not JSON: {error}") from None
         if not isinstance(data, dict):
             raise ValueError("not a JSON object")
-        missing = [column.name for column in known if column.name not in data]
+        missing = [column.name for column in self.columns if column.name not in data]
         if missing:
             raise ValueError(f"no member {', '.join(missing)}")
-        return [[word(data[column.name]) for column in known]]
-
-    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
+        return [[_word(data[column.name]) for column in self.columns]]
 
 
-FORMAT = Format("jsonl", ".jsonl", write, read)
+FORMAT = texts.text_format("jsonl", ".jsonl", _row, _Lines)

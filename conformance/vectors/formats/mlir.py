@@ -8,15 +8,14 @@ bits.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import count
 from typing import BinaryIO
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
+from halfulp.conformance.vectors.columns import Column, Role, VectorSet, results_of
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options
-from halfulp.conformance.vectors.formats.sv import INDEX, numbered, without_numbers
+from halfulp.conformance.vectors.formats.format import Options
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
@@ -83,7 +82,7 @@ def _carrier(column: Column) -> str:
     return f"i{column.width}"
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+def _row(columns: Sequence[Column]) -> texts.Row:
     number = texts.whole_code(columns, 0)
     row: list[bytes | texts.Hex] = []
     for position, column in enumerate(columns[1:], 1):
@@ -131,58 +130,50 @@ def _check(columns: tuple[Column, ...]) -> list[str]:
     return [*lines, "  return", "}"]
 
 
-def _checkable(columns: tuple[Column, ...]) -> None:
-    if not any(column.role is Role.RESULT for column in columns):
-        raise InputError("the format 'mlir' needs a result to check")
-
-
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write the functions ``@eval`` (`Options.function`), ``@check`` and ``@main``."""
-    _checkable(vectors.columns)
+    if not any(column.role is Role.RESULT for column in vectors.columns):
+        raise InputError("the format 'mlir' needs a result to check")
     if options.function is None:
         raise InputError("the format 'mlir' needs the text of a function @eval")
     head = [f"// {texts.described(vectors.columns)}", options.function.rstrip("\n"), *_check(vectors.columns)]
-    columns = (INDEX, *vectors.columns)
-    row = _row(columns)
+    numbered = texts.numbered(vectors)
+    row = _row(numbered.columns)
     file.write(("\n".join([*head, "func.func @main() {"]) + "\n").encode())
-    rows = texts.write_rows(VectorSet(columns, numbered(vectors)), file, row)
+    rows = texts.write_rows(numbered, file, row)
     file.write(f"  // halfulp-count: {rows}\n  return\n}}\n".encode())
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a program that `write` made. Everything but its constants and their number is skipped."""
-    source, known = texts.described_source(file, columns, "mlir", options)
-    indexed = (INDEX, *known)
-    told: int | None = None
-    in_main = False
-    held: list[str] = []
+class _Lines(texts.Lines):
+    """The constants and their number in a program that `write` made. Everything else is skipped."""
 
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal told, in_main
-        in_main = in_main or text == "func.func @main() {" or done > 0
+    ends = True
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        super().__init__(columns)
+        self._in_main = False
+        self._row: list[str] = []
+
+    def read(self, text: str, done: int) -> list[list[str]]:
+        self._in_main = self._in_main or text == "func.func @main() {" or done > 0
         number = _COUNT.fullmatch(text)
         if number:
-            told = int(number[1])
-        if not in_main or not text.startswith("%"):
+            self.count = int(number[1])
+        if not self._in_main or not text.startswith("%"):
             return []
         constant = _CONSTANT.fullmatch(text)
         if constant is None:
             raise ValueError("not the constant of a vector")
-        held.extend([constant[1]] if not held else [])
-        if constant[1] != held[0]:
+        self._row = self._row or [constant[1]]
+        if constant[1] != self._row[0]:
             raise ValueError("not the constant of this vector")
-        held.append(constant[2])
-        if len(held) < len(indexed):
+        self._row.append(constant[2])
+        if len(self._row) < len(self.columns):
             return []
-        row = list(held)
-        held.clear()
+        row, self._row = self._row, []
         return [row]
 
-    def chunks() -> Iterator[Chunk]:
-        rows = texts.read_rows(source, indexed, _row(indexed), line, options)
-        yield from without_numbers(texts.complete(rows, lambda: told, source, options), options)
 
-    return VectorSet(known, chunks())
+_CARRIES = frozenset({Role.OPERAND, Role.RESULT, Role.OPEN})
 
-
-FORMAT = Format("mlir", ".mlir", write, read, carries=frozenset({Role.OPERAND, Role.RESULT, Role.OPEN}), describes=True)
+FORMAT = texts.text_format("mlir", ".mlir", _row, _Lines, write=write, carries=_CARRIES, describes=True, numbers=True)

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import BinaryIO
+from itertools import accumulate
 
-from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.columns import Column
 from halfulp.conformance.vectors.formats import text as texts
-from halfulp.conformance.vectors.formats.format import Format, Options
 
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
-def word(columns: Sequence[Column]) -> list[bytes | texts.Hex]:
-    """Return the fields of a word."""
-    return [texts.whole_code(columns, position) for position in range(len(columns))]
-
-
-def fields(columns: Sequence[Column]) -> list[str]:
+def comments(columns: Sequence[Column], mark: str = "//") -> str:
     """Describe each column's bits in the word as Verilog selects them: ``[31:24] a, f8E4M3FN operand``."""
     low = 4 * sum(texts.digits(column.width) for column in columns)
-    lines = []
+    lines = [texts.described(columns)]
     for column in columns:
         low -= 4 * texts.digits(column.width)
         top = low + max(1, column.width) - 1
-        about = f" of {column.of}" if column.of else ""
-        lines.append(f"[{top}:{low}] {column.name}, {column.type} {column.role.value}{about}")
-    return lines
+        lines.append(f"[{top}:{low}] {column.name}, {column.type} {column.role_in_words}")
+    return "".join(f"{mark} {line}\n" for line in lines)
 
 
 def split_word(text: str, columns: Sequence[Column]) -> list[str]:
@@ -40,40 +33,30 @@ def split_word(text: str, columns: Sequence[Column]) -> list[str]:
     text = text.replace("_", "").rjust(sum(sizes), "0")
     if len(text) > sum(sizes):
         raise ValueError(f"a word has {sum(sizes)} digits, not {len(text)}")
-    words, start = [], 0
-    for size in sizes:
-        words.append(text[start : start + size])
-        start += size
-    return words
+    return [text[stop - size : stop] for size, stop in zip(sizes, accumulate(sizes), strict=True)]
 
 
-def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Write comments that describe the word, then a line per vector."""
-    head = [texts.described(vectors.columns), *fields(vectors.columns)]
-    file.write("".join(f"// {line}\n" for line in head).encode())
-    texts.write_rows(vectors, file, [*word(vectors.columns), b"\n"], dont_care=True)
+def _row(columns: Sequence[Column]) -> texts.Row:
+    return [*texts.whole_codes(columns), b"\n"]
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the words of a file. An address must be the next one; the first may be any. A comment ends with its line."""
-    source, known = texts.described_source(file, columns, "readmemh", options)
-    base: int | None = None
+class _Lines(texts.Lines):
+    """Words and addresses. An address must be the next one; the first may be any. A comment ends with its line."""
 
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal base
+    _base: int | None = None
+
+    def read(self, text: str, done: int) -> list[list[str]]:
         rows = []
         for part in _COMMENT.sub(" ", text).split():
             if not part.startswith("@"):
-                rows.append(split_word(part, known))
+                rows.append(split_word(part, self.columns))
                 continue
             here = done + len(rows)
             address = int(part[1:], 16)
-            base = address if base is None and not here else base or 0
-            if address - base != here:
-                raise ValueError(f"address {address:X} where {here + base:X} is next")
+            self._base = address if self._base is None and not here else self._base or 0
+            if address - self._base != here:
+                raise ValueError(f"address {address:X} where {here + self._base:X} is next")
         return rows
 
-    return VectorSet(known, texts.read_rows(source, known, [*word(known), b"\n"], line, options, dont_care=True))
 
-
-FORMAT = Format("readmemh", ".hex", write, read, describes=True)
+FORMAT = texts.text_format("readmemh", ".hex", _row, _Lines, comments, describes=True, dont_care=True)

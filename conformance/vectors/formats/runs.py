@@ -21,11 +21,8 @@ from halfulp.fp_formats.formats import LIMB_BITS, Codes
 from halfulp.interp.ir.errors import InputError
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
-    row: list[bytes | texts.Hex] = []
-    for position in range(len(columns)):
-        row += [texts.whole_code(columns, position), b" "]
-    return [*row[:-1], b"\n"]
+def _row(columns: tuple[Column, ...]) -> texts.Row:
+    return [*texts.whole_codes(columns, b" "), b"\n"]
 
 
 def check_unary(columns: tuple[Column, ...]) -> None:
@@ -88,11 +85,26 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     file.write(_end(vectors.columns, None if held is None else int(held[0][0])))
 
 
+class _Lines(texts.Lines):
+    """Lines of runs, comments, and the end."""
+
+    ends = True
+    last: int | None = None
+
+    def read(self, text: str, done: int) -> list[list[str]]:
+        if not text or text.startswith("#"):
+            return []
+        words = text.split()
+        if words[0] != "LAST":
+            return [words]
+        self.last, self.count = int("".join(words[1:]), 16) if words[1:] else None, done
+        return []
+
+
 class RunTable:
     """The runs of a file in their order: iterating gives the rows that start one, once.
 
-    ``last``: the last operand; None where there is no run, and before the end has been read. Raises InputError for a
-    malformed table, while the runs are read.
+    Raises InputError for a malformed table, while the runs are read.
     """
 
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
@@ -100,22 +112,16 @@ class RunTable:
         self._options = replace(options, notes=None)
         self._source, self.columns = texts.described_source(file, columns, "runs", options)
         check_unary(self.columns)
-        self.last: int | None = None
-        self._count: int | None = None
+        self._lines = _Lines(self.columns)
 
-    def _line(self, text: str, done: int) -> list[list[str]]:
-        if not text or text.startswith("#"):
-            return []
-        words = text.split()
-        if words[0] != "LAST":
-            return [words]
-        self.last, self._count = int("".join(words[1:]), 16) if words[1:] else None, done
-        return []
+    @property
+    def last(self) -> int | None:
+        """Return the last operand; None if there is no run, and before the end has been read."""
+        return self._lines.last
 
     def __iter__(self) -> Iterator[Chunk]:
         before: int | None = None
-        rows = texts.read_rows(self._source, self.columns, _row(self.columns), self._line, self._options)
-        for runs in texts.complete(rows, lambda: self._count, self._source, self._options):
+        for runs in texts.read_rows(self._source, self.columns, _row(self.columns), self._lines, self._options):
             starts = runs[0].astype(np.uint64)
             if before is not None:
                 starts = np.concatenate([np.array([before], np.uint64), starts])

@@ -8,50 +8,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from typing import BinaryIO
 
-import numpy as np
-
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, check_names
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, spool
-from halfulp.interp.ir.errors import InputError
-
-# --- numbering --------------------------------------------------------------------------------------------------------
-#
-# Number the rows, for formats that write a number in front of each row.
-
-INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
-
-MOST = (1 << 31) - 1
-"""Most rows that an ``int`` can count."""
-
-
-def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield the chunks with `INDEX` in front. Raises InputError for too many rows."""
-    done = 0
-    for chunk in chunks:
-        rows = len(chunk[0])
-        if done + rows > MOST:
-            raise InputError(f"a format that numbers its vectors holds at most {MOST} of them")
-        yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
-        done += rows
-
-
-def without_numbers(chunks: Iterable[Chunk], options: Options) -> Iterator[Chunk]:
-    """Yield the chunks without the numbers of `numbered`. Raises InputError where they do not count up from 0."""
-    done = 0
-    for chunk in chunks:
-        rows = len(chunk[0])
-        if (chunk[0] != np.arange(done, done + rows)).any():
-            raise malformed(f"the numbers of rows {done} to {done + rows - 1} do not count up from 0", options)
-        yield chunk[1:]
-        done += rows
-
-
-# --- sv ---------------------------------------------------------------------------------------------------------------
+from halfulp.conformance.vectors.formats.format import Options, spool
 
 _COUNT = re.compile(r"localparam int COUNT = (\d+);")
 _ROW = re.compile(r"`HALFULP_ROW\(32'h([0-9A-Fa-f]+), \{(.*)\}\)")
@@ -91,7 +54,7 @@ endpackage
 """
 
 
-def _row(columns: tuple[Column, ...]) -> list[bytes | texts.Hex]:
+def _row(columns: Sequence[Column]) -> texts.Row:
     row: list[bytes | texts.Hex] = [b"    `HALFULP_ROW(32'h", texts.whole_code(columns, 0), b", {"]
     for position, column in enumerate(columns[1:], 1):
         row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), texts.whole_code(columns, position)]
@@ -102,14 +65,13 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """Write the structure ``vector_t``, the function ``vector`` and the number ``COUNT``."""
     check_names("SystemVerilog", SYSTEMVERILOG, (options.name, *(column.name for column in vectors.columns)))
     members = (
-        f"    logic [{max(1, column.width) - 1}:0] {column.name}; // {column.type}, {column.role.value}"
-        f"{f' of {column.of}' if column.of else ''}"
+        f"    logic [{max(1, column.width) - 1}:0] {column.name}; // {column.type}, {column.role_in_words}"
         for column in vectors.columns
     )
     bits = sum(max(1, column.width) for column in vectors.columns)
-    columns = (INDEX, *vectors.columns)
     with spool() as rows:
-        count = texts.write_rows(VectorSet(columns, numbered(vectors)), rows, _row(columns), dont_care=True)
+        numbered = texts.numbered(vectors)
+        count = texts.write_rows(numbered, rows, _row(numbered.columns), dont_care=True)
         told = {"columns": texts.described(vectors.columns), "name": options.name, "members": "\n".join(members)}
         file.write(_HEAD.format(**told, count=count, top=bits - 1).encode())
         rows.seek(0)
@@ -117,31 +79,26 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     file.write(_TAIL.format(bits=bits).encode())
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a package that `write` made. Everything but rows and their number is skipped."""
-    source, known = texts.described_source(file, columns, "sv", options)
-    count: int | None = None
-    ended = False
+class _Lines(texts.Lines):
+    """The rows and their number in a package that `write` made. Everything else is skipped."""
 
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal count, ended
+    ends = True
+    _told: int | None = None
+
+    def read(self, text: str, done: int) -> list[list[str]]:
         number = _COUNT.fullmatch(text)
         if number:
-            count = int(number[1])
-        ended |= text == "endpackage"
+            self._told = int(number[1])
+        if text == "endpackage":
+            self.count = self._told
         if not text.startswith("`HALFULP_ROW("):
             return []
         row = _ROW.fullmatch(text)
         words = [_WORD.fullmatch(part) for part in row[2].split(", ")] if row else []
-        found = [word[1] for word in words if word]
-        if not row or len(found) != len(known) or len(words) != len(known):
+        digits = [word[1] for word in words if word]
+        if not row or not len(digits) == len(words) == len(self.columns) - 1:
             raise ValueError("not the row of a vector")
-        return [[row[1], *found]]
-
-    indexed = (INDEX, *known)
-    rows = texts.read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
-    checked = texts.complete(rows, lambda: count if ended else None, source, options)
-    return VectorSet(known, without_numbers(checked, options))
+        return [[row[1], *digits]]
 
 
-FORMAT = Format("sv", ".sv", write, read, describes=True)
+FORMAT = texts.text_format("sv", ".sv", _row, _Lines, write=write, describes=True, dont_care=True, numbers=True)

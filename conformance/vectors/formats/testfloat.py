@@ -4,35 +4,21 @@ columns.
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from collections.abc import Sequence
 
-from halfulp.conformance.vectors.columns import Column, Role, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, required_columns
-from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole_code, write_rows
-
-
-def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
-    row: list[bytes | Hex] = []
-    for position in range(len(columns)):
-        row += [whole_code(columns, position), b" "]
-    return [*row[:-1], b"\n"]
+from halfulp.conformance.vectors.columns import Column, Role
+from halfulp.conformance.vectors.formats import text as texts
 
 
-def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Write a line per vector, the columns in their order."""
-    write_rows(vectors, file, _row(vectors.columns))
+def _row(columns: Sequence[Column]) -> texts.Row:
+    return [*texts.whole_codes(columns, b" "), b"\n"]
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """Read the vectors of a file, also of TestFloat itself. Extra spaces, missing leading zeros and empty lines are
-    allowed.
-    """
-    known = required_columns(columns, "testfloat", options)
+class _Lines(texts.Lines):
+    """Lines that TestFloat also writes: extra spaces, missing leading zeros, and empty ones."""
 
-    def line(text: str, done: int) -> list[list[str]]:
+    def read(self, text: str, done: int) -> list[list[str]]:
         return [text.split()] if text else []
 
-    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
 
-
-FORMAT = Format("testfloat", ".tv", write, read, carries=frozenset(Role) - {Role.POISON, Role.OPEN})
+FORMAT = texts.text_format("testfloat", ".tv", _row, _Lines, carries=frozenset(Role) - {Role.POISON, Role.OPEN})

@@ -8,10 +8,11 @@ by the format's own function.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,10 @@ from halfulp.conformance.vectors.columns import (
     columns_to_text,
     results_of,
 )
-from halfulp.conformance.vectors.formats.format import Options, malformed, same_columns, too_wide
+from halfulp.conformance.vectors.formats import format as formats
+from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Options, malformed
 from halfulp.fp_formats.formats import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
+from halfulp.interp.ir.errors import InputError
 
 BLOCK = 1 << 15
 """Number of rows that are made or read at once: their text stays in the cache."""
@@ -71,6 +74,14 @@ def digits(width: int) -> int:
 def whole_code(columns: Sequence[Column], position: int) -> Hex:
     """Return the field that holds a column's whole code."""
     return Hex(position, 0, columns[position].width)
+
+
+def whole_codes(columns: Sequence[Column], between: bytes = b"", before: bytes = b"") -> Row:
+    """Return the fields of all columns, with fixed bytes ``between`` them and ``before`` each."""
+    row: list[bytes | Hex] = []
+    for position in range(len(columns)):
+        row += [(between if position else b"") + before, whole_code(columns, position)]
+    return row
 
 
 @cache
@@ -209,7 +220,7 @@ class RowText:
             bad |= self._strange(grid, chunk, unknown, stored)
             chunk = tuple(_from_bytes(part, column.width) for part, column in zip(stored, self.columns, strict=True))
         for column, codes in zip(self.columns, chunk, strict=True):
-            wide = too_wide(codes, column.width)
+            wide = formats.too_wide(codes, column.width)
             if wide is not None:
                 bad |= wide
         return chunk, int(np.argmax(bad)) if bad.any() else rows
@@ -280,10 +291,13 @@ def find_columns(head: bytes) -> tuple[Column, ...] | None:
 def described_source(
     file: BinaryIO, columns: tuple[Column, ...] | None, format: str, options: Options
 ) -> tuple[LineSource, tuple[Column, ...]]:
-    """Return the lines of a file, and its columns: given ones, or those that a comment describes. Raises InputError."""
+    """Return the lines of a file, and its columns: the argument, or those that a comment describes.
+
+    Raises InputError.
+    """
     source = LineSource(file)
     source.fill(HEAD)
-    return source, same_columns(columns, find_columns(source.data[:HEAD]), format, options)
+    return source, formats.same_columns(columns, find_columns(source.data[:HEAD]), format, options)
 
 
 def write_rows(vectors: VectorSet, file: IO[bytes], row: Row, dont_care: bool = False, skip: int = 0) -> int:
@@ -297,10 +311,23 @@ def write_rows(vectors: VectorSet, file: IO[bytes], row: Row, dont_care: bool = 
     return count
 
 
-LineReader = Callable[[str, int], Iterable[Sequence[str]]]
-"""A reader of one line, given the number of rows before it: returns rows with one word per column, none for a comment.
-It raises ValueError with what is wrong in the line.
-"""
+class Lines(ABC):
+    """The reader of lines that are not regular rows, with its state."""
+
+    #: Whether a file tells the number of its rows.
+    ends: ClassVar[bool] = False
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self.columns = columns
+        #: The number of rows that the file tells; None until it is told.
+        self.count: int | None = None
+
+    @abstractmethod
+    def read(self, text: str, done: int) -> Iterable[Sequence[str]]:
+        """Return the rows of a line, one word per column; none for a comment. ``done``: the number of rows before it.
+
+        Raises ValueError with what is wrong in the line.
+        """
 
 
 class LineSource:
@@ -332,11 +359,14 @@ def read_rows(
     source: LineSource,
     columns: tuple[Column, ...],
     row: Row,
-    line: LineReader,
+    line: Lines,
     options: Options,
     dont_care: bool = False,
 ) -> Iterator[Chunk]:
-    """Yield the rows from here to the end of a file. ``row`` must match one whole line."""
+    """Yield the rows from here to the end of a file. ``row`` must match one whole line.
+
+    Raises InputError where the file tells another number of rows, or none although it should.
+    """
     text = RowText(columns, row, dont_care)
     lines_of_row = text.template.count(b"\n")
     most = rows = min(BLOCK, options.rows)
@@ -357,26 +387,16 @@ def read_rows(
             done, slowly = done + good, 1
             continue
         if not source.data:
-            return
+            break
         chunk, skipped, lines = _line_by_line(source, columns, line, options, done, slowly, dont_care)
         for start in range(0, len(chunk[0]), rows):
             yield tuple(codes[start : start + rows] for codes in chunk)
         source.drop(skipped, lines)
         done, slowly = done + len(chunk[0]), min(2 * slowly, SLOW_LINES)
-
-
-def complete(
-    chunks: Iterator[Chunk], told: Callable[[], int | None], source: LineSource, options: Options
-) -> Iterator[Chunk]:
-    """Yield the chunks of a file whose end gives the number of rows. Raises InputError where it is wrong."""
-    rows = 0
-    for chunk in chunks:
-        yield chunk
-        rows += len(chunk[0])
-    if told() is None:
+    if line.ends and line.count is None:
         raise malformed("the file ends too early", options, source.line)
-    if told() != rows:
-        raise malformed(f"{rows} rows in a file that should have {told()}", options, source.line)
+    if line.ends and line.count != done:
+        raise malformed(f"{done} rows in a file that should have {line.count}", options, source.line)
 
 
 LONGEST = 1 << 20
@@ -386,7 +406,7 @@ LONGEST = 1 << 20
 def _line_by_line(
     source: LineSource,
     columns: tuple[Column, ...],
-    line: LineReader,
+    line: Lines,
     options: Options,
     done: int,
     most: int,
@@ -410,7 +430,7 @@ def _line_by_line(
         stop = len(source.data) if end < 0 else end
         content = source.data[place:stop].decode("utf-8", "replace").strip()
         try:
-            found = list(line(content, done + len(words)))
+            found = list(line.read(content, done + len(words)))
         except ValueError as error:
             raise malformed(f"{error!s}: {content[:80]!r}", options, source.line + lines) from None
         words += found
@@ -483,3 +503,77 @@ def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int
 def spelled(codes: Codes, width: int) -> list[str]:
     """Spell codes as words of upper-case hexadecimal with all their digits."""
     return [f"{code:0{digits(width)}X}" for code in codes_to_ints(codes, width)]
+
+
+# --- numbering --------------------------------------------------------------------------------------------------------
+#
+# Number the rows, for formats that write a number in front of each row.
+
+INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
+
+MOST = (1 << 31) - 1
+"""Most rows that an ``int`` can count."""
+
+
+def numbered(vectors: VectorSet) -> VectorSet:
+    """Return the set with `INDEX` in front. Its chunks raise InputError for too many rows."""
+
+    def chunks() -> Iterator[Chunk]:
+        done = 0
+        for chunk in vectors:
+            rows = len(chunk[0])
+            if done + rows > MOST:
+                raise InputError(f"a format that numbers its vectors holds at most {MOST} of them")
+            yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
+            done += rows
+
+    return VectorSet((INDEX, *vectors.columns), chunks())
+
+
+def without_numbers(chunks: Iterable[Chunk], options: Options) -> Iterator[Chunk]:
+    """Yield the chunks without the numbers of `numbered`. Raises InputError where they do not count up from 0."""
+    done = 0
+    for chunk in chunks:
+        rows = len(chunk[0])
+        if (chunk[0] != np.arange(done, done + rows)).any():
+            raise malformed(f"the numbers of rows {done} to {done + rows - 1} do not count up from 0", options)
+        yield chunk[1:]
+        done += rows
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def text_format(
+    name: str,
+    suffix: str,
+    row: Callable[[Sequence[Column]], Row],
+    lines: Callable[[tuple[Column, ...]], Lines],
+    head: Callable[[Sequence[Column]], str] = lambda columns: "",
+    write: Callable[[VectorSet, BinaryIO, Options], None] | None = None,
+    *,
+    carries: frozenset[Role] = EVERY_ROLE,
+    describes: bool = False,
+    dont_care: bool = False,
+    numbers: bool = False,
+) -> Format:
+    """Return a format of rows of text. ``row``: the form of a row; ``lines``: the reader of other lines.
+
+    ``head``: the text before the rows; or ``write`` writes a whole file. ``dont_care``: as `RowText`. ``numbers``: the
+    rows have `INDEX` in front, also as ``row`` and ``lines`` get them.
+    """
+
+    def plain_write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+        file.write(head(vectors.columns).encode())
+        write_rows(vectors, file, row(vectors.columns), dont_care)
+
+    def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+        if describes:
+            source, known = described_source(file, columns, name, options)
+        else:
+            source, known = LineSource(file), formats.required_columns(columns, name, options)
+        written = (INDEX, *known) if numbers else known
+        rows = read_rows(source, written, row(written), lines(written), options, dont_care)
+        return VectorSet(known, without_numbers(rows, options) if numbers else rows)
+
+    return Format(name, suffix, write or plain_write, read, carries, describes)
