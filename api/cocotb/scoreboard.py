@@ -11,7 +11,7 @@ from typing import Any
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.conformance.vectors.models.running import RunningCoverage
+from halfulp.conformance.vectors.op_inputs import RunningCoverage
 from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.row_check import OneRowFunction, VectorChecker, one_row_function
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes

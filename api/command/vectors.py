@@ -32,9 +32,8 @@ from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import CheckedAgainst, see, to_text
-from halfulp.conformance.vectors.models.running import LOOKED_AT, RunningCoverage
 from halfulp.conformance.vectors.models.table import coverage_table
-from halfulp.conformance.vectors.op_inputs import filled_models
+from halfulp.conformance.vectors.op_inputs import LOOKED_AT, RunningCoverage, filled_models
 from halfulp.conformance.vectors.packing import (
     CONTAINERS,
     FORMAT_NAMES,

@@ -25,8 +25,7 @@ from halfulp.conformance.vectors.op_inputs import chosen_models
 from halfulp.conformance.vectors.packing import LEVELS, LevelName
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, usual_level
 from halfulp.conformance.vectors.stimulus.grammar import ARRAY
-from halfulp.conformance.vectors.stimulus.mixture import Mixture, Target
-from halfulp.conformance.vectors.stimulus.tables import Group
+from halfulp.conformance.vectors.stimulus.mixture import Group, Mixture, Target
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.described import (
     Keywords,

@@ -435,9 +435,9 @@ def factors(case: ModelCase, dice: Dice, sign: int, x: int, y: int, place: int) 
 
 def row_with(
     case: ModelCase, dice: Dice, product: tuple[int, int, int, int], wanted: int, exponent: int
-) -> tuple[int, ...] | None:
-    """Return a row whose exact result is ``wanted * 2**exponent``, with this product: its sign, two factors and their
-    exponent. None where a format lacks an operand.
+) -> Iterator[tuple[int, ...]]:
+    """Yield a row whose exact result is ``wanted * 2**exponent``, with this product: its sign, two factors and their
+    exponent. Yield nothing where a format lacks an operand.
     """
     sign, x, y, place = product
     addend = case.float_sources[2]
@@ -445,10 +445,9 @@ def row_with(
     unit = min(place, exponent)
     rest = (wanted << exponent - unit) - (-1) ** sign * (made if place >= exponent else x * y)
     c = encoded(addend, int(rest < 0) ^ case.negates[1], abs(rest), unit)
-    if c is None:
-        return None
-    pair = factors(case, dice, sign, x, y, place)
-    return None if pair is None else (*pair, c)
+    pair = None if c is None else factors(case, dice, sign, x, y, place)
+    if pair is not None and c is not None:
+        yield *pair, c
 
 
 def significand(dice: Dice, bits: int, short: bool = False) -> int:
@@ -480,9 +479,7 @@ def addends_and_factors(
             tail = magnitude - (upper + step << cut)
             if tail:
                 for x, y in _splits(dice, abs(tail), one.precision, other.precision):
-                    row = row_with(case, dice, (sign ^ (tail < 0), x, y, exponent), wanted, exponent)
-                    if row is not None:
-                        yield row
+                    yield from row_with(case, dice, (sign ^ (tail < 0), x, y, exponent), wanted, exponent)
     # The product is close to the sum, in a unit in which it has all its bits.
     for short in (False, True):
         y = significand(dice, other.precision, short)
@@ -491,9 +488,7 @@ def addends_and_factors(
         down = max(x.bit_length() - one.precision, 0)
         x >>= down
         if x:
-            row = row_with(case, dice, (sign, x, y, exponent - moved + down), wanted, exponent)
-            if row is not None:
-                yield row
+            yield from row_with(case, dice, (sign, x, y, exponent - moved + down), wanted, exponent)
     # The product has the low bits of the sum, and any bits above them.
     for negative in (0, 1):
         y = significand(dice, other.precision, bool(dice.bits(1)))
@@ -501,9 +496,7 @@ def addends_and_factors(
         x = ((-1) ** negative * magnitude * pow(y, -1, 1 << low)) % (1 << low)
         x |= dice.bits(max(one.precision - low, 0)) << low if dice.bits(1) else 0
         if x:
-            row = row_with(case, dice, (sign ^ negative, x, y, exponent), wanted, exponent)
-            if row is not None:
-                yield row
+            yield from row_with(case, dice, (sign ^ negative, x, y, exponent), wanted, exponent)
 
 
 def _alone(case: ModelCase, dice: Dice, sign: int, magnitude: int, exponent: int) -> Iterator[tuple[int, ...]]:
@@ -523,9 +516,7 @@ def _cancelling_all(case: ModelCase, dice: Dice) -> Iterator[tuple[int, ...]]:
     one, other, _ = case.float_sources
     x, y = significand(dice, one.precision, True), significand(dice, other.precision, True)
     (low, high), (least, most) = factor_range(one, x), factor_range(other, y)
-    row = row_with(case, dice, (dice.bits(1), x, y, dice.between(low + least, high + most)), 0, 0)
-    if row is not None:
-        yield row
+    yield from row_with(case, dice, (dice.bits(1), x, y, dice.between(low + least, high + most)), 0, 0)
 
 
 def _splits(dice: Dice, number: int, first: int, second: int) -> Iterator[tuple[int, int]]:

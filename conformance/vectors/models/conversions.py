@@ -26,6 +26,7 @@ from halfulp.conformance.vectors.models.model import (
     basic_codes,
     exponent_range,
     nonzero_result,
+    sign_of,
     with_lead,
 )
 from halfulp.fp_formats import scalar
@@ -236,7 +237,7 @@ class _B28(CoverageModel):
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         source, code = case.float_source, row[0]
-        sign = SIGNS[code >> source.bits - 1 if source.signed else 0]
+        sign = sign_of(source, code)
         if source.is_nan(code):
             yield ("NaN",)
             return

@@ -22,6 +22,7 @@ from halfulp.conformance.vectors.models.model import (
     basic_codes,
     float_target,
     present_types,
+    sign_of,
 )
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
@@ -176,7 +177,7 @@ class _F1(CoverageModel):
 
 
 def _class_of(fmt: FloatFormat, code: int) -> str:
-    sign = SIGNS[code >> fmt.bits - 1 if fmt.signed else 0]
+    sign = sign_of(fmt, code)
     if fmt.is_nan(code):
         return "NaN"
     if fmt.is_infinite(code) or fmt.is_zero(code):

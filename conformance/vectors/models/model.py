@@ -172,6 +172,11 @@ def _is(code_of: Callable[[FloatFormat], int | None]) -> _Test:
     return test
 
 
+def sign_of(fmt: FloatFormat, code: int) -> str:
+    """Return the sign of a code; + in a format without signs."""
+    return SIGNS[code >> fmt.bits - 1 if fmt.signed else 0]
+
+
 def code_of_one(fmt: FloatFormat) -> int | None:
     """Return the code of 1, or None where the format has none."""
     return encoded(fmt, 0, 1, 0)
@@ -211,7 +216,7 @@ BASIC_TYPES: Mapping[str, _Test] = {
 @lru_cache(maxsize=4096)
 def basic_types(fmt: FloatFormat, code: int) -> tuple[str, ...]:
     """Return the names of the basic types that a code has, each with its sign."""
-    sign = SIGNS[code >> fmt.bits - 1 if fmt.signed else 0]
+    sign = sign_of(fmt, code)
     return tuple(sign + name for name, test in BASIC_TYPES.items() if test(fmt, code))
 
 

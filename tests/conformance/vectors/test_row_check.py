@@ -26,8 +26,8 @@ from halfulp.conformance.vectors.formats.format import Notes, Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
 from halfulp.conformance.vectors.intermediate import model_case_of
 from halfulp.conformance.vectors.models.model import coverage
-from halfulp.conformance.vectors.models.running import RunningCoverage
 from halfulp.conformance.vectors.models.table import MODELS
+from halfulp.conformance.vectors.op_inputs import RunningCoverage
 from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import Check, VectorChecker, _scalar_function, one_row_function
