@@ -17,9 +17,8 @@ import numpy as np
 
 from halfulp.codegen.tile_names import SPELLING, model_for, names_tile, operation_named
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.vectors.columns import Column, Role
+from halfulp.conformance.vectors.columns import Column, Role, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.diagnosis import type_of
 from halfulp.conformance.vectors.formats.format import too_wide
 from halfulp.conformance.vectors.op_inputs import chosen_models
 from halfulp.conformance.vectors.packing import LEVELS, LevelName

@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from halfulp.conformance.comparing.refinement import Truth, record_of, ulp_distance
-from halfulp.conformance.vectors.columns import Column, Role
+from halfulp.conformance.vectors.columns import Column, Role, format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation
-from halfulp.conformance.vectors.diagnosis import format_of, type_of
 from halfulp.conformance.vectors.formats.text import digits
 from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
 from halfulp.conformance.vectors.tiles import TileComputation

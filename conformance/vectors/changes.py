@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.vectors import metadata
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, joined, settled
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, by_row, joined, settled
 from halfulp.conformance.vectors.formats.format import Format, SetInFormat, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, leaves_of, value_text
@@ -200,12 +200,8 @@ def _places(
 def _any_differs(one: Chunk, other: Chunk, count: int) -> Mask:
     differs = np.zeros(count, np.bool_)
     for a, b in zip(one, other, strict=True):
-        differs |= _by_row(a[:count] != b[:count])
+        differs |= by_row(a[:count] != b[:count])
     return differs
-
-
-def _by_row(mask: Mask) -> Mask:
-    return np.logical_or.reduce(mask, axis=1) if mask.ndim > 1 else mask
 
 
 def _tuples(chunk: Chunk) -> list[tuple[object, ...]]:
@@ -226,7 +222,7 @@ class _Comparison:
         """Return the rows with poison or unspecified bits for which the old set has no column."""
         marked = np.zeros(len(now[0]), np.bool_)
         for k in self._lost:
-            marked |= _by_row(now[k] != 0)
+            marked |= by_row(now[k] != 0)
         return marked
 
     def changes(
@@ -265,13 +261,13 @@ class _Comparison:
         today = tuple(made.get(c, np.zeros(code_shape((count,), c.width), storage_dtype(c.width))) for c in self.old)
         found = {}
         for column, a, b in zip(self.old, settled(self.old, then), settled(self.old, today), strict=True):
-            differs = _by_row(a != b)
+            differs = by_row(a != b)
             if differs.any():
                 found[column] = differs
         if self.unmarked != "canonical":
             for k in self._lost:
                 if here[k].any():
-                    found[self.new[k]] = _by_row(here[k] != 0)
+                    found[self.new[k]] = by_row(here[k] != 0)
         return found
 
 

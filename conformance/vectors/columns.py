@@ -12,12 +12,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.formats import Codes, code_shape, limb_count, storage_dtype
-from halfulp.interp.ir.errors import InputError
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, code_shape, limb_count, storage_dtype
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.text.parser import parse_type
 
 Chunk = tuple[Codes, ...]
 
@@ -86,6 +89,26 @@ class Column:
             return cls(data["name"], int(data["width"]), data["type"], Role(data["role"]), data.get("of", ""))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{data!r} does not describe a column: {error}") from None
+
+
+@cache
+def type_of(column: Column) -> ty.Type | None:
+    """Return the type of a column; None where its spelling is not an MLIR type."""
+    try:
+        return parse_type(column.type)
+    except (HalfulpError, ValueError):
+        return None
+
+
+def format_of(column: Column) -> FloatFormat | None:
+    """Return the float format of a column; None for other types."""
+    type_ = type_of(column)
+    return type_.format if isinstance(type_, ty.FloatType) else None
+
+
+def by_row(mask: Mask) -> Mask:
+    """Return the rows in which any limb is set."""
+    return np.asarray(mask.any(axis=1)) if mask.ndim > 1 else mask
 
 
 def columns_to_text(columns: Sequence[Column]) -> str:

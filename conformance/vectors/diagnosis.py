@@ -6,72 +6,24 @@ A cause is likely as far as it explains the rows that differ, and is not refuted
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.alternatives import other_ops, other_profiles
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, marks_of
-from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.device import (
-    Cause,
-    Device,
-    Diagnosis,
-    Stage,
-    accumulators,
-    byte_orders,
-    changed,
-    computing,
-    flag_name,
-    flag_orders,
-    of_flags,
-    of_same_width,
-    other_formats,
-    reading,
-    roundings_on_the_way,
-    saturations,
-    stuck_bits,
-    through,
-    writing,
-)
+from halfulp.conformance.vectors.causes import DIAGNOSES, FEW_PRODUCTS, Cause, Device, Stage, rule_or_usual
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, by_row, format_of, marks_of
+from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
-from halfulp.fp_formats.policy import Flags
-from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.ir.types import width_of
-from halfulp.interp.text.parser import parse_type
+from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.semantics import floats
-from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
-from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
-from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.models import rule_of
 
 # --- comparison -------------------------------------------------------------------------------------------------------
 #
 # Compare rows that exist. Poison rows and unspecified bits do not count.
-
-
-@cache
-def type_of(column: Column) -> ty.Type | None:
-    """Return the type of a column; None where its spelling is not an MLIR type."""
-    try:
-        return parse_type(column.type)
-    except (HalfulpError, ValueError):
-        return None
-
-
-def format_of(column: Column) -> FloatFormat | None:
-    """Return the float format of a column; None for other types."""
-    type_ = type_of(column)
-    return type_.format if isinstance(type_, ty.FloatType) else None
 
 
 def differing_columns(
@@ -139,11 +91,6 @@ def all_poison(columns: Sequence[Column], chunk: Chunk) -> Mask:
     return mask
 
 
-def by_row(differs: Mask) -> Mask:
-    """Return the rows in which any limb is set."""
-    return np.asarray(differs.any(axis=1)) if differs.ndim > 1 else differs
-
-
 def _result_differs(
     columns: Sequence[Column],
     expected: Chunk,
@@ -170,303 +117,7 @@ def _result_differs(
     return mask
 
 
-# --- flag causes ------------------------------------------------------------------------------------------------------
-#
-# Causes in when a device raises its flags: one in the place of another, wrong tests of underflow and of ranges.
-
-CONFUSED = (
-    (Flags.OVERFLOW, Flags.INVALID),
-    (Flags.INVALID, Flags.OVERFLOW),
-    (Flags.DIVIDE_BY_ZERO, Flags.INVALID),
-    (Flags.INVALID, Flags.DIVIDE_BY_ZERO),
-    (Flags.UNDERFLOW, Flags.OVERFLOW),
-    (Flags.OVERFLOW, Flags.UNDERFLOW),
-)
-"""Flags, and others that a device may raise in their place."""
-
-
-def other_flags(computation: Computation) -> Iterator[Cause]:
-    """Yield a flag that is raised in the place of another, and underflow that is told by the rounded result."""
-    roles = [column.role for column in computation.outputs]
-    if Role.FLAGS not in roles:
-        return
-    for flag, other in CONFUSED:
-        yield writing(f"the flag {flag_name(other)} in place of {flag_name(flag)}", partial(_confused, flag, other))
-    if roles.count(Role.RESULT) == 1 and any(map(_keeps_subnormals, computation.outputs)):
-        yield writing("underflow raised only where the rounded result is subnormal or zero", _underflow_by_result)
-
-
-def _confused(flag: Flags, other: Flags, columns: Sequence[Column], outputs: Chunk) -> Chunk:
-    def moved(codes: Codes, width: int) -> Codes:
-        return np.where(codes & flag != 0, codes & np.uint8(0x1F ^ flag) | np.uint8(other), codes)
-
-    return changed(of_flags, moved, columns, outputs)
-
-
-def _keeps_subnormals(column: Column) -> bool:
-    fmt = FORMATS.get(column.type)
-    return column.role is Role.RESULT and fmt is not None and fmt.zero and fmt.bits <= 64 and fmt.mantissa_bits > 0
-
-
-def _underflow_by_result(columns: Sequence[Column], outputs: Chunk) -> Chunk:
-    place = next(k for k, column in enumerate(columns) if column.role is Role.RESULT)
-    fmt, codes = FORMATS[columns[place].type], outputs[place]
-    exponents = ((1 << fmt.bits) - 1) & ~(fmt.sign_mask or 0) & -(1 << fmt.mantissa_bits)
-    small = codes & codes.dtype.type(exponents) == 0
-
-    def told(flags: Codes, width: int) -> Codes:
-        raised = small & (flags & Flags.INEXACT != 0)
-        return flags & np.uint8(0x1F ^ Flags.UNDERFLOW) | np.where(raised, np.uint8(Flags.UNDERFLOW), np.uint8(0))
-
-    return changed(of_flags, told, columns, outputs)
-
-
-# --- the range of an integer ------------------------------------------------------------------------------------------
-
-_TO_INTEGER = {
-    "arith.fptosi": "fcvt_to_si",
-    "arith.fptoui": "fcvt_to_ui",
-    "fcvt_to_si": "fcvt_to_si",
-    "fcvt_to_ui": "fcvt_to_ui",
-}
-
-
-def integer_ranges(computation: Computation) -> Iterator[Cause]:
-    """Yield conversions to integers that compare the operand with the range before they round it, or that lose the bit
-    into which the rounding of a negative operand carries.
-    """
-    if not isinstance(computation, OpComputation) or computation.case.op not in _TO_INTEGER:
-        return
-    width = width_of(computation.case.result_types[0])
-    yield through("the lower bound compared before rounding", partial(_before_rounding, False))
-    yield through("both bounds compared before rounding", partial(_before_rounding, True))
-    if _TO_INTEGER[computation.case.op] == "fcvt_to_ui" and width < 62:
-        yield through(f"numbers that round to -2^{width} taken as 0", _carry_lost)
-
-
-def _before_rounding(both: bool, computation: Computation, inputs: Chunk) -> Computed | None:
-    """Rounded away from zero, an operand is outside of the range if and only if it is so before rounding."""
-    if not isinstance(computation, OpComputation):
-        return None
-    own, negative = computation.compute(inputs), _negative(computation, inputs[0])
-    for mode, where in (("downward", negative), ("upward", ~negative)):
-        if both or mode == "downward":
-            outward = _rounded(computation, mode).compute(inputs)
-            own = _chosen(where & _raises(computation, outward, Flags.INVALID), outward, own)
-    return own
-
-
-def _carry_lost(computation: Computation, inputs: Chunk) -> Computed | None:
-    if not isinstance(computation, OpComputation):
-        return None
-    own, width = computation.compute(inputs), width_of(computation.case.result_types[0])
-    mode = dict(computation.case.properties).get("rounding", computation.profile.to_integer_rounding)
-    rounded, cut = (_wider(computation, f"i{width + 2}", mode, inputs) for mode in (mode, "toward_zero"))
-    carried = (rounded == 3 << width) & (cut == (3 << width) + 1)  # -2^width, and one more
-    zero = Computed(
-        tuple(
-            np.full_like(codes, Flags.INEXACT if column.role is Role.FLAGS else 0)
-            for column, codes in zip(computation.outputs, own.outputs, strict=True)
-        )
-    )
-    return _chosen(carried, zero, own)
-
-
-def _wider(computation: OpComputation, type_: str, mode: str, inputs: Chunk) -> Codes:
-    """Return the operands as signed integers of another type."""
-    case = op_case("fcvt_to_si", computation.case.operands, type_, rounding=mode)
-    return replace(computation, case=case).compute(inputs).outputs[0]
-
-
-def _rounded(computation: OpComputation, mode: str) -> OpComputation:
-    case = computation.case
-    return replace(computation, case=op_case(_TO_INTEGER[case.op], case.operands, case.results[0], rounding=mode))
-
-
-def _negative(computation: OpComputation, codes: Codes) -> Mask:
-    fmt = FORMATS[computation.case.operands[0]]
-    return np.asarray(codes & codes.dtype.type(fmt.sign_mask or 0) != 0)
-
-
-def _raises(computation: OpComputation, made: Computed, flag: Flags) -> Mask:
-    flags = (
-        codes for column, codes in zip(computation.outputs, made.outputs, strict=True) if column.role is Role.FLAGS
-    )
-    return next((codes & flag != 0 for codes in flags), np.zeros(len(made.outputs[0]), np.bool_))
-
-
-def _chosen(where: Mask, one: Computed, other: Computed) -> Computed:
-    pairs = zip(one.outputs, other.outputs, strict=True)
-    return Computed(tuple(np.where(where, first, second) for first, second in pairs), other.undefined)
-
-
-# --- tile causes ------------------------------------------------------------------------------------------------------
-#
-# Causes in how a unit adds the products of a tile: another field of its accumulator, or another model.
-
-FEW_PRODUCTS = 32
-"""Tiles of so many products are fast enough to try pairs of fields."""
-
-SCALE = "f8E8M0FNU"
-
-NEAR = 8
-"""Numbers of bits are tried up to so far from those of the accumulator."""
-
-
-def other_models(computation: Computation) -> Iterator[Cause]:
-    """Yield the other models that compute the operation, or the tile operations of a program."""
-    match computation:
-        case TileComputation():
-            own, models = computation.model, tuple(computation.models())
-        case ProgramComputation() if computation.tiled:
-            own, models = computation.mma, MODELS
-        case _:
-            return
-    for model in models:
-        if model != own:
-            yield computing(f"--mma={model}", partial(_by, model), slow=True)
-
-
-def _by(model: str, computation: Computation) -> Computation | None:
-    match computation:
-        case TileComputation():
-            return replace(computation, model=model)
-        case ProgramComputation():
-            return replace(computation, mma=model)
-    return None
-
-
-def other_accumulators(computation: Computation) -> Iterator[Cause]:
-    """Yield each other value of each field of the accumulator; of numbers, those nearby."""
-    if not isinstance(computation, TileComputation):
-        return
-    rule = _rule(computation)
-    for field in fields(Accumulator):
-        own = getattr(rule, field.name)
-        for value in dict.fromkeys(_values(field.name, field.metadata["choices"], rule, computation.operation)):
-            if value != own:
-                name = f"an accumulator with {field.name}={spelled(value)}"
-                yield computing(name, partial(_with, field.name, value), slow=computation.products > FEW_PRODUCTS)
-
-
-def other_elements(computation: Computation) -> Iterator[Cause]:
-    """Yield other formats of the elements of A and B, of the same width, and scales of another bias."""
-    if not isinstance(computation, TileComputation):
-        return
-    op = computation.operation
-    slow = computation.products > FEW_PRODUCTS
-    for type_ in dict.fromkeys((op.a, op.b)):
-        for other in of_same_width(type_):
-            yield computing(f"{other} in place of {type_}", partial(_retyped, type_, other), slow)
-    if op.scale == SCALE:
-        bias = FORMATS[SCALE].bias
-        for way in (1, -1):
-            name = f"scales with the bias {bias + way} in place of {bias}"
-            yield reading(name, Stage.COMPUTATION, partial(_moved_scales, computation, way))
-
-
-def _retyped(type_: str, other: str, computation: Computation) -> Computation | None:
-    if not isinstance(computation, TileComputation):
-        return None
-    op = computation.operation
-    a, b = (other if own == type_ else own for own in (op.a, op.b))
-    return replace(computation, operation=replace(op, a=a, b=b))
-
-
-def _moved_scales(computation: TileComputation, way: int, inputs: Chunk) -> Chunk:
-    """Return inputs whose scales are 2**way times smaller, but for NaNs and for those at the end of the range."""
-    scales = sum(math.prod(shape) for name, _, shape in computation.operands if name.startswith("scale"))
-    most = FORMATS[SCALE].max_code
-
-    def moved(codes: Codes) -> Codes:
-        return np.where(codes > most, codes, np.clip(codes.astype(np.int64) - way, 0, most)).astype(codes.dtype)
-
-    first = len(inputs) - scales
-    return inputs[:first] + tuple(map(moved, inputs[first:]))
-
-
-def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[TileComputation, Sample]:
-    """Return single elements of the tiles of a sample, which do not depend on each other, by the rule of the model.
-
-    Up to ``most`` differ, and as many are equal, each kind spread over the sample.
-    """
-    expected, actual = (np.stack(codes, axis=1) for codes in (sample.expected, sample.actual))
-    counts = (sample.differs | sample.control)[:, np.newaxis]
-    found = [np.flatnonzero(mask & counts) for mask in (expected != actual, expected == actual)]
-    chosen = [places[np.linspace(0, len(places) - 1, min(len(places), most)).astype(np.intp)] for places in found]
-    rows, outputs = np.divmod(np.concatenate(chosen), expected.shape[1])
-    one, inputs = computation.elements(sample.inputs, rows, outputs, _rule(computation).text)
-    differs = np.arange(len(rows)) < len(chosen[0])
-    nothing = np.zeros((len(rows), 0), np.bool_)
-    results = (expected[rows, outputs],), (actual[rows, outputs],)
-    return one, Sample(inputs, *results, np.arange(len(rows)), differs, ~differs, (expected[rows, :0],), nothing)
-
-
-def _rule(computation: TileComputation) -> Accumulator:
-    """Return the rule of a computation's model, or the one that gives the sums of a model without a rule."""
-    usual = CHAIN if computation.model == "ieee" else Accumulator()
-    return rule_of(computation.model, computation.operation) or usual
-
-
-def _with(field: str, value: Any, computation: Computation) -> Computation | None:
-    if not isinstance(computation, TileComputation):
-        return None
-    return replace(computation, model=replace(_rule(computation), **{field: value}).text)
-
-
-def _values(field: str, choices: Sequence[str], rule: Accumulator, op: TileOp) -> Iterator[Any]:
-    """Yield the values of a field that a device may have; some do not go with the other fields."""
-    if choices:
-        yield from choices
-        return
-    fmt = FORMATS.get(op.d)
-    match field:
-        case "flush" | "product_overflow":
-            yield from (False, True)
-        case "group":
-            k = op.shape[2]
-            yield from (size if size < k else 0 for size in (1 << power for power in range(k.bit_length() + 1)))
-        case "width" if fmt is None:
-            yield from (None, *range(int(op.d[1:]) - 1, NEAR - 1, -1))
-        case "bits" if fmt is not None:
-            yield from (None, *_near(fmt.mantissa_bits if rule.bits is None else rule.bits))
-        case "fraction" if fmt is not None:
-            yield from (None, *_near(fmt.mantissa_bits if rule.fraction is None else rule.fraction))
-        case "guard":
-            yield from (0, *_near(rule.guard))
-        case "shifter" | "c_shifter" if rule.bits is not None:
-            given = getattr(rule, field)
-            yield from (None, *_near(rule.bits if given is None else given))
-        case "zero_exponent" if fmt is not None:
-            yield from (None, 1 - fmt.bias)
-
-
-def _near(number: int) -> Iterator[int]:
-    """Yield the number and its neighbours, the nearest first and the lower one of two first."""
-    yield number
-    for step in range(1, NEAR + 1):
-        yield from (other for other in (number - step, number + step) if other >= 0)
-
-
 # --- diagnosis --------------------------------------------------------------------------------------------------------
-
-DIAGNOSES: tuple[Diagnosis, ...] = (
-    Diagnosis("the order of the bytes or bits in a word", byte_orders),
-    Diagnosis("the order of the flags", flag_orders),
-    Diagnosis("a bit or a flag that never changes", stuck_bits),
-    Diagnosis("codes of another format of the same width", other_formats),
-    Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
-    Diagnosis("another field of the profile", other_profiles),
-    Diagnosis("a flag in the place of another, or underflow told by the rounded result", other_flags),
-    Diagnosis("the range of an integer compared before rounding, or without the carry of rounding", integer_ranges),
-    Diagnosis("saturation where integers overflow", saturations),
-    Diagnosis("rounding twice", roundings_on_the_way),
-    Diagnosis("an accumulator of fewer bits", accumulators),
-    Diagnosis("other elements of a tile operation, or scales of another bias", other_elements),
-    Diagnosis("another model of a tile operation", other_models),
-    Diagnosis("another field of the accumulator of a tile operation", other_accumulators),
-)
-"""Everything that is tried beside rows that slipped; of what fits alike, the first is named first."""
 
 TRIAL = 128
 """Rows that differ, and as many equal ones, on which what is slow is tried first."""
@@ -516,6 +167,23 @@ _FORMS: tuple[tuple[str, Role | None], ...] = (
     (" in the flags alone", Role.RESULT),
 )
 """How much of what a device gives counts: the words for it, and the columns that are as expected."""
+
+
+def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[TileComputation, Sample]:
+    """Return single elements of the tiles of a sample, which do not depend on each other, by the rule of the model.
+
+    Up to ``most`` differ, and as many are equal, each kind spread over the sample.
+    """
+    expected, actual = (np.stack(codes, axis=1) for codes in (sample.expected, sample.actual))
+    counts = (sample.differs | sample.control)[:, np.newaxis]
+    found = [np.flatnonzero(mask & counts) for mask in (expected != actual, expected == actual)]
+    chosen = [places[np.linspace(0, len(places) - 1, min(len(places), most)).astype(np.intp)] for places in found]
+    rows, outputs = np.divmod(np.concatenate(chosen), expected.shape[1])
+    one, inputs = computation.elements(sample.inputs, rows, outputs, rule_or_usual(computation).text)
+    differs = np.arange(len(rows)) < len(chosen[0])
+    nothing = np.zeros((len(rows), 0), np.bool_)
+    results = (expected[rows, outputs],), (actual[rows, outputs],)
+    return one, Sample(inputs, *results, np.arange(len(rows)), differs, ~differs, (expected[rows, :0],), nothing)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from halfulp.conformance.vectors.columns import (
     VectorSet,
     check_columns,
     columns_from_text,
+    format_of,
     root_of,
 )
 from halfulp.conformance.vectors.computation import Computation
@@ -44,11 +45,9 @@ from halfulp.conformance.vectors.formats.text import MARK, digits, spelled
 from halfulp.conformance.vectors.packing import CONTAINERS, FORMAT_NAMES, Blocks, Packing, Unmarked
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import did_you_mean
-from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
+from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.policy import Flags
-from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.text.parser import parse_type
+from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
 
 SCHEMA_VERSION = 1
@@ -328,7 +327,7 @@ class Anchors:
             if (column.role is Role.POISON and code) or (column.role is Role.FLAGS and not code & Flags.INEXACT):
                 return False
             if column.role is Role.RESULT:
-                fmt = _format(column)
+                fmt = format_of(column)
                 number = Fraction(code) if fmt is None else scalar.value(fmt, code)
                 if not number:
                     return False
@@ -359,20 +358,11 @@ def _row(chunk: Chunk, k: int) -> Chunk:
     return tuple(codes[k : k + 1].copy() for codes in chunk)
 
 
-@cache
-def _format(column: Column) -> FloatFormat | None:
-    try:
-        type_ = parse_type(column.type)
-    except (HalfulpError, ValueError):
-        return None
-    return type_.format if isinstance(type_, ty.FloatType) else None
-
-
 def value_text(column: Column, code: int) -> str:
     """Spell the value of a code: a float as the exact number, in decimal where that is short, else as ``m * 2^e``;
     anything else as the integer in two's complement and, where that differs, unsigned too.
     """
-    fmt = _format(column)
+    fmt = format_of(column)
     if fmt is not None:
         number = scalar.value(fmt, code)
         sign = "-" if fmt.signed and code >> (fmt.bits - 1) else ""

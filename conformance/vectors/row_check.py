@@ -14,25 +14,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.vectors import op_inputs
-from halfulp.conformance.vectors.alternatives import exact_result, remarks
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, rechunked, results_of
+from halfulp.conformance.vectors.causes import Stage, flag_name
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, by_row, rechunked, results_of, type_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.device import Stage
 from halfulp.conformance.vectors.diagnosis import (
     Examination,
     Explanation,
     all_poison,
-    by_row,
     differing,
     differing_columns,
     poison_of,
-    type_of,
 )
 from halfulp.conformance.vectors.formats.format import Notes
+from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
 from halfulp.conformance.vectors.sampling import CONTROLS, SHIFTS, Sampler
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.policy import Flags
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.semantics.kernel import Fault, FaultKind
@@ -101,7 +104,76 @@ def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
     return function
 
 
-# --- row check --------------------------------------------------------------------------------------------------------
+# --- remarks ----------------------------------------------------------------------------------------------------------
+#
+# Describe how a wrong result looks beside the right one, in a few words that can be counted.
+
+_EXACT = frozenset({"add", "subtract", "multiply", "remainder", "convert", "from integer", "to integer"})
+
+
+def exact_result(asked: OpCase, operands: tuple[int, ...]) -> Fraction | None:
+    """Return the exact result of an op before rounding; None where it is not a number or the op does not round."""
+    model_case = model_case_of(asked)
+    if model_case is None:
+        return None
+    if model_case.kind == "divide":
+        pair = [operand(source, code) for source, code in zip(model_case.sources, operands, strict=True)]
+        numbers = [None if x is None else _number(x.sign, x.significand, x.exponent) for x in pair]
+        x, y = numbers
+        return None if x is None or not y else x / y
+    found = exact(model_case, operands) if model_case.kind in _EXACT else None
+    return None if found is None else _number(found.sign, found.significand, found.exponent)
+
+
+def _number(sign: int, significand: int, exponent: int) -> Fraction:
+    return (-significand if sign else significand) * Fraction(2) ** exponent
+
+
+def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> list[str]:
+    """Describe what a code is instead of the expected one, in words that are the same for many rows."""
+    if column.role is Role.FLAGS:
+        wrong = [flag for flag in Flags if (expected ^ got) & flag]
+        return [f"{flag_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]
+    if column.role is Role.POISON:
+        return ["a value called poison" if got else "poison called a value"]
+    if column.role is Role.OPEN:
+        return ["other bits called open"]
+    found = _float_remark(type_.format, expected, got) if isinstance(type_, ty.FloatType) else None
+    if found is None and not isinstance(type_, ty.FloatType):
+        found = "off by one" if (got - expected) % (1 << column.width) in (1, (1 << column.width) - 1) else None
+    return [found or "another value"]
+
+
+def _float_remark(fmt: FloatFormat, expected: int, got: int) -> str | None:
+    right, found = scalar.unpack(fmt, expected), scalar.unpack(fmt, got)
+    nans = [x.kind >= scalar.QUIET_NAN for x in (right, found)]
+    if all(nans):
+        return "another NaN"
+    if any(nans):
+        return "a number instead of NaN" if nans[0] else "NaN instead of a number"
+    magnitudes = [code & ~(fmt.sign_mask or 0) for code in (expected, got)]
+    if magnitudes[0] == magnitudes[1]:
+        return "the sign of zero" if right.kind == scalar.FINITE and not right.significand else "the other sign"
+    largest = fmt.max_code & ~(fmt.sign_mask or 0)
+    for infinite, other, magnitude, told in (
+        (right, found, magnitudes[1], "{} instead of infinity"),
+        (found, right, magnitudes[0], "infinity instead of {}"),
+    ):
+        if infinite.kind == scalar.INFINITE:
+            same = magnitude == largest and infinite.sign == other.sign
+            return told.format("the largest finite value" if same else "a finite value")
+    if fmt.is_subnormal(expected) and not found.significand:
+        return "zero instead of a subnormal"
+    steps = ulp_distance(ty.FloatType(fmt), expected, got)
+    if right.sign != found.sign and right.significand and found.significand:
+        return "the other sign, and another value"
+    way = "toward" if _size(found) < _size(right) else "away from"
+    return f"off by one ulp {way} zero" if steps == 1 else f"off by several ulp {way} zero"
+
+
+def _size(x: scalar.Unpacked) -> Fraction:
+    return _number(0, x.significand, x.exponent)
+
 
 # --- a stream of rows -------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, results_of, settled
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, VectorSet, by_row, results_of, settled
 from halfulp.conformance.vectors.packing import CONTAINERS, UNMARKED, Blocks, Packing, Unmarked
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, limb_count
 from halfulp.interp.ir.base import FileLineCol
@@ -165,8 +165,7 @@ class SetInFormat:
         columns = self.vectors.columns
         marked = np.zeros(len(chunk[0]), np.bool_)
         for k in self._marks:
-            set_bits = chunk[k] != 0
-            marked |= set_bits.any(axis=1) if set_bits.ndim > 1 else set_bits
+            marked |= by_row(chunk[k] != 0)
         if not marked.any():
             return kept
         if self.unmarked == "drop":

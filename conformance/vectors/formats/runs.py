@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, joined, settled
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, by_row, joined, settled
 from halfulp.conformance.vectors.formats import text as texts
 from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Options, malformed
 from halfulp.fp_formats.formats import LIMB_BITS, Codes
@@ -49,8 +49,7 @@ def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iter
             (codes[0] != last[0]).any() for codes, last in zip(chunk[1:], before[1:], strict=True)
         )
         for codes in chunk[1:]:
-            differs = codes[1:] != codes[:-1]
-            changes[1:] |= differs.any(axis=1) if differs.ndim > 1 else differs
+            changes[1:] |= by_row(codes[1:] != codes[:-1])
         starts = np.flatnonzero(changes)
         if len(starts):
             yield tuple(codes[starts] for codes in chunk)

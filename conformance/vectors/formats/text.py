@@ -22,6 +22,7 @@ from halfulp.conformance.vectors.columns import (
     Column,
     Role,
     VectorSet,
+    by_row,
     columns_from_text,
     columns_to_text,
     results_of,
@@ -180,7 +181,7 @@ class RowText:
         for column, codes in zip(self.columns, chunk, strict=True):
             if column.role not in (Role.POISON, Role.OPEN) or not codes.any():
                 continue
-            rows = np.flatnonzero(codes.any(axis=1) if codes.ndim > 1 else codes)
+            rows = np.flatnonzero(by_row(codes != 0))
             about = results_of(self.columns, column)
             for field, _ in self._fields:
                 if field.column not in about:

@@ -13,9 +13,9 @@ from planted_devices import PLANTS, Dice, Plant, accumulated, split
 from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors.causes import DIAGNOSES
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import OpComputation
-from halfulp.conformance.vectors.diagnosis import DIAGNOSES
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler

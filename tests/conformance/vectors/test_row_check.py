@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.alternatives import exact_result, remarks
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, format_of, type_of
 from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.diagnosis import differing, format_of, type_of
+from halfulp.conformance.vectors.diagnosis import differing
 from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Notes, Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
@@ -30,7 +29,14 @@ from halfulp.conformance.vectors.models.table import MODELS
 from halfulp.conformance.vectors.op_inputs import RunningCoverage
 from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.row_check import Check, VectorChecker, _scalar_function, one_row_function
+from halfulp.conformance.vectors.row_check import (
+    Check,
+    VectorChecker,
+    _scalar_function,
+    exact_result,
+    one_row_function,
+    remarks,
+)
 from halfulp.conformance.vectors.sampling import CONTROLS
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, codes_to_ints, ints_to_codes
