@@ -135,7 +135,6 @@ def _function(recipe: Recipe) -> str:
 
 def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> metadata.Document:
     """Return the metadata of a set whose files, one per format, have these names (None: a pipe)."""
-    recipe, computation, blocks = order.recipe, order.recipe.computation, order.options.blocks
     files = [
         metadata.VectorFile(format, name, order.options.packing if format == "bin" else CONTAINERS)
         for format, name in zip(order.formats, names, strict=True)
@@ -143,15 +142,13 @@ def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> me
     return metadata.document(
         made.written,
         files,
-        computation.source(),
-        computation.profile,
-        recipe.inputs(),
+        order.recipe.computation,
+        order.recipe.inputs(),
         unmarked=order.unmarked,
         anchors=made.anchors,
         any_nan=order.any_nan,
-        blocks=blocks,
+        blocks=order.options.blocks,
         undefined=made.undefined,
-        diverging=metadata.divergences_of_case(computation.case) if isinstance(computation, OpComputation) else (),
     )
 
 
@@ -228,39 +225,31 @@ PRECISE = 53
 TESTED, BLOCK = 1 << 12, 1 << 6
 """The most rows of a self-test. Of more rows, blocks of so many are taken, spread over all of them."""
 
-_KINDS: Mapping[str, str] = {
-    "arith.addf": "addf",
-    "arith.subf": "subf",
-    "arith.mulf": "mulf",
-    "arith.divf": "divf",
-    "math.fma": "fma",
-    "arith.cmpf": "compare",
-    "arith.extf": "convert",
-    "arith.truncf": "convert",
-    "arith.convertf": "convert",
-    "arith.sitofp": "from_integer",
-    "arith.uitofp": "from_integer",
-    "arith.fptosi": "to_integer",
-    "arith.fptoui": "to_integer",
-    "fadd": "addf",
-    "fsub": "subf",
-    "fmul": "mulf",
-    "fdiv": "divf",
-    "fmadd": "fma",
-    "fmsub": "fma",
-    "fnmsub": "fma",
-    "fnmadd": "fma",
-    "fcvt": "convert",
-    "fcvt_from_si": "from_integer",
-    "fcvt_from_ui": "from_integer",
-    "fcvt_to_si": "to_integer",
-    "fcvt_to_ui": "to_integer",
-    "fround": "to_integral",
-    "froundnx": "to_integral",
-    "fcmps": "compare",
-    "fclass": "classify",
-}
-"""The ops that have a model, and the part of ``c_model.c`` that computes each."""
+_OPS_OF_KINDS = (
+    ("addf", "arith.addf"),
+    ("subf", "arith.subf"),
+    ("mulf", "arith.mulf"),
+    ("divf", "arith.divf"),
+    ("fma", "math.fma"),
+    ("compare", "arith.cmpf"),
+    ("convert", "arith.extf arith.truncf arith.convertf"),
+    ("from_integer", "arith.sitofp arith.uitofp"),
+    ("to_integer", "arith.fptosi arith.fptoui"),
+    ("addf", "fadd"),
+    ("subf", "fsub"),
+    ("mulf", "fmul"),
+    ("divf", "fdiv"),
+    ("fma", "fmadd fmsub fnmsub fnmadd"),
+    ("convert", "fcvt"),
+    ("from_integer", "fcvt_from_si fcvt_from_ui"),
+    ("to_integer", "fcvt_to_si fcvt_to_ui"),
+    ("to_integral", "fround froundnx"),
+    ("compare", "fcmps"),
+    ("classify", "fclass"),
+)
+"""The parts of ``c_model.c`` that compute ops, and the ops of each."""
+
+_KINDS: Mapping[str, str] = {op: kind for kind, ops in _OPS_OF_KINDS for op in ops.split()}
 
 _CONVERSIONS = ("convert", "from_integer", "to_integer")
 _OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify")

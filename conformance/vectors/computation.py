@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -70,6 +70,14 @@ def joined_parts(parts: Sequence[Computed]) -> Computed:
     return Computed(outputs, np.concatenate(masks))
 
 
+class PickledByFields:
+    """A dataclass that is pickled without cached properties: kernels cannot be pickled, and tables are large."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        public = (field.name for field in fields(cast(Any, self)) if not field.name.startswith("_"))
+        return type(self), tuple(getattr(self, name) for name in public)
+
+
 class Computation(Protocol):
     """A computation. ``keep_ub``: rows with undefined behaviour count as poison; otherwise they are left out."""
 
@@ -110,7 +118,7 @@ class Computation(Protocol):
 
 
 @dataclass(frozen=True)
-class OpComputation:
+class OpComputation(PickledByFields):
     """One op. ``flags``: with a column of exception flags, where the op has them. ``random_bits``: stochastic rounding
     with that many bits per row, 1 to 64.
 
@@ -128,10 +136,6 @@ class OpComputation:
             if not 1 <= self.random_bits <= 64:
                 raise ValueError(f"stochastic rounding takes 1 to 64 random bits, not {self.random_bits}")
             _ = self._kernel
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Without cached properties: kernels cannot be pickled, and tables are large.
-        return OpComputation, (self.case, self.profile, self.keep_ub, self.flags, self.random_bits)
 
     @property
     def operand_types(self) -> tuple[ty.Type, ...]:
@@ -321,7 +325,7 @@ def _static_shape(type_: ty.Type) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class ProgramComputation:
+class ProgramComputation(PickledByFields):
     """A function of a program: one column per scalar, or per element of an argument or result of static shape.
 
     ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. ``mma``:
@@ -343,10 +347,6 @@ class ProgramComputation:
     def __post_init__(self) -> None:
         check_source(self.profile, self._settings.source)
         _ = self.inputs, self.outputs
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        plain = self.text, self.function, self.name, self.profile, self.keep_ub, self.mma, self.random
-        return ProgramComputation, plain
 
     @cached_property
     def _settings(self) -> Settings:

@@ -95,26 +95,19 @@ class Integer:
 
 Numeric = FloatFormat | Integer
 
-_KINDS: Mapping[str, str] = {
-    "arith.addf": "add",
-    "arith.subf": "subtract",
-    "arith.mulf": "multiply",
-    "arith.divf": "divide",
-    "arith.remf": "remainder",
-    "math.fma": "multiply-add",
-    "arith.cmpf": "compare",
-    "arith.maximumf": "compare",
-    "arith.minimumf": "compare",
-    "arith.maxnumf": "compare",
-    "arith.minnumf": "compare",
-    "arith.extf": "convert",
-    "arith.truncf": "convert",
-    "arith.convertf": "convert",
-    "arith.sitofp": "from integer",
-    "arith.uitofp": "from integer",
-    "arith.fptosi": "to integer",
-    "arith.fptoui": "to integer",
+_OPS_OF_KINDS: Mapping[str, str] = {
+    "add": "arith.addf",
+    "subtract": "arith.subf",
+    "multiply": "arith.mulf",
+    "divide": "arith.divf",
+    "remainder": "arith.remf",
+    "multiply-add": "math.fma",
+    "compare": "arith.cmpf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf",
+    "convert": "arith.extf arith.truncf arith.convertf",
+    "from integer": "arith.sitofp arith.uitofp",
+    "to integer": "arith.fptosi arith.fptoui",
 }
+_KINDS = {op: kind for kind, ops in _OPS_OF_KINDS.items() for op in ops.split()}
 _UNSIGNED = ("arith.uitofp", "arith.fptoui")
 
 

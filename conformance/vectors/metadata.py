@@ -26,7 +26,6 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import divergences
-from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import (
     Chunk,
     Column,
@@ -37,7 +36,7 @@ from halfulp.conformance.vectors.columns import (
     format_of,
     root_of,
 )
-from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats import format_named, format_of_file
 from halfulp.conformance.vectors.formats.format import Format, Notes, Options, Written, seekable
 from halfulp.conformance.vectors.formats.npz import HEADER
@@ -81,20 +80,29 @@ class VectorFile:
         return {"format": self.format, **named, **packed}
 
 
-def divergences_of_case(case: OpCase) -> list[Document]:
-    """Return the names of known divergences of real tools that can show in results of a case."""
-    return [
-        {"name": row.name, "tools": list(row.tools), "why": row.why}
-        for row in divergences()
-        if any(row.applies(tool, known, case) for tool in row.tools for known in row.versions)
-    ]
+def described_profile(profile: Profile) -> Document:
+    """Return a profile with all its fields: its name alone may have another meaning in another version."""
+    return {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}}
+
+
+def _divergences(computation: Computation) -> list[Document]:
+    """Return the names of known divergences of real tools that can show in results of an op."""
+    case = computation.case if isinstance(computation, OpComputation) else None
+    return (
+        []
+        if case is None
+        else [
+            {"name": row.name, "tools": list(row.tools), "why": row.why}
+            for row in divergences()
+            if any(row.applies(tool, known, case) for tool in row.tools for known in row.versions)
+        ]
+    )
 
 
 def document(
     written: Written,
     files: Sequence[VectorFile],
-    source: Document,
-    profile: Profile,
+    computation: Computation,
     inputs: Document,
     *,
     unmarked: Unmarked = "refuse",
@@ -102,18 +110,18 @@ def document(
     any_nan: bool = False,
     blocks: Blocks | None = None,
     undefined: int = 0,
-    diverging: Sequence[Document] = (),
 ) -> Document:
-    """Return the document of a written set. ``any_nan``: a checker accepts any NaN where a result is one.
-    ``undefined``: the number of rows that were left out for undefined behaviour.
+    """Return the document of a written set. ``inputs``: the description of its operands. ``any_nan``: a checker accepts
+    any NaN where a result is one. ``undefined``: the number of rows that were left out for undefined behaviour.
     """
+    profile = computation.profile
     roles = {column.role for column in written.columns}
     flags = {"tininess": profile.tininess, **{str(flag.name).lower(): int(flag) for flag in Flags}}
     optional = {
         "dropped": written.dropped or None,
         "undefined": undefined or None,
         "blocks": None if blocks is None else blocks.to_json(),
-        "divergences": list(diverging) or None,
+        "divergences": _divergences(computation) or None,
     }
     return {
         "schema_version": SCHEMA_VERSION,
@@ -124,8 +132,8 @@ def document(
             "machine": platform.machine(),
             "system": platform.system(),
         },
-        "source": source,
-        "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
+        "source": computation.source(),
+        "profile": described_profile(profile),
         "inputs": inputs,
         "count": written.count,
         "columns": [column.to_json() for column in written.columns],

@@ -24,12 +24,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
-from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
+from halfulp.conformance.vectors.computation import Computation, OpComputation, PickledByFields, ProgramComputation
+from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document, described_profile
 from halfulp.conformance.vectors.op_inputs import first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.packing import LEVELS, LevelName
 from halfulp.conformance.vectors.rows import (
@@ -60,7 +61,7 @@ RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(PickledByFields):
     """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone). Or
     ``operands``, without a level and models.
 
@@ -76,11 +77,6 @@ class Recipe:
     count: int | None = None
     block: int | None = None
     operands: Mixture | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Recipe, (
-            self.computation, self.level, self.models, self.seed, self.count, self.block, self.operands,
-        )  # fmt: skip
 
     @cached_property
     def rows(self) -> Rows:
@@ -337,68 +333,60 @@ def case_of(source: Document) -> OpCase:
 
 # --- files written by hand --------------------------------------------------------------------------------------------
 
-Check = Callable[[Any], bool]
+Check = type | UnionType | Callable[[Any], bool]
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
+def _is_types(value: Any) -> bool:
+    return isinstance(value, str) or (_is_texts(value) and value != [])
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_text, value))
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _whole(low: int, below: int) -> Check:
     return lambda value: type(value) is int and low <= value < below
 
 
-def _truth(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 _LEVELS = (*LEVELS, "models", "operands")
 
 _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
     "": {
-        "source": (_object, "an object"),
-        "profile": (lambda value: _text(value) or _object(value), "a text or an object"),
-        "inputs": (_object, "an object"),
+        "source": (dict, "an object"),
+        "profile": (str | dict, "a text or an object"),
+        "inputs": (dict, "an object"),
     },
     "source of an op": {
-        "op": (_text, "a text"),
-        "operands": (lambda value: _text(value) or (_texts(value) and value != []), "a type, or a list of types"),
-        "results": (lambda value: _text(value) or (_texts(value) and value != []), "a type, or a list of types"),
-        "properties": (_object, "an object"),
+        "op": (str, "a text"),
+        "operands": (_is_types, "a type, or a list of types"),
+        "results": (_is_types, "a type, or a list of types"),
+        "properties": (dict, "an object"),
         "random_bits": (_whole(1, 65), "an integer from 1 to 64"),
     },
     "source of a program": {
-        "program": (_text, "a text"),
-        "program_text": (_text, "a text"),
-        "program_sha256": (_text, "a text"),
-        "function": (_text, "a text"),
-        "mma": (_text, "a text"),
-        "random": (_text, "a text"),
+        "program": (str, "a text"),
+        "program_text": (str, "a text"),
+        "program_sha256": (str, "a text"),
+        "function": (str, "a text"),
+        "mma": (str, "a text"),
+        "random": (str, "a text"),
     },
     "source of a tile operation": {
-        "tile": (_object, "an object"),
-        "mma": (_text, "a text"),
+        "tile": (dict, "an object"),
+        "mma": (str, "a text"),
     },
     "inputs": {
         "level": (lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}"),
-        "models": (_texts, "a list of names"),
+        "models": (_is_texts, "a list of names"),
         "seed": (_whole(0, 1 << 64), "an integer from 0 to 2**64 - 1"),
-        "counter": (lambda value: isinstance(value, list), "a list"),
-        "operands": (lambda value: _text(value) or _object(value), "a text, as --operands takes it, or an object"),
-        "options": (_object, "an object"),
+        "counter": (list, "a list"),
+        "operands": (str | dict, "a text, as --operands takes it, or an object"),
+        "options": (dict, "an object"),
     },
     "options": {
         "count": (_whole(1, 1 << 63), "a positive integer"),
-        "keep_ub": (_truth, "true or false"),
-        "flags": (_truth, "true or false"),
+        "keep_ub": (bool, "true or false"),
+        "flags": (bool, "true or false"),
         "block": (_whole(1, 1 << 31), "a positive integer"),
     },
 }
@@ -445,7 +433,7 @@ def _checked(part: str, data: Mapping[str, Any]) -> None:
         if key not in known:
             raise _Wrong(f"unknown '{key}'" + (f" in the {part}" if part else ""), did_you_mean(key, known))
         check, what = known[key]
-        if not check(value):
+        if not (isinstance(value, check) if isinstance(check, type | UnionType) else check(value)):
             raise _Wrong(f"'{key}' must be {what}")
 
 
@@ -462,8 +450,7 @@ def _completed(data: Mapping[str, Any], folder: Path) -> Document:
     level = inputs.get("level", usual)
     profile = data.get("profile", "spec")
     if isinstance(profile, str):
-        named = as_profile(profile)
-        profile = {"name": named.name, "fields": {name: getattr(named, name) for name in PROFILE_FIELDS}}
+        profile = described_profile(as_profile(profile))
     return {
         "source": source,
         "profile": profile,

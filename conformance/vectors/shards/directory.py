@@ -19,14 +19,15 @@ from typing import IO, Any, BinaryIO
 
 from halfulp.conformance.files import open_new, open_to_append, temporary_name
 from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.computation import PickledByFields
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.format import SetInFormat
 from halfulp.conformance.vectors.formats.runs import check_unary
-from halfulp.conformance.vectors.metadata import Document, to_text
+from halfulp.conformance.vectors.metadata import Document, described_profile, to_text
 from halfulp.conformance.vectors.packing import CONTAINERS, NO_SHARDS, Packing, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION
+from halfulp.semantics.profile import SEMANTICS_VERSION
 
 # --- plan -------------------------------------------------------------------------------------------------------------
 #
@@ -40,7 +41,7 @@ LAYOUT_VERSION = 2
 
 
 @dataclass(frozen=True)
-class SweepPlan:
+class SweepPlan(PickledByFields):
     """The vectors of a sweep, their format, and how they are cut into shards.
 
     ``unmarked``, ``packing``: as in `formats.write_vectors`. ``shard_rows``: the least number of rows in a shard, which
@@ -63,11 +64,6 @@ class SweepPlan:
         if self.format == "runs":
             check_unary(self.columns)
         _ = self.columns, self.recipe.rows
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SweepPlan, (
-            self.recipe, self.format, self.unmarked, self.packing, self.shard_rows, self.leaf_rows,
-        )  # fmt: skip
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -119,12 +115,11 @@ class SweepPlan:
 
     def to_json(self) -> Document:
         """Return everything that must be the same for a sweep to continue in a directory."""
-        profile = self.recipe.computation.profile
         return {
             "layout_version": LAYOUT_VERSION,
             "generator": dict(zip(("version", "semantics_version"), generator(), strict=True)),
             "source": self.recipe.computation.source(),
-            "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
+            "profile": described_profile(self.recipe.computation.profile),
             "inputs": self.recipe.inputs(),
             "format": self.format,
             "poison": self.unmarked,

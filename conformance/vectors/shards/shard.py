@@ -18,7 +18,6 @@ from typing import BinaryIO
 from halfulp.conformance.files import open_new
 from halfulp.conformance.ops.memory import memory_kept
 from halfulp.conformance.vectors.columns import Chunk, VectorSet, root_of
-from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import write_vectors
 from halfulp.conformance.vectors.formats.format import Options, Written
 from halfulp.conformance.vectors.formats.runs import RunTable, merge
@@ -29,7 +28,6 @@ from halfulp.conformance.vectors.metadata import (
     Anchors,
     Document,
     VectorFile,
-    divergences_of_case,
     document,
     to_text,
 )
@@ -89,29 +87,14 @@ def make_shard(
     Raises InputError where the file cannot be written, where the format cannot hold a row, and where a recorded shard
     gives other bytes than before.
     """
-    fault = None
-    if known is not None:
-        fault = _fault(directory, known)
-        if fault is None:
-            return MadeShard(known, kept=True)
-    with memory_kept():
-        return _made_anew(plan, directory, owner, index, known, tick, fault)
-
-
-def _made_anew(
-    plan: SweepPlan,
-    directory: Path,
-    owner: str,
-    index: int,
-    known: ShardEntry | None,
-    tick: Callable[[int], object],
-    fault: str | None,
-) -> MadeShard:
+    fault = None if known is None else _fault(directory, known)
+    if known is not None and fault is None:
+        return MadeShard(known, kept=True)
     start, stop = plan.rows(index)
     vectors = VectorSet(plan.recipe.columns, _ticking(plan.recipe.chunks(start, stop, plan.leaf), tick))
     options = Options(name=f"vectors_{index}", packing=plan.packing)
     try:
-        with writing(directory), temporary_path(directory, owner, str(index)) as path:
+        with memory_kept(), writing(directory), temporary_path(directory, owner, str(index)) as path:
             with open_new(path) as file:
                 written = write_vectors(vectors, file, plan.format, plan.unmarked, options, leaves=True)
                 file.seek(0)
@@ -286,18 +269,15 @@ def _merged(plan: SweepPlan, directory: Path, ordered: Iterable[ShardEntry], fil
 def _document(plan: SweepPlan, ordered: list[ShardEntry], found: Swept) -> Document:
     """Return the metadata of the sweep, with its shards."""
     assert found.digest is not None
-    computation = plan.recipe.computation
     dropped = sum(entry.dropped for entry in ordered)
     names = [MERGED] if plan.format == "runs" else [entry.file for entry in ordered]
     return document(
         Written(plan.columns, found.rows, dropped, found.digest),
         [VectorFile(plan.format, name, plan.packing) for name in names],
-        computation.source(),
-        computation.profile,
+        plan.recipe.computation,
         plan.recipe.inputs(),
         unmarked=plan.unmarked,
         anchors=_anchors(plan, ordered),
-        diverging=divergences_of_case(computation.case) if isinstance(computation, OpComputation) else (),
         undefined=plan.recipe.rows.count - found.rows - dropped,
     ) | {"leaf_rows": plan.leaf, "shards": [entry.to_json() for entry in ordered]}
 
