@@ -8,27 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
-from halfulp.conformance.vectors.intermediate import (
-    Dice,
-    Integer,
-    ModelCase,
-    encoded,
-    nearest,
-    operand,
-    pieces,
-    random_normal,
-)
-from halfulp.conformance.vectors.models.model import (
-    SIGNS,
-    Bucket,
-    CoverageModel,
-    Operands,
-    basic_codes,
-    exponent_range,
-    nonzero_result,
-    sign_of,
-    with_lead,
-)
+from halfulp.conformance.vectors import intermediate
+from halfulp.conformance.vectors.intermediate import Dice, Integer, ModelCase
+from halfulp.conformance.vectors.models import model
+from halfulp.conformance.vectors.models.model import Bucket, CoverageModel, Operands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 
@@ -44,9 +27,9 @@ class _B22(CoverageModel):
     kinds = ("to integer",)
 
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
-        low, high = exponent_range(case)
+        low, high = model.exponent_range(case)
         width = _integer(case).width
-        for sign in (SIGNS[sign] for sign in case.signs):
+        for sign in (model.SIGNS[sign] for sign in case.signs):
             yield from ((sign, lead) for lead in range(max(low, -3), min(high, width + 3) + 1))
             if low < -3:
                 yield sign, "smaller"
@@ -54,19 +37,22 @@ class _B22(CoverageModel):
                 yield sign, "larger"
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
-        result = nonzero_result(case, row)
+        result = model.nonzero_result(case, row)
         if result is not None:
             lead = result.lead
-            yield SIGNS[result.sign], "smaller" if lead < -3 else "larger" if lead > _integer(case).width + 3 else lead
+            yield (
+                model.SIGNS[result.sign],
+                "smaller" if lead < -3 else "larger" if lead > _integer(case).width + 3 else lead,
+            )
 
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
         sign, lead = bucket
-        low, high = exponent_range(case)
+        low, high = model.exponent_range(case)
         if lead == "smaller":
             lead = dice.between(low, -4)
         elif lead == "larger":
             lead = dice.between(_integer(case).width + 4, high)
-        yield from with_lead(case, dice, SIGNS.index(str(sign)), int(lead))
+        yield from model.with_lead(case, dice, model.SIGNS.index(str(sign)), int(lead))
 
 
 class _Listed(CoverageModel):
@@ -108,10 +94,10 @@ def _b23_codes(case: ModelCase) -> dict[Bucket, int]:
     for name, bound in (("largest", integer.highest), ("smallest", integer.lowest), ("- largest", -integer.highest)):
         for quarters in range(-4, 5):
             number = 4 * bound + quarters
-            code = encoded(fmt, int(number < 0), abs(number), -2) if number else None
+            code = intermediate.encoded(fmt, int(number < 0), abs(number), -2) if number else None
             if code is not None:
                 listed[name, "quarters", quarters] = code
-        middle = nearest(fmt, int(bound < 0), abs(bound), 0) if bound else None
+        middle = intermediate.nearest(fmt, int(bound < 0), abs(bound), 0) if bound else None
         if middle is not None and scalar.value(fmt, middle):
             for step in range(-2, 3):
                 code = middle + step
@@ -129,10 +115,10 @@ def _b24_codes(case: ModelCase) -> dict[Bucket, int]:
     fmt = case.float_source
     listed: dict[Bucket, int] = {}
     for sign, quarters in product(case.signs, range(8)):
-        code = encoded(fmt, sign, quarters, -2)
+        code = intermediate.encoded(fmt, sign, quarters, -2)
         if code is None or (sign and not quarters and not fmt.has_negative_zero):
             continue
-        listed[SIGNS[sign], quarters] = code
+        listed[model.SIGNS[sign], quarters] = code
     return listed
 
 
@@ -174,7 +160,7 @@ class _B26(CoverageModel):
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         number = _integer(case).number(row[0])
-        yield SIGNS[number < 0], abs(number).bit_length()
+        yield model.SIGNS[number < 0], abs(number).bit_length()
 
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
         sign, length = str(bucket[0]), int(bucket[1])
@@ -237,16 +223,16 @@ class _B28(CoverageModel):
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         source, code = case.float_source, row[0]
-        sign = sign_of(source, code)
+        sign = model.sign_of(source, code)
         if source.is_nan(code):
             yield ("NaN",)
             return
         if source.is_infinite(code):
             yield sign, "infinity"
             return
-        number = operand(source, code)
+        number = intermediate.operand(source, code)
         assert number is not None
-        parts = pieces(Integer(1, False), number, -2)
+        parts = intermediate.pieces(Integer(1, False), number, -2)
         if not parts.rest and (4 <= parts.kept <= 11 or not parts.kept):
             yield sign, "quarters", parts.kept
         if number.significand and number.lead < 0:
@@ -261,11 +247,11 @@ class _B28(CoverageModel):
         if source.nan_code is not None:
             yield ("NaN",)
         low, high = case.extent
-        for sign in (SIGNS[sign] for sign in case.signs):
+        for sign in (model.SIGNS[sign] for sign in case.signs):
             if source.infinities:
                 yield sign, "infinity"
             for quarters in (0, *range(4, 12)):
-                if encoded(source, 0, quarters, -2) is not None and (
+                if intermediate.encoded(source, 0, quarters, -2) is not None and (
                     quarters or sign == "+" or source.has_negative_zero
                 ):
                     yield sign, "quarters", quarters
@@ -275,7 +261,7 @@ class _B28(CoverageModel):
                 yield sign, "with a fraction"
             if high >= 1:
                 yield sign, "whole"
-            if encoded(source, 0, (1 << source.precision) - 1, 0) is not None:
+            if intermediate.encoded(source, 0, (1 << source.precision) - 1, 0) is not None:
                 yield sign, "all bits before the point"
 
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
@@ -284,7 +270,7 @@ class _B28(CoverageModel):
             yield (_b28_codes(case)[bucket],)
         if bucket[-1] in ("below 1", "with a fraction", "whole"):
             span = (source.emin, -1) if bucket[-1] == "below 1" else (0, min(source.precision - 1, source.emax))
-            code = random_normal(source, dice, dice.between(*span), 1 + dice.below(source.precision))
+            code = intermediate.random_normal(source, dice, dice.between(*span), 1 + dice.below(source.precision))
             if code is not None:
                 yield (code,)
 
@@ -297,14 +283,18 @@ def _b28_codes(case: ModelCase) -> dict[Bucket, int]:
     """
     source = case.float_source
     dice = Dice(0, 1 << 33)
-    codes = [*basic_codes(source)]
+    codes = [*model.basic_codes(source)]
     for sign in case.signs:
-        codes += [code for quarters in range(12) if (code := encoded(source, sign, quarters, -2)) is not None]
-        codes += [code for k in range(1, 8) if (code := encoded(source, sign, 4 * k + 2, -2)) is not None]
-        codes += [code for k in range(2, 8) if (code := encoded(source, sign, k, 0)) is not None]
-        last = encoded(source, sign, (1 << source.precision) - 1, 0)
+        codes += [
+            code for quarters in range(12) if (code := intermediate.encoded(source, sign, quarters, -2)) is not None
+        ]
+        codes += [code for k in range(1, 8) if (code := intermediate.encoded(source, sign, 4 * k + 2, -2)) is not None]
+        codes += [code for k in range(2, 8) if (code := intermediate.encoded(source, sign, k, 0)) is not None]
+        last = intermediate.encoded(source, sign, (1 << source.precision) - 1, 0)
         codes += [] if last is None else [last]
-    codes += [code for _ in range(20) if (code := random_normal(source, dice, dice.between(-3, 3))) is not None]
+    codes += [
+        code for _ in range(20) if (code := intermediate.random_normal(source, dice, dice.between(-3, 3))) is not None
+    ]
     return {bucket: code for code in codes for bucket in _B28().fits(case, (code,))}
 
 

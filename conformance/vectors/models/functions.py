@@ -14,16 +14,8 @@ from itertools import pairwise, product, zip_longest
 from typing import TYPE_CHECKING
 
 from halfulp.conformance.vectors.intermediate import Dice, Integer, ModelCase, encoded
-from halfulp.conformance.vectors.models.model import (
-    SIGNS,
-    Bucket,
-    CoverageModel,
-    Operands,
-    basic_codes,
-    float_target,
-    present_types,
-    sign_of,
-)
+from halfulp.conformance.vectors.models import model
+from halfulp.conformance.vectors.models.model import Bucket, CoverageModel, Operands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.neighbours import code_at, floor_exponent, lowest_rank, rank_of
@@ -55,7 +47,7 @@ def _target_codes(case: ModelCase, rows: Sequence[Operands]) -> list[int]:
         ints_to_codes(column, source.bits, (len(rows),))
         for column, source in zip(zip(*rows, strict=True), case.sources, strict=True)
     ]
-    target, name, fmt = float_target(case), case.function, case.float_source
+    target, name, fmt = model.float_target(case), case.function, case.float_source
     if case.kind == "function":
         found = paths.unary(name, fmt, columns[0], dst=target)
     elif case.kind == "function of two":
@@ -75,7 +67,7 @@ def _asked(case: ModelCase, row: Operands) -> tuple[str, list[FloatFormat | None
         source.number(code) if isinstance(source, Integer) else code
         for source, code in zip(case.sources, row, strict=True)
     ]
-    return case.function, formats, operands, float_target(case)
+    return case.function, formats, operands, model.float_target(case)
 
 
 def _distance(case: ModelCase, row: Operands) -> Distance | None:
@@ -95,7 +87,7 @@ def hard_rows(case: ModelCase, effort: int = 512) -> tuple[tuple[Operands, Dista
 
     dice = Dice(0, _STREAM)
     if case.kind == "function":
-        found = hard_cases.search(case.function, case.float_source, float_target(case), dice.below, effort)
+        found = hard_cases.search(case.function, case.float_source, model.float_target(case), dice.below, effort)
         return tuple(((one.code,), one.distance) for one in found)
     if _enumerated(case):
         rows: Iterable[Operands] = product(*(range(1 << width) for width in case.widths))
@@ -112,7 +104,7 @@ def hardest(case: ModelCase, count: int | None) -> list[Operands]:
     """
     groups: dict[Bucket, list[Operands]] = {}
     for row, distance in hard_rows(case, 512 if count is None else max(512, 2 * count)):
-        groups.setdefault(_place(float_target(case), distance), []).append(row)
+        groups.setdefault(_place(model.float_target(case), distance), []).append(row)
     # Last the results that are near a value for a reason, such as 1 + x: they are many, and much the same.
     turns = zip_longest(*(groups[place] for place in sorted(groups, key=lambda place: place[1] == "a hair")))
     return [row for turn in turns for row in turn if row is not None][:count]
@@ -144,13 +136,13 @@ def _depth(case: ModelCase) -> int:
 def _f1_bucket(case: ModelCase, distance: Distance) -> Bucket | None:
     if distance.ulps * (1 << _depth(case)) >= 1:
         return None
-    return _place(float_target(case), distance)
+    return _place(model.float_target(case), distance)
 
 
 def _place(target: FloatFormat, distance: Distance) -> Bucket:
     boundary = "a midpoint" if distance.midpoint else "a value"
     near = "a hair" if distance.ulps * (1 << 2 * target.precision) < 1 else "just"
-    return SIGNS[distance.sign], near, "above" if distance.beyond else "below", boundary
+    return model.SIGNS[distance.sign], near, "above" if distance.beyond else "below", boundary
 
 
 class _F1(CoverageModel):
@@ -177,7 +169,7 @@ class _F1(CoverageModel):
 
 
 def _class_of(fmt: FloatFormat, code: int) -> str:
-    sign = sign_of(fmt, code)
+    sign = model.sign_of(fmt, code)
     if fmt.is_nan(code):
         return "NaN"
     if fmt.is_infinite(code) or fmt.is_zero(code):
@@ -258,7 +250,7 @@ def _prefixes(case: ModelCase) -> list[Operands]:
     if len(case.sources) == 1:
         return [()]
     more = (scalar.from_fraction(case.float_source, number).code for number in (Fraction(3), Fraction(1, 3)))
-    return [(code,) for code in (*basic_codes(case.float_source), *more)]
+    return [(code,) for code in (*model.basic_codes(case.float_source), *more)]
 
 
 def _changes(
@@ -296,14 +288,14 @@ def _few(gaps: Iterable[tuple[int, int]], known: Mapping[int, str]) -> list[tupl
 
 def _classes(case: ModelCase, prefix: Operands, ranks: Sequence[int], classify: Classify) -> list[str]:
     codes = _target_codes(case, [_at(case, prefix, rank) for rank in ranks])
-    return [classify(float_target(case), code) for code in codes]
+    return [classify(model.float_target(case), code) for code in codes]
 
 
 def _corners(source: FloatFormat | Integer) -> Iterator[int]:
     if isinstance(source, Integer):
         yield from (n for n in range(-4, 5) if source.lowest <= n <= source.highest)
         return
-    for code in basic_codes(source):
+    for code in model.basic_codes(source):
         rank = rank_of(source, code)
         if rank is not None and abs(rank) <= source.max_magnitude:
             yield rank
@@ -325,7 +317,7 @@ class _Steps(CoverageModel):
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         around = [_moved(case, row, -1), row, _moved(case, row, 1)]
         there = [place for place in around if place is not None]
-        classes = [self.classify(float_target(case), code) or "other" for code in _target_codes(case, there)]
+        classes = [self.classify(model.float_target(case), code) or "other" for code in _target_codes(case, there)]
         yield from ((one, "to", other) for one, other in pairwise(classes) if one != other)
 
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
@@ -453,7 +445,7 @@ class _F4(CoverageModel):
 
         placed = hard_cases.magnitude_of(*_asked(case, row))
         if placed is not None and placed[0].denominator == 1:
-            yield SIGNS[placed[1] < 0], "a midpoint" if placed[0].numerator % 2 else "a value"
+            yield model.SIGNS[placed[1] < 0], "a midpoint" if placed[0].numerator % 2 else "a value"
 
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
         yield from exact_rows(case)
@@ -478,18 +470,18 @@ class _F6(CoverageModel):
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
         exponent = case.sources[1]
         assert isinstance(exponent, Integer)
-        yield from product(present_types(case.float_source), _integers(exponent))
+        yield from product(model.present_types(case.float_source), _integers(exponent))
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         exponent = case.sources[1]
         assert isinstance(exponent, Integer)
-        names = [name for name, codes in present_types(case.float_source).items() if row[0] in codes]
+        names = [name for name, codes in model.present_types(case.float_source).items() if row[0] in codes]
         yield from product(names, [name for name, code in _integers(exponent).items() if code == row[1]])
 
     def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
         exponent = case.sources[1]
         assert isinstance(exponent, Integer)
-        codes = present_types(case.float_source)[str(bucket[0])]
+        codes = model.present_types(case.float_source)[str(bucket[0])]
         yield codes[dice.below(len(codes))], _integers(exponent)[str(bucket[1])]
 
 

@@ -17,16 +17,8 @@ from functools import lru_cache
 from itertools import product
 from typing import ClassVar
 
-from halfulp.conformance.vectors.intermediate import (
-    Dice,
-    ExactResult,
-    Integer,
-    ModelCase,
-    encoded,
-    exact,
-    operands_for,
-    quantum,
-)
+from halfulp.conformance.vectors import intermediate
+from halfulp.conformance.vectors.intermediate import Dice, ExactResult, Integer, ModelCase
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 
@@ -179,7 +171,7 @@ def sign_of(fmt: FloatFormat, code: int) -> str:
 
 def code_of_one(fmt: FloatFormat) -> int | None:
     """Return the code of 1, or None where the format has none."""
-    return encoded(fmt, 0, 1, 0)
+    return intermediate.encoded(fmt, 0, 1, 0)
 
 
 def largest_subnormal(fmt: FloatFormat) -> int | None:
@@ -309,7 +301,7 @@ def float_target(case: ModelCase) -> FloatFormat:
 
 def nonzero_result(case: ModelCase, row: Operands) -> ExactResult | None:
     """Return the exact result of operands; None where it is zero or not a number."""
-    result = exact(case, row)
+    result = intermediate.exact(case, row)
     return result if result is not None and result.significand else None
 
 
@@ -369,11 +361,11 @@ def _some_lead(case: ModelCase, dice: Dice, bits: int) -> int:
 def with_tail(case: ModelCase, dice: Dice, sign: int, kept_bit: int | None, tail: int, bits: int) -> Iterator[Operands]:
     """Yield operands of a result with that last kept bit (None: any) and the ``bits`` bits of ``tail`` below it."""
     lead = _some_lead(case, dice, bits)
-    lowest = quantum(case.target, lead)
+    lowest = intermediate.quantum(case.target, lead)
     kept = _random_kept(case, dice, lead, lowest)
     if kept_bit is not None:
         kept = kept & ~1 | kept_bit
-    yield from operands_for(case, dice, sign, kept << bits | tail, lowest - bits)
+    yield from intermediate.operands_for(case, dice, sign, kept << bits | tail, lowest - bits)
 
 
 def _random_kept(case: ModelCase, dice: Dice, lead: int, lowest: int) -> int:
@@ -386,4 +378,4 @@ def _random_kept(case: ModelCase, dice: Dice, lead: int, lowest: int) -> int:
 def with_lead(case: ModelCase, dice: Dice, sign: int, lead: int) -> Iterator[Operands]:
     """Yield operands of a random result of that sign and leading exponent."""
     length = dice.below(fmt.precision if isinstance(fmt := case.sources[0], FloatFormat) else max(lead + 1, 1))
-    yield from operands_for(case, dice, sign, 1 << length | dice.bits(length), lead - length)
+    yield from intermediate.operands_for(case, dice, sign, 1 << length | dice.bits(length), lead - length)

@@ -34,6 +34,7 @@ from halfulp.conformance.vectors.rows import (
     spread,
     turns_in,
 )
+from halfulp.conformance.vectors.stimulus import grammar
 from halfulp.conformance.vectors.stimulus.arrays import Stored, digest_of, named_array, read_arrays
 from halfulp.conformance.vectors.stimulus.elements import (
     ENDINGS,
@@ -42,17 +43,7 @@ from halfulp.conformance.vectors.stimulus.elements import (
     rows_of_text,
     width_in_bits,
 )
-from halfulp.conformance.vectors.stimulus.grammar import (
-    ArrayInMemory,
-    Distributed,
-    File,
-    Level,
-    Models,
-    Part,
-    Source,
-    each_file,
-    parts_of,
-)
+from halfulp.conformance.vectors.stimulus.grammar import ArrayInMemory, Distributed, File, Level, Models, Part, Source
 from halfulp.conformance.vectors.testfloat_levels import STREAMS
 from halfulp.fp_formats.formats import Codes, code_shape
 from halfulp.interp.ir import types as ty
@@ -388,12 +379,12 @@ class Mixture:
     @classmethod
     def named(cls, text: str, arrays: Mapping[str, tuple[Codes, ...]] | None = None) -> Mixture:
         """Return the mixture of a text, with the digests of its files as they are now. Raises InputError."""
-        return cls(text, each_file(parts_of(text), digest_of), "", arrays or {})
+        return cls(text, grammar.each_file(grammar.parts_of(text), digest_of), "", arrays or {})
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """Return the parts. Raises InputError."""
-        found = parts_of(self.text)
+        found = grammar.parts_of(self.text)
         if len(found) > MOST_PARTS:
             raise InputError(f"a mixture of {len(found)} parts is too long: {MOST_PARTS} at most")
         return found
@@ -406,7 +397,7 @@ class Mixture:
 
     @cached_property
     def _places(self) -> dict[str, str]:
-        return {path: self._found(path) for path in each_file(self.parts, str)}
+        return {path: self._found(path) for path in grammar.each_file(self.parts, str)}
 
     def _found(self, path: str) -> str:
         """Return where a file is, unchanged. Raises InputError."""
@@ -587,7 +578,7 @@ class Mixture:
             raise InputError("the operands are not described by a text and files")
         bare = cls(text, digests, folder)
         return replace(
-            bare, files=each_file(bare.parts, lambda path: digests.get(path) or digest_of(bare._found(path)))
+            bare, files=grammar.each_file(bare.parts, lambda path: digests.get(path) or digest_of(bare._found(path)))
         )
 
 
