@@ -66,10 +66,6 @@ class Order:
         """Return the roles that every format has a place for."""
         return carried_by(self.formats)
 
-    def suffix(self, format: str) -> str:
-        """Return the ending of the file of a format."""
-        return format_named(format).suffix
-
 
 def carried_by(formats: Sequence[str]) -> frozenset[Role]:
     """Return the roles that all of some formats have a place for. Raises InputError for an unknown format."""
@@ -160,7 +156,7 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
     cannot be written, and what `write_stream` raises. Nothing half-written is left, except after a kill.
     """
     name = order.options.name
-    names = [name + order.suffix(format) for format in order.formats]
+    names = [name + format_named(format).suffix for format in order.formats]
     with whole_files(folder, [*names, f"{name}.json"]) as files:
         sets = [
             write_stream(order, format, file, progress) for format, file in zip(order.formats, files[:-1], strict=True)
@@ -338,7 +334,7 @@ def c_model(recipe: Recipe, name: str) -> CModel:
         raise InputError("a model in C is of one op, not of a program")
     parts = [
         f"// {computation.case}, profile {computation.profile.name}: integers in plain C99, made by halfulp.\n"
-        f"// Self-test: cc -std=c99 -D{_self_test_macro(name)} {name}.c && ./a.out\n"
+        f"// Self-test: cc -std=c99 -D{name.upper()}_SELF_TEST {name}.c && ./a.out\n"
         "#include <stdint.h>",
         *_model(computation),
         _c_function(computation, name),
@@ -563,10 +559,6 @@ extern "C"
 {_body(computation)}"""
 
 
-def _self_test_macro(name: str) -> str:
-    return f"{name.upper()}_SELF_TEST"
-
-
 def _rows(recipe: Recipe) -> Iterator[Chunk]:
     count = recipe.rows.count
     if count <= TESTED:
@@ -585,12 +577,13 @@ def _self_test(recipe: Recipe, computation: OpComputation, name: str) -> str:
     write_array(VectorSet(recipe.columns, _rows(recipe)), file, Options(rows))
     outputs = computation.outputs
     arguments = [f"row.{c.name}" for c in computation.inputs] + [f"&{c.name}" for c in outputs]
+    declared = "\n".join(f"        {_c_type(c)} {c.name};" for c in outputs)
     poison = next((c.name for c in outputs if c.role is Role.POISON), None)
     differs = " || ".join(f"{c.name} != row.{c.name}" for c in outputs if c.role is not Role.POISON)
     if poison is not None:
         differs = f"{poison} != row.{poison} || (!{poison} && ({differs}))"
     return f"""\
-#ifdef {_self_test_macro(name)}
+#ifdef {name.upper()}_SELF_TEST
 #include <stdio.h>
 
 {file.getvalue().decode().rstrip()}
@@ -600,7 +593,7 @@ int main(void)
     long differing = 0, k;
     for (k = 0; k < {rows.upper()}_COUNT; k++) {{
         const struct {rows}_row row = {rows}[k];
-{_declared(outputs)}
+{declared}
         {name}({", ".join(arguments)});
         if ({differs}) {{
             if (differing == 0)
@@ -615,15 +608,9 @@ int main(void)
 """
 
 
-def _declared(outputs: Sequence[Column]) -> str:
-    return "\n".join(f"        {_c_type(column)} {column.name};" for column in outputs)
-
-
 def _package(computation: OpComputation, name: str) -> str:
     """Return the package that imports the function into SystemVerilog."""
-    sides = [("input", column) for column in computation.inputs] + [
-        ("output", column) for column in computation.outputs
-    ]
+    sides = [*(("input", column) for column in computation.inputs), *(("output", c) for c in computation.outputs)]
     arguments = "\n".join(
         f"      {side:<6} {_SYSTEMVERILOG_TYPES[storage_dtype(c.width).itemsize * 8]} unsigned {c.name}"
         f"{',' if k + 1 < len(sides) else ''}  // {c.type}, {c.width} bits"

@@ -31,7 +31,7 @@ from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import rule_of
-from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile
+from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES
 
 InputChange = Callable[[Chunk], Chunk]
 """A change of the inputs."""
@@ -130,6 +130,12 @@ class Diagnosis:
     def causes(self, computation: Computation) -> Iterator[Cause]:
         """Return the causes of this kind that a computation can have."""
         return self.found_by(computation) if isinstance(computation, self.kinds) else iter(())
+
+
+def _by(field: str, value: object, computation: Any) -> Computation:
+    """Return a computation with another value of a field."""
+    other: Computation = replace(computation, **{field: value})
+    return other
 
 
 def computing(name: str, other: Callable[[Any], Computation], slow: bool = False) -> Cause:
@@ -555,11 +561,7 @@ def other_profiles(computation: OpComputation | ProgramComputation) -> Iterator[
         yield computing(name, partial(_with_fields, name, change))
     for name, profile in PROFILES.items():
         if name != own.name:
-            yield computing(f"profile={name}", partial(_with_profile, profile))
-
-
-def _with_profile(profile: Profile, computation: OpComputation | ProgramComputation) -> Computation:
-    return replace(computation, profile=profile)
+            yield computing(f"profile={name}", partial(_by, "profile", profile))
 
 
 def _with_fields(name: str, change: Mapping[str, str], computation: OpComputation | ProgramComputation) -> Computation:
@@ -714,11 +716,6 @@ def other_models(computation: TileComputation | ProgramComputation) -> Iterator[
     for model in models:
         if model != getattr(computation, field):
             yield computing(f"--mma={model}", partial(_by, field, model), slow=True)
-
-
-def _by(field: str, model: str, computation: Any) -> Computation:
-    changed: Computation = replace(computation, **{field: model})
-    return changed
 
 
 def other_accumulators(computation: TileComputation) -> Iterator[Cause]:

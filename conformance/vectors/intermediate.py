@@ -223,23 +223,16 @@ def model_case_of(case: OpCase) -> ModelCase | None:
         else:
             return None
     sources, target = tuple(numeric[:-1]), numeric[-1]
-    function = row_of(case.definition) or ""
-    if case.op in MIXED:
-        return _of_a_float_unit(MIXED[case.op], sources, target)
-    kind = _kind_of_function(sources) if function else _KINDS.get(case.op, "other")
-    return ModelCase(kind, sources, target, function)
-
-
-def _of_a_float_unit(operation: str, sources: tuple[Numeric, ...], target: Numeric) -> ModelCase:
+    function, operation = row_of(case.definition) or "", MIXED.get(case.op)
     if operation in FUSED:
         return ModelCase("multiply-add", sources, target, "", FUSED[operation])
-    return ModelCase(operation if {*sources} == {target} else "other", sources, target)
-
-
-def _kind_of_function(sources: tuple[Numeric, ...]) -> str:
-    if len(sources) == 1:
-        return "function"
-    return "function of an integer" if isinstance(sources[1], Integer) else "function of two"
+    if operation is not None:
+        return ModelCase(operation if {*sources} == {target} else "other", sources, target)
+    kind = _KINDS.get(case.op, "other")
+    if function:
+        second = isinstance(sources[-1], Integer)
+        kind = "function" if len(sources) == 1 else "function of an integer" if second else "function of two"
+    return ModelCase(kind, sources, target, function)
 
 
 class ExactResult(NamedTuple):

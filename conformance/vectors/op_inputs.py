@@ -54,12 +54,16 @@ def places(type_: ty.UniformQuantizedType) -> list[int]:
     if type_.block_sizes is None:
         return list(range(len(type_.scales)))
     sizes = dict(type_.block_sizes)
-    shape = tuple(blocks * sizes.get(axis, 1) for axis, blocks in enumerate(type_.parameter_shape))
     parameters = np.arange(len(type_.scales)).reshape(type_.parameter_shape)
-    index = np.indices(shape)
-    block = tuple(index[axis] // sizes.get(axis, 1) for axis in range(len(shape)))
+    block = tuple(index // sizes.get(axis, 1) for axis, index in enumerate(np.indices(_shape_of_blocks(type_))))
     flat: list[int] = parameters[block].reshape(-1).tolist()
     return flat
+
+
+def _shape_of_blocks(type_: ty.UniformQuantizedType) -> tuple[int, ...]:
+    """Return the shape of the tensor that has each block once."""
+    sizes = dict(type_.block_sizes or ())
+    return tuple(blocks * sizes.get(axis, 1) for axis, blocks in enumerate(type_.parameter_shape))
 
 
 def period(case: OpCase) -> int:
@@ -81,9 +85,7 @@ def shaped(case: OpCase, column: Codes) -> Codes:
     if type_ is None or (type_.axis is None and type_.block_sizes is None):
         return column
     if type_.block_sizes is not None:
-        sizes = dict(type_.block_sizes)
-        shape = tuple(blocks * sizes.get(axis, 1) for axis, blocks in enumerate(type_.parameter_shape))
-        return column.reshape(shape + limbs)
+        return column.reshape(_shape_of_blocks(type_) + limbs)
     rows = column.reshape((-1, len(type_.scales), *limbs))
     if not type_.axis:
         return np.ascontiguousarray(np.swapaxes(rows, 0, 1))

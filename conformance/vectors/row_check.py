@@ -398,11 +398,8 @@ class VectorChecker:
                 return
             rows = min(rows, given)
             chunk, made = tuple(codes[:rows] for codes in chunk), tuple(codes[:rows] for codes in made)
-            inputs, expected, undefined = (
-                made[: len(self.computation.inputs)],
-                made[len(self.computation.inputs) :],
-                None,
-            )
+            width = len(self.computation.inputs)
+            inputs, expected, undefined = made[:width], made[width:], None
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
         differs = differing(self.computation.outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows)
@@ -500,7 +497,9 @@ class VectorChecker:
         if undefined is not None:
             counted &= ~undefined
         for k in self._sampler.add(begin, inputs, expected, actual, differs, counted):
-            self._count_kinds(expected, actual, int(k), unknown.get(int(k), {}))
+            told = self._remarks(expected, actual, int(k), unknown.get(int(k), {})).values()
+            for remark in {remark for own in told for remark in own}:
+                found.kinds[remark] = found.kinds.get(remark, 0) + 1
         # No semantics gives an X.
         self._sampler.forget([begin + k for k in unknown])
 
@@ -540,10 +539,6 @@ class VectorChecker:
             elif k in differs:
                 told[column.name] = remarks(column, type_of(column), right[k], codes[k])
         return told
-
-    def _count_kinds(self, expected: Chunk, actual: Chunk, row: int, unknown: Mapping[str, str]) -> None:
-        for told in {remark for own in self._remarks(expected, actual, row, unknown).values() for remark in own}:
-            self.found.kinds[told] = self.found.kinds.get(told, 0) + 1
 
     def _examine(self) -> None:
         """Look for what gives the rows that were kept."""

@@ -268,7 +268,10 @@ def drawn_together(case: OpCase, rows: Rows) -> Rows:
         if scale == FORMATS["f8E8M0FNU"]:
             scales = _scales(scales, reached)
         if DIVIDES[case.op]:
-            elements = _elements(element, elements, _exponents(scale, scales), (low, high))
+            # Elements whose quotients have exponents within the range. The low bits of the fraction decide which ones
+            # stay, as good as at random.
+            alone = (elements & elements.dtype.type(_ALONE - 1)) == 0
+            elements = np.where(alone, elements, _moved(element, elements, _exponents(scale, scales), (low, high)))
         return elements, scales
 
     return replace(rows, make=make)
@@ -342,13 +345,6 @@ def _exponents(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.int64]:
 def _range(fmt: FloatFormat) -> tuple[int, int]:
     """Return the exponents of results, from those that round to zero to those that overflow."""
     return fmt.emin - fmt.mantissa_bits - 1, fmt.emax + 1
-
-
-def _elements(fmt: FloatFormat, codes: Codes, scales: npt.NDArray[np.int64], range_: tuple[int, int]) -> Codes:
-    """Return elements whose quotients by scales of these exponents have exponents within a range; some stay."""
-    # The low bits of the fraction decide, as good as at random.
-    alone = (codes & codes.dtype.type(_ALONE - 1)) == 0
-    return np.where(alone, codes, _moved(fmt, codes, scales, range_))
 
 
 def _moved(fmt: FloatFormat, codes: Codes, scales: npt.NDArray[np.int64], range_: tuple[int, int]) -> Codes:

@@ -10,9 +10,10 @@ the row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Literal, Protocol
 
 import numpy as np
@@ -301,11 +302,8 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
     if len(kinds) > 3:
         return drawn_corners(kinds, level, RANDOM_CORNERS[level], seed)
     mixture = _MIXTURES[level, len(kinds)]
-    lists = [kind.corners(level, len(kinds) == 1) for kind in kinds]
-    tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
-    count = len(mixture)
-    for table in tables:
-        count *= len(table)
+    tables = _corner_tables(kinds, level, len(kinds) == 1)
+    count = len(mixture) * prod(map(len, tables))
     is_corner = [np.array([row[place] == "c" for row in mixture]) for place in range(len(kinds))]
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
@@ -326,42 +324,46 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
 
 def drawn_corners(kinds: Sequence[OperandKind], level: Level, count: int, seed: int = 0, first_stream: int = 0) -> Rows:
     """Return rows of random operands, half of which are corners."""
-    lists = [kind.corners(level, False) for kind in kinds]
-    tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
+    tables = _corner_tables(kinds, level, False)
 
-    def make(start: int, stop: int) -> tuple[Codes, ...]:
-        columns = []
-        for place, (kind, table) in enumerate(zip(kinds, tables, strict=True)):
-            stream = first_stream + STREAMS * place
-            codes = kind.random(seed, stream, start, stop - start)
-            choice = words(seed, stream + 2, start, stop - start)
-            corner = choice & np.uint64(1) == 1
-            picked = chosen(choice >> np.uint64(32), 32, len(table))
-            codes[corner] = table[picked[corner]]
-            columns.append(codes)
-        return tuple(columns)
+    def draw(place: int, stream: int, start: int, rows: int) -> Codes:
+        table, codes = tables[place], kinds[place].random(seed, stream, start, rows)
+        choice = words(seed, stream + 2, start, rows)
+        corner = choice & np.uint64(1) == 1
+        picked = chosen(choice >> np.uint64(32), 32, len(table))
+        codes[corner] = table[picked[corner]]
+        return codes
 
-    return Rows(tuple(kind.width for kind in kinds), count, make)
+    return _drawn([kind.width for kind in kinds], count, first_stream, draw)
 
 
 def weighted_rows(kinds: Sequence[OperandKind], count: int, seed: int = 0, first_stream: int = 0) -> Rows:
     """Return ``count`` rows of weighted random operands."""
 
-    def make(start: int, stop: int) -> tuple[Codes, ...]:
-        return tuple(
-            kind.random(seed, first_stream + STREAMS * place, start, stop - start) for place, kind in enumerate(kinds)
-        )
+    def draw(place: int, stream: int, start: int, rows: int) -> Codes:
+        return kinds[place].random(seed, stream, start, rows)
 
-    return Rows(tuple(kind.width for kind in kinds), count, make)
+    return _drawn([kind.width for kind in kinds], count, first_stream, draw)
 
 
 def uniform_rows(widths: Sequence[int], count: int, seed: int = 0, first_stream: int = 0) -> Rows:
     """Return ``count`` rows of uniform bits."""
 
+    def draw(place: int, stream: int, start: int, rows: int) -> Codes:
+        return uniform(seed, stream, widths[place], start, rows)
+
+    return _drawn(widths, count, first_stream, draw)
+
+
+def _drawn(widths: Sequence[int], count: int, first_stream: int, draw: Callable[[int, int, int, int], Codes]) -> Rows:
+    """Return a table of operands that ``draw(place, stream, start, rows)`` gives, each of its own streams."""
+
     def make(start: int, stop: int) -> tuple[Codes, ...]:
-        return tuple(
-            uniform(seed, first_stream + STREAMS * place, width, start, stop - start)
-            for place, width in enumerate(widths)
-        )
+        return tuple(draw(k, first_stream + STREAMS * k, start, stop - start) for k in range(len(widths)))
 
     return Rows(tuple(widths), count, make)
+
+
+def _corner_tables(kinds: Sequence[OperandKind], level: Level, alone: bool) -> list[Codes]:
+    lists = [kind.corners(level, alone) for kind in kinds]
+    return [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]

@@ -104,7 +104,7 @@ class TileComputation:
         rows, begin, arrays = len(inputs[0]), 0, []
         for _, type_, shape in self.operands:
             size = math.prod(shape)
-            made = np.empty((rows, size), _dtype(type_))
+            made = np.empty((rows, size), storage_dtype(_width(type_)))
             for number, codes in enumerate(inputs[begin : begin + size]):
                 made[:, number] = codes
             arrays.append(made.reshape(rows, *shape))
@@ -230,10 +230,6 @@ def _type(name: str) -> ty.Type:
 
 def _width(name: str) -> int:
     return FORMATS[name].bits if name in FORMATS else int(name[1:])
-
-
-def _dtype(name: str) -> Any:
-    return storage_dtype(_width(name))
 
 
 # Other models of an operation have the same columns.

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property, partial
 from math import lcm, prod
 from typing import Any
@@ -164,7 +163,8 @@ class _Elements:
     def rows(self, group: Group) -> tuple[npt.NDArray[np.generic], int]:
         """Return the elements with an axis of rows and one of columns, and the number of rows. Raises TypeMismatch."""
         array, columns = self.stored.array, len(group.types)
-        limbs = code_shape((), width_in_bits(group.types[0])) if self._raw else ()
+        raw = self.stored.format is None and array.dtype.kind == "u"
+        limbs = code_shape((), width_in_bits(group.types[0])) if raw else ()
         if limbs and array.shape[-1:] != limbs:
             raise TypeMismatch(f"{self.what}: raw bits of {group.types[0]} have a last axis of {limbs[0]} limbs, "
                                f"but the shape is {list(array.shape)}")  # fmt: skip
@@ -180,13 +180,9 @@ class _Elements:
                                f"{_few(group.names)}", hint=group.wanted)  # fmt: skip
         return flat, len(flat)
 
-    @property
-    def _raw(self) -> bool:
-        return self.stored.format is None and self.stored.array.dtype.kind == "u"
 
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
+def _few(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")
 
 
 @contextmanager
@@ -286,9 +282,8 @@ def _fields(source: File, groups: Sequence[Group]) -> list[_Elements] | None:
     if missing and len(present) == 1:
         return None
     if missing:
-        listed = ", ".join(list(present)[:8]) + (" ..." if len(present) > 8 else "")
         raise InputError(
-            f"'{source.path}' has no array '{missing[0]}' for this operand: it has {listed}",
+            f"'{source.path}' has no array '{missing[0]}' for this operand: it has {_few(list(present), 8)}",
             hint="array=NAME names one, as in a=FILE:array=NAME",
         )
     return [_Elements(present[group.name](), f"'{source.path}', array '{group.name}'") for group in groups]
@@ -328,7 +323,7 @@ MOST_PARTS = 64
 MOST_TURNS = 10_000
 """The most units after which the turns of the parts repeat."""
 
-_ELEMENT = re.compile(r"(.*?)(?:_\d+)*", re.ASCII)
+_INDICES = re.compile(r"(?:_\d+)+$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -342,7 +337,7 @@ class Target:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Return the operands by name; the elements of an argument share theirs."""
-        names = [self._base(column.name) for column in self.columns]
+        names = [_INDICES.sub("", column.name) for column in self.columns]
         found = []
         for name in dict.fromkeys(names):
             places = [k for k, other in enumerate(names) if other == name]
@@ -350,12 +345,6 @@ class Target:
             columns = tuple(column.name for column in self.columns[first:last])
             found.append(Group(name, first, columns, self.types[first:last]))
         return tuple(found)
-
-    @staticmethod
-    def _base(name: str) -> str:
-        found = _ELEMENT.fullmatch(name)
-        assert found is not None
-        return found[1]
 
     @property
     def whole(self) -> Group:
@@ -558,8 +547,8 @@ class Mixture:
         if len(self.parts) > 1:
             counted = turns_in(self.turns, count, block or 1)
             document["parts"] = [
-                {"operands": part.text, "percent": _plain(part.share), "rows": rows}
-                for part, rows in zip(self.parts, counted, strict=True)
+                {"operands": part.text, "percent": int(share) if share.denominator == 1 else float(share), "rows": rows}
+                for part, share, rows in zip(self.parts, (part.share for part in self.parts), counted, strict=True)
             ]
         return document
 
@@ -580,10 +569,6 @@ class Mixture:
         return replace(
             bare, files=grammar.each_file(bare.parts, lambda path: digests.get(path) or digest_of(bare._found(path)))
         )
-
-
-def _plain(share: Fraction) -> float | int:
-    return int(share) if share.denominator == 1 else float(share)
 
 
 def _level(name: str, target: Target, group: Group, seed: int, stream: int) -> Rows:
