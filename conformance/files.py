@@ -7,8 +7,9 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedRandom
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO
 
 from halfulp.interp.ir.errors import InputError
 
@@ -20,9 +21,9 @@ def temporary_name(path: Path, owner: str = "") -> Path:
     return path.with_name(f".{owner}{path.name}.{secrets.token_hex(6)}.tmp")
 
 
-def open_new(path: Path) -> BinaryIO:
+def open_new(path: Path) -> BufferedRandom:
     """Create a file, for writing and reading. Raises FileExistsError if there is anything of that name."""
-    return cast(BinaryIO, path.open("x+b"))
+    return path.open("x+b")
 
 
 def open_to_append(path: Path) -> IO[bytes]:

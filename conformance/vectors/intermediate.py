@@ -224,7 +224,7 @@ def model_case_of(case: OpCase) -> ModelCase | None:
             return None
     sources, target = tuple(numeric[:-1]), numeric[-1]
     function, operation = row_of(case.definition) or "", MIXED.get(case.op)
-    if operation in FUSED:
+    if operation is not None and operation in FUSED:
         return ModelCase("multiply-add", sources, target, "", FUSED[operation])
     if operation is not None:
         return ModelCase(operation if {*sources} == {target} else "other", sources, target)
