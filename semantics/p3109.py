@@ -301,10 +301,10 @@ class Operation(NamedTuple):
 _maximum_finite = _finite_extremum(True)
 
 _FUNCTIONS = {
-    "Sqrt": "sqrt", "Exp": "exp", "Exp2": "exp2", "ExpMinusOne": "expm1", "Log": "log", "Log2": "log2",
-    "LogOnePlus": "log1p", "Softplus": "softplus", "Sin": "sin", "Cos": "cos", "Tan": "tan", "ArcSin": "asin",
-    "ArcCos": "acos", "ArcTan": "atan", "Sinh": "sinh", "Cosh": "cosh", "Tanh": "tanh", "ArcSinh": "asinh",
-    "ArcCosh": "acosh", "ArcTanh": "atanh", "SinPi": "sinpi", "CosPi": "cospi",
+    "Exp": "exp", "Exp2": "exp2", "ExpMinusOne": "expm1", "Log": "log", "Log2": "log2", "LogOnePlus": "log1p",
+    "Softplus": "softplus", "Sin": "sin", "Cos": "cos", "Tan": "tan", "ArcSin": "asin", "ArcCos": "acos",
+    "ArcTan": "atan", "Sinh": "sinh", "Cosh": "cosh", "Tanh": "tanh", "ArcSinh": "asinh", "ArcCosh": "acosh",
+    "ArcTanh": "atanh", "SinPi": "sinpi", "CosPi": "cospi",
 }  # fmt: skip
 """The operations that are functions of `halfulp.fp_formats.reals`, and their names there."""
 
@@ -314,6 +314,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         "Abs": Operation(1, extended.magnitude),
         "Negate": Operation(1, lambda x: _plain(extended.negate(x))),
         "Recip": Operation(1, lambda x: divide(ONE, x)),
+        "Sqrt": Operation(1, _unary("sqrt")),
         "RSqrt": Operation(1, lambda x: NAN if _zero(x) else _plain(extended.of_one("rsqrt", x))),
         **{name: Operation(1, _unary(function)) for name, function in _FUNCTIONS.items()},
         "TanPi": Operation(1, _tan_pi),

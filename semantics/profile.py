@@ -17,20 +17,21 @@ from typing import Any
 
 from halfulp.fp_formats import policy
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.policy import Choice, FloatChoices, FloatPolicy, Rounding
 
 SEMANTICS_VERSION = 6
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {
-    policy.Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
-    policy.Rounding.DOWNWARD: "toward -infinity",
-    policy.Rounding.UPWARD: "toward +infinity",
-    policy.Rounding.TOWARD_ZERO: "toward zero",
-    policy.Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
+    Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
+    Rounding.DOWNWARD: "toward -infinity",
+    Rounding.UPWARD: "toward +infinity",
+    Rounding.TOWARD_ZERO: "toward zero",
+    Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
 }
 
 
-def _roundings(default: policy.Rounding) -> dict[str, str]:
+def _roundings(default: Rounding) -> dict[str, str]:
     """Return the spelling and the meaning of each mode, the default first."""
     return {mode.spelling: _ROUNDINGS[mode] for mode in dict.fromkeys((default, *_ROUNDINGS))}
 
@@ -42,7 +43,7 @@ class _Named:
 
 
 @dataclass(frozen=True, init=False)
-class Profile(policy.FloatChoices, _Named):
+class Profile(FloatChoices, _Named):
     """A value for each choice of the semantics.
 
     ``base``: the profile that gives the fields that are left out, or None. ``name``: by default the base and the fields
@@ -55,7 +56,7 @@ class Profile(policy.FloatChoices, _Named):
     invalid_nanless: str = policy.one_of(
         "the result of an invalid operation (0/0, x rem 0) in a format without NaN; `nan_to_nanless` is for "
         "conversions only",
-        **policy.choices_of(policy.FloatChoices)["nan_to_nanless"].meanings,
+        **policy.choices_of(FloatChoices)["nan_to_nanless"].meanings,
     )
     integer_flags: str = policy.one_of(
         "the flags nsw, nuw, exact and nneg",
@@ -63,7 +64,7 @@ class Profile(policy.FloatChoices, _Named):
         ignored="flags change nothing",
     )
     qcast_rounding: str = policy.one_of(
-        "the rounding of quant.qcast to an integer", **_roundings(policy.Rounding.TO_NEAREST_EVEN)
+        "the rounding of quant.qcast to an integer", **_roundings(Rounding.TO_NEAREST_EVEN)
     )
     qcast_out_of_range: str = policy.one_of(
         "a value of quant.qcast outside of the range of the storage type, before the clamp",
@@ -102,7 +103,7 @@ class Profile(policy.FloatChoices, _Named):
         to_nearest_even="always to nearest even",
     )
     to_integer_rounding: str = policy.one_of(
-        "the rounding of arith.fptosi and arith.fptoui", **_roundings(policy.Rounding.TOWARD_ZERO)
+        "the rounding of arith.fptosi and arith.fptoui", **_roundings(Rounding.TOWARD_ZERO)
     )
     reduction_order: str = policy.one_of(
         "the order in which a reduction of a structured op or of a vector adds floats: a body that ends in the sum of "
@@ -128,12 +129,12 @@ class Profile(policy.FloatChoices, _Named):
             object.__setattr__(self, field, value)
 
     @cached_property
-    def conversions(self) -> policy.FloatPolicy:
+    def conversions(self) -> FloatPolicy:
         """The policy of conversions between types."""
-        return policy.FloatPolicy(**{field: getattr(self, field) for field in policy.POLICY_FIELDS})
+        return FloatPolicy(**{field: getattr(self, field) for field in policy.POLICY_FIELDS})
 
     @cached_property
-    def arithmetic(self) -> policy.FloatPolicy:
+    def arithmetic(self) -> FloatPolicy:
         """The policy of all other ops: they overflow by `arithmetic_overflow`, and `invalid_nanless` is for their
         invalid operations.
         """
@@ -156,9 +157,9 @@ class Profile(policy.FloatChoices, _Named):
         return hash((self.name, self.base))
 
 
-def _spelled(choice: policy.Choice, value: str) -> str:
+def _spelled(choice: Choice, value: str) -> str:
     """Return a value of a field as its choices spell it: a rounding mode may be given by any of its names."""
-    if value in choice.meanings or policy.Rounding.TO_NEAREST_EVEN.spelling not in choice.meanings:
+    if value in choice.meanings or Rounding.TO_NEAREST_EVEN.spelling not in choice.meanings:
         return value
     try:
         return policy.as_rounding(value).spelling
