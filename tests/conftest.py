@@ -207,6 +207,21 @@ def interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(autouse=True)
+def _backend(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a test by the backend of its marker, and use the one before afterwards, whichever the test chose."""
+    marker = request.node.get_closest_marker("backend")
+    if marker is None:
+        yield
+        return
+    from halfulp.fp_formats.paths import llvm
+
+    before = llvm.backend()
+    llvm.use(*marker.args)
+    yield
+    llvm.use(before)
+
+
 @pytest.fixture(scope="session")
 def mlir_opt() -> MlirOpt:
     """Real mlir-opt: ``mlir_opt(text, "--canonicalize")``. A test that asks for it is marked ``mlir`` by that alone."""

@@ -6,7 +6,6 @@ import importlib.util
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -27,6 +26,7 @@ from halfulp.fp_formats.paths.words import Word
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.backend("llvm")
 
 RNE = Rounding.TO_NEAREST_EVEN
 F32, F64, BF16, F16, E8M0 = (FORMATS[name] for name in ("f32", "f64", "bf16", "f16", "f8E8M0FNU"))
@@ -48,14 +48,6 @@ shared = _module("test_fast_domains")
 _tables_at_once = shared._tables_at_once
 globals().update({name: test for name, test in vars(shared).items() if name.startswith("test_")})
 del test_memory  # type: ignore[name-defined] # noqa: F821
-
-
-@pytest.fixture(autouse=True)
-def _by_llvm() -> Iterator[None]:
-    before = llvm.backend()
-    llvm.use("llvm")
-    yield
-    llvm.use(before)
 
 
 # --- conversions that refuse nothing ----------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import gmpy2
 import mpfr
 import numpy as np
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpfr import MPFR, MPFR_OF_TWO
@@ -98,93 +99,48 @@ def check(found: ArrayResult, wanted: list[Result], dst: FloatFormat, what: obje
         assert one == other, (what, operand, one, other)
 
 
-def compare_one(name: str, src: FloatFormat, dst: FloatFormat, mode: Rounding, policy: FloatPolicy, seed: int) -> None:
-    codes = some_codes(src, random.Random(seed))
-    array = ints_to_codes(codes, src.bits, (COUNT,))
-    found = elementary.unary(name, src, array, mode, policy, dst, want_flags=True)
-    wanted = [specification.unary(name, src, code, mode, policy, dst) for code in codes]
-    check(found, wanted, dst, (name, src, dst, mode, policy), [hex(code) for code in codes])
-
-
-def compare_two(name: str, src: FloatFormat, dst: FloatFormat, mode: Rounding, policy: FloatPolicy, seed: int) -> None:
-    draw = random.Random(seed)
-    first, second = some_codes(src, draw), some_codes(src, draw)
-    a, b = (ints_to_codes(codes, src.bits, (COUNT,)) for codes in (first, second))
-    found = elementary.binary(name, src, a, b, mode, policy, dst, want_flags=True)
-    pairs = list(zip(first, second, strict=True))
-    wanted = [specification.binary(name, src, x, y, mode, policy, dst) for x, y in pairs]
-    check(found, wanted, dst, (name, src, dst, mode, policy), [(hex(x), hex(y)) for x, y in pairs])
-
-
-def compare_integer(
-    name: str, src: FloatFormat, dst: FloatFormat, mode: Rounding, policy: FloatPolicy, seed: int
+def compare_family(
+    family: str, name: str, src: FloatFormat, dst: FloatFormat, mode: Rounding, policy: FloatPolicy, seed: int
 ) -> None:
+    """Compare a function of a family, ``unary``, ``binary`` or ``of_integer``, with the specification."""
     draw = random.Random(seed)
-    width = draw.choice((8, 32, 64))
-    codes = some_codes(src, draw)
-    small = [draw.choice((draw.randrange(-9, 10), draw.getrandbits(width - 1), -1 << width - 1)) for _ in codes]
-    a = ints_to_codes(codes, src.bits, (COUNT,))
-    n = ints_to_codes([integer & (1 << width) - 1 for integer in small], width, (COUNT,))
-    found = elementary.of_integer(name, src, a, n, width, mode, policy, dst, want_flags=True)
-    pairs = list(zip(codes, small, strict=True))
-    wanted = [specification.of_integer(name, src, x, k, mode, policy, dst) for x, k in pairs]
-    check(found, wanted, dst, (name, src, dst, mode, policy), [(hex(x), k) for x, k in pairs])
+    width = draw.choice((8, 32, 64)) if family == "of_integer" else src.bits
+    first = some_codes(src, draw)
+    columns: list[list[int]] = [first]
+    arrays: list[Any] = [ints_to_codes(first, src.bits, (COUNT,))]
+    if family != "unary":
+        small = (draw.choice((draw.randrange(-9, 10), draw.getrandbits(width - 1), -1 << width - 1)) for _ in first)
+        columns.append(list(small) if family == "of_integer" else some_codes(src, draw))
+        arrays.append(ints_to_codes([each & (1 << width) - 1 for each in columns[1]], width, (COUNT,)))
+    if family == "of_integer":
+        arrays.append(width)
+    found = getattr(elementary, family)(name, src, *arrays, mode, policy, dst, want_flags=True)
+    operands = list(zip(*columns, strict=True))
+    wanted = [getattr(specification, family)(name, src, *each, mode, policy, dst) for each in operands]
+    check(found, wanted, dst, (name, src, dst, mode, policy), [tuple(map(hex, each)) for each in operands])
 
 
 targets = st.one_of(st.none(), formats)
-ones, twos, integers = (st.sampled_from(names) for names in (list(FUNCTIONS), elementary.OF_TWO, ("powf", "rootn")))
-given_cases = (formats, targets, st.sampled_from(MODES), policies, st.integers(0, 1 << 32))
+FAMILIES = {"unary": list(FUNCTIONS), "binary": list(elementary.OF_TWO), "of_integer": ["powf", "rootn"]}
+NUMBERS = (("unary", 40, 3000), ("binary", 20, 1000), ("of_integer", 20, 1000))
+SAMPLES = [sample for family, few, many in NUMBERS for sample in amounts((family, few), (family, many))]
 
 
-@settings(max_examples=40)
-@given(ones, *given_cases)
-def test_functions_of_one_argument(
-    name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
-) -> None:
-    compare_one(name, src, dst or src, mode, policy, seed)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_functions_equal_the_specification(sample: tuple[str, int]) -> None:
+    """``sample``: a family of functions, and the number of examples."""
+    family, examples = sample
 
+    @settings(max_examples=examples)
+    @given(
+        st.sampled_from(FAMILIES[family]), formats, targets, st.sampled_from(MODES), policies, st.integers(0, 1 << 32)
+    )
+    def equal(
+        name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
+    ) -> None:
+        compare_family(family, name, src, dst or src, mode, policy, seed)
 
-@settings(max_examples=20)
-@given(twos, *given_cases)
-def test_functions_of_two_arguments(
-    name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
-) -> None:
-    compare_two(name, src, dst or src, mode, policy, seed)
-
-
-@settings(max_examples=20)
-@given(integers, *given_cases)
-def test_functions_of_an_integer(
-    name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
-) -> None:
-    compare_integer(name, src, dst or src, mode, policy, seed)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=3000)
-@given(ones, *given_cases)
-def test_many_of_one_argument(
-    name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
-) -> None:
-    compare_one(name, src, dst or src, mode, policy, seed)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=1000)
-@given(twos, *given_cases)
-def test_many_of_two_arguments(
-    name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
-) -> None:
-    compare_two(name, src, dst or src, mode, policy, seed)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=1000)
-@given(integers, *given_cases)
-def test_many_of_an_integer(
-    name: str, src: FloatFormat, dst: FloatFormat | None, mode: Rounding, policy: FloatPolicy, seed: int
-) -> None:
-    compare_integer(name, src, dst or src, mode, policy, seed)
+    equal()
 
 
 def test_every_choice_of_a_policy_is_drawn() -> None:
@@ -201,9 +157,9 @@ def test_exact_results_overflow_as_results_of_arithmetic() -> None:
 
 def test_operands_of_more_bits_than_f64_within_its_range() -> None:
     fmt = FloatFormat("own", 4, 112, 7)
-    compare_one("sqrt", fmt, fmt, Rounding.TO_NEAREST_EVEN, SPEC, 1)
-    compare_two("hypot", fmt, fmt, Rounding.UPWARD, SPEC, 1)
-    compare_integer("rootn", fmt, fmt, Rounding.DOWNWARD, SPEC, 1)
+    compare_family("unary", "sqrt", fmt, fmt, Rounding.TO_NEAREST_EVEN, SPEC, 1)
+    compare_family("binary", "hypot", fmt, fmt, Rounding.UPWARD, SPEC, 1)
+    compare_family("of_integer", "rootn", fmt, fmt, Rounding.DOWNWARD, SPEC, 1)
 
 
 # --- elementary properties --------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,23 +13,16 @@ from hypothesis import strategies as st
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic
 from halfulp.fp_formats.formats import FORMATS, codes_to_ints, ints_to_codes
-from halfulp.fp_formats.paths import fast, llvm, quad
+from halfulp.fp_formats.paths import fast, quad
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
 pytest.importorskip("llvmlite")
+pytestmark = pytest.mark.backend("llvm")
 
 F128 = FORMATS["f128"]
 OPERATIONS = ("add", "subtract", "multiply", "divide")
 MODES = tuple(quad.MODES)
 ONE, SIGN, FRACTION = F128.bias << 112, 1 << 127, (1 << 112) - 1
-
-
-@pytest.fixture(autouse=True)
-def _by_llvm() -> Iterator[None]:
-    before = llvm.backend()
-    llvm.use("llvm")
-    yield
-    llvm.use(before)
 
 
 def codes_of(codes: list[int]) -> Any:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.fp_formats.paths import fast_conversions, llvm
+from halfulp.fp_formats.paths import fast_conversions
 from halfulp.fp_formats.paths.tables import LONG_CHUNK
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.fp_formats.scalar import RNE
 from halfulp.semantics.profile import as_profile
 
+pytestmark = pytest.mark.backend("numpy")
+
 NAMES = ("spec", "ml_dtypes", "mlir22-fold", "mlir22-expand", "ocp-saturate")
 POLICIES = dict.fromkeys(as_profile(name).conversions for name in NAMES)
 LENGTH = 4 * LONG_CHUNK + 3
-
-
-@pytest.fixture(autouse=True)
-def _by_numpy() -> Iterator[None]:
-    before = llvm.backend()
-    llvm.use("numpy")
-    yield
-    llvm.use(before)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import float_samples
 import numpy as np
@@ -48,13 +48,7 @@ WAYS = {"op by op": "numpy", "machine code": "llvm"}
 """The backend of each way to run a chain."""
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-
-
-@pytest.fixture(autouse=True)
-def _backend() -> Iterator[None]:
-    before = llvm.backend()
-    yield
-    llvm.use(before)
+pytestmark = pytest.mark.backend("numpy")
 
 
 @pytest.fixture

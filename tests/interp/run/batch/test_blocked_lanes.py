@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.fp_formats.paths import llvm
 from halfulp.interp.ir.errors import OutOfSteps
 from halfulp.interp.run.batch import program
+
+pytestmark = pytest.mark.backend("numpy")
 
 COUNT = 100
 ALL = 1 << 30
@@ -35,14 +35,6 @@ DIGITS = """func.func @main(%n: i32, %base: i32) -> (i32, f32) {
   return %r#1, %r#2 : i32, f32
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def _by_executor() -> Iterator[None]:
-    before = llvm.backend()
-    llvm.use("numpy")
-    yield
-    llvm.use(before)
 
 
 @pytest.fixture

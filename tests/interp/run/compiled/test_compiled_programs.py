@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,14 +15,7 @@ from halfulp.interp.run import tiering
 from halfulp.interp.run.settings import Listener
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-
-
-@pytest.fixture(autouse=True)
-def _may_compile() -> Iterator[None]:
-    before = llvm.backend()
-    llvm.use("auto")
-    yield
-    llvm.use(before)
+pytestmark = pytest.mark.backend("auto")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ DIVISION = """func.func @f(%a: i32, %b: i32) -> i32 {
 
 
 @pytest.fixture(autouse=True)
-def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The count of lanes that stopped in each batch by machine code."""
     counts: list[int] = []
     original = program.LaneCode.run
@@ -47,9 +46,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return found
 
     monkeypatch.setattr(program.LaneCode, "run", counting)
-    before = llvm.backend()
-    yield counts
-    llvm.use(before)
+    return counts
 
 
 def outcomes(text: str, *arguments: Any, **options: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,7 @@ from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-
-
-@pytest.fixture(autouse=True)
-def _compile_at_once() -> Iterator[None]:
-    before = llvm.backend()
-    llvm.use("llvm")
-    yield
-    llvm.use(before)
+pytestmark = pytest.mark.backend("llvm")
 
 
 def test_poison_that_an_op_of_the_executor_brings_into_clean_memory() -> None:
