@@ -6,13 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
-from halfulp.conformance.whole_programs.bisection.bisect import (
-    Bisection,
-    Judgement,
-    StageResult,
-    conclusion,
-    judged,
-)
+from halfulp.conformance.whole_programs.bisection import bisect as bisecting
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.interp.ir.errors import UNPRINTABLE, plural
 from halfulp.interp.values.element_layout import spell_value
@@ -46,12 +40,12 @@ pre { overflow-x: auto; background: var(--panel); padding: 6px; }
 """
 
 
-def page(found: Sequence[Bisection]) -> str:
+def page(found: Sequence[bisecting.Bisection]) -> str:
     """Return the page of some functions, to be written in UTF-8. It loads nothing but itself."""
     return "\n".join(_page(found)).translate(UNPRINTABLE) + "\n"
 
 
-def _page(found: Sequence[Bisection]) -> Iterator[str]:
+def _page(found: Sequence[bisecting.Bisection]) -> Iterator[str]:
     title = f"The stages of {', '.join(f'@{one.function}' for one in found)}"
     yield from (
         "<!DOCTYPE html>",
@@ -65,30 +59,30 @@ def _page(found: Sequence[Bisection]) -> Iterator[str]:
     yield "</body></html>"
 
 
-def _function(found: Bisection) -> Iterator[str]:
+def _function(found: bisecting.Bisection) -> Iterator[str]:
     yield f"<h1>The stages of @{escape(found.function)}</h1>"
     yield f'<p class="quiet">{plural(len(found.results), "stage")}, {found.compared:,} compared</p>'
     if found.end:
         yield f"<p>Stopped early: {escape(found.end)}</p>"
-    for line in conclusion(found):
+    for line in bisecting.conclusion(found):
         yield f'<p class="{"guilty" if found.guilty is not None else ""}">{escape(line)}</p>'
     for number, one in enumerate(found.results):
         yield from _stage(found, number, one)
 
 
-def _stage(found: Bisection, number: int, one: StageResult) -> Iterator[str]:
+def _stage(found: bisecting.Bisection, number: int, one: bisecting.StageResult) -> Iterator[str]:
     """Yield a stage: closed, unless it is the guilty one."""
     kind = one.judgement.value.split()[0]
     yield (
         f"<details{' open' * (number == found.guilty)}><summary>"
         f'<span class="no">{number}</span> {escape(str(one.stage))} '
-        f'<span class="{kind}">{escape(judged(one))}</span></summary>'
+        f'<span class="{kind}">{escape(bisecting.judged(one))}</span></summary>'
     )
     yield from (f'<p class="quiet">{escape(note)}</p>' for note in one.notes)
     if one.comparison is not None and one.comparison.examples:
         yield from _example(one.comparison.examples[0][1], len(one.comparison.examples))
     before = "" if one.against is None else found.results[one.against].stage.text
-    if one.judgement is Judgement.UNCHANGED:
+    if one.judgement is bisecting.Judgement.UNCHANGED:
         yield '<p class="quiet">the same text as before</p>'
     elif one.against is None:
         yield f"<pre>{escape(_cut(one.stage.text))}</pre>"

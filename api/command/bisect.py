@@ -10,46 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halfulp.bisection_page import page
+from halfulp.command import programs as comparing
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, progress_bar, ranked, say, write
 from halfulp.command.execution import Sources, rendered
 from halfulp.command.option import Command, duration
-from halfulp.command.programs import (
-    COMPARISON_CODES,
-    PassOptions,
-    ProgramOptions,
-    given_arguments,
-    known_divergences,
-    pass_pipeline,
-    readable,
-)
 from halfulp.command.values import profile_named
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
-from halfulp.conformance.whole_programs.bisection.bisect import (
-    Bisection,
-    Judge,
-    bisect,
-    bisection_lines,
-    bisection_record,
-    known_judge,
-    permission_judge,
-    report_of_guilty,
-)
-from halfulp.conformance.whole_programs.bisection.runs import (
-    Compilation,
-    Dumps,
-    ParseModule,
-    Stage,
-    StageRunner,
-    made_inputs,
-    of_dumps,
-    of_pipeline,
-    read_dumps,
-    read_folder,
-    read_text,
-)
+from halfulp.conformance.whole_programs.bisection import bisect as bisecting
+from halfulp.conformance.whole_programs.bisection import runs as compiling
+from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.described import amount, argument, flag, option
@@ -77,7 +49,7 @@ Without --input, the arguments are generated.
 
 
 @dataclass(frozen=True, kw_only=True)
-class BisectArguments(PassOptions, ProgramOptions):
+class BisectArguments(comparing.PassOptions, comparing.ProgramOptions):
     """The options of ``halfulp bisect``."""
 
     files: tuple[str, ...] = argument(
@@ -106,7 +78,7 @@ def bisect_passes(arguments: BisectArguments, sources: Sources) -> int:
     wrong = _wrong_use(arguments)
     if wrong is not None:
         return fail(wrong)
-    pipeline = None if arguments.pass_pipeline is None else pass_pipeline(arguments.pass_pipeline, arguments)
+    pipeline = None if arguments.pass_pipeline is None else comparing.pass_pipeline(arguments.pass_pipeline, arguments)
     if pipeline is not None:
         pipeline = replace(pipeline, seconds=arguments.seconds)
     dumps = _dumps(arguments)
@@ -130,15 +102,17 @@ def bisect_passes(arguments: BisectArguments, sources: Sources) -> int:
     return ranked(codes)
 
 
-BISECT = Command(BisectArguments, bisect_passes, _BISECT, COMPARISON_CODES)
+BISECT = Command(BisectArguments, bisect_passes, _BISECT, comparing.COMPARISON_CODES)
 
 
-def _first(compilation: Compilation) -> Module | None:
+def _first(compilation: compiling.Compilation) -> Module | None:
     """Return the first stage that can be read."""
     return next((one.module for one in compilation.stages if isinstance(one.module, Module)), None)
 
 
-def _bisected_of_iree(arguments: BisectArguments, sources: Sources, found: Sequence[tuple[str, Compilation]]) -> int:
+def _bisected_of_iree(
+    arguments: BisectArguments, sources: Sources, found: Sequence[tuple[str, compiling.Compilation]]
+) -> int:
     """Run and judge each program and each dispatch by itself, and return the exit code. Raise HalfulpError."""
     if arguments.files:
         raise InputError("dumps of IREE's compiler begin with the program: give no file besides")
@@ -168,7 +142,7 @@ def _bisected_of_iree(arguments: BisectArguments, sources: Sources, found: Seque
 class _Written(NamedTuple):
     """What the files of all functions together have so far: the page and the report."""
 
-    found: list[Bisection]
+    found: list[bisecting.Bisection]
     reports: list[str]
 
 
@@ -190,35 +164,35 @@ def _wrong_use(arguments: BisectArguments) -> str | None:
     return None
 
 
-def _dumps(arguments: BisectArguments) -> Dumps | None:
+def _dumps(arguments: BisectArguments) -> compiling.Dumps | None:
     """Return the dumps that --dumps names; None without it. Raise InputError if there are none in it."""
     if arguments.dumps is None:
         return None
     given = Path(arguments.dumps)
-    dumps = read_folder(given) if given.is_dir() else read_dumps(read_text(given))
+    dumps = compiling.read_folder(given) if given.is_dir() else compiling.read_dumps(compiling.read_text(given))
     if not dumps.passes:
         raise InputError(f"{given} has no dump: its lines must begin with '// -----// IR Dump After'")
     return dumps
 
 
 def _compilation(
-    arguments: BisectArguments, sources: Sources, pipeline: PassPipeline | None, dumps: Dumps | None
-) -> Compilation:
+    arguments: BisectArguments, sources: Sources, pipeline: PassPipeline | None, dumps: compiling.Dumps | None
+) -> compiling.Compilation:
     if pipeline is None and dumps is None:
-        return Compilation(tuple(_of_file(path, arguments, sources) for path in arguments.files))
+        return compiling.Compilation(tuple(_of_file(path, arguments, sources) for path in arguments.files))
     stages = [_read(path, arguments, sources) for path in arguments.files]
     if pipeline is not None:
-        return of_pipeline(stages[0], pipeline)
+        return compiling.of_pipeline(stages[0], pipeline)
     assert dumps is not None
-    return of_dumps(dumps, _reader(arguments), stages[0] if stages else None)
+    return compiling.of_dumps(dumps, _reader(arguments), stages[0] if stages else None)
 
 
-def _read(path: str, arguments: BisectArguments, sources: Sources) -> Stage:
-    module = readable(path, arguments, sources)
-    return Stage(module.filename, "", sources.get(module.filename) or text_of(module), module)
+def _read(path: str, arguments: BisectArguments, sources: Sources) -> compiling.Stage:
+    module = comparing.readable(path, arguments, sources)
+    return compiling.Stage(module.filename, "", sources.get(module.filename) or text_of(module), module)
 
 
-def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> Stage:
+def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> compiling.Stage:
     """Return the stage of a file. If its text cannot be parsed, print the error: like such a dump, it does not run.
 
     Raises InputError if there is no such file.
@@ -230,10 +204,10 @@ def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> Stage:
     except HalfulpError as error:
         say(rendered(error, sources))
         name = "<stdin>" if path == "-" else path
-        return Stage(name, "", sources.get(name, ""), error)
+        return compiling.Stage(name, "", sources.get(name, ""), error)
 
 
-def _reader(arguments: BisectArguments) -> ParseModule:
+def _reader(arguments: BisectArguments) -> compiling.ParseModule:
     """Return what reads the texts of stages: with the help of mlir-opt where it is installed."""
     try:
         return PassPipeline(find_mlir_opt(arguments.mlir_opt), "").read
@@ -241,7 +215,7 @@ def _reader(arguments: BisectArguments) -> ParseModule:
         return parse_module
 
 
-def _keep(compilation: Compilation, folder: str) -> None:
+def _keep(compilation: compiling.Compilation, folder: str) -> None:
     """Write each stage into a directory."""
     make_directory(folder)
     for number, stage in enumerate(compilation.stages):
@@ -253,7 +227,7 @@ def _keep(compilation: Compilation, folder: str) -> None:
 def _bisected(
     arguments: BisectArguments,
     sources: Sources,
-    compilation: Compilation,
+    compilation: compiling.Compilation,
     function: Operation,
     pipeline: PassPipeline | None,
     written: _Written,
@@ -265,20 +239,22 @@ def _bisected(
         count=arguments.n,
         seed=arguments.seed,
         vscale=arguments.vscale,
-        given=given_arguments(arguments, function, sources, arguments.vscale, memory=True),
+        given=comparing.given_arguments(arguments, function, sources, arguments.vscale, memory=True),
     )
     made = made_inputs(function, inputs)
-    judges: list[Judge] = [permission_judge]
+    judges: list[bisecting.Judge] = [bisecting.permission_judge]
     if pipeline is not None:
-        judges.insert(0, known_judge(pipeline, compilation.stages, *known_divergences(arguments), settings))
+        judges.insert(
+            0, bisecting.known_judge(pipeline, compilation.stages, *comparing.known_divergences(arguments), settings)
+        )
     with progress_bar("stages") as progress:
-        found = bisect(compilation, StageRunner(function, made, settings), judges, progress, installed_runner)
+        found = bisecting.bisect(compilation, StageRunner(function, made, settings), judges, progress, installed_runner)
     if arguments.json:
-        write(json.dumps(bisection_record(found)) + "\n")
+        write(json.dumps(bisecting.bisection_record(found)) + "\n")
     else:
         notes = "".join(f"; {note}" for note in made.notes)
         head = f"@{found.function}: {plural(len(found.results), 'stage')}, {plural(made.count, 'input')}{notes}"
-        write("\n".join([head, *bisection_lines(found)]) + "\n")
+        write("\n".join([head, *bisecting.bisection_lines(found)]) + "\n")
     if arguments.html is not None:
         written.found.append(found)
         write_file(arguments.html, page(written.found).encode("utf-8", "replace"))
@@ -293,12 +269,14 @@ def _bisected(
     return SUCCESS if found.compared else UNSUPPORTED
 
 
-def _report(path: str, found: Bisection, pipeline: PassPipeline, function: Operation, reports: list[str]) -> None:
+def _report(
+    path: str, found: bisecting.Bisection, pipeline: PassPipeline, function: Operation, reports: list[str]
+) -> None:
     """Write a report of the guilty pass after those of other functions, and say whether mlir-runner shows it.
 
     Raise HalfulpError.
     """
-    report = report_of_guilty(found, pipeline, function)
+    report = bisecting.report_of_guilty(found, pipeline, function)
     reports.append(report.text)
     write_file(path, "\n".join(reports).encode("utf-8", "surrogateescape"))
     shown = "mlir-runner prints both results" if report.shown else "mlir-runner does not show the difference"

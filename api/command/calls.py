@@ -8,18 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from halfulp.command import values as options
 from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
 from halfulp.command.execution import Sources
-from halfulp.command.values import (
-    check_size,
-    differences,
-    model_of,
-    poison_origins,
-    profile_named,
-    read_value,
-    source_of_bits,
-    write_npy,
-)
 from halfulp.described import amount, argument, choice, flag, option, profile_option, repeated
 from halfulp.interp.ir.errors import InputError, TypeMismatch, wrong_count
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
@@ -162,10 +153,10 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
     given = {name: getattr(arguments, name, None) for name in RunKeywords.__annotations__}
     keywords = {name: value for name, value in given.items() if value is not None}
     if "mma" in keywords:
-        keywords["mma"] = model_of(keywords["mma"])
+        keywords["mma"] = options.model_of(keywords["mma"])
     if "random" in keywords:
-        keywords["random"] = source_of_bits(keywords["random"])
-    return {**keywords, "profile": profile_named(keywords["profile"])}
+        keywords["random"] = options.source_of_bits(keywords["random"])
+    return {**keywords, "profile": options.profile_named(keywords["profile"])}
 
 
 @dataclass(frozen=True)
@@ -219,7 +210,7 @@ def given(
     if arguments.batch:
         values = tuple(map(_shared_by_lanes, values, argument_types(function)))
     expected = [
-        read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
+        options.read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
         for index, (text, type_) in enumerate(zip(arguments.expected_output, (*expecting, *memory), strict=False))
     ]
     return RunInputs(values, tuple(expected))
@@ -234,8 +225,8 @@ def read_inputs(
     for index, (text, type_) in enumerate(zip(texts, types, strict=True)):
         what = f"<input {index}>"
         memory = isinstance(type_, MemRefType)
-        value = read_value(text, _tensor_type(type_), what, sources, vscale)
-        check_size(value, what, max_bytes)
+        value = options.read_value(text, _tensor_type(type_), what, sources, vscale)
+        options.check_size(value, what, max_bytes)
         values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
     return tuple(values)
 
@@ -287,17 +278,17 @@ def deliver(
     memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]
     for index, (name, value) in enumerate([*((f"result[{k}]", value) for k, value in enumerate(results)), *memory]):
         if index < len(arguments.output):
-            write_npy(arguments.output[index][1:], value)
+            options.write_npy(arguments.output[index][1:], value)
         else:
             write(f"{name}: {(spell or spell_value)(value)}\n")
         # One stream after the other, so that a terminal shows them in this order.
         sys.stdout.flush()
         severity = "error" if arguments.forbid_poison else "note"
-        for origin, count, first in poison_origins(value):
+        for origin, count, first in options.poison_origins(value):
             elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
             say(f"{severity}: {name}: {elements}: {_birth(origin)}")
             code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
-        for line in differences(expected[index], value) if index < len(expected) else ():
+        for line in options.differences(expected[index], value) if index < len(expected) else ():
             say(f"error: {name}: {line}")
             code = max(code, DIFFERENT)
     return code

@@ -10,29 +10,17 @@ from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
+from halfulp.command import programs as comparing
 from halfulp.command.calls import SOURCE_FILE
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, need_one, ranked, say, write
 from halfulp.command.execution import Sources, rendered
 from halfulp.command.option import Command, duration
-from halfulp.command.programs import (
-    COMPARISON_CODES,
-    PassOptions,
-    ProgramOptions,
-    after_passes,
-    given_arguments,
-    known_divergences,
-    oracles_named,
-    pass_pipeline,
-    programs_of,
-    readable,
-    write_report,
-)
 from halfulp.command.values import profile_named
 from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.proving.proof import SECONDS, Decision, with_proof
 from halfulp.conformance.proving.solving import installed, require
-from halfulp.conformance.whole_programs import diff
+from halfulp.conformance.whole_programs import diff, validation
 from halfulp.conformance.whole_programs.arguments import parse_assumption
 from halfulp.conformance.whole_programs.counterexamples import (
     counterexample_lines,
@@ -44,14 +32,6 @@ from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.printed import Calls
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
-from halfulp.conformance.whole_programs.validation import (
-    Basis,
-    Inputs,
-    ValidationReport,
-    common_functions,
-    compare,
-    left_out,
-)
 from halfulp.described import amount, argument, first_given, flag, option, repeated
 from halfulp.inputs import write_file
 from halfulp.interp.ir.base import FileLineCol, file_position
@@ -82,7 +62,7 @@ versions. Both versions must call them in the same order, with operands that agr
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffArguments(PassOptions, ProgramOptions):
+class DiffArguments(comparing.PassOptions, comparing.ProgramOptions):
     """The options of ``halfulp diff``."""
 
     file: str = argument("FILE", SOURCE_FILE)
@@ -146,15 +126,15 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         write_ci_reports(checked, arguments)
 
 
-DIFF = Command(DiffArguments, diff_programs, _DIFF, COMPARISON_CODES)
+DIFF = Command(DiffArguments, diff_programs, _DIFF, comparing.COMPARISON_CODES)
 
 
 def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
-    programs = programs_of(arguments.file, arguments, sources, arguments.n or 100)
+    programs = comparing.programs_of(arguments.file, arguments, sources, arguments.n or 100)
     profile = refuse_stochastic(profile_named(arguments.profile), "diff")
-    oracles, codes = oracles_named(spelling)
+    oracles, codes = comparing.oracles_named(spelling)
     for oracle in oracles:
-        rows, pairs = known_divergences(arguments)
+        rows, pairs = comparing.known_divergences(arguments)
         found = against(oracle, programs, rows, profile, pairs)
         text = "\n".join(_oracle_lines(found))
         write((json.dumps(_oracle_record(found)) if arguments.json else text) + "\n")
@@ -169,7 +149,7 @@ def _oracle_code(found: diff.DiffReport) -> int:
     return DIFFERENT if found.differences else ranked([*failed, SUCCESS if found.compared else UNSUPPORTED])
 
 
-def _counts(found: diff.DiffReport | ValidationReport) -> str:
+def _counts(found: diff.DiffReport | validation.ValidationReport) -> str:
     words = {Verdict.EQUAL: "equal", Verdict.OPEN: "open", Verdict.APART: "apart", Verdict.MISMATCH: "different"}
     words[Verdict.UNANSWERED] = "unanswered"
     present = [f"{found.verdicts[verdict]:,} {word}" for verdict, word in words.items() if found.verdicts[verdict]]
@@ -210,11 +190,13 @@ def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
 
 
 def _diff_versions(arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
-    before = readable(arguments.file, arguments, sources)
+    before = comparing.readable(arguments.file, arguments, sources)
     if arguments.after is not None:
-        return _diff_with(arguments, sources, before, readable(arguments.after, arguments, sources), None, checked)
-    pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
-    modules, unstable = after_passes(pipeline, before, arguments.repeat, arguments.keep, sources)
+        return _diff_with(
+            arguments, sources, before, comparing.readable(arguments.after, arguments, sources), None, checked
+        )
+    pipeline = comparing.pass_pipeline(arguments.pass_pipeline or "", arguments)
+    modules, unstable = comparing.after_passes(pipeline, before, arguments.repeat, arguments.keep, sources)
     if not arguments.json:
         write(f"{pipeline.version}: {pipeline.pipeline}\n{unstable}")
     codes = [_diff_with(arguments, sources, before, after, pipeline, checked) for after in modules]
@@ -233,20 +215,20 @@ def _diff_with(
 ) -> int:
     """Compare all functions of two versions. ``pipeline``: made the second one."""
     profile = refuse_stochastic(profile_named(arguments.profile), "diff")
-    pairs = common_functions(before, after, arguments.function)
+    pairs = validation.common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
         raise InputError("--input is for one function: name it with --function")
     max_steps = arguments.max_steps or MAX_STEPS
     known = None
     if pipeline is not None:
         settings = Settings(profile, vscale=arguments.vscale, max_steps=max_steps)
-        known = KnownByPass(pipeline, *known_divergences(arguments), settings)
-    inputs = Inputs(
+        known = KnownByPass(pipeline, *comparing.known_divergences(arguments), settings)
+    inputs = validation.Inputs(
         count=arguments.n or 1000,
         seed=arguments.seed,
         vscale=arguments.vscale,
         assumptions=tuple(map(parse_assumption, arguments.assume)),
-        given=given_arguments(arguments, pairs[0][0], sources, arguments.vscale, memory=True),
+        given=comparing.given_arguments(arguments, pairs[0][0], sources, arguments.vscale, memory=True),
         max_steps=max_steps,
         unknown=Calls if arguments.uninterpreted else None,
     )
@@ -256,7 +238,7 @@ def _diff_with(
     reported = False
     for one, two in pairs:
         explain = None if known is None else partial(known.explained, before, one.symbol_name or "")
-        found = compare(before, after, (one, two), inputs, profile, explain)
+        found = validation.compare(before, after, (one, two), inputs, profile, explain)
         found = with_proof(found, before, after, (one, two), inputs, profile, seconds, explain)
         solver[found.solver] += 1
         codes.append(_version_code(found))
@@ -264,10 +246,10 @@ def _diff_with(
         text = "\n".join(_version_lines(found, two or one, sources, source, arguments.prove_seconds is not None))
         _write_version(found, text, arguments)
         if arguments.report is not None and pipeline is not None and found.counterexamples and not reported:
-            write_report(arguments.report, pipeline, before, one, found.counterexamples[0])
+            comparing.write_report(arguments.report, pipeline, before, one, found.counterexamples[0])
             reported = True
         checked.append(Checked(f"@{found.function}", file_position(one.location), codes[-1], text))
-    for found in left_out(before) if arguments.function is None else ():
+    for found in validation.left_out(before) if arguments.function is None else ():
         assert found.problem is not None
         place = found.problem.location
         codes.append(_version_code(found))
@@ -289,27 +271,27 @@ def _seconds(arguments: DiffArguments) -> float:
     return arguments.prove_seconds
 
 
-def _version_code(found: ValidationReport) -> int:
+def _version_code(found: validation.ValidationReport) -> int:
     """Return the exit code for one function."""
     if found.problem is not None:
         return found.problem.exit_code
     if found.differing:
         return DIFFERENT
-    return UNSUPPORTED if found.basis is Basis.NOTHING else SUCCESS
+    return UNSUPPORTED if found.basis is validation.Basis.NOTHING else SUCCESS
 
 
-def _write_version(found: ValidationReport, text: str, arguments: DiffArguments) -> None:
+def _write_version(found: validation.ValidationReport, text: str, arguments: DiffArguments) -> None:
     write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
 
 
-def _problem_lines(found: ValidationReport, sources: Sources) -> list[str]:
+def _problem_lines(found: validation.ValidationReport, sources: Sources) -> list[str]:
     """Return the first line for one function, and why it was not compared."""
     problem = [] if found.problem is None else rendered(found.problem, sources).split("\n")
     return [f"@{found.function}: {_headline(found)}", *(f"  {line}" for line in problem)]
 
 
 def _version_lines(
-    found: ValidationReport, function: Operation, sources: Sources, source: str | None, why: bool
+    found: validation.ValidationReport, function: Operation, sources: Sources, source: str | None, why: bool
 ) -> list[str]:
     """Describe the result for one function.
 
@@ -334,7 +316,7 @@ def _version_lines(
     return [*lines, f"... and {plural(more, 'input')} more with differences"] if more else lines
 
 
-def _headline(found: ValidationReport) -> str:
+def _headline(found: validation.ValidationReport) -> str:
     """Say how much was shown, and count the elements."""
     tested = plural(found.tested, "input")
     if found.problem is not None:
@@ -342,16 +324,16 @@ def _headline(found: ValidationReport) -> str:
     if found.differing:
         every = " (every input)" if found.exhaustive else ""
         return f"differs for {found.differing:,} of {tested}{every}; elements: {_counts(found)}"
-    if found.basis is Basis.NOTHING:
+    if found.basis is validation.Basis.NOTHING:
         return f"nothing was compared ({tested})"
-    if found.basis is Basis.KNOWN:
+    if found.basis is validation.Basis.KNOWN:
         how = f"known differences for {found.known.total():,} of {tested}"
     else:
-        how = f"tested ({tested})" if found.basis is Basis.SAMPLES else f"{found.basis.value}, {tested}"
+        how = f"tested ({tested})" if found.basis is validation.Basis.SAMPLES else f"{found.basis.value}, {tested}"
     return f"{how}; elements: {_counts(found)}"
 
 
-def _version_record(found: ValidationReport) -> dict[str, Any]:
+def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
     return {
         "function": found.function,
         "basis": found.basis.value,

@@ -10,47 +10,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halfulp.command.console import (
-    DIFFERENT,
-    SUCCESS,
-    UNSUPPORTED,
-    WRONG_USE,
-    fail,
-    need_one,
-    progress_bar,
-    ranked,
-    say,
-    write,
-)
+from halfulp.command import console
+from halfulp.command import programs as comparing
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
-from halfulp.command.programs import (
-    COMPARISON_CODES,
-    KnownOption,
-    PassOptions,
-    known_divergences,
-    oracles_named,
-    pass_pipeline,
-    reduced_by_passes,
-    reduced_text,
-)
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import TensorRunner
 from halfulp.conformance.oracles.oracle import ProgramOracle, Unavailable
 from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.whole_programs import fuzz_functions as functions
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
 from halfulp.conformance.whole_programs.diff import SameDifference
 from halfulp.conformance.whole_programs.fuzz import MAX_FAILURES, Failure, as_json, fuzz, lines
-from halfulp.conformance.whole_programs.fuzz_functions import (
-    MAX_FINDINGS,
-    BrokenPass,
-    FunctionFinding,
-    PassFuzzReport,
-    RunnerReport,
-    fuzz_pass,
-    fuzz_runner,
-)
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction
 from halfulp.conformance.whole_programs.generator.structured import KINDS, MIXED, STARTS, ProgramKind, programs_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
@@ -88,7 +60,7 @@ A program with an unexplained difference is reduced, unless it was run by mlir-r
 
 
 @dataclass(frozen=True, kw_only=True)
-class FuzzArguments(KnownOption, PassOptions):
+class FuzzArguments(comparing.KnownOption, comparing.PassOptions):
     """The options of ``halfulp fuzz``."""
 
     against: str | None = option("ORACLE[,ORACLE...]", "the implementations to compare with, as for verify")
@@ -125,7 +97,7 @@ OP_COLUMNS = ("programs", "changed", "ops_changed", "equal", "known", "undefined
 
 def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind = MIXED) -> int:
     """Test the passes with programs of a kind, print what was found, and return the exit code. Raise HalfulpError."""
-    pipeline = replace(pass_pipeline(pipeline_text, arguments), seconds=PASS_SECONDS)
+    pipeline = replace(comparing.pass_pipeline(pipeline_text, arguments), seconds=PASS_SECONDS)
     pipeline.apply("builtin.module {}\n")  # a pipeline that mlir-opt cannot read would refuse every program
     folder = None if arguments.emit is None else Path(arguments.emit)
     if folder is not None:
@@ -138,16 +110,16 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
             if after is not None:
                 write_file(folder / f"{stem}.after.mlir", after.encode(), follow=False)
 
-    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(max_steps=kind.max_steps))
-    with progress_bar("programs") as progress:
-        found = fuzz_pass(
+    known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(max_steps=kind.max_steps))
+    with console.progress_bar("programs") as progress:
+        found = functions.fuzz_pass(
             pipeline,
             arguments.n,
             arguments.seed,
             arguments.first,
             kind=kind,
             seconds=arguments.seconds,
-            most_failures=arguments.max_failures or MAX_FINDINGS,
+            most_failures=arguments.max_failures or functions.MAX_FINDINGS,
             emit=emit,
             known=known,
             reduce=None if arguments.no_reduce else lambda one: reduced(pipeline, one.before, NAME, one.arguments),
@@ -156,15 +128,15 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
     _summary(arguments, lambda: _pass_record(found), lambda: _pass_lines(found, arguments.statistics))
     if found.interrupted:
         raise KeyboardInterrupt
-    findings: list[FunctionFinding] = [*found.findings, *found.broken]
+    findings: list[functions.FunctionFinding] = [*found.findings, *found.broken]
     for finding in findings:
         text = shown(finding, pipeline, as_found=arguments.no_reduce)
-        (say if arguments.json else write)(text)
-    codes = [DIFFERENT] if found.findings else [WRONG_USE] if found.broken else []
-    return ranked([*codes, SUCCESS if found.compared else UNSUPPORTED])
+        (console.say if arguments.json else console.write)(text)
+    codes = [console.DIFFERENT] if found.findings else [console.WRONG_USE] if found.broken else []
+    return console.ranked([*codes, console.SUCCESS if found.compared else console.UNSUPPORTED])
 
 
-def _pass_lines(found: PassFuzzReport, statistics: bool) -> list[str]:
+def _pass_lines(found: functions.PassFuzzReport, statistics: bool) -> list[str]:
     """Return the counts of a run as lines for people."""
     changed = {
         "equal": found.equal,
@@ -198,7 +170,7 @@ def _counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count) or "0"
 
 
-def _op_table(found: PassFuzzReport) -> list[str]:
+def _op_table(found: functions.PassFuzzReport) -> list[str]:
     """Return a line for each op: the number of programs that have it, by what came of them."""
     width = max((len(name) for name in found.ops), default=2)
     lines = [f"{'op':{width}}" + "".join(f"{column.replace('_', ' '):>13}" for column in OP_COLUMNS)]
@@ -207,7 +179,7 @@ def _op_table(found: PassFuzzReport) -> list[str]:
     return lines
 
 
-def _pass_record(found: PassFuzzReport) -> dict[str, Any]:
+def _pass_record(found: functions.PassFuzzReport) -> dict[str, Any]:
     counts = ("pipeline", "version", "seed", "first", "programs", "steps", "unchanged", "changed", "equal", "undefined")
     more = ("differing", "crashed", "exhaustive", "inputs", "undefined_inputs", "stopped")
     return {
@@ -233,11 +205,11 @@ def _pass_record(found: PassFuzzReport) -> dict[str, Any]:
     }
 
 
-def shown(finding: FunctionFinding, pipeline: PassPipeline, as_found: bool) -> str:
+def shown(finding: functions.FunctionFinding, pipeline: PassPipeline, as_found: bool) -> str:
     """Return a finding as text, reduced unless ``as_found``."""
     program = finding.program
     title = f"program {program.index} of seed {program.seed}"
-    if isinstance(finding, BrokenPass):
+    if isinstance(finding, functions.BrokenPass):
         head = f"{title}: {finding.failure.message}\n"
     else:
         lines = counterexample_lines(program.main, finding.example)
@@ -245,7 +217,7 @@ def shown(finding: FunctionFinding, pipeline: PassPipeline, as_found: bool) -> s
     if finding.reduced is None:
         alone = "" if as_found else "there is no difference when this input runs alone\n"
         return head + alone + finding.before
-    return head + reduced_by_passes(finding.reduced, pipeline, None)
+    return head + comparing.reduced_by_passes(finding.reduced, pipeline, None)
 
 
 # --- stages: programs on tensors are lowered, and run there or by mlir-runner -----------------------------------------
@@ -262,8 +234,8 @@ def fuzz_stages(spelled: str, arguments: FuzzArguments) -> int:
     names = STAGE_NAMES if spelled == "all" else tuple(spelled.split(","))
     unknown = next((name for name in names if name not in STAGE_NAMES), None)
     if unknown is not None:
-        return fail(f"there is no stage {unknown!r}: choose of {', '.join(STAGE_NAMES)}, or all")
-    return ranked([_fuzz_stage(name, arguments) for name in names])
+        return console.fail(f"there is no stage {unknown!r}: choose of {', '.join(STAGE_NAMES)}, or all")
+    return console.ranked([_fuzz_stage(name, arguments) for name in names])
 
 
 def _fuzz_stage(name: str, arguments: FuzzArguments) -> int:
@@ -273,10 +245,10 @@ def _fuzz_stage(name: str, arguments: FuzzArguments) -> int:
     try:
         runner = TensorRunner(stage)
     except Unavailable as why:
-        return fail(str(why))
-    with progress_bar("programs") as progress:
-        most = arguments.max_failures or MAX_FINDINGS
-        found = fuzz_runner(runner, _STRUCTURED, arguments.n, arguments.seed, arguments.first, most, progress)
+        return console.fail(str(why))
+    with console.progress_bar("programs") as progress:
+        most = arguments.max_failures or functions.MAX_FINDINGS
+        found = functions.fuzz_runner(runner, _STRUCTURED, arguments.n, arguments.seed, arguments.first, most, progress)
     _summary(arguments, lambda: _runner_record(found, stage), lambda: _runner_lines(found, stage))
     if found.interrupted:
         raise KeyboardInterrupt
@@ -284,12 +256,12 @@ def _fuzz_stage(name: str, arguments: FuzzArguments) -> int:
         lines = counterexample_lines(finding.program.main, finding.example)
         title = f"program {finding.program.index} of seed {finding.program.seed} differs"
         text = "\n".join([title, *lines[1:]]) + "\n" + text_of(finding.program.module)
-        (say if arguments.json else write)(text)
-    codes = [DIFFERENT] if found.findings else [WRONG_USE] if found.failed else []
-    return ranked([*codes, SUCCESS if found.runs else UNSUPPORTED])
+        (console.say if arguments.json else console.write)(text)
+    codes = [console.DIFFERENT] if found.findings else [console.WRONG_USE] if found.failed else []
+    return console.ranked([*codes, console.SUCCESS if found.runs else console.UNSUPPORTED])
 
 
-def _runner_lines(found: RunnerReport, stage: str) -> list[str]:
+def _runner_lines(found: functions.RunnerReport, stage: str) -> list[str]:
     """Return the counts of a run as lines for people."""
     elements = ", ".join(f"{count:,} {verdict.name.lower()}" for verdict, count in found.elements.items() if count)
     lines = [
@@ -302,7 +274,7 @@ def _runner_lines(found: RunnerReport, stage: str) -> list[str]:
     return lines
 
 
-def _runner_record(found: RunnerReport, stage: str) -> dict[str, Any]:
+def _runner_record(found: functions.RunnerReport, stage: str) -> dict[str, Any]:
     counts = ("tool", "seed", "programs", "steps", "runs", "undefined")
     counters = ("unanswered", "failed", "skipped")
     return {
@@ -323,7 +295,7 @@ def fuzz_programs(arguments: FuzzArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     count = sum(given is not None for given in (arguments.against, arguments.pass_pipeline, arguments.stages))
     if count != 1:
-        return need_one("--against, --pass-pipeline, --stages and --pass", count)
+        return console.need_one("--against, --pass-pipeline, --stages and --pass", count)
     if arguments.pass_pipeline is not None:
         return fuzz_passes(arguments.pass_pipeline, arguments)
     if arguments.stages is not None:
@@ -332,14 +304,14 @@ def fuzz_programs(arguments: FuzzArguments, sources: Sources) -> int:
     return _fuzz_oracles(arguments.against, arguments)
 
 
-FUZZ = Command(FuzzArguments, fuzz_programs, _FUZZ, COMPARISON_CODES)
+FUZZ = Command(FuzzArguments, fuzz_programs, _FUZZ, comparing.COMPARISON_CODES)
 
 
 def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
-    oracles, codes = oracles_named(spellings)
+    oracles, codes = comparing.oracles_named(spellings)
     if not oracles:
-        return ranked(codes)
-    rows, pairs = known_divergences(arguments)
+        return console.ranked(codes)
+    rows, pairs = comparing.known_divergences(arguments)
     kinds = {"poison": FaultKind.POISON, "undefined": FaultKind.UNDEFINED}
     allowed = [kinds[word] for word in arguments.allow]
     by_name = {
@@ -348,7 +320,7 @@ def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
         for oracle in oracles
         if oracle.name == spelling.partition("=")[0]
     }
-    with progress_bar("programs") as progress:
+    with console.progress_bar("programs") as progress:
         found = fuzz(
             oracles,
             arguments.n,
@@ -365,20 +337,20 @@ def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
         text = "\n".join(failure.lines()) + "\n"
         if not (arguments.no_reduce or found.interrupted):
             text += _reduced_failure(failure, *by_name[failure.oracle])
-        (say if arguments.json else write)(text)
+        (console.say if arguments.json else console.write)(text)
     if found.interrupted:
         raise KeyboardInterrupt
     for counts in found.counts:
-        codes += [DIFFERENT] if counts.failures else [WRONG_USE] if counts.broken else []
-        codes.append(SUCCESS if counts.tally.compared else UNSUPPORTED)
-    return ranked(codes)
+        codes += [console.DIFFERENT] if counts.failures else [console.WRONG_USE] if counts.broken else []
+        codes.append(console.SUCCESS if counts.tally.compared else console.UNSUPPORTED)
+    return console.ranked(codes)
 
 
 def _summary(
     arguments: FuzzArguments, record: Callable[[], dict[str, Any]], lines: Callable[[], Iterable[str]]
 ) -> None:
     """Print what a search counted: as one JSON object, or as lines for people."""
-    write(json.dumps(record()) + "\n" if arguments.json else "\n".join(lines()) + "\n")
+    console.write(json.dumps(record()) + "\n" if arguments.json else "\n".join(lines()) + "\n")
 
 
 def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
@@ -388,7 +360,7 @@ def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> 
         return "it does not differ when the program is asked again\n"
     same.watch(difference)
     program = Reducer(same).reduce(difference.program, difference)
-    return reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)
+    return comparing.reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)
 
 
 # --- validate ---------------------------------------------------------------------------------------------------------
@@ -411,7 +383,7 @@ reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, all st
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidateArguments(KnownOption, PassOptions):
+class ValidateArguments(comparing.KnownOption, comparing.PassOptions):
     """The options of ``halfulp fuzz``."""
 
     passes: tuple[str, ...] = repeated(
@@ -452,7 +424,7 @@ class _ClaimRow(NamedTuple):
 
     claim: Claim
     start: str
-    found: PassFuzzReport
+    found: functions.PassFuzzReport
     not_lowered: Counter[str]
 
 
@@ -460,9 +432,11 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     unknown = next((start for start in arguments.starts if start not in STARTS), None)
     if unknown is not None:
-        return fail(f"there are no programs {unknown!r}: choose of {', '.join(STARTS)}")
+        return console.fail(f"there are no programs {unknown!r}: choose of {', '.join(STARTS)}")
     every = "all" in arguments.passes
-    claims = claims_of(pass_pipeline("", arguments).tool) if every else list(map(claim_named, arguments.passes))
+    claims = (
+        claims_of(comparing.pass_pipeline("", arguments).tool) if every else list(map(claim_named, arguments.passes))
+    )
     rows: list[_ClaimRow] = []
     codes = []
     for claim in claims:
@@ -470,37 +444,39 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
             row = _test_claim(claim, start, arguments)
             found = row.found
             rows.append(row)
-            write((json.dumps(_claim_record(row)) if arguments.json else _claim_text(row)) + "\n")
-            findings: list[FunctionFinding] = [*found.findings, *found.broken]
-            pipeline = pass_pipeline(claim.pipeline, arguments)
+            console.write((json.dumps(_claim_record(row)) if arguments.json else _claim_text(row)) + "\n")
+            findings: list[functions.FunctionFinding] = [*found.findings, *found.broken]
+            pipeline = comparing.pass_pipeline(claim.pipeline, arguments)
             for finding in findings:
-                (say if arguments.json else write)(shown(finding, pipeline, as_found=arguments.no_reduce))
-            codes += [DIFFERENT] if found.findings else [WRONG_USE] if found.broken else []
-            codes.append(SUCCESS if found.compared else UNSUPPORTED)
+                (console.say if arguments.json else console.write)(
+                    shown(finding, pipeline, as_found=arguments.no_reduce)
+                )
+            codes += [console.DIFFERENT] if found.findings else [console.WRONG_USE] if found.broken else []
+            codes.append(console.SUCCESS if found.compared else console.UNSUPPORTED)
             if arguments.output is not None:  # with what there is, since all passes take hours
                 write_file(arguments.output, ("\n".join(_claims_page(rows, arguments)) + "\n").encode())
             if found.stopped == "interrupted":
                 raise KeyboardInterrupt
-    return ranked(codes)
+    return console.ranked(codes)
 
 
-VALIDATE = Command(ValidateArguments, fuzz_claims, _VALIDATE, COMPARISON_CODES)
+VALIDATE = Command(ValidateArguments, fuzz_claims, _VALIDATE, comparing.COMPARISON_CODES)
 
 
 def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _ClaimRow:
-    pipeline = replace(pass_pipeline(claim.pipeline, arguments), seconds=PASS_SECONDS)
+    pipeline = replace(comparing.pass_pipeline(claim.pipeline, arguments), seconds=PASS_SECONDS)
     pipeline = replace(pipeline, in_generic_form=not pipeline.tool.version.startswith(CUSTOM_FORM))
     pipeline.apply("builtin.module {}\n")  # a pass that mlir-opt does not know would refuse every program
     programs = programs_from(start, pipeline.tool)
-    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(max_steps=programs.kind.max_steps))
-    with progress_bar(f"{claim.name}, {start}") as progress:
-        found = fuzz_pass(
+    known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(max_steps=programs.kind.max_steps))
+    with console.progress_bar(f"{claim.name}, {start}") as progress:
+        found = functions.fuzz_pass(
             pipeline,
             arguments.n,
             arguments.seed,
             kind=programs.kind,
             seconds=arguments.seconds,
-            most_failures=MAX_FINDINGS,
+            most_failures=functions.MAX_FINDINGS,
             known=known,
             reduce=None if arguments.no_reduce else lambda one: reduced(pipeline, one.before, NAME, one.arguments),
             progress=progress,

@@ -25,15 +25,7 @@ from halfulp.conformance.whole_programs.diff import inputs_of, text_of_program
 from halfulp.conformance.whole_programs.pass_differences import PassCrash, PassFault, find_runner, pass_report
 from halfulp.described import flag, option, profile_option, repeated
 from halfulp.inputs import make_directory, write_file
-from halfulp.interp.ir.errors import (
-    HalfulpError,
-    InputError,
-    ParseError,
-    TypeMismatch,
-    Unsupported,
-    plural,
-    wrong_count,
-)
+from halfulp.interp.ir import errors
 from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.ir.types import MemRefType
 from halfulp.interp.loading import parse_module
@@ -110,7 +102,7 @@ def given_arguments(
     types = argument_types(function)
     held = next((type_ for type_ in types if isinstance(type_, MemRefType)), None)
     if held is not None and not memory:
-        raise Unsupported(
+        raise errors.Unsupported(
             f"@{function.symbol_name} has an argument of type '{held}', but only programs on values are compared",
             location=function.location,
             hint="let it take a tensor, and store that into memory of its own (iree_codegen.store_to_buffer)",
@@ -118,8 +110,9 @@ def given_arguments(
     if not arguments.input:
         return None
     if len(arguments.input) != len(types):
-        raise TypeMismatch(
-            wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)), location=function.location
+        raise errors.TypeMismatch(
+            errors.wrong_count(f"@{function.symbol_name}", "argument", types, len(arguments.input)),
+            location=function.location,
         )
     values = []
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
@@ -154,7 +147,7 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
     try:
         return PassPipeline(find_mlir_opt(arguments.mlir_opt), pipeline)
     except Unavailable as reason:
-        raise InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
+        raise errors.InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
 
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
@@ -164,11 +157,11 @@ def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
     source = read(path, sources)
     try:
         return source.program()
-    except (ParseError, Unsupported) as unknown:
+    except (errors.ParseError, errors.Unsupported) as unknown:
         try:
             pipeline = PassPipeline(find_mlir_opt(arguments.mlir_opt), "")
             return parse_module(pipeline.generic(source.text or "", source.name, placed=True), source.name)
-        except (HalfulpError, Unavailable):
+        except (errors.HalfulpError, Unavailable):
             raise unknown from None
 
 
@@ -191,7 +184,7 @@ def after_passes(
     if len(texts) == 1:
         return modules, ""
     counts = " and ".join(str(count) for _, count in texts)
-    lines = [f"error: the passes printed {len(texts)} different modules in {plural(repeat, 'run')}: {counts}"]
+    lines = [f"error: the passes printed {len(texts)} different modules in {errors.plural(repeat, 'run')}: {counts}"]
     first, second = (sources[name].splitlines() for name in names[:2])
     changes = unified_diff(first, second, names[0], names[1], lineterm="", n=1)
     return modules, "\n".join([*lines, *(f"  {line}" for line in islice(changes, DIFFERENT_LINES))]) + "\n"

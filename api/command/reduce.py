@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from halfulp.command import programs as comparing
 from halfulp.command.calls import SOURCE_FILE
 from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, need_one, ranked, say, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
-from halfulp.command.programs import (
-    PassOptions,
-    ProgramOptions,
-    given_arguments,
-    known_divergences,
-    oracles_named,
-    parse,
-    pass_pipeline,
-    programs_of,
-    reduced_by_passes,
-    reduced_text,
-    with_command,
-)
 from halfulp.command.values import profile_named
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles import closed_programs
@@ -71,7 +59,7 @@ _CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReduceArguments(ProgramOptions, PassOptions):
+class ReduceArguments(comparing.ProgramOptions, comparing.PassOptions):
     """The options of ``halfulp reduce``."""
 
     file: str = argument("FILE", SOURCE_FILE)
@@ -107,9 +95,9 @@ REDUCE = Command(ReduceArguments, reduce_program, _REDUCE, _CODES)
 
 
 def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sources) -> int:
-    programs = programs_of(arguments.file, arguments, sources, arguments.n)
+    programs = comparing.programs_of(arguments.file, arguments, sources, arguments.n)
     profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
-    oracles, missing = oracles_named(spelling)
+    oracles, missing = comparing.oracles_named(spelling)
     if missing:
         return ranked(missing)
     if len(oracles) > 1:
@@ -128,7 +116,9 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
     reducer = Reducer(same, arguments.max_tests, profile)
     program = reducer.reduce(difference.program, difference)
     final = same.differences([program])[0] or difference
-    return _deliver(reduced_text(program, final, oracles[0], arguments.output, spelling), reducer.tests, arguments)
+    return _deliver(
+        comparing.reduced_text(program, final, oracles[0], arguments.output, spelling), reducer.tests, arguments
+    )
 
 
 def _reduce_undefined(
@@ -148,14 +138,14 @@ def _reduce_undefined(
     program = reducer.reduce(found.program)
     final = test.values([program])[0] or found
     header = undefined_header(final, oracle.name, oracle.version, version_text())
-    text = with_command(header, program, arguments.output, spelling)
+    text = comparing.with_command(header, program, arguments.output, spelling)
     return _deliver(text, reducer.tests, arguments)
 
 
 def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -> int:
-    module = parse(arguments.file, sources)
+    module = comparing.parse(arguments.file, sources)
     function = find_entry(module, arguments.function)
-    inputs = given_arguments(arguments, function, sources)
+    inputs = comparing.given_arguments(arguments, function, sources)
     profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     # Without inputs, the file keeps the arguments of the function. The reducer needs values of its own.
     close = inputs is not None
@@ -181,10 +171,10 @@ def _ends(program: ClosedProgram, profile: Profile) -> bool:
 
 def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources) -> int:
     """Reduce a program that the passes change to one that does something else, or on which mlir-opt crashes."""
-    pipeline = pass_pipeline(passes, arguments)
+    pipeline = comparing.pass_pipeline(passes, arguments)
     profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
-    module = parse(arguments.file, sources)
-    known = KnownByPass(pipeline, *known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
+    module = comparing.parse(arguments.file, sources)
+    known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
     same = SamePassDifference(pipeline, profile, known)
     found = _found_by_passes(same, module, pipeline, arguments, sources)
     if found is None:
@@ -193,7 +183,7 @@ def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources)
     same.watch(found)
     reducer = Reducer(same, arguments.max_tests, profile)
     final = next(iter(same.differences([reducer.reduce(found.program)]))) or found
-    return _deliver(reduced_by_passes(final, pipeline, arguments.output), reducer.tests, arguments)
+    return _deliver(comparing.reduced_by_passes(final, pipeline, arguments.output), reducer.tests, arguments)
 
 
 def _found_by_passes(
@@ -204,7 +194,7 @@ def _found_by_passes(
     inputs = Inputs(
         arguments.n,
         arguments.seed,
-        given=given_arguments(arguments, functions[0], sources, memory=True),
+        given=comparing.given_arguments(arguments, functions[0], sources, memory=True),
         max_steps=MAX_STEPS,
     )
     text = closed_programs.text_of(module)

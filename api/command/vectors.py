@@ -15,17 +15,9 @@ from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, fail, progre
 from halfulp.command.execution import Sources, report
 from halfulp.command.option import Command
 from halfulp.command.recipe import computation_of, recipe_of
+from halfulp.conformance.vectors import c_model as output
 from halfulp.conformance.vectors import metadata
-from halfulp.conformance.vectors.c_model import (
-    Order,
-    ProducedSet,
-    c_model,
-    carried_by,
-    document,
-    write_folder,
-    write_model,
-    write_stream,
-)
+from halfulp.conformance.vectors import packing as layout
 from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation
@@ -34,17 +26,6 @@ from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import CheckedAgainst, see, to_text
 from halfulp.conformance.vectors.models.table import coverage_table
 from halfulp.conformance.vectors.op_inputs import LOOKED_AT, RunningCoverage, filled_models
-from halfulp.conformance.vectors.packing import (
-    CONTAINERS,
-    FORMAT_NAMES,
-    PACKINGS,
-    SCALE_PLACES,
-    UNMARKED,
-    Blocks,
-    ScalePlace,
-    Unmarked,
-    packing_named,
-)
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.described import amount, argument, choice, first_given, flag, option
@@ -65,7 +46,7 @@ Write golden vectors: operands, and the exact bits of the results of an op or a 
   halfulp vectors make kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
   halfulp vectors make --changed vectors/addf_f8E4M3FN.json
 
-Formats: {", ".join(FORMAT_NAMES)}.
+Formats: {", ".join(layout.FORMAT_NAMES)}.
 --format dpi writes no vectors, but a model of the op in plain C99, NAME.c, which has some of them as its self-test,
 and NAME_dpi.sv, which imports it into SystemVerilog. It goes alone.
 Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
@@ -88,12 +69,12 @@ class VectorsArguments(RecipeOptions):
     name: str | None = option(
         "NAME", "the name of the files, and in C and SystemVerilog (default: by op, types and properties)"
     )
-    poison: Unmarked | None = choice(
-        UNMARKED, "the treatment of rows with poison or open bits, if a format has no columns for them"
+    poison: layout.Unmarked | None = choice(
+        layout.UNMARKED, "the treatment of rows with poison or open bits, if a format has no columns for them"
     )
-    pack: str | None = choice(PACKINGS, "the packing in bin of elements of other than 8, 16, 32 or 64 bits")
-    mx: ScalePlace | None = choice(
-        SCALE_PLACES, "write the operands of scaling ops in blocks, in bin; the place of the scales"
+    pack: str | None = choice(layout.PACKINGS, "the packing in bin of elements of other than 8, 16, 32 or 64 bits")
+    mx: layout.ScalePlace | None = choice(
+        layout.SCALE_PLACES, "write the operands of scaling ops in blocks, in bin; the place of the scales"
     )
     block: int | None = amount(f"with --mx: the number of elements in a block (default: {BLOCK})")
     any_nan: bool = flag("ask checkers, in the metadata, to accept any NaN if the result is a NaN")
@@ -136,7 +117,7 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
         made = _stream(order, arguments.metadata)
     else:
         with _ends_by_exception(), progress_bar("vectors") as progress:
-            made = write_folder(order, Path(arguments.out), progress)
+            made = output.write_folder(order, Path(arguments.out), progress)
     if made.undefined:
         say(f"{made.undefined} rows with undefined behaviour are left out; --keep-ub keeps them, as poison")
     if made.written.dropped:
@@ -149,22 +130,22 @@ def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> in
     if option is not None or arguments.any_nan:
         raise InputError(f"{option or '--any-nan'} is about files of vectors, but --format=dpi writes a model")
     recipe = recipe_of(named, arguments, sources)
-    model = c_model(recipe, recipe.default_name() if arguments.name is None else arguments.name)
+    model = output.c_model(recipe, recipe.default_name() if arguments.name is None else arguments.name)
     if arguments.coverage:
         _say_coverage(recipe)
     if arguments.out is None:
         write(model.source)
     else:
-        write_model(model, Path(arguments.out))
+        output.write_model(model, Path(arguments.out))
     return SUCCESS
 
 
-def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
+def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.Order:
     """Return the order for vectors that the options describe, checked. Raise HalfulpError."""
     formats = tuple((arguments.format or "testfloat").split(","))
     if "dpi" in formats:
         raise InputError("--format=dpi writes a model, not vectors", hint="give it alone")
-    carried = carried_by(formats)
+    carried = output.carried_by(formats)
     if len(set(formats)) < len(formats):
         raise InputError(f"--format={arguments.format}: a format is named twice")
     if arguments.out is None:
@@ -183,7 +164,7 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
         raise InputError("--block goes with --mx")
     if Role.FLAGS not in carried:
         if arguments.flags:
-            lacking = next(name for name in formats if Role.FLAGS not in carried_by([name]))
+            lacking = next(name for name in formats if Role.FLAGS not in output.carried_by([name]))
             raise InputError(f"--flags: the format '{lacking}' has no place for flags")
         arguments = replace(arguments, flags=False)
     block = (arguments.block or BLOCK) if arguments.mx is not None else None
@@ -192,18 +173,18 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
     if arguments.mx is not None and block is not None:
         if arguments.poison == "drop":
             raise InputError("--poison=drop would leave gaps in the blocks of --mx")
-        blocks = Blocks(recipe.columns[0].name, recipe.columns[1].name, block, arguments.mx)
+        blocks = layout.Blocks(recipe.columns[0].name, recipe.columns[1].name, block, arguments.mx)
         try:
-            blocks.layout({column.name: column.width for column in recipe.columns}, CONTAINERS)
+            blocks.layout({column.name: column.width for column in recipe.columns}, layout.CONTAINERS)
         except ValueError as error:
             raise InputError(f"--mx: {error}") from None
-    packing = packing_named(arguments.pack or ("containers" if blocks is None else "dense"))
+    packing = layout.packing_named(arguments.pack or ("containers" if blocks is None else "dense"))
     name = recipe.default_name() if arguments.name is None else arguments.name
     try:
         options: Options = Options(name, packing, blocks=blocks)
     except ValueError as error:
         raise InputError(f"--name: {error}") from None
-    return Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan)
+    return output.Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan)
 
 
 def _check_place(path: Path) -> None:
@@ -213,12 +194,12 @@ def _check_place(path: Path) -> None:
         raise InputError(f"--metadata={path}: {why}")
 
 
-def _stream(order: Order, metadata: str | None) -> ProducedSet:
+def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
     sys.stdout.flush()
-    made = write_stream(order, order.formats[0], sys.stdout.buffer)
+    made = output.write_stream(order, order.formats[0], sys.stdout.buffer)
     sys.stdout.buffer.flush()
     if metadata is not None:
-        write_file(metadata, to_text(document(order, made, [None])).encode())
+        write_file(metadata, to_text(output.document(order, made, [None])).encode())
     return made
 
 

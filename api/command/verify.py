@@ -11,18 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halfulp.command.console import (
-    DIFFERENT,
-    EXIT_CODES,
-    SUCCESS,
-    UNSUPPORTED,
-    WRONG_USE,
-    fail,
-    progress_bar,
-    ranked,
-    say,
-    write,
-)
+from halfulp.command import console
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command, duration
 from halfulp.command.recipe import case_named
@@ -120,12 +109,12 @@ def verify_ops(arguments: VerifyArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     option = first_given(arguments, _FOR_ALL if arguments.op else _FOR_ONE)
     if option is not None:
-        return fail(f"{option} goes with {'no op' if arguments.op else 'an op'}")
+        return console.fail(f"{option} goes with {'no op' if arguments.op else 'an op'}")
     return _verify_op(arguments.op, arguments, sources) if arguments.op else _verify_everything(arguments)
 
 
 VERIFY = Command(
-    VerifyArguments, verify_ops, _VERIFY, EXIT_CODES.replace("1 values differ,", "1 unexplained differences,")
+    VerifyArguments, verify_ops, _VERIFY, console.EXIT_CODES.replace("1 values differ,", "1 unexplained differences,")
 )
 
 
@@ -142,31 +131,31 @@ def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
         try:
             asked: Oracle = oracle(name)
         except Unavailable as reason:
-            say(f"{'error' if arguments.against else 'skipped'}: {name}: {reason}")
-            codes += [WRONG_USE] if arguments.against else []
+            console.say(f"{'error' if arguments.against else 'skipped'}: {name}: {reason}")
+            codes += [console.WRONG_USE] if arguments.against else []
             continue
         except ValueError as error:
-            return fail(str(error))
+            return console.fail(str(error))
         if not arguments.against and asked.refuses(case) is not None:
-            say(f"skipped: {name}: {asked.refuses(case)}")
+            console.say(f"skipped: {name}: {asked.refuses(case)}")
             continue
         found = verify(case, asked, arguments.n or 100_000, arguments.seed, rows, profile, arguments.bits or 24)
-        write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
+        console.write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
         if arguments.coverage and not arguments.json:
-            write("\n".join(_coverage_lines(found.coverage)) + "\n")
+            console.write("\n".join(_coverage_lines(found.coverage)) + "\n")
         codes.append(_code(found, arguments.fail_under or 0))
     if not codes:
-        return fail(f"no oracle that is installed answers {case}")
+        return console.fail(f"no oracle that is installed answers {case}")
     # A different answer outweighs a missing one.
-    return ranked(codes)
+    return console.ranked(codes)
 
 
 def _code(found: Verification, percent: float = 0) -> int:
     if found.differs or found.coverage.percent < percent:
-        return DIFFERENT
+        return console.DIFFERENT
     if found.tally.failures:
-        return WRONG_USE
-    return SUCCESS if found.tally.compared else UNSUPPORTED
+        return console.WRONG_USE
+    return console.SUCCESS if found.tally.compared else console.UNSUPPORTED
 
 
 def _coverage_lines(coverage: Coverage) -> list[str]:
@@ -181,17 +170,17 @@ def _verify_everything(arguments: VerifyArguments) -> int:
         return _verify_held(arguments, names)
     unknown = [name for name in names if name not in ORACLES]
     if unknown:
-        return fail(f"unknown oracle {unknown[0]!r}; the oracles are {', '.join(ORACLES)}")
+        return console.fail(f"unknown oracle {unknown[0]!r}; the oracles are {', '.join(ORACLES)}")
     level = arguments.level or "sample"
     plan = list(jobs(level, arguments.seed, names))
     if not plan:
-        return fail(f"there is nothing to ask of {', '.join(names)}")
+        return console.fail(f"there is nothing to ask of {', '.join(names)}")
     with _delivery(arguments.output) as deliver:
-        with progress_bar("tasks") as progress:
+        with console.progress_bar("tasks") as progress:
             found = run_jobs(plan, level, arguments.seed, arguments.jobs or cores(), progress)
         deliver(markdown(found))
     for name, why in found.missing.items():
-        say(f"{'error' if arguments.against else 'skipped'}: {name}: {why}")
+        console.say(f"{'error' if arguments.against else 'skipped'}: {name}: {why}")
     return _judge(found, bool(arguments.against))
 
 
@@ -203,15 +192,15 @@ def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
             try:
                 asked = oracle(name)
                 if not isinstance(asked, HoldingOracle):
-                    return fail(f"name an op: {name} does not hold results of its own")
+                    return console.fail(f"name an op: {name} does not hold results of its own")
                 cases = asked.cases()
             except (Unavailable, ValueError, OracleError) as error:
-                return fail(f"{name}: {error}")
+                return console.fail(f"{name}: {error}")
             for case in cases:
                 found = verify(case, asked, 1, arguments.seed, known_differences())
                 deliver("\n".join(text(found)) + "\n")
                 codes.append(_code(found))
-    return ranked(codes)
+    return console.ranked(codes)
 
 
 @contextmanager
@@ -220,7 +209,7 @@ def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
     when all went well.
     """
     if output is None:
-        yield write
+        yield console.write
         return
     try:
         with replaced(Path(output)) as file:
@@ -232,16 +221,18 @@ def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
 def _judge(found: ConformanceReport, named: bool) -> int:
     total = found.total()
     counts = f"{total.equal:,} equal, {total.open:,} open by the language, {total.known.total():,} known divergences"
-    say(f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered")
+    console.say(
+        f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered"
+    )
     for failure in total.failures:
-        say(f"failed: {failure}")
+        console.say(f"failed: {failure}")
     for note in found.changed():
-        say(note)
+        console.say(note)
     if total.unexplained or found.changed():
-        return DIFFERENT
+        return console.DIFFERENT
     if total.failures or (named and found.missing):
-        return WRONG_USE
-    return SUCCESS if total.compared else UNSUPPORTED
+        return console.WRONG_USE
+    return console.SUCCESS if total.compared else console.UNSUPPORTED
 
 
 # --- accuracy ---------------------------------------------------------------------------------------------------------
@@ -342,9 +333,9 @@ def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
         return _measure_program(arguments, sources)
     given = first_given(arguments, ("function", "input"))
     if given is not None:
-        return fail(f"{given} goes with a program")
+        return console.fail(f"{given} goes with a program")
     if arguments.type is None or arguments.against is None:
-        return fail("missing --type and --against: a function and an op need both")
+        return console.fail("missing --type and --against: a function and an op need both")
     try:
         as_rounding(arguments.rounding)
     except ValueError as error:
@@ -368,14 +359,14 @@ def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
     if arguments.plot is not None:
         save(accuracies.draw_accuracy(found, dark=arguments.dark), arguments.plot)
     if arguments.json:
-        write(json.dumps({**found.to_dict(), "max_ulp_allowed": arguments.max_ulp}) + "\n")
+        console.write(json.dumps({**found.to_dict(), "max_ulp_allowed": arguments.max_ulp}) + "\n")
     else:
-        write("".join(f"{line}\n" for line in found.lines()) + _verdict(found, arguments.max_ulp))
+        console.write("".join(f"{line}\n" for line in found.lines()) + _verdict(found, arguments.max_ulp))
     accepted = found.correct if arguments.max_ulp is None else found.within(arguments.max_ulp)
     if accepted and found.tally.unanswered:
-        say(f"{found.tally.unanswered:,} arguments have no answer, so nothing is known of them")
-        return UNSUPPORTED
-    return SUCCESS if accepted else DIFFERENT
+        console.say(f"{found.tally.unanswered:,} arguments have no answer, so nothing is known of them")
+        return console.UNSUPPORTED
+    return console.SUCCESS if accepted else console.DIFFERENT
 
 
 ACCURACY = Command(AccuracyArguments, measure_errors, _ULP_ABOUT, _ULP_CODES)
@@ -386,7 +377,7 @@ def _measure_program(arguments: AccuracyArguments, sources: Sources) -> int:
 
     given = first_given(arguments, ("type", "source", "attr", "rounding", "exhaustive", "between", "plot"))
     if given is not None:
-        return fail(f"{given} does not go with a program")
+        return console.fail(f"{given} does not go with a program")
     module = read(arguments.op, sources).program()
     function = find_entry(module, arguments.function)
     types = argument_types(function)
@@ -405,10 +396,12 @@ def _measure_program(arguments: AccuracyArguments, sources: Sources) -> int:
         seed=arguments.seed,
         profile=profile_named(arguments.profile),
     )
-    write(json.dumps(found.to_dict()) + "\n" if arguments.json else "".join(f"{line}\n" for line in found.lines()))
+    console.write(
+        json.dumps(found.to_dict()) + "\n" if arguments.json else "".join(f"{line}\n" for line in found.lines())
+    )
     if arguments.max_ulp is not None and not found.within(arguments.max_ulp):
-        return DIFFERENT
-    return UNSUPPORTED if any(not run.elements for run in found.runs) else SUCCESS
+        return console.DIFFERENT
+    return console.UNSUPPORTED if any(not run.elements for run in found.runs) else console.SUCCESS
 
 
 def _verdict(found: Accuracy, most: float | None) -> str:

@@ -13,30 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import numbers, scalar
-from halfulp.fp_formats.formats import (
-    FORMATS,
-    Codes,
-    FloatFormat,
-    code_shape,
-    codes_to_ints,
-    ints_to_codes,
-    storage_dtype,
-)
+from halfulp.fp_formats import formats, numbers, scalar
 from halfulp.fp_formats.policy import FloatPolicy, Rounding, as_rounding
-from halfulp.fp_formats.reals.expressions import (
-    ARITIES,
-    NeedsNumbers,
-    Program,
-    Real,
-    argument,
-    constant,
-    node,
-    number_of,
-    operation_named,
-    rounded,
-    settled,
-)
+from halfulp.fp_formats.reals import expressions
 from halfulp.fp_formats.reals.extended import Number, infinity, of_fraction, zero
 from halfulp.fp_formats.reals.formulas import FormulaError, parse
 from halfulp.fp_formats.reals.functions import Unsettled
@@ -51,7 +30,7 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import Profile, as_profile
 
-Function = Callable[[Sequence[Real]], list[Real]]
+Function = Callable[[Sequence[expressions.Real]], list[expressions.Real]]
 """From the reals of one element or row, the results."""
 _NAMES = ("x", "y", "z")
 
@@ -62,7 +41,7 @@ class Called:
 
     function: Function
     count: int
-    program: Program | None
+    program: expressions.Program | None
 
     def numbers(self, arguments: Sequence[Number], downward: bool) -> tuple[Number, ...]:
         """Return the exact results for numbers. Raises `Unsettled`, and InputError for what the function raises."""
@@ -71,10 +50,10 @@ class Called:
             program = self.program_for(arguments)
         return program.numbers(arguments if self.program is not None else (), downward)
 
-    def program_for(self, arguments: Sequence[Number]) -> Program:
+    def program_for(self, arguments: Sequence[Number]) -> expressions.Program:
         """Return the steps for these numbers."""
         with _blaming_the_function():
-            return Program.of(self.function([constant(number) for number in arguments]), 0)
+            return expressions.Program.of(self.function([expressions.constant(number) for number in arguments]), 0)
 
     def require_repeatable(self, arguments: Sequence[Number]) -> None:
         """Raise InputError for a function that does something else the second time."""
@@ -86,8 +65,11 @@ def called(function: Function, count: int) -> Called:
     """Return a function that has been called without numbers, twice. Raises InputError for one with side effects."""
     try:
         with _blaming_the_function():
-            programs = [Program.of(function([argument(k) for k in range(count)]), count) for _ in range(2)]
-    except NeedsNumbers:
+            programs = [
+                expressions.Program.of(function([expressions.argument(k) for k in range(count)]), count)
+                for _ in range(2)
+            ]
+    except expressions.NeedsNumbers:
         return Called(function, count, None)
     if programs[0] != programs[1]:
         raise _not_repeatable()
@@ -119,7 +101,7 @@ def elementwise(f: Any, count: int) -> Function:
     """Return a function of ``count`` arguments, given as a Python function, a text or a name. Raises ParseError for a
     wrong text, TypeMismatch for anything else and for a wrong number of arguments.
     """
-    if isinstance(f, Real):
+    if isinstance(f, expressions.Real):
         raise TypeMismatch("f is a real, not a function", hint="write lambda x: …")
     if isinstance(f, str):
         root = _of_text(f, count)
@@ -145,12 +127,12 @@ def require_arity(f: Callable[..., Any], count: int) -> None:
         raise TypeMismatch(message, hint="give one array for each argument: hu.round(f, x, y)") from None
 
 
-def require_real(found: Any) -> Real:
+def require_real(found: Any) -> expressions.Real:
     """Return a result of a user's function as a real. Raises TypeMismatch for one that may have been rounded."""
-    if isinstance(found, Real):
+    if isinstance(found, expressions.Real):
         return found
     if isinstance(found, int | Fraction) and not isinstance(found, bool):
-        return Real(found)
+        return expressions.Real(found)
     kind = type(found).__name__
     hint = "return what operators and functions of reals give; write hu.Real(…) around a number that is meant exactly"
     if found is None:
@@ -165,12 +147,12 @@ def _short(found: Any) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _of_text(text: str, count: int) -> Real:
-    name = operation_named(text.strip())
-    if name is not None and ARITIES[name] and text.strip() not in _NAMES:
-        if ARITIES[name] != count:
-            raise TypeMismatch(f"{text.strip()} takes {ARITIES[name]} arguments, not {count}")
-        return node(name, *map(argument, range(count)))
+def _of_text(text: str, count: int) -> expressions.Real:
+    name = expressions.operation_named(text.strip())
+    if name is not None and expressions.ARITIES[name] and text.strip() not in _NAMES:
+        if expressions.ARITIES[name] != count:
+            raise TypeMismatch(f"{text.strip()} takes {expressions.ARITIES[name]} arguments, not {count}")
+        return expressions.node(name, *map(expressions.argument, range(count)))
     if count > len(_NAMES):
         raise TypeMismatch(f"a text has the arguments x, y and z, not {count}", hint="give a Python function")
     try:
@@ -189,9 +171,9 @@ def _parse_error(text: str, error: FormulaError) -> ParseError:
     return ParseError(message, location=FileLineCol("<formula>", line, column), hint=error.hint)
 
 
-def _substituted(root: Real, arguments: Sequence[Real]) -> Real:
+def _substituted(root: expressions.Real, arguments: Sequence[expressions.Real]) -> expressions.Real:
     """Return an expression with reals in place of its arguments."""
-    made: dict[int, Real] = {}
+    made: dict[int, expressions.Real] = {}
     waiting = [root]
     while waiting:
         real = waiting[-1]
@@ -203,7 +185,9 @@ def _substituted(root: Real, arguments: Sequence[Real]) -> Real:
         if real.operation == "argument":
             made[id(real)] = arguments[real.payload]
         elif id(real) not in made:
-            made[id(real)] = node(real.operation, *(made[id(each)] for each in real.arguments), payload=real.payload)
+            made[id(real)] = expressions.node(
+                real.operation, *(made[id(each)] for each in real.arguments), payload=real.payload
+            )
     return made[id(root)]
 
 
@@ -223,7 +207,7 @@ def unsettled(error: Unsettled, where: str, to: str) -> LimitExceeded:
 #
 # The arguments of `round` and `round_rows`: floats as codes, integers and other numbers exactly, with their poison.
 
-TypeName = str | FloatFormat | ty.Type
+TypeName = str | formats.FloatFormat | ty.Type
 _OF_PYTHON = (bool, int, float)
 
 
@@ -235,8 +219,8 @@ class Operand:
     """
 
     shape: tuple[int, ...]
-    fmt: FloatFormat | None
-    codes: Codes | None
+    fmt: formats.FloatFormat | None
+    codes: formats.Codes | None
     exact: Sequence[numbers.Exact]
     poison: PoisonIds | None
     origins: Origins | None
@@ -248,7 +232,7 @@ class Operand:
         if self.codes is not None and self.codes.ndim == 1:
             _, first, inverse = np.unique(self.codes, return_index=True, return_inverse=True)
             return first, inverse.reshape(-1)
-        keys = codes_to_ints(self.codes, 128) if self.codes is not None else [_key(each) for each in self.exact]
+        keys = formats.codes_to_ints(self.codes, 128) if self.codes is not None else [_key(each) for each in self.exact]
         known: dict[Any, int] = {}
         firsts: list[int] = []
         places = []
@@ -264,7 +248,7 @@ class Operand:
         if self.fmt is None:
             exact = self.exact[place]
             nan = isinstance(exact, float) and exact != exact
-            return scalar.Unpacked(scalar.QUIET_NAN, 0, 0, 0) if nan else number_of(exact)
+            return scalar.Unpacked(scalar.QUIET_NAN, 0, 0, 0) if nan else expressions.number_of(exact)
         x = scalar.operand(self.fmt, self.code(place), policy)
         if x.kind >= scalar.QUIET_NAN:
             return x
@@ -276,7 +260,7 @@ class Operand:
         """Return the code at a place."""
         assert self.codes is not None
         assert self.fmt is not None
-        return codes_to_ints(self.codes[place : place + 1], self.fmt.bits)[0]
+        return formats.codes_to_ints(self.codes[place : place + 1], self.fmt.bits)[0]
 
     def text(self, place: int) -> str:
         """Return the number at a place in words, with its code."""
@@ -312,7 +296,7 @@ def _flat(poison: PoisonIds | None) -> PoisonIds | None:
     return None if poison is None else poison.reshape(-1)
 
 
-def result_format(to: TypeName | None, operands: Sequence[Operand], name: str) -> FloatFormat:
+def result_format(to: TypeName | None, operands: Sequence[Operand], name: str) -> formats.FloatFormat:
     """Return the format to round to: by default that of the operands. Raises TypeMismatch for none or several."""
     if to is not None:
         wanted = as_type(to)
@@ -338,7 +322,10 @@ def mode_of(rounding: str | Rounding) -> Rounding:
 
 
 def merged_poison(
-    columns: Sequence[tuple[PoisonIds | None, Origins | None]], lost: npt.NDArray[np.bool_], op: str, dst: FloatFormat
+    columns: Sequence[tuple[PoisonIds | None, Origins | None]],
+    lost: npt.NDArray[np.bool_],
+    op: str,
+    dst: formats.FloatFormat,
 ) -> tuple[PoisonIds | None, Origins | None]:
     """Return the poison of results: that of the operands, and results that the format does not have."""
     table = Origins()
@@ -462,7 +449,7 @@ class _Results:
     """The distinct results of a function."""
 
     def __init__(
-        self, function: Called, elements: _Elements, dst: FloatFormat, mode: Rounding, policy: FloatPolicy
+        self, function: Called, elements: _Elements, dst: formats.FloatFormat, mode: Rounding, policy: FloatPolicy
     ) -> None:
         self.function, self.elements, self.dst = function, elements, dst
         self.mode, self.policy = mode, policy
@@ -472,7 +459,7 @@ class _Results:
         elements, dst = self.elements, self.dst
         codes, lost = self._distinct()
         count = len(elements.keys)
-        whole = np.zeros(code_shape((count,), dst.bits), storage_dtype(dst.bits))
+        whole = np.zeros(formats.code_shape((count,), dst.bits), formats.storage_dtype(dst.bits))
         missing = np.zeros(count, np.bool_)
         clean = slice(None) if elements.clean is None else elements.clean
         whole[clean] = codes[elements.index.reshape(-1)]
@@ -480,12 +467,12 @@ class _Results:
         poison, origins = merged_poison(elements.poison, missing.reshape(elements.shape), "round", dst)
         element = ty.FloatType(dst)
         container = ty.TensorType(elements.shape, element) if elements.shape else element
-        return Value(container, whole.reshape(code_shape(elements.shape, dst.bits)), poison, None, origins)
+        return Value(container, whole.reshape(formats.code_shape(elements.shape, dst.bits)), poison, None, origins)
 
-    def _distinct(self) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    def _distinct(self) -> tuple[formats.Codes, npt.NDArray[np.bool_]]:
         """Return the codes of the distinct elements, and which of them the format does not have."""
         count = len(self.elements.where)
-        codes = np.zeros(code_shape((count,), self.dst.bits), storage_dtype(self.dst.bits))
+        codes = np.zeros(formats.code_shape((count,), self.dst.bits), formats.storage_dtype(self.dst.bits))
         lost = np.zeros(count, np.bool_)
         rest = np.ones(count, np.bool_)
         columns = [(each.fmt, each.codes) for each in self.elements.operands]
@@ -496,7 +483,7 @@ class _Results:
                 for (fmt, column), first in zip(columns, self.elements.firsts, strict=True)
                 if fmt is not None and column is not None
             ]
-            found = settled(program, taken, self.mode, self.dst, self.policy)
+            found = expressions.settled(program, taken, self.mode, self.dst, self.policy)
             if found is not None:
                 codes, rest = found.result.codes.copy(), ~found.mask
                 if found.result.poison is not None:
@@ -504,7 +491,7 @@ class _Results:
         places = np.flatnonzero(rest)
         if len(places):
             results = [self._one(int(k), first=k == places[0]) for k in places]
-            codes[places] = ints_to_codes([each.code for each in results], self.dst.bits, (len(results),))
+            codes[places] = formats.ints_to_codes([each.code for each in results], self.dst.bits, (len(results),))
             lost[places] = [each.poison for each in results]
         return codes, lost
 
@@ -515,13 +502,13 @@ class _Results:
             found = each.at(int(firsts[k]), self.policy)
             if isinstance(found, scalar.Unpacked):
                 flags = scalar.invalid_if_signalling(found)
-                return scalar.encode_nan(self.dst, found, self.policy, flags, each.fmt or FORMATS["f64"])
+                return scalar.encode_nan(self.dst, found, self.policy, flags, each.fmt or formats.FORMATS["f64"])
             arguments.append(found)
         try:
             if first:
                 self.function.require_repeatable(arguments)
             (number,) = self.function.numbers(arguments, self.mode is Rounding.DOWNWARD)
-            return rounded(number, self.dst, self.mode, self.policy)
+            return expressions.rounded(number, self.dst, self.mode, self.policy)
         except Unsettled as error:
             raise unsettled(error, self.elements.describe(k), self.dst.name) from None
         except HalfulpError as error:

@@ -9,20 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.exact_reals.calling import (
-    Called,
-    Function,
-    Operand,
-    TypeName,
-    called,
-    merged_poison,
-    mode_of,
-    operand,
-    require_arity,
-    require_real,
-    result_format,
-    unsettled,
-)
+from halfulp.exact_reals import calling
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, code_shape, ints_to_codes, storage_dtype
@@ -140,7 +127,7 @@ def round_rows(
     x: Any,
     axis: int = -1,
     *,
-    to: TypeName | None = None,
+    to: calling.TypeName | None = None,
     eps: Any = None,
     rounding: str | Rounding = "to_nearest_even",
     profile: Profile | str | None = None,
@@ -165,19 +152,19 @@ def round_rows(
 
     Raises the errors of `round`, and InputError for an unknown name, and for ``eps`` with a function without one.
     """
-    chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)
-    given = operand(x, "x")
-    dst = result_format(to, [given], "hu.round_rows")
+    chosen, mode = as_profile(profile).arithmetic, calling.mode_of(rounding)
+    given = calling.operand(x, "x")
+    dst = calling.result_format(to, [given], "hu.round_rows")
     if not given.shape:
         raise TypeMismatch("hu.round_rows: x is one number, without rows", hint="hu.round rounds functions of numbers")
     if not -len(given.shape) <= axis < len(given.shape):
         raise np.exceptions.AxisError(axis, len(given.shape))
     rows = _Rows(given, axis % len(given.shape))
-    by_row = called(_of_rows(function, eps, rows.length), rows.length)
+    by_row = calling.called(_of_rows(function, eps, rows.length), rows.length)
     return _evaluated(by_row, rows, dst, mode, chosen)
 
 
-def _of_rows(f: Any, eps: Any, length: int) -> Function:
+def _of_rows(f: Any, eps: Any, length: int) -> calling.Function:
     """Return a function of a row, and keep whether it returns a list. Raises InputError for an unknown name."""
     if isinstance(f, str):
         row = NAMED_ROWS.get(f)
@@ -194,7 +181,7 @@ def _of_rows(f: Any, eps: Any, length: int) -> Function:
         raise InputError("eps is for layer_norm and rms_norm", hint="write it into the function")
     if not callable(f):
         raise TypeMismatch(f"f is of type {type(f).__name__}", hint='give a name, as in "softmax", or a function')
-    require_arity(f, 1)
+    calling.require_arity(f, 1)
     return _Function(f)
 
 
@@ -211,13 +198,13 @@ class _Function:
         if self.single not in (None, single):
             raise TypeError("the function returned a list for one row, and a real for another")
         self.single = single
-        return [require_real(found)] if single else [require_real(each) for each in found]
+        return [calling.require_real(found)] if single else [calling.require_real(each) for each in found]
 
 
 class _Rows:
     """The rows of an operand: ``places``, [rows, elements], of elements in its row-major order."""
 
-    def __init__(self, given: Operand, axis: int) -> None:
+    def __init__(self, given: calling.Operand, axis: int) -> None:
         self.given, self.axis = given, axis
         places = np.moveaxis(np.arange(int(np.prod(given.shape))).reshape(given.shape), axis, -1)
         self.outer, self.length = places.shape[:-1], places.shape[-1]
@@ -263,7 +250,7 @@ class _Results:
         self.known[row, column] = True
 
 
-def _evaluated(function: Called, rows: _Rows, dst: FloatFormat, mode: Rounding, policy: FloatPolicy) -> Value:
+def _evaluated(function: calling.Called, rows: _Rows, dst: FloatFormat, mode: Rounding, policy: FloatPolicy) -> Value:
     poison = rows.poison()
     clean = np.arange(len(rows)) if poison is None else np.flatnonzero(poison == 0)
     numbers = _Numbers(function, rows, mode, policy)
@@ -282,7 +269,7 @@ def _evaluated(function: Called, rows: _Rows, dst: FloatFormat, mode: Rounding, 
                 if not results.known[row, column]:
                     results.put(row, column, rounded(number, dst, mode, policy))
         except Unsettled as error:
-            raise unsettled(error, rows.describe(row, column), dst.name) from None
+            raise calling.unsettled(error, rows.describe(row, column), dst.name) from None
         except HalfulpError as error:
             error.notes = (*error.notes, (None, rows.describe(row, column)))
             raise
@@ -292,7 +279,7 @@ def _evaluated(function: Called, rows: _Rows, dst: FloatFormat, mode: Rounding, 
 class _Numbers:
     """The exact results of rows without NaN."""
 
-    def __init__(self, function: Called, rows: _Rows, mode: Rounding, policy: FloatPolicy) -> None:
+    def __init__(self, function: calling.Called, rows: _Rows, mode: Rounding, policy: FloatPolicy) -> None:
         self.function, self.rows, self.mode, self.policy = function, rows, mode, policy
         self.expected: int | None = None if function.program is None else len(function.program.results)
         self.checked = False
@@ -311,7 +298,7 @@ class _Numbers:
             try:
                 self.expected = len(self.of(row))
             except Unsettled as error:
-                raise unsettled(error, self.rows.describe(row, 0), "the format") from None
+                raise calling.unsettled(error, self.rows.describe(row, 0), "the format") from None
         return self.expected
 
     def of(self, row: int) -> tuple[Number, ...]:
@@ -327,7 +314,7 @@ class _Numbers:
 
 
 def _settle(
-    function: Called,
+    function: calling.Called,
     rows: _Rows,
     clean: npt.NDArray[np.intp],
     results: _Results,
@@ -363,7 +350,7 @@ def _value(rows: _Rows, results: _Results, poison: npt.NDArray[np.uint16] | None
 
     codes = placed(results.codes, results.codes.shape[2:])
     columns = [(None if ids is None else placed(ids), rows.given.origins)]
-    merged, origins = merged_poison(columns, placed(results.lost), "round_rows", dst)
+    merged, origins = calling.merged_poison(columns, placed(results.lost), "round_rows", dst)
     element, outer = ty.FloatType(dst), rows.outer if single else placed(results.lost).shape
     container = ty.TensorType(outer, element) if outer else element
     return Value(container, np.ascontiguousarray(codes).reshape(code_shape(outer, dst.bits)), merged, None, origins)

@@ -9,50 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from halfulp.explanations.applications import (
-    E8M0,
-    F64,
-    I64,
-    INFINITY,
-    RNE,
-    Application,
-    Compute,
-    Explainer,
-    OpContext,
-    OpParts,
-    OpTypes,
-    Signature,
-    StepList,
-    cast,
-    integer_range,
-    last_rounding,
-    mixed,
-    nan_operand_words,
-    one_nan,
-    parts_of_rounding,
-    rounded_operation,
-    same,
-    special_rule,
-    whole_number,
-)
+from halfulp.explanations import applications as ops
+from halfulp.explanations import rules
 from halfulp.explanations.records import GivenOperand
 from halfulp.explanations.rounding import explained
-from halfulp.explanations.rules import (
-    DIGITS,
-    CodeAndFlags,
-    Enclosure,
-    GivenNumber,
-    Turn,
-    code_and_flags,
-    default_nan,
-    given_code,
-    given_exact,
-    given_integer,
-    infinity_rule,
-    instead_of_infinity,
-    nan_rule,
-    negative_rule,
-)
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.mixed import FUSED
@@ -81,50 +41,56 @@ if TYPE_CHECKING:
 # --- arithmetic and casts ---------------------------------------------------------------------------------------------
 
 
-def arithmetic(operation: str) -> Explainer:
+def arithmetic(operation: str) -> ops.Explainer:
     """Explain a rounded operation: add, subtract, multiply, divide or remainder."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         x, y = context.operands
-        given, rule = rounded_operation(operation, x, y, context.application, MODES[context.mode], context.format)
-        return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes, rule))
+        given, rule = ops.rounded_operation(operation, x, y, context.application, MODES[context.mode], context.format)
+        return ops.parts_of_rounding(
+            explained(given, context.format, context.mode, context.profile, context.modes, rule)
+        )
 
     return explain
 
 
-def conversion(context: OpContext) -> OpParts:
+def conversion(context: ops.OpContext) -> ops.OpParts:
     """Explain a conversion between float types."""
     (x,) = context.operands
-    given = GivenNumber(x.short, f"of type {x.type}", x.value, x.negative, x.infinite, context.application, bare=x.bare)
-    return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes))
+    given = rules.GivenNumber(
+        x.short, f"of type {x.type}", x.value, x.negative, x.infinite, context.application, bare=x.bare
+    )
+    return ops.parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes))
 
 
-def from_integer_explainer(signed: bool) -> Explainer:
+def from_integer_explainer(signed: bool) -> ops.Explainer:
     """Explain a conversion from an integer."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
         number = integer_of(ty.IntegerType(width_of(x.type), "signed" if signed else "unsigned"), x.known)
-        given = GivenNumber(str(number), f"of type {x.type}", Fraction(number), number < 0, False, context.application)
-        return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes))
+        given = rules.GivenNumber(
+            str(number), f"of type {x.type}", Fraction(number), number < 0, False, context.application
+        )
+        return ops.parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes))
 
     return explain
 
 
-def to_integer_explainer(signed: bool) -> Explainer:
+def to_integer_explainer(signed: bool) -> ops.Explainer:
     """Explain a conversion to an integer."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
-        low, high = integer_range(context.result, signed)
+        low, high = ops.integer_range(context.result, signed)
         if x.value is None:
-            return OpParts(f"{'NaN' if x.nan else 'an infinity'} is not an integer: poison")
+            return ops.OpParts(f"{'NaN' if x.nan else 'an infinity'} is not an integer: poison")
         mode = MODES[context.mode] if context.application.has_modes else Rounding.TOWARD_ZERO
-        whole = whole_number(x.value, mode)
+        whole = ops.whole_number(x.value, mode)
         cut = f"{TOWARD[mode]}: {whole}" if whole != x.value else f"{whole} is an integer"
         if low <= whole <= high:
-            return OpParts(f"{cut}, and within {low} to {high}", exact=x.value)
-        return OpParts(f"{cut}, and outside {low} to {high}: poison", exact=x.value)
+            return ops.OpParts(f"{cut}, and within {low} to {high}", exact=x.value)
+        return ops.OpParts(f"{cut}, and outside {low} to {high}: poison", exact=x.value)
 
     return explain
 
@@ -155,12 +121,12 @@ def _compared(x: GivenOperand, y: GivenOperand) -> int:
     return (key(x) > key(y)) - (key(x) < key(y))
 
 
-def comparison(context: OpContext) -> OpParts:
+def comparison(context: ops.OpContext) -> ops.OpParts:
     """Explain arith.cmpf."""
     x, y = context.operands
     predicate = str(context.properties["predicate"])
     number = enum_of(context.application.name, "predicate").cases[predicate]
-    if one_nan(x, y):
+    if ops.one_nan(x, y):
         relation, words = scalar.UNORDERED, "a NaN operand: unordered"
     else:
         order = _compared(x, y)
@@ -170,54 +136,54 @@ def comparison(context: OpContext) -> OpParts:
             words += ", whatever their signs"
     holds = [name for bit, name in _RELATIONS.items() if scalar.PREDICATES[number] & bit]
     truth = "true" if scalar.PREDICATES[number] & relation else "false"
-    return OpParts(f"{words}; {predicate} holds for {' or '.join(holds) or 'nothing'}: {truth}")
+    return ops.OpParts(f"{words}; {predicate} holds for {' or '.join(holds) or 'nothing'}: {truth}")
 
 
-def extremum(largest: bool, number: bool) -> Explainer:
+def extremum(largest: bool, number: bool) -> ops.Explainer:
     """Explain a maximum or minimum; ``number``: a NaN yields to a number."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         x, y = context.operands
         fmt = x.format
         which = "larger" if largest else "smaller"
         if x.nan and y.nan and number:
-            invalid = f", {nan_operand_words(y)}" if fmt.is_invalid(y.known) else ""
-            return OpParts(f"two NaNs: the second{invalid or (', quieted' if fmt.quiet_bit else '')}")
-        if one_nan(x, y):
+            invalid = f", {ops.nan_operand_words(y)}" if fmt.is_invalid(y.known) else ""
+            return ops.OpParts(f"two NaNs: the second{invalid or (', quieted' if fmt.quiet_bit else '')}")
+        if ops.one_nan(x, y):
             if number:
                 chosen = y if x.nan else x
-                return OpParts(f"a NaN yields to a number: {chosen.short}", exact=chosen.value)
-            return OpParts(f"a NaN operand: {nan_operand_words(x if x.nan else y)}")
+                return ops.OpParts(f"a NaN yields to a number: {chosen.short}", exact=chosen.value)
+            return ops.OpParts(f"a NaN operand: {ops.nan_operand_words(x if x.nan else y)}")
         order = _compared(x, y) or y.negative - x.negative
         chosen = x if (order > 0) == largest else y
         zeros = ", -0 being less than +0" if x.zero and y.zero and order else ""
         equal = "" if order else "both are the same: "
-        return OpParts(
+        return ops.OpParts(
             f"{equal}{chosen.short} is the {which}{zeros}" if order else f"{equal}{chosen.short}", None, chosen.value
         )
 
     return explain
 
 
-def negation(context: OpContext) -> OpParts:
+def negation(context: ops.OpContext) -> ops.OpParts:
     """Explain arith.negf."""
     (x,) = context.operands
     fmt = x.format
     if not fmt.signed:
-        return OpParts(nan_rule(fmt) if x.nan else negative_rule(fmt))
+        return ops.OpParts(rules.nan_rule(fmt) if x.nan else rules.negative_rule(fmt))
     if not fmt.has_negative_zero and (x.zero or x.nan):
-        return OpParts(f"{fmt.name} has no -0: {'NaN' if x.nan else 'zero'} stays as it is")
-    return OpParts("the sign bit is inverted, of NaNs too", exact=None if x.value is None else -x.value)
+        return ops.OpParts(f"{fmt.name} has no -0: {'NaN' if x.nan else 'zero'} stays as it is")
+    return ops.OpParts("the sign bit is inverted, of NaNs too", exact=None if x.value is None else -x.value)
 
 
-def flush(context: OpContext) -> OpParts:
+def flush(context: ops.OpContext) -> ops.OpParts:
     """Explain arith.flush_denormals."""
     (x,) = context.operands
     if not x.format.is_subnormal(x.known):
-        return OpParts("not subnormal: it stays as it is", exact=x.value)
+        return ops.OpParts("not subnormal: it stays as it is", exact=x.value)
     sign = ", of its sign" if x.format.has_negative_zero else ""
     smallest = value_text(x.format, x.format.min_normal_code, SHORT_DIGITS)
-    return OpParts(f"subnormal, below the smallest normal value {smallest}: zero{sign}", exact=Fraction(0))
+    return ops.OpParts(f"subnormal, below the smallest normal value {smallest}: zero{sign}", exact=Fraction(0))
 
 
 def enum_of(op: str, name: str) -> EnumDefinition:
@@ -231,48 +197,50 @@ def enum_of(op: str, name: str) -> EnumDefinition:
 # --- ops with an exact result -----------------------------------------------------------------------------------------
 
 
-def to_integral(fixed: Rounding | None) -> Explainer:
+def to_integral(fixed: Rounding | None) -> ops.Explainer:
     """Explain a rounding to an integer of the same format; ``fixed``: its mode, or None for that of the context."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
         mode = MODES[context.mode] if fixed is None else fixed
         if x.nan:
-            return OpParts(f"a NaN operand: {nan_operand_words(x)}")
+            return ops.OpParts(f"a NaN operand: {ops.nan_operand_words(x)}")
         if x.value is None:
-            return OpParts("an infinity stays as it is")
-        whole = whole_number(x.value, mode)
+            return ops.OpParts("an infinity stays as it is")
+        whole = ops.whole_number(x.value, mode)
         if abs(whole) > x.format.max_value:
-            given = GivenNumber(f"{x.short} {TOWARD[mode]}", "", Fraction(whole), whole < 0, False, context.application)
-            return parts_of_rounding(explained(given, x.format, "to_nearest_even", context.profile, ()))
+            given = rules.GivenNumber(
+                f"{x.short} {TOWARD[mode]}", "", Fraction(whole), whole < 0, False, context.application
+            )
+            return ops.parts_of_rounding(explained(given, x.format, "to_nearest_even", context.profile, ()))
         sign = ", with the sign of the operand" if not whole and x.format.has_negative_zero else ""
         if whole == x.value:
-            return OpParts(f"{x.short} is an integer{sign}", exact=x.value)
-        return OpParts(f"{TOWARD[mode]}: {integer_text(whole)}{sign}", exact=Fraction(whole))
+            return ops.OpParts(f"{x.short} is an integer{sign}", exact=x.value)
+        return ops.OpParts(f"{TOWARD[mode]}: {integer_text(whole)}{sign}", exact=Fraction(whole))
 
     return explain
 
 
-def _absolute(context: OpContext) -> OpParts:
+def _absolute(context: ops.OpContext) -> ops.OpParts:
     (x,) = context.operands
     words = "the sign bit is cleared, of NaNs too" if x.format.has_negative_zero else "the magnitude"
-    return OpParts(words, exact=None if x.value is None else abs(x.value))
+    return ops.OpParts(words, exact=None if x.value is None else abs(x.value))
 
 
-def _copysign(context: OpContext) -> OpParts:
+def _copysign(context: ops.OpContext) -> ops.OpParts:
     x, y = context.operands
     sign = "negative" if y.negative else "positive"
     value = None if x.value is None else -abs(x.value) if y.negative else abs(x.value)
-    return OpParts(f"the magnitude of {x.short} with the {sign} sign of {y.short}", exact=value)
+    return ops.OpParts(f"the magnitude of {x.short} with the {sign} sign of {y.short}", exact=value)
 
 
-def _clamp(context: OpContext) -> OpParts:
+def _clamp(context: ops.OpContext) -> ops.OpParts:
     value, low, high = context.operands
     nan = next((each for each in (value, low, high) if each.nan), None)
     if nan is not None:
-        return OpParts(f"a NaN operand: {nan_operand_words(nan)}")
+        return ops.OpParts(f"a NaN operand: {ops.nan_operand_words(nan)}")
     first = extremum(largest=False, number=False)(replace(context, operands=(value, high)))
-    return OpParts(f"the smaller of value and max ({first.rule}); then the larger of that and min, {low.short}")
+    return ops.OpParts(f"the smaller of value and max ({first.rule}); then the larger of that and min, {low.short}")
 
 
 class _Class(NamedTuple):
@@ -294,21 +262,21 @@ _CLASSES: Mapping[str, _Class] = {
 }
 
 
-def _classify(asked: _Class) -> Explainer:
-    def explain(context: OpContext) -> OpParts:
+def _classify(asked: _Class) -> ops.Explainer:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
         holds = asked.holds(x)
-        return OpParts(f"{x.short} is {'' if holds else 'not '}{asked.words}: {'true' if holds else 'false'}")
+        return ops.OpParts(f"{x.short} is {'' if holds else 'not '}{asked.words}: {'true' if holds else 'false'}")
 
     return explain
 
 
-def multiply_add(negates: tuple[int, int] = (0, 0)) -> Explainer:
+def multiply_add(negates: tuple[int, int] = (0, 0)) -> ops.Explainer:
     """Explain a multiply-add; ``negates``: 1 to change the sign of the product, and of the addend."""
     return lambda context: _multiply_add(context, *map(bool, negates))
 
 
-def _multiply_add(context: OpContext, negated: bool, subtracted: bool) -> OpParts:
+def _multiply_add(context: ops.OpContext, negated: bool, subtracted: bool) -> ops.OpParts:
     a, b, c = context.operands
     fmt, mode = context.format, context.mode
     product = f"-({a.short} * {b.short})" if negated else f"{a.short} * {b.short}"
@@ -319,13 +287,13 @@ def _multiply_add(context: OpContext, negated: bool, subtracted: bool) -> OpPart
     exact = None
     nan = next((each for each in (a, b, c) if each.nan), None)
     if (infinite and (a.zero or b.zero)) and nan is None:
-        rule = f"zero times infinity is not a number: {default_nan(fmt)}"
+        rule = f"zero times infinity is not a number: {rules.default_nan(fmt)}"
     elif nan is not None:
-        rule = f"a NaN operand: {nan_operand_words(nan)}"
+        rule = f"a NaN operand: {ops.nan_operand_words(nan)}"
     elif infinite and c.infinite and negative != minus:
-        rule = f"the sum of infinities of different signs is not a number: {default_nan(fmt)}"
+        rule = f"the sum of infinities of different signs is not a number: {rules.default_nan(fmt)}"
     elif infinite or c.infinite:
-        rule = f"an infinite operand decides: {instead_of_infinity(fmt)}"
+        rule = f"an infinite operand decides: {rules.instead_of_infinity(fmt)}"
     else:
         assert a.value is not None
         assert b.value is not None
@@ -335,50 +303,54 @@ def _multiply_add(context: OpContext, negated: bool, subtracted: bool) -> OpPart
             zeros = not a.value * b.value and c.zero and negative == minus
             negative = negative if zeros else MODES[mode] is Rounding.DOWNWARD
             rule = f"the result is exactly {'-0' if negative else '+0'}"
-    given = GivenNumber(formula, "", exact, negative if not exact else exact < 0, False, context.application)
-    return parts_of_rounding(explained(given, fmt, mode, context.profile, context.modes, rule))
+    given = rules.GivenNumber(formula, "", exact, negative if not exact else exact < 0, False, context.application)
+    return ops.parts_of_rounding(explained(given, fmt, mode, context.profile, context.modes, rule))
 
 
-def _bits(count: Callable[[int, int], int], words: str) -> Explainer:
-    def explain(context: OpContext) -> OpParts:
+def _bits(count: Callable[[int, int], int], words: str) -> ops.Explainer:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         (x,) = context.operands
         width = width_of(x.type)
-        return OpParts(f"{count(x.known, width)} {words} in 0b{bits_of_integer(x.known, width)}")
+        return ops.OpParts(f"{count(x.known, width)} {words} in 0b{bits_of_integer(x.known, width)}")
 
     return explain
 
 
-def _absi(context: OpContext) -> OpParts:
+def _absi(context: ops.OpContext) -> ops.OpParts:
     (x,) = context.operands
     n, width = integer_of(x.type, x.known), width_of(x.type)
     if n < 0 and n == -(1 << width - 1):
-        return OpParts(f"{integer_text(-n)} is outside of the type: it wraps to {integer_text(n)}", exact=Fraction(n))
-    return OpParts(f"the magnitude of {integer_text(n)}", exact=Fraction(abs(n)))
+        return ops.OpParts(
+            f"{integer_text(-n)} is outside of the type: it wraps to {integer_text(n)}", exact=Fraction(n)
+        )
+    return ops.OpParts(f"the magnitude of {integer_text(n)}", exact=Fraction(abs(n)))
 
 
-def _ipowi(context: OpContext) -> OpParts:
+def _ipowi(context: ops.OpContext) -> ops.OpParts:
     base, power = (integer_of(each.type, each.known) for each in context.operands)
     if power >= 0:
-        return OpParts(f"{integer_text(base)} to the power {integer_text(power)}, modulo 2^{width_of(context.result)}")
+        return ops.OpParts(
+            f"{integer_text(base)} to the power {integer_text(power)}, modulo 2^{width_of(context.result)}"
+        )
     if not base:
-        return OpParts("zero to a negative power divides by zero: undefined behaviour")
+        return ops.OpParts("zero to a negative power divides by zero: undefined behaviour")
     if abs(base) == 1:
-        return OpParts(f"{integer_text(base)} to any power is 1 or -1")
-    return OpParts("a base beyond 1 to a negative power is a fraction, cut to 0")
+        return ops.OpParts(f"{integer_text(base)} to any power is 1 or -1")
+    return ops.OpParts("a base beyond 1 to a negative power is a fraction, cut to 0")
 
 
-EXACT_OPS: Mapping[str, tuple[Signature, Explainer]] = {
-    **{f"math.{name}": (same(1), to_integral(mode)) for name, mode in DIRECTIONS.items()},
-    "math.absf": (same(1), _absolute),
-    "math.copysign": (same(2), _copysign),
-    "math.clampf": (same(3), _clamp),
-    "math.fma": (same(3), multiply_add()),
-    **{name: (same(1), _classify(asked)) for name, asked in _CLASSES.items()},
-    "math.absi": (same(1), _absi),
-    "math.ctlz": (same(1), _bits(lambda x, width: width - x.bit_length(), "leading zeros")),
-    "math.cttz": (same(1), _bits(lambda x, width: (x & -x).bit_length() - 1 if x else width, "trailing zeros")),
-    "math.ctpop": (same(1), _bits(lambda x, width: x.bit_count(), "ones")),
-    "math.ipowi": (same(2), _ipowi),
+EXACT_OPS: Mapping[str, tuple[ops.Signature, ops.Explainer]] = {
+    **{f"math.{name}": (ops.same(1), to_integral(mode)) for name, mode in DIRECTIONS.items()},
+    "math.absf": (ops.same(1), _absolute),
+    "math.copysign": (ops.same(2), _copysign),
+    "math.clampf": (ops.same(3), _clamp),
+    "math.fma": (ops.same(3), multiply_add()),
+    **{name: (ops.same(1), _classify(asked)) for name, asked in _CLASSES.items()},
+    "math.absi": (ops.same(1), _absi),
+    "math.ctlz": (ops.same(1), _bits(lambda x, width: width - x.bit_length(), "leading zeros")),
+    "math.cttz": (ops.same(1), _bits(lambda x, width: (x & -x).bit_length() - 1 if x else width, "trailing zeros")),
+    "math.ctpop": (ops.same(1), _bits(lambda x, width: x.bit_count(), "ones")),
+    "math.ipowi": (ops.same(2), _ipowi),
 }
 """The signature and the explainer of each op."""
 
@@ -386,10 +358,10 @@ EXACT_OPS: Mapping[str, tuple[Signature, Explainer]] = {
 # --- ops in several steps ---------------------------------------------------------------------------------------------
 
 
-def scaling(divides: bool) -> Explainer:
+def scaling(divides: bool) -> ops.Explainer:
     """Explain arith.scaling_extf, or with ``divides`` arith.scaling_truncf."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         profile = context.profile
         if profile.scaling == "exact":
             return _scaled_exactly(context, divides)
@@ -401,80 +373,80 @@ def scaling(divides: bool) -> Explainer:
             emulation = emulates(chosen, x.format, scale.format, context.format)
             return emulated.EmulatedOps(0) if emulation else scalar
 
-        def converting(source: GivenOperand, fmt: FloatFormat, outer: bool = False) -> Compute:
-            def compute(_: FloatFormat, mode: Rounding, chosen: Profile) -> CodeAndFlags:
+        def converting(source: GivenOperand, fmt: FloatFormat, outer: bool = False) -> ops.Compute:
+            def compute(_: FloatFormat, mode: Rounding, chosen: Profile) -> rules.CodeAndFlags:
                 policy = chosen.conversions if outer else chosen.arithmetic
-                how = casts.mode(mode, chosen) if outer else RNE
+                how = casts.mode(mode, chosen) if outer else ops.RNE
                 return _of_module(module(chosen), module(chosen).convert(source.format, fmt, source.known, how, policy))
 
             return compute
 
-        steps = StepList(profile)
+        steps = ops.StepList(profile)
         given = scale
-        if scale.type != E8M0:
-            given = steps.convert("scale in f8E8M0FNU", given, E8M0.format, converting(given, E8M0.format))
+        if scale.type != ops.E8M0:
+            given = steps.convert("scale in f8E8M0FNU", given, ops.E8M0.format, converting(given, ops.E8M0.format))
         if given.code is not None:
             given = steps.convert(f"scale in {computing.name}", given, computing, converting(given, computing))
         number = x
         if x.format != computing:
             number = steps.convert(f"in as {computing.name}", x, computing, converting(x, computing))
         if given.code is None or number.code is None:
-            return OpParts(next(step.rule for step in steps.steps if step.code is None), steps=tuple(steps.steps))
+            return ops.OpParts(next(step.rule for step in steps.steps if step.code is None), steps=tuple(steps.steps))
         a, b = number, given
         operation = "divide" if divides else "multiply"
 
-        def operating(_: FloatFormat, mode: Rounding, chosen: Profile) -> CodeAndFlags:
+        def operating(_: FloatFormat, mode: Rounding, chosen: Profile) -> rules.CodeAndFlags:
             chosen_module = module(chosen)
-            result = getattr(chosen_module, operation)(computing, a.known, b.known, RNE, chosen.arithmetic)
+            result = getattr(chosen_module, operation)(computing, a.known, b.known, ops.RNE, chosen.arithmetic)
             return _of_module(chosen_module, result)
 
         last = steps.operate("in / scale" if divides else "in * scale", operation, a, b, operating)
         if context.format != computing and last.code is not None:
             compute = converting(last, context.format, outer=True)
             steps.convert(f"in {context.format.name}", last, context.format, compute, context.mode)
-        return last_rounding(context, tuple(steps.steps))
+        return ops.last_rounding(context, tuple(steps.steps))
 
     return explain
 
 
-def _of_module(module: Any, result: scalar.Result) -> CodeAndFlags:
-    return code_and_flags(result, flagged=module is scalar)
+def _of_module(module: Any, result: scalar.Result) -> rules.CodeAndFlags:
+    return rules.code_and_flags(result, flagged=module is scalar)
 
 
-def _scaled_exactly(context: OpContext, divides: bool) -> OpParts:
+def _scaled_exactly(context: ops.OpContext, divides: bool) -> ops.OpParts:
     x, scale = context.operands
     formula = f"{x.short} {'/' if divides else '*'} {scale.short}"
     negative = x.negative != scale.negative
     exact, infinite = None, x.infinite
-    special = special_rule("divide" if divides else "multiply", x, scale)
+    special = ops.special_rule("divide" if divides else "multiply", x, scale)
     if x.nan or scale.nan:
-        rule = nan_rule(context.format, (x if x.nan else scale).bare)
+        rule = rules.nan_rule(context.format, (x if x.nan else scale).bare)
     elif special is not None:
         words, gives = special
-        infinite = gives == INFINITY
-        rule = infinity_rule(context.format, negative) if infinite else words
+        infinite = gives == ops.INFINITY
+        rule = rules.infinity_rule(context.format, negative) if infinite else words
     else:
         assert x.value is not None
         assert scale.value is not None
         exact = x.value / scale.value if divides else x.value * scale.value
         # In profile spec the op takes several steps: the rule is for this number, not for the result of spec.
-        once = replace(given_exact(formula, exact_number(exact)), negative=negative)
+        once = replace(rules.given_exact(formula, exact_number(exact)), negative=negative)
         rule = explained(once, context.format, context.mode, SPEC, (), others=False).rule
-    given = GivenNumber(formula, "", exact, negative, infinite, context.application)
-    return parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes, rule))
+    given = rules.GivenNumber(formula, "", exact, negative, infinite, context.application)
+    return ops.parts_of_rounding(explained(given, context.format, context.mode, context.profile, context.modes, rule))
 
 
-def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[GivenOperand, GivenOperand]:
+def _parameters(quantised: ty.UniformQuantizedType, steps: ops.StepList) -> tuple[GivenOperand, GivenOperand]:
     """Note scale and zero point in the expressed format as steps, and return them."""
     assert isinstance(quantised.expressed, ty.FloatType)
     fmt = quantised.expressed.format
     source = FORMATS["f64"]
     code = int(np.float64(quantised.scales[0]).view(np.uint64))
 
-    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
-        return code_and_flags(scalar.convert(source, fmt, code, RNE))
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> rules.CodeAndFlags:
+        return rules.code_and_flags(scalar.convert(source, fmt, code, ops.RNE))
 
-    given = given_code(value_text(source, code, SHORT_DIGITS), "", source, code)
+    given = rules.given_code(value_text(source, code, SHORT_DIGITS), "", source, code)
     explanation = explained(replace(given, round=convert), fmt, "to_nearest_even", steps.profile, (), others=False)
     scale = steps.take("scale", given.text, explanation)
     point, text = quantised.zero_points[0], str(quantised.zero_points[0])
@@ -482,10 +454,10 @@ def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[Gi
         half = 1 << quantised.storage_width >> 1 if quantised.storage_signed else 0
         point = ((point + half) & ((1 << quantised.storage_width) - 1)) - half
         text += f" wrapped to {point}" if str(point) != text else ""
-    number = given_integer(text, "", point)
+    number = rules.given_integer(text, "", point)
 
-    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
-        return code_and_flags(scalar.from_integer(fmt, point, RNE, profile.conversions))
+    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> rules.CodeAndFlags:
+        return rules.code_and_flags(scalar.from_integer(fmt, point, ops.RNE, profile.conversions))
 
     explanation = explained(
         replace(number, round=from_integer), fmt, "to_nearest_even", steps.profile, (), others=False
@@ -493,42 +465,42 @@ def _parameters(quantised: ty.UniformQuantizedType, steps: StepList) -> tuple[Gi
     return scale, steps.take("zero point", text, explanation)
 
 
-def _policy_operation(operation: str, x: GivenOperand, y: GivenOperand) -> Compute:
-    def compute(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
-        return code_and_flags(getattr(scalar, operation)(fmt, x.known, y.known, RNE, profile.arithmetic))
+def _policy_operation(operation: str, x: GivenOperand, y: GivenOperand) -> ops.Compute:
+    def compute(fmt: FloatFormat, mode: Rounding, profile: Profile) -> rules.CodeAndFlags:
+        return rules.code_and_flags(getattr(scalar, operation)(fmt, x.known, y.known, ops.RNE, profile.arithmetic))
 
     return compute
 
 
-def qcast(context: OpContext) -> OpParts:
+def qcast(context: ops.OpContext) -> ops.OpParts:
     """Explain quant.qcast."""
     (x,) = context.operands
     quantised = context.result
     assert isinstance(quantised, ty.UniformQuantizedType)
-    steps = StepList(context.profile)
+    steps = ops.StepList(context.profile)
     scale, point = _parameters(quantised, steps)
     poison = "NaN has no integer: poison"
     scaled = steps.operate("x / scale", "divide", x, scale, _policy_operation("divide", x, scale))
     if scaled.code is None:
-        return OpParts(poison, steps=tuple(steps.steps))
+        return ops.OpParts(poison, steps=tuple(steps.steps))
     add = _policy_operation("add", scaled, point)
     shifted = steps.operate("+ zero point", "add", scaled, point, add)
     if shifted.code is None or shifted.nan:
-        return OpParts(poison, steps=tuple(steps.steps))
+        return ops.OpParts(poison, steps=tuple(steps.steps))
     stored = numeric(quantised)
-    low, high = integer_range(stored, quantised.storage_signed)
+    low, high = ops.integer_range(stored, quantised.storage_signed)
     mode = str(context.profile.qcast_rounding)
     if shifted.value is None:
         whole = high + 1 if not shifted.negative else low - 1
         rule = "an infinity"
     else:
-        whole = whole_number(shifted.value, MODES[mode])
+        whole = ops.whole_number(shifted.value, MODES[mode])
         rule = f"{mode}: {whole}" if whole != shifted.value else f"{whole} is an integer"
     if not low <= whole <= high:
         if context.profile.qcast_out_of_range == "poison":
             rule = f"{rule}, outside {low} to {high}: poison"
             steps.note("to an integer", shifted.short, stored, None, rule)
-            return OpParts(rule, steps=tuple(steps.steps))
+            return ops.OpParts(rule, steps=tuple(steps.steps))
         whole = min(max(whole, low), high)
         rule = f"{rule}, outside {low} to {high}, saturates to {whole}"
     mask = (1 << quantised.storage_width) - 1
@@ -537,30 +509,30 @@ def qcast(context: OpContext) -> OpParts:
     bounds = f"{quantised.storage_min} to {quantised.storage_max}"
     words = f"within {bounds}" if clamped == whole else f"outside {bounds}: {clamped}"
     steps.note("clamp", str(whole), stored, clamped & mask, words)
-    return OpParts(rule if clamped == whole else words, steps=tuple(steps.steps))
+    return ops.OpParts(rule if clamped == whole else words, steps=tuple(steps.steps))
 
 
-def dcast(context: OpContext) -> OpParts:
+def dcast(context: ops.OpContext) -> ops.OpParts:
     """Explain quant.dcast."""
     (stored,) = context.operands
     quantised = stored.type
     assert isinstance(quantised, ty.UniformQuantizedType)
-    steps = StepList(context.profile)
+    steps = ops.StepList(context.profile)
     scale, point = _parameters(quantised, steps)
     integer = integer_of(numeric(quantised), stored.known)
 
-    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
-        return code_and_flags(scalar.from_integer(fmt, integer, RNE, profile.conversions))
+    def from_integer(fmt: FloatFormat, mode: Rounding, profile: Profile) -> rules.CodeAndFlags:
+        return rules.code_and_flags(scalar.from_integer(fmt, integer, ops.RNE, profile.conversions))
 
-    given = replace(given_integer(str(integer), "", integer), round=from_integer)
+    given = replace(rules.given_integer(str(integer), "", integer), round=from_integer)
     rounding = explained(given, context.format, "to_nearest_even", context.profile, (), others=False)
     number = steps.take(f"q in {context.format.name}", str(integer), rounding)
     subtract = _policy_operation("subtract", number, point)
     difference = steps.operate("- zero point", "subtract", number, point, subtract)
     if difference.code is None:
-        return OpParts(steps.steps[-1].rule, steps=tuple(steps.steps))
+        return ops.OpParts(steps.steps[-1].rule, steps=tuple(steps.steps))
     steps.operate("* scale", "multiply", difference, scale, _policy_operation("multiply", difference, scale))
-    return last_rounding(context, tuple(steps.steps))
+    return ops.last_rounding(context, tuple(steps.steps))
 
 
 # --- elementary functions ---------------------------------------------------------------------------------------------
@@ -573,27 +545,27 @@ _OF_INTEGERS = frozenset({"math.fpowi", "pown", "rootn"})
 I32 = ty.IntegerType(32)
 
 
-def function_row(op: str) -> tuple[Signature, Explainer] | None:
+def function_row(op: str) -> tuple[ops.Signature, ops.Explainer] | None:
     """Return the signature and the explainer of an elementary function; None for other ops."""
     definition = default_registry().lookup(op)
     name = None if definition is None else row_of(definition)
     if definition is None or name is None:
         return None
-    signature = _with_integer() if definition.name in _OF_INTEGERS else same(len(definition.operands))
+    signature = _with_integer() if definition.name in _OF_INTEGERS else ops.same(len(definition.operands))
     return signature, _explainer(name)
 
 
-def _with_integer() -> Signature:
-    def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
-        return same(2).types(op, type_, to)._replace(operands=(type_ or I32, I32))
+def _with_integer() -> ops.Signature:
+    def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> ops.OpTypes:
+        return ops.same(2).types(op, type_, to)._replace(operands=(type_ or I32, I32))
 
-    return Signature(types, casts=False)
+    return ops.Signature(types, casts=False)
 
 
-def _explainer(name: str) -> Explainer:
+def _explainer(name: str) -> ops.Explainer:
     """Return the explainer of a row of the specification: how its result is known, and how that is rounded."""
 
-    def explain(context: OpContext) -> OpParts:
+    def explain(context: ops.OpContext) -> ops.OpParts:
         from halfulp.fp_formats.reals import accounts
 
         operands, fmt, application = context.operands, context.format, context.application
@@ -603,11 +575,11 @@ def _explainer(name: str) -> Explainer:
         rule: str | None
         if account is None:
             nan = next(each for each in operands if isinstance(each.type, ty.FloatType) and each.nan)
-            given = GivenNumber(formula, "", None, False, False, application)
-            rule = f"a NaN operand: {nan_operand_words(nan)}"
+            given = rules.GivenNumber(formula, "", None, False, False, application)
+            rule = f"a NaN operand: {ops.nan_operand_words(nan)}"
         else:
             given, rule = _given(formula, account, fmt, application)
-        return parts_of_rounding(explained(given, fmt, context.mode, context.profile, context.modes, rule))
+        return ops.parts_of_rounding(explained(given, fmt, context.mode, context.profile, context.modes, rule))
 
     return explain
 
@@ -628,7 +600,7 @@ def _near_enough(fmt: FloatFormat) -> Callable[[Fraction, Fraction], bool]:
         points = [point for point in (*values, midpoint_of(fmt, place, ulp)) if point is not None]
         distances = [signed_text((point - number) / ulp) for point in points]
         relative = [signed_text((point - number) / abs(number)) for point in points if number]
-        return [decimal_text(number, 2 * DIGITS), *distances, *relative]
+        return [decimal_text(number, 2 * rules.DIGITS), *distances, *relative]
 
     def enough(low: Fraction, high: Fraction) -> bool:
         close = low * high > 0 and abs(high - low) * (1 << 100) < abs(low)
@@ -638,60 +610,64 @@ def _near_enough(fmt: FloatFormat) -> Callable[[Fraction, Fraction], bool]:
 
 
 def _given(
-    formula: str, account: Account, fmt: FloatFormat, application: Application
-) -> tuple[GivenNumber, str | None]:
+    formula: str, account: Account, fmt: FloatFormat, application: ops.Application
+) -> tuple[rules.GivenNumber, str | None]:
     """Return the number to be rounded, and the rule where rounding does not decide."""
     if account.special is not None:
         return _special(formula, account.special, account.reason, fmt, application)
     low, high = account.low, account.high
     assert low is not None
     assert high is not None
-    turns = tuple(Turn(each.precision, each.ball.str(20), each.cell is not None) for each in account.attempts)
-    enclosure = None if low == high else Enclosure(low, high, account.grid, turns, account.crude)
+    turns = tuple(rules.Turn(each.precision, each.ball.str(20), each.cell is not None) for each in account.attempts)
+    enclosure = None if low == high else rules.Enclosure(low, high, account.grid, turns, account.crude)
     exact, reason = (low + high) / 2, account.reason
-    return GivenNumber(formula, "", exact, exact < 0, False, application, enclosure=enclosure, reason=reason), None
+    return rules.GivenNumber(
+        formula, "", exact, exact < 0, False, application, enclosure=enclosure, reason=reason
+    ), None
 
 
 def _special(
-    formula: str, special: Special, reason: str, fmt: FloatFormat, application: Application
-) -> tuple[GivenNumber, str | None]:
+    formula: str, special: Special, reason: str, fmt: FloatFormat, application: ops.Application
+) -> tuple[rules.GivenNumber, str | None]:
     kind, negative = special.kind.value, bool(special.sign)
     if kind == "zero":
-        exact = GivenNumber(formula, "", Fraction(0), negative, False, application, reason=reason)
+        exact = rules.GivenNumber(formula, "", Fraction(0), negative, False, application, reason=reason)
         return exact, f"the result is exactly {'-0' if negative else '+0'}" if fmt.has_negative_zero else None
     infinite = kind == "infinity"
-    given = GivenNumber(formula, "", None, negative, infinite, application)
+    given = rules.GivenNumber(formula, "", None, negative, infinite, application)
     if infinite and (fmt.signed or not negative):
         pole = "division by zero: " if special.signals else ""
         end = f"{pole}{'-' if negative else ''}infinity"
-        return given, f"{reason}: {end}" + ("" if fmt.infinities else f"; {instead_of_infinity(fmt)}")
-    return given, f"{reason}: {default_nan(fmt)}"
+        return given, f"{reason}: {end}" + ("" if fmt.infinities else f"; {rules.instead_of_infinity(fmt)}")
+    return given, f"{reason}: {rules.default_nan(fmt)}"
 
 
 # --- a float unit -----------------------------------------------------------------------------------------------------
 
 
-def _class(context: OpContext) -> OpParts:
+def _class(context: ops.OpContext) -> ops.OpParts:
     (x,) = context.operands
     outcome = context.application.outcome(context.profile)
     assert isinstance(outcome, int)
     number = outcome.bit_length() - 1
-    return OpParts(f"{x.short} is {CLASSES[number]}: bit {number}")
+    return ops.OpParts(f"{x.short} is {CLASSES[number]}: bit {number}")
 
 
-FLOAT_UNIT: Mapping[str, tuple[Signature, Explainer]] = {
+FLOAT_UNIT: Mapping[str, tuple[ops.Signature, ops.Explainer]] = {
     **{
-        name: (mixed(3), multiply_add(FUSED[operation])) if operation in FUSED else (mixed(2), arithmetic(operation))
+        name: (ops.mixed(3), multiply_add(FUSED[operation]))
+        if operation in FUSED
+        else (ops.mixed(2), arithmetic(operation))
         for name, operation in MIXED.items()
     },
-    "fcvt": (cast(F64), conversion),
-    "fcvt_to_si": (cast(F64), to_integer_explainer(signed=True)),
-    "fcvt_to_ui": (cast(F64), to_integer_explainer(signed=False)),
-    "fcvt_from_si": (cast(I64), from_integer_explainer(signed=True)),
-    "fcvt_from_ui": (cast(I64), from_integer_explainer(signed=False)),
-    "fround": (same(1), to_integral(None)),
-    "froundnx": (same(1), to_integral(None)),
-    "fcmps": (same(2), comparison),
-    "fclass": (same(1), _class),
+    "fcvt": (ops.cast(ops.F64), conversion),
+    "fcvt_to_si": (ops.cast(ops.F64), to_integer_explainer(signed=True)),
+    "fcvt_to_ui": (ops.cast(ops.F64), to_integer_explainer(signed=False)),
+    "fcvt_from_si": (ops.cast(ops.I64), from_integer_explainer(signed=True)),
+    "fcvt_from_ui": (ops.cast(ops.I64), from_integer_explainer(signed=False)),
+    "fround": (ops.same(1), to_integral(None)),
+    "froundnx": (ops.same(1), to_integral(None)),
+    "fcmps": (ops.same(2), comparison),
+    "fclass": (ops.same(1), _class),
 }
 """The signature and the explainer of each operation."""

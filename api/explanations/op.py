@@ -10,42 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from halfulp.explanations import integer_explainers
-from halfulp.explanations.applications import (
-    DEQUANTISING,
-    E8M0,
-    F64,
-    I64,
-    QUANTISING,
-    Application,
-    Explainer,
-    OpContext,
-    OpTypes,
-    Signature,
-    cast,
-    one_channel,
-    operand_of,
-    rounded_operation,
-    same,
-    total_error,
-    type_of_operand,
-)
-from halfulp.explanations.float_explainers import (
-    EXACT_OPS,
-    FLOAT_UNIT,
-    arithmetic,
-    comparison,
-    conversion,
-    dcast,
-    extremum,
-    flush,
-    from_integer_explainer,
-    function_row,
-    negation,
-    qcast,
-    scaling,
-    to_integer_explainer,
-)
+from halfulp.explanations import applications, float_explainers, integer_explainers
 from halfulp.explanations.records import GivenOperand, NamedResult, OpExplanation
 from halfulp.explanations.rounding import StochasticExplanation, explained_stochastically, profile_groups, profile_rule
 from halfulp.explanations.rules import CodeAndFlags, code_and_flags, given_code
@@ -64,36 +29,42 @@ from halfulp.semantics.kernel import FaultKind
 from halfulp.semantics.profile import SPEC, Profile
 from halfulp.texts import element_code_text, integer_code_text
 
-_OPS: Mapping[str, tuple[Signature, Explainer]] = {
-    "arith.addf": (same(2), arithmetic("add")),
-    "arith.subf": (same(2), arithmetic("subtract")),
-    "arith.mulf": (same(2), arithmetic("multiply")),
-    "arith.divf": (same(2), arithmetic("divide")),
-    "arith.remf": (same(2), arithmetic("remainder")),
-    "arith.maximumf": (same(2), extremum(largest=True, number=False)),
-    "arith.minimumf": (same(2), extremum(largest=False, number=False)),
-    "arith.maxnumf": (same(2), extremum(largest=True, number=True)),
-    "arith.minnumf": (same(2), extremum(largest=False, number=True)),
-    "arith.maximumnumf": (same(2), extremum(largest=True, number=True)),
-    "arith.minimumnumf": (same(2), extremum(largest=False, number=True)),
-    "arith.negf": (same(1), negation),
-    "arith.flush_denormals": (same(1), flush),
-    "arith.cmpf": (same(2), comparison),
-    "arith.extf": (cast(F64), conversion),
-    "arith.truncf": (cast(F64), conversion),
-    "arith.convertf": (cast(F64), conversion),
-    "arith.sitofp": (cast(I64), from_integer_explainer(signed=True)),
-    "arith.uitofp": (cast(I64), from_integer_explainer(signed=False)),
-    "arith.fptosi": (cast(F64), to_integer_explainer(signed=True)),
-    "arith.fptoui": (cast(F64), to_integer_explainer(signed=False)),
-    "arith.scaling_extf": (cast(F64, E8M0), scaling(divides=False)),
-    "arith.scaling_truncf": (cast(F64, E8M0), scaling(divides=True)),
-    "quant.qcast": (QUANTISING, qcast),
-    "quant.dcast": (DEQUANTISING, dcast),
-    **{op: (same(2), explainer) for op, explainer in integer_explainers.BINARY.items()},
-    **{op: (cast(I64), explainer) for op, explainer in integer_explainers.CASTS.items()},
-    **EXACT_OPS,
-    **FLOAT_UNIT,
+_OPS: Mapping[str, tuple[applications.Signature, applications.Explainer]] = {
+    "arith.addf": (applications.same(2), float_explainers.arithmetic("add")),
+    "arith.subf": (applications.same(2), float_explainers.arithmetic("subtract")),
+    "arith.mulf": (applications.same(2), float_explainers.arithmetic("multiply")),
+    "arith.divf": (applications.same(2), float_explainers.arithmetic("divide")),
+    "arith.remf": (applications.same(2), float_explainers.arithmetic("remainder")),
+    "arith.maximumf": (applications.same(2), float_explainers.extremum(largest=True, number=False)),
+    "arith.minimumf": (applications.same(2), float_explainers.extremum(largest=False, number=False)),
+    "arith.maxnumf": (applications.same(2), float_explainers.extremum(largest=True, number=True)),
+    "arith.minnumf": (applications.same(2), float_explainers.extremum(largest=False, number=True)),
+    "arith.maximumnumf": (applications.same(2), float_explainers.extremum(largest=True, number=True)),
+    "arith.minimumnumf": (applications.same(2), float_explainers.extremum(largest=False, number=True)),
+    "arith.negf": (applications.same(1), float_explainers.negation),
+    "arith.flush_denormals": (applications.same(1), float_explainers.flush),
+    "arith.cmpf": (applications.same(2), float_explainers.comparison),
+    "arith.extf": (applications.cast(applications.F64), float_explainers.conversion),
+    "arith.truncf": (applications.cast(applications.F64), float_explainers.conversion),
+    "arith.convertf": (applications.cast(applications.F64), float_explainers.conversion),
+    "arith.sitofp": (applications.cast(applications.I64), float_explainers.from_integer_explainer(signed=True)),
+    "arith.uitofp": (applications.cast(applications.I64), float_explainers.from_integer_explainer(signed=False)),
+    "arith.fptosi": (applications.cast(applications.F64), float_explainers.to_integer_explainer(signed=True)),
+    "arith.fptoui": (applications.cast(applications.F64), float_explainers.to_integer_explainer(signed=False)),
+    "arith.scaling_extf": (
+        applications.cast(applications.F64, applications.E8M0),
+        float_explainers.scaling(divides=False),
+    ),
+    "arith.scaling_truncf": (
+        applications.cast(applications.F64, applications.E8M0),
+        float_explainers.scaling(divides=True),
+    ),
+    "quant.qcast": (applications.QUANTISING, float_explainers.qcast),
+    "quant.dcast": (applications.DEQUANTISING, float_explainers.dcast),
+    **{op: (applications.same(2), explainer) for op, explainer in integer_explainers.BINARY.items()},
+    **{op: (applications.cast(applications.I64), explainer) for op, explainer in integer_explainers.CASTS.items()},
+    **float_explainers.EXACT_OPS,
+    **float_explainers.FLOAT_UNIT,
 }
 EXPLAINED = tuple(_OPS)
 """The ops that `explain_op` explains."""
@@ -101,10 +72,10 @@ INTEGER_OPS = frozenset(integer_explainers.BINARY) | frozenset(integer_explainer
 """Those on integers alone."""
 
 
-def _row_of(op: str) -> tuple[Signature, Explainer]:
+def _row_of(op: str) -> tuple[applications.Signature, applications.Explainer]:
     """Return the signature and the explainer of an op. Raises Unsupported for an op that is not explained."""
     name = default_registry().require(op).name
-    row = _OPS.get(name) or function_row(op)
+    row = _OPS.get(name) or float_explainers.function_row(op)
     if row is None:
         dialect = name.partition(".")[0]
         known = explained_ops()
@@ -120,25 +91,25 @@ def _row_of(op: str) -> tuple[Signature, Explainer]:
 def explained_ops() -> list[str]:
     """Return the names of all ops that have an explanation, elementary functions included."""
     declared = (*default_registry().dialects["math"].ops, *functions())
-    return [*EXPLAINED, *(op for op in declared if op not in _OPS and function_row(op))]
+    return [*EXPLAINED, *(op for op in declared if op not in _OPS and float_explainers.function_row(op))]
 
 
-def signature_of(op: str) -> Signature:
+def signature_of(op: str) -> applications.Signature:
     """Return the signature of an op that is explained. Raises Unsupported for another op."""
     return _row_of(op)[0]
 
 
-def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int | None) -> OpTypes:
+def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int | None) -> applications.OpTypes:
     """Return the types of an op's operands and result. Raises InputError where one is missing."""
     element = None if type_ is None else as_type(type_)
     signature = signature_of(op)
     if element is None and not signature.casts:
-        element = next((own for own in map(type_of_operand, operands) if own is not None), None)
+        element = next((own for own in map(applications.type_of_operand, operands) if own is not None), None)
     target = None if to is None else as_type(to)
     kinds = (element, target)
     if channel is not None and not any(isinstance(each, ty.UniformQuantizedType) for each in kinds):
         raise InputError(f"'{target or element}' is not quantised per channel")
-    types = signature.types(op, one_channel(element, channel), one_channel(target, channel))
+    types = signature.types(op, applications.one_channel(element, channel), applications.one_channel(target, channel))
     if len(operands) != len(types.operands):
         raise InputError(f"{op} takes {plural(len(types.operands), 'operand')}, but {are_given(len(operands))}")
     return types
@@ -146,7 +117,7 @@ def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int
 
 def explained_op(
     op: str,
-    types: OpTypes,
+    types: applications.OpTypes,
     operands: Sequence[Any],
     profile: Profile,
     properties: Mapping[str, Any],
@@ -166,14 +137,14 @@ def explained_op(
     if "to_odd" in (properties.get("rounding"), properties.get("roundingmode")):
         raise InputError(f"explanations have the modes {', '.join(MODES)} and stochastic, not to_odd")
     names = [slot.name for slot in default_registry().require(op).operands]
-    taken = tuple(operand_of(*row) for row in zip(names, types.operands, operands, strict=True))
+    taken = tuple(applications.operand_of(*row) for row in zip(names, types.operands, operands, strict=True))
     if op in INTEGER_OPS:
         taken = tuple(_in_all_readings(operand) for operand in taken)
     if op in ("arith.cmpf", "arith.cmpi", "fcmps") and "predicate" not in properties:
         example = "slt" if op == "arith.cmpi" else "olt"
         raise InputError(f'{op} needs predicate="{example}" or the like (--attr predicate={example})')
     known = [operand.code for operand in taken if operand.code is not None]
-    application = Application(op, [operand.type for operand in taken], types.result, properties, known)
+    application = applications.Application(op, [operand.type for operand in taken], types.result, properties, known)
     application.kernel(Rounding.TO_NEAREST_EVEN, SPEC)  # raises for types that do not fit
     if stochastic:
         return _stochastically(op, application, taken, profile, properties, random, bits)
@@ -181,7 +152,7 @@ def explained_op(
     result = application.result
     if len(known) < len(taken):
         return _of_poison(op, attributes, taken, result, profile)
-    context = OpContext(application, taken, result, str(application.fixed), profile, properties)
+    context = applications.OpContext(application, taken, result, str(application.fixed), profile, properties)
     parts = _row_of(op)[1](context)
     fault = context.fault
     if fault is not None and "fastmath" in fault.reason:
@@ -197,7 +168,9 @@ def explained_op(
     return _completed(whole, application, MODES[context.mode], others)
 
 
-def _completed(whole: OpExplanation, application: Application, mode: Rounding, others: bool) -> OpExplanation:
+def _completed(
+    whole: OpExplanation, application: applications.Application, mode: Rounding, others: bool
+) -> OpExplanation:
     """Add the result of the kernel, under the profile and under all others."""
     profile, result = whole.profile, whole.type
 
@@ -211,9 +184,9 @@ def _completed(whole: OpExplanation, application: Application, mode: Rounding, o
         results = (NamedResult("result", result, found_.code, text),)
     total = None
     floats = all(isinstance(operand.type, ty.FloatType) for operand in whole.operands)
-    if isinstance(result, ty.FloatType) and floats and isinstance(application, Application):
+    if isinstance(result, ty.FloatType) and floats and isinstance(application, applications.Application):
         value = None if found_.code is None else scalar.value(result.format, found_.code)
-        total = total_error(whole.op, whole.operands, value, result.format)
+        total = applications.total_error(whole.op, whole.operands, value, result.format)
     return replace(
         whole,
         result=found_.code,
@@ -226,7 +199,7 @@ def _completed(whole: OpExplanation, application: Application, mode: Rounding, o
     )
 
 
-def _results(application: Application, profile: Profile) -> tuple[NamedResult, ...]:
+def _results(application: applications.Application, profile: Profile) -> tuple[NamedResult, ...]:
     """Return all results of an op with several."""
     codes = application.outcome(profile)
     assert isinstance(codes, tuple)
@@ -255,7 +228,7 @@ def _poison_reason(operands: Sequence[GivenOperand]) -> str:
 
 def _stochastically(
     op: str,
-    application: Application,
+    application: applications.Application,
     operands: tuple[GivenOperand, ...],
     profile: Profile,
     properties: Mapping[str, Any],
@@ -280,7 +253,7 @@ def _stochastically(
             compute = getattr(scalar, operation)
             return code_and_flags(compute(fmt, x.known, y.known, Rounding.STOCHASTIC, chosen.arithmetic, drawn))
 
-        given, _ = rounded_operation(operation, x, y, application, Rounding.TO_NEAREST_EVEN)
+        given, _ = applications.rounded_operation(operation, x, y, application, Rounding.TO_NEAREST_EVEN)
         given = replace(given, draw=draw)
     types = ", ".join(dict.fromkeys(str(operand.type) for operand in operands))
     signature = types if types == str(result) else f"{types} to {result}"

@@ -14,20 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.converting import convert
+from halfulp.fp_formats import neighbours as around
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, code_shape
-from halfulp.fp_formats.neighbours import (
-    Energy,
-    Errors,
-    Floats,
-    Reals,
-    Scaled,
-    Summary,
-    decibels,
-    errors_of,
-    to_f64,
-    ulp_at,
-)
 from halfulp.fp_formats.policy import Rounding, as_rounding
 from halfulp.fp_formats.spelling import decimal_text, fragment, table, table_lines, title
 from halfulp.inputs import ExactNumbers, as_value, taken_as
@@ -53,9 +42,9 @@ class Bound(NamedTuple):
     number: Fraction
     reached: bool
 
-    def passed_by(self, magnitudes: Reals) -> Mask:
+    def passed_by(self, magnitudes: around.Reals) -> Mask:
         """Return the mask of magnitudes that overflow."""
-        number: Any = self.number if magnitudes.dtype == object else to_f64(self.number)
+        number: Any = self.number if magnitudes.dtype == object else around.to_f64(self.number)
         passed: Mask = np.asarray(magnitudes >= number if self.reached else magnitudes > number, np.bool_)
         return passed
 
@@ -66,7 +55,7 @@ def overflow_bounds(fmt: FloatFormat, mode: Rounding) -> tuple[Bound, Bound]:
     """
     largest = scalar.unpack(fmt, fmt.max_code)
     top = largest.significand * Fraction(2) ** largest.exponent
-    step = ulp_at(fmt, top)
+    step = around.ulp_at(fmt, top)
     if mode is Rounding.TO_NEAREST_EVEN or mode is Rounding.TO_NEAREST_AWAY:
         odd = bool(largest.significand & 1)
         nearest = Bound(top + step / 2, odd or mode is Rounding.TO_NEAREST_AWAY)
@@ -127,8 +116,8 @@ class Figures:
 class Chunk(NamedTuple):
     """Some elements: exact numbers, results, and a mask of poison or None."""
 
-    exact: Reals
-    result: Reals
+    exact: around.Reals
+    result: around.Reals
     poison: Mask | None
 
 
@@ -138,12 +127,12 @@ def summed_up(fmt: FloatFormat, mode: Rounding, size: int, chunk_of: Callable[[s
     Sums are in f64 within a chunk, with a relative error below 1e-11, and exact over the chunks.
     """
     bounds, counts = overflow_bounds(fmt, mode), dict.fromkeys(COUNTS, 0)
-    absolute, relative, ulps = (Summary[int]() for _ in range(3))
-    noise, signal, squares = Energy(), Energy(), Energy()
+    absolute, relative, ulps = (around.Summary[int]() for _ in range(3))
+    noise, signal, squares = around.Energy(), around.Energy(), around.Energy()
     with np.errstate(all="ignore"):
         for start in range(0, size, CHUNK):
             chunk = chunk_of(slice(start, start + CHUNK))
-            found = errors_of(fmt, chunk.exact, chunk.result)
+            found = around.errors_of(fmt, chunk.exact, chunk.result)
             magnitudes = np.abs(found.ulp)
             kept: npt.NDArray[np.intp] | None = None
             if chunk.poison is not None or not math.isfinite(float(magnitudes.sum())):
@@ -160,13 +149,13 @@ def summed_up(fmt: FloatFormat, mode: Rounding, size: int, chunk_of: Callable[[s
                 ulps.worst.place = start + (at if kept is None else int(kept[at]))
             absolute.add(np.abs(found.absolute))
             relative.add(np.abs(found.relative))
-            squares.add(Scaled(magnitudes))
+            squares.add(around.Scaled(magnitudes))
             noise.add(found.noise)
             signal.add(found.signal)
     return Figures(
         elements=size,
         measured=ulps.count,
-        sqnr=decibels(signal, noise),
+        sqnr=around.decibels(signal, noise),
         max_ulp=ulps.largest,
         mean_ulp=ulps.mean,
         rms_ulp=10 ** ((squares.log10() - math.log10(ulps.count)) / 2) if ulps.count else math.nan,
@@ -195,14 +184,14 @@ def _count_unmeasured(chunk: Chunk, bounds: tuple[Bound, Bound], counts: dict[st
     return np.flatnonzero(finite & ~lost)
 
 
-def _as_floats(reals: Reals) -> Floats:
+def _as_floats(reals: around.Reals) -> around.Floats:
     """Return floats as they are, and 0 for each Fraction: enough to tell NaN and infinities."""
     if reals.dtype == np.float64:
         return reals
     return np.array([number if isinstance(number, float) else 0.0 for number in reals.tolist()], np.float64)
 
 
-def _overflows(exact: Reals, bounds: tuple[Bound, Bound]) -> Mask:
+def _overflows(exact: around.Reals, bounds: tuple[Bound, Bound]) -> Mask:
     positive, negative = bounds
     return positive.passed_by(exact) | negative.passed_by(-exact)
 
@@ -236,7 +225,7 @@ _NAMES = {"not_numbers": "not numbers", "nan": "NaN"}
 class Numbers:
     """Exact numbers that are read part by part: a value of any numeric type, or reals."""
 
-    source: Value | Reals
+    source: Value | around.Reals
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -249,7 +238,7 @@ class Numbers:
         return math.prod(self.shape)
 
     @cached_property
-    def flat(self) -> Value | Reals:
+    def flat(self) -> Value | around.Reals:
         """The same numbers in one row."""
         if not isinstance(self.source, Value):
             return self.source.reshape(-1)
@@ -263,7 +252,7 @@ class Numbers:
         mask = poisoned_of(self.source)
         return None if mask is None else mask.reshape(-1)
 
-    def part(self, place: slice) -> Reals:
+    def part(self, place: slice) -> around.Reals:
         """Return some of the numbers, in one row."""
         flat = self.flat
         if not isinstance(flat, Value):
@@ -312,12 +301,12 @@ class ErrorReport:
         """The errors of the elements relative to the exact numbers; infinity where a 0 has an error."""
         return self._column(lambda found: found.relative)
 
-    def _column(self, column: Callable[[Errors], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    def _column(self, column: Callable[[around.Errors], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         chunk_of, found = chunks(self.numbers, Numbers(self.result)), np.empty(self.numbers.size)
         for start in range(0, len(found), CHUNK):
             place = slice(start, start + CHUNK)
             chunk = chunk_of(place)
-            errors = column(errors_of(self.format, chunk.exact, chunk.result))
+            errors = column(around.errors_of(self.format, chunk.exact, chunk.result))
             measured = ~np.isnan(errors) if chunk.poison is None else ~(np.isnan(errors) | chunk.poison)
             if chunk.exact.dtype == np.float64:
                 measured &= np.isfinite(chunk.exact)
@@ -341,7 +330,7 @@ class ErrorReport:
         place = slice(k, k + 1)
         chunk = chunks(self.numbers, Numbers(self.result))(place)
         exact, result = (_number_text(numbers.tolist()[0]) for numbers in (chunk.exact, chunk.result))
-        error = float(errors_of(self.format, chunk.exact, chunk.result).ulp[0])
+        error = float(around.errors_of(self.format, chunk.exact, chunk.result).ulp[0])
         where = f"{list(self.worst_index or ())}: " if self.result.shape else ""
         return f"{where}{exact} became {result}, {error:+.6g} ulp"
 

@@ -19,19 +19,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, SSAValue
 from halfulp.interp.verifier import verify
-from halfulp.sensitivities.flow import (
-    CONVERSIONS,
-    Flow,
-    Use,
-    format_of,
-    has_hidden_body,
-    is_memory,
-    is_scalar_op,
-    is_tied,
-    own_format,
-    rounds,
-    written,
-)
+from halfulp.sensitivities import flow as flows
 
 
 def has_all_numbers(wide: FloatFormat, narrow: FloatFormat) -> bool:
@@ -61,7 +49,7 @@ class Change:
     modes: Mapping[Operation, int] = field(default_factory=dict)
 
 
-def changed(module: Module, flow: Flow, change: Change) -> Module:
+def changed(module: Module, flow: flows.Flow, change: Change) -> Module:
     """Return a verified copy of a program with a change.
 
     Raises Unsupported and VerifyError if there is no valid program with that change.
@@ -72,7 +60,7 @@ def changed(module: Module, flow: Flow, change: Change) -> Module:
 class _Copy:
     """A copy that is being changed. Names in capitals of the plan are those of the original."""
 
-    def __init__(self, module: Module, flow: Flow, change: Change) -> None:
+    def __init__(self, module: Module, flow: flows.Flow, change: Change) -> None:
         self._module, self._flow, self._change = module, flow, change
         self._values: dict[SSAValue, SSAValue] = {}
         self._root = copied(module.operation, self._values)
@@ -84,7 +72,7 @@ class _Copy:
         self._after: dict[Operation, list[Operation]] = {}
         self._first: dict[Block, list[Operation]] = {}
         self._removed: set[Operation] = set()
-        self._required: dict[Use, ty.FloatType] = {}
+        self._required: dict[flows.Use, ty.FloatType] = {}
         self._held: set[SSAValue] = set()
         self._local: set[Operation] = set()
 
@@ -95,7 +83,7 @@ class _Copy:
             self._plan(self._change.format)
             self._retype(self._change.format)
             for op in self._flow.ops:
-                if op.name in CONVERSIONS:
+                if op.name in flows.CONVERSIONS:
                     self._convert_again(op)
                 else:
                     self._convert_operands(op)
@@ -112,18 +100,18 @@ class _Copy:
         """Choose the values that stay in the format, and the ops that run in it and give their results back."""
         chosen: list[SSAValue] = []
         for op in self._change.ops:
-            if has_all_numbers(format.format, own_format(op).format):
-                chosen += written(op)
+            if has_all_numbers(format.format, flows.own_format(op).format):
+                chosen += flows.written(op)
             else:
                 self._local.add(op)
         fixed = next((value for value in chosen if value in self._flow.fixed), None)
-        if fixed is not None or any(is_memory(value) for op in self._local for value in op.operands):
+        if fixed is not None or any(flows.is_memory(value) for op in self._local for value in op.operands):
             raise Unsupported("it writes into memory whose type cannot change")
         self._held = self._flow.held(chosen, lambda value: self._is_wider(format, value))
 
     @staticmethod
     def _is_wider(format: ty.FloatType, value: SSAValue) -> bool:
-        own = format_of(value)
+        own = flows.format_of(value)
         return own is not None and has_all_numbers(format.format, own.format)
 
     def _retype(self, format: ty.FloatType) -> None:
@@ -137,55 +125,55 @@ class _Copy:
                 if held:
                     self._required[use] = format
         for op in self._flow.ops:
-            if op.name in CONVERSIONS:
+            if op.name in flows.CONVERSIONS:
                 continue
-            if rounds(op) or (is_scalar_op(op) and not is_tied(op)):
+            if flows.rounds(op) or (flows.is_scalar_op(op) and not flows.is_tied(op)):
                 self._run_in(op, self._format_to_run(op, format))
-            elif has_hidden_body(op) and not self._held.isdisjoint([*op.results, *op.operands]):
-                self._set_body(op, own_format(op), format)
+            elif flows.has_hidden_body(op) and not self._held.isdisjoint([*op.results, *op.operands]):
+                self._set_body(op, flows.own_format(op), format)
 
     def _format_to_run(self, op: Operation, format: ty.FloatType) -> ty.FloatType:
         """Return the format in which an op runs: its own one, unless it was chosen or gets a number that is held."""
-        own = own_format(op)
+        own = flows.own_format(op)
         taken = any(value in self._held for value in op.operands) and has_all_numbers(format.format, own.format)
-        made = any(value in self._held for value in written(op))
+        made = any(value in self._held for value in flows.written(op))
         return format if op in self._local or taken or made else own
 
     def _run_in(self, op: Operation, running: ty.FloatType) -> None:
-        own, twin = own_format(op), self._twins[op]
+        own, twin = flows.own_format(op), self._twins[op]
         for index, value in enumerate(op.operands):
-            if format_of(value) == own and not is_memory(value):
-                self._required[Use(op, index)] = running
+            if flows.format_of(value) == own and not flows.is_memory(value):
+                self._required[flows.Use(op, index)] = running
             elif value in self._held:
-                self._required[Use(op, index)] = ty.element_type(self._values[value].type)  # type: ignore[assignment]
+                self._required[flows.Use(op, index)] = ty.element_type(self._values[value].type)  # type: ignore[assignment]
         if running != own or not self._held.isdisjoint(op.operands):
             self._set_body(op, own, running)
         if running == own:
             return
         for result, made in zip(op.results, twin.results, strict=True):
-            if format_of(result) == own and result not in self._held:
+            if flows.format_of(result) == own and result not in self._held:
                 self._set_format(made, running)
                 self._instead[made] = self._converted(made, own, self._after.setdefault(twin, []).append, twin)
 
     def _set_body(self, op: Operation, own: ty.FloatType, running: ty.FloatType) -> None:
         """Let the body of a named op run in another format, on elements of the types that its operands get."""
-        if not has_hidden_body(op):
+        if not flows.has_hidden_body(op):
             return
         block = self._twins[op].regions[0].blocks[0]
         for index, argument in enumerate(block.arguments):
-            taken = self._required.get(Use(op, index)) or format_of(self._values[op.operands[index]])
+            taken = self._required.get(flows.Use(op, index)) or flows.format_of(self._values[op.operands[index]])
             if taken is not None:
                 self._set_format(argument, taken)
         for inner in block.operations:
             for result in inner.results:
-                if format_of(result) == own:
+                if flows.format_of(result) == own:
                     self._set_format(result, running)
             spelled = inner.properties.get("value")
             if isinstance(spelled, at.FloatAttr) and spelled.type == own:
                 code = scalar.convert(own.format, running.format, spelled.code).code
                 inner.properties["value"] = at.FloatAttr(code, running)
-            if inner.name in CONVERSIONS:
-                (operand,), (result,), target = inner.operands, inner.results, format_of(inner.results[0])
+            if inner.name in flows.CONVERSIONS:
+                (operand,), (result,), target = inner.operands, inner.results, flows.format_of(inner.results[0])
                 assert target is not None
                 put = self._before.setdefault(inner, []).append
                 self._instead[result] = self._converted(operand, target, put, inner)
@@ -193,7 +181,7 @@ class _Copy:
 
     def _store(self, value: SSAValue, format: ty.FloatType) -> None:
         """Convert a value to the format and back, where it is made."""
-        twin, own = self._values[value], format_of(value)
+        twin, own = self._values[value], flows.format_of(value)
         assert own is not None
         if isinstance(twin, OpResult):
             put, place = self._after.setdefault(twin.owner, []).append, twin.owner
@@ -208,26 +196,26 @@ class _Copy:
         twin = self._twins[op]
         made: dict[tuple[SSAValue, ty.FloatType], SSAValue] = {}
         for use in _uses(op):
-            own = format_of(use.value)
-            if own is None or is_memory(use.value):
+            own = flows.format_of(use.value)
+            if own is None or flows.is_memory(use.value):
                 continue
             wanted = self._required.get(use, own)
             given = self._resolved(self._values[use.value])
-            if format_of(given) != wanted:
+            if flows.format_of(given) != wanted:
                 if (given, wanted) not in made:
                     put = self._before.setdefault(twin, []).append
                     made[given, wanted] = self._converted(given, wanted, put, twin)
-                Use(twin, use.index, use.successor).operands[use.index] = made[given, wanted]
+                flows.Use(twin, use.index, use.successor).operands[use.index] = made[given, wanted]
 
     def _convert_again(self, op: Operation) -> None:
         """Put what is left of a conversion in its place, with its rounding mode if it still rounds."""
         twin, (operand,), (result,) = self._twins[op], op.operands, op.results
-        own, given = own_format(op), self._resolved(self._values[operand])
-        target = format_of(twin.results[0])
-        if target is None or is_memory(operand):
+        own, given = flows.own_format(op), self._resolved(self._values[operand])
+        target = flows.format_of(twin.results[0])
+        if target is None or flows.is_memory(operand):
             return
         local = op in self._local
-        if not local and format_of(given) == format_of(operand) and result not in self._held:
+        if not local and flows.format_of(given) == flows.format_of(operand) and result not in self._held:
             return
         put = self._before.setdefault(twin, []).append
         mode = twin.properties.get("roundingmode")
@@ -246,7 +234,7 @@ class _Copy:
         mode: at.Attribute | None = None,
     ) -> SSAValue:
         """Return a value in another format: ``put`` takes the ops that convert it."""
-        own = format_of(value)
+        own = flows.format_of(value)
         assert own is not None
         if own == format:
             return value
@@ -310,9 +298,9 @@ class _Copy:
                     block.operations = found
 
 
-def _uses(op: Operation) -> Iterator[Use]:
+def _uses(op: Operation) -> Iterator[flows.Use]:
     for index in range(len(op.operands)):
-        yield Use(op, index)
+        yield flows.Use(op, index)
     for which, (_, passed) in enumerate(op.successors):
         for index in range(len(passed)):
-            yield Use(op, index, which)
+            yield flows.Use(op, index, which)

@@ -27,20 +27,8 @@ from halfulp.run_options import RunOptions, TraceKeywords, run_options, takes
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.profile import Profile
+from halfulp.sensitivities import trials as trying
 from halfulp.sensitivities.flow import Flow, rounds
-from halfulp.sensitivities.trials import (
-    BY,
-    MODES,
-    Program,
-    Trial,
-    choices_of,
-    deciding,
-    format_trials,
-    mode_trials,
-    ops_that_run,
-    setting_trials,
-    unchangeable,
-)
 from halfulp.traces.error_report import RunErrors, beside_reals
 from halfulp.traces.error_text import SiteNames, element_text, ulps
 
@@ -254,7 +242,7 @@ def sensitivity(
     and the errors of `run`.
     """
     given = run_options("sensitivity", TraceKeywords, options)
-    all_modes = (MODES if modes else ()) if isinstance(modes, bool) else modes
+    all_modes = (trying.MODES if modes else ()) if isinstance(modes, bool) else modes
     changes = [formats, all_modes, profiles, orders, models]
     return ranked(program, arguments, given, changes, by, result)
 
@@ -271,25 +259,25 @@ def ranked(
     """Rank as `sensitivity` does. ``changes``: formats, modes, profiles, orders and models; ``progress``: is called
     with the numbers of the changes that were tried, and of all.
     """
-    wanted = choices_of(*(_listed(each) for each in changes))
-    if by not in BY:
-        raise InputError(f"by is {by!r}, but must be one of {', '.join(BY)}")
+    wanted = trying.choices_of(*(_listed(each) for each in changes))
+    if by not in trying.BY:
+        raise InputError(f"by is {by!r}, but must be one of {', '.join(trying.BY)}")
     module = program if isinstance(program, Module) else load(program)
     function = find_entry(module, options.function)
     only = f"result[{result}]" if isinstance(result, int) else result
     reference = Reference(module, arguments, options, only)
     flow, site = Flow(module, rounds), SiteNames(module, options.profile).site
-    looked_at = Program(flow, ops_that_run(module, function, flow), site)
-    subjects = list(BY[by](looked_at))
+    looked_at = trying.Program(flow, trying.ops_that_run(module, function, flow), site)
+    subjects = list(trying.BY[by](looked_at))
     of_ops = subjects if by != "tensor" else list(looked_at.by_op())
     notes = [f"{name} is not measured: no f64 holds all numbers of its type" for name in reference.unmeasured]
-    notes += [*unchangeable(looked_at, module), *deciding(looked_at)]
+    notes += [*trying.unchangeable(looked_at, module), *trying.deciding(looked_at)]
     if options.profile.program_rounding != "to_nearest_even":
         notes.append(_REDRAWN)
     trials = [
-        *format_trials(looked_at, module, subjects, wanted, notes.append),
-        *mode_trials(looked_at, module, of_ops, wanted, options.profile, notes.append),
-        *setting_trials(module, options, wanted),
+        *trying.format_trials(looked_at, module, subjects, wanted, notes.append),
+        *trying.mode_trials(looked_at, module, of_ops, wanted, options.profile, notes.append),
+        *trying.setting_trials(module, options, wanted),
     ]
     rows = []
     for number, trial in enumerate(trials):
@@ -314,7 +302,7 @@ def _listed(given: Iterable[Any]) -> list[Any]:
     return [given] if isinstance(given, str | Profile) else list(given)
 
 
-def _tried(trial: Trial, reference: Reference) -> SensitivityRow | str:
+def _tried(trial: trying.Trial, reference: Reference) -> SensitivityRow | str:
     """Return the row of a change, or why it has none."""
     subject, site = trial.subject, trial.subject.site
     try:

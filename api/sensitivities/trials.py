@@ -19,17 +19,7 @@ from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.run_options import RunOptions
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
-from halfulp.sensitivities.flow import (
-    Flow,
-    adds_up,
-    decides,
-    format_of,
-    is_memory,
-    own_format,
-    rounds,
-    why_not,
-    written,
-)
+from halfulp.sensitivities import flow as flows
 from halfulp.sensitivities.holding import Change, changed, has_all_numbers
 from halfulp.traces.error_text import Site, name_of
 
@@ -50,11 +40,11 @@ class Subject:
     @property
     def was(self) -> str:
         """The format, or the formats, that it has."""
-        found = [own_format(op) for op in self.ops] if self.value is None else [format_of(self.value)]
+        found = [flows.own_format(op) for op in self.ops] if self.value is None else [flows.format_of(self.value)]
         return ", ".join(dict.fromkeys(map(str, found)))
 
 
-def ops_that_run(module: Module, function: Operation, flow: Flow) -> list[Operation]:
+def ops_that_run(module: Module, function: Operation, flow: flows.Flow) -> list[Operation]:
     """Return the ops of a function, and of those that it may call."""
     tops = [function, *callees(module, function)]
     inside = {id(op) for top in tops for op in top.walk()}
@@ -65,21 +55,21 @@ def ops_that_run(module: Module, function: Operation, flow: Flow) -> list[Operat
 class Program:
     """A program as it is looked at: its flow, the ops that run, and how they are named."""
 
-    flow: Flow
+    flow: flows.Flow
     ops: Sequence[Operation]
     site: Callable[[Operation], Site]
 
     def by_op(self) -> Iterator[Subject]:
         """Yield each op that rounds, and each cycle of several such ops, from one trip of a loop to the next."""
         cycles = [set(cycle) for cycle in self.flow.cycles()]
-        computing = [op for op in self.ops if rounds(op)]
+        computing = [op for op in self.ops if flows.rounds(op)]
         for op in computing:
             site = self.site(op)
-            carried = adds_up(op) or any(not cycle.isdisjoint(written(op)) for cycle in cycles)
+            carried = flows.adds_up(op) or any(not cycle.isdisjoint(flows.written(op)) for cycle in cycles)
             verb = "accumulate" if carried else "compute"
             yield Subject(f"{verb} {_named(op, site)}", site.source, (op,), site=site)
         for cycle in cycles:
-            several = tuple(op for op in computing if not cycle.isdisjoint(written(op)))
+            several = tuple(op for op in computing if not cycle.isdisjoint(flows.written(op)))
             if len(several) > 1:
                 named = " and ".join(_named(op, self.site(op)) for op in several)
                 short = f"carry {plural(len(several), 'op')} of a loop: {named}"
@@ -89,7 +79,7 @@ class Program:
         """Yield all ops of each name."""
         kinds: dict[str, list[Operation]] = {}
         for op in self.ops:
-            if rounds(op):
+            if flows.rounds(op):
                 kinds.setdefault(op.name, []).append(op)
         for name, ops in kinds.items():
             site = self.site(ops[0]) if len(ops) == 1 else None
@@ -101,16 +91,16 @@ class Program:
         for op in self.ops:
             if op.name == "func.func":
                 for argument in op.regions[0].blocks[0].arguments if op.regions[0].blocks else ():
-                    if format_of(argument) and not is_memory(argument):
+                    if flows.format_of(argument) and not flows.is_memory(argument):
                         what = f"argument {name_of(argument)} of @{op.symbol_name}: {argument.type}"
                         yield Subject(f"keep {name_of(argument)}", what, (), argument)
-            elif op.name == "arith.constant" or rounds(op):
+            elif op.name == "arith.constant" or flows.rounds(op):
                 site = self.site(op)
                 for result in op.results:
-                    if format_of(result):
+                    if flows.format_of(result):
                         name = _name_in(site, result)
                         kept = f"keep {name}" if site.line is None else f"keep {name} (line {site.line})"
-                        yield Subject(kept, site.source, (op,) if rounds(op) else (), result, site)
+                        yield Subject(kept, site.source, (op,) if flows.rounds(op) else (), result, site)
 
 
 BY: Mapping[str, Callable[[Program], Iterator[Subject]]] = {
@@ -250,7 +240,7 @@ def format_trials(
             if change is not None:
                 make = _maker(module, program, change)
                 yield Trial("format", subject, _was(subject, format), str(format), make, {})
-            elif subject.value is not None and not subject.ops and format_of(subject.value) != format:
+            elif subject.value is not None and not subject.ops and flows.format_of(subject.value) != format:
                 exact += 1
         if exact:
             note(f"{format} changes nothing for {exact} arguments and constants: they are exact already")
@@ -259,14 +249,14 @@ def format_trials(
 def unchangeable(program: Program, module: Module) -> Iterator[str]:
     """Yield the ops whose formats cannot be changed, and why."""
     for op in program.ops:
-        reason = why_not(op, module)
+        reason = flows.why_not(op, module)
         if reason is not None:
             yield f"{_at(op)}: {op.name}: {reason}"
 
 
 def deciding(program: Program) -> Iterator[str]:
     """Say which ops decide by floats, if there are any."""
-    found = [f"{op.name} ({_at(op)})" for op in program.ops if decides(op)]
+    found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.decides(op)]
     if found:
         verb = "decides" if len(found) == 1 else "decide"
         yield (
@@ -282,9 +272,9 @@ def _at(op: Operation) -> str:
 def _format_change(subject: Subject, format: ty.FloatType) -> Change | None:
     """Return the change of a subject to a format; None if it has that format, or nothing would change."""
     if subject.value is None:
-        ops = frozenset(op for op in subject.ops if own_format(op) != format)
+        ops = frozenset(op for op in subject.ops if flows.own_format(op) != format)
         return Change(format, ops) if ops else None
-    own = format_of(subject.value)
+    own = flows.format_of(subject.value)
     assert own is not None
     if own == format:
         return None
@@ -315,7 +305,7 @@ def mode_trials(
     """Yield the changes of rounding modes. ``profile``: of the run; ``note`` takes the ops without a mode."""
     if not wanted.modes:
         return
-    without = [op.name for op in program.ops if rounds(op) and not _has_mode(op)]
+    without = [op.name for op in program.ops if flows.rounds(op) and not _has_mode(op)]
     if without:
         counted = ", ".join(f"{name} ({without.count(name)})" for name in dict.fromkeys(without))
         note(f"no rounding mode can be given to {counted}")

@@ -35,22 +35,7 @@ from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
 from halfulp.running import find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.texts import flags_text
-from halfulp.traces.error_text import (
-    Element,
-    OpError,
-    OpRecord,
-    ResultError,
-    Site,
-    SiteNames,
-    StoryStep,
-    element_text,
-    events,
-    fields_of,
-    json_record,
-    result_text,
-    shown_site,
-    ulps,
-)
+from halfulp.traces import error_text
 
 _CLOSE = 2.0**-45
 """The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
@@ -72,7 +57,7 @@ class RunErrors:
 
     _ends: Mapping[str, Value]
     _shadows: Shadows
-    _site: Callable[[Operation], Site]
+    _site: Callable[[Operation], error_text.Site]
     _replay: Callable[[], tuple[Lineage, Ends]]
     _history: tuple[Lineage, Mapping[str, Value]] | None = None
 
@@ -90,10 +75,10 @@ class RunErrors:
         """
         beside = f", beside {self.wider}" if self.wider else ""
         for each in self.results:
-            yield f"error of {each.name}{beside}: {result_text(each, self.wider)}"
+            yield f"error of {each.name}{beside}: {error_text.result_text(each, self.wider)}"
         yield from self._ranking_lines()
         for one in self.ops:
-            notes = list(events(one))
+            notes = list(error_text.events(one))
             if notes:
                 line = "" if one.line is None else f"line {one.line}: "
                 yield f"{line}{one.source}: {', '.join(notes)}"
@@ -110,12 +95,19 @@ class RunErrors:
             return
         if not found:
             return
-        yield f"ops whose own errors make that of {largest.name}{element_text(largest.element or ())}:"
+        yield f"ops whose own errors make that of {largest.name}{error_text.element_text(largest.element or ())}:"
         rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
         for one in found:
             line = "" if one.line is None else str(one.line)
             rows.append(
-                (ulps(one.effect_ulp), f"{one.share:.1%}", ulps(one.own_ulp), ulps(one.total_ulp), line, one.source)
+                (
+                    error_text.ulps(one.effect_ulp),
+                    f"{one.share:.1%}",
+                    error_text.ulps(one.own_ulp),
+                    error_text.ulps(one.total_ulp),
+                    line,
+                    one.source,
+                )
             )
         yield from (f"  {line}" for line in table_lines(rows, right=range(5)))
 
@@ -127,25 +119,28 @@ class RunErrors:
             ops = self.worst()
         except LimitExceeded:
             ops = sorted(self.ops, key=_own)
-        return {"results": [json_record(each) for each in self.results], "ops": [json_record(each) for each in ops]}
+        return {
+            "results": [error_text.json_record(each) for each in self.results],
+            "ops": [error_text.json_record(each) for each in ops],
+        }
 
     @cached_property
-    def results(self) -> tuple[ResultError, ...]:
+    def results(self) -> tuple[error_text.ResultError, ...]:
         """The errors of the results; see the class."""
         return tuple([self.error_of(name) for name in self._ends])
 
     @property
-    def ops(self) -> tuple[OpError, ...]:
+    def ops(self) -> tuple[error_text.OpError, ...]:
         """The errors of each op; their effect on a result is what `worst` finds."""
         return tuple([self._op_error(ran, nan, nan) for ran in self._shadows.figures])
 
     @property
-    def largest(self) -> ResultError | None:
+    def largest(self) -> error_text.ResultError | None:
         """The result with the largest known error; None where nothing is known of any."""
         known = [each for each in self.results if isfinite(each.ulp)]
         return max(known, key=lambda each: abs(each.ulp), default=None)
 
-    def worst(self, count: int | None = None) -> list[OpError]:
+    def worst(self, count: int | None = None) -> list[error_text.OpError]:
         """Return the ops that cost most: by what their own errors bring to the result with the largest error.
 
         Where no result has a known error but 0, the order is that of the ops' own errors. Raises LimitExceeded for a
@@ -169,7 +164,7 @@ class RunErrors:
             found.append(replace(one, own_ulp=owns.get(ran, nan)) if isnan(one.own_ulp) else one)
         return sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count]
 
-    def error_of(self, result: int | str = 0, element: Element | None = None) -> ResultError:
+    def error_of(self, result: int | str = 0, element: error_text.Element | None = None) -> error_text.ResultError:
         """Return the error of an element of a result: by default of that with the largest error.
 
         ``result``: its number, or its name in ``results``. Raises InputError for one that does not exist.
@@ -183,7 +178,7 @@ class RunErrors:
         found = _error_of(name, value, element, self._shadows.form)
         return found if self.wider else self._closely(found)
 
-    def explain(self, result: int | str = 0, element: Element | None = None) -> list[StoryStep]:
+    def explain(self, result: int | str = 0, element: error_text.Element | None = None) -> list[error_text.StoryStep]:
         """Walk back from an element of a result to where its error came from, always to the operand that brings most.
         From an infinity or a NaN the way leads to the op that gave one of finite operands.
 
@@ -193,14 +188,14 @@ class RunErrors:
         chosen = self.error_of(result, element)
         if not isfinite(chosen.ulp) and isfinite(chosen.value):
             raise Unsupported(
-                f"nothing is known of the exact number of {chosen.name}{element_text(chosen.element or ())}",
+                f"nothing is known of the exact number of {chosen.name}{error_text.element_text(chosen.element or ())}",
                 hint="the errors of the ops say where that began: count their unknown results",
             )
         return list(self._story(*self._attribution(chosen.name, chosen.element or ())))
 
     # --- how ---
 
-    def _closely(self, found: ResultError) -> ResultError:
+    def _closely(self, found: error_text.ResultError) -> error_text.ResultError:
         """Return an error that is known closely, from the history of the number, if that beside it is not."""
         if found.element is None or found.radius <= _CLOSE * abs(found.exact):
             return found
@@ -220,7 +215,7 @@ class RunErrors:
         unknown = found.unknown if isfinite(found.ulp) else found.unknown - 1
         return replace(found, value=number, exact=exact, ulp=ulp, radius=radius, relative=relative, unknown=unknown)
 
-    def _attribution(self, name: str, element: Element) -> tuple[Attribution, float]:
+    def _attribution(self, name: str, element: error_text.Element) -> tuple[Attribution, float]:
         """Return the history of an element, and the unit of what is brought to it: the computed number less the exact
         one is an error of the other sign than those of the history.
         """
@@ -234,11 +229,11 @@ class RunErrors:
         unit = ulp_of_float(_format_of(value), float(value_of(_format_of(value), code)))
         return Attribution(lineage, id, value.element_type, code), -unit
 
-    def _story(self, attribution: Attribution, unit: float) -> Iterator[StoryStep]:
+    def _story(self, attribution: Attribution, unit: float) -> Iterator[error_text.StoryStep]:
         share = attribution.end
         while share is not None:
             node, weight = share.node, share.weight / unit
-            site = shown_site(self._site, node.op, node.around)
+            site = error_text.shown_site(self._site, node.op, node.around)
             special = [_is_special(each.type, each.code) for each in node.operands]
             parts = [(name, growth * weight + 0.0) for name, growth in zip(site.operands, share.parts, strict=False)]
             if not share.value.is_finite():
@@ -247,18 +242,18 @@ class RunErrors:
             _, following = max(((abs(growth), each.id) for growth, each in sources if growth), default=(0.0, 0))
             if any(special):
                 following = node.operands[special.index(True)].id
-            yield StoryStep(
-                node.op.name, *fields_of(site)[1:], float(share.value), _exactly(share.exact),
+            yield error_text.StoryStep(
+                node.op.name, *error_text.fields_of(site)[1:], float(share.value), _exactly(share.exact),
                 share.error * weight + 0.0, share.own * weight + 0.0, tuple(parts),  # + 0.0: no negative zero
             )  # fmt: skip
             began = not share.value.is_finite() and not any(special)
             share = None if began else attribution.shares.get(following)
 
-    def _op_error(self, ran: Ran, effect: float, share: float) -> OpError:
-        site, found = shown_site(self._site, *ran), self._shadows.figures[ran]
+    def _op_error(self, ran: Ran, effect: float, share: float) -> error_text.OpError:
+        site, found = error_text.shown_site(self._site, *ran), self._shadows.figures[ran]
         own, total, relative = map(found.known, (found.own, found.total, found.relative))
-        return OpError(
-            *fields_of(site), site.function, found.elements,
+        return error_text.OpError(
+            *error_text.fields_of(site), site.function, found.elements,
             own, found.own.place, total, found.total.place, relative, effect, share,
             found.cancelled, found.absorbed, found.overflowed, found.flushed, found.unknown, found.otherwise,
             found.undecided, found.wrapped,
@@ -299,7 +294,7 @@ class BesideReals:
             clear_marks(self._given)
         return tuple(map(unmarked, results))
 
-    def report(self, site: Callable[[Operation], Site]) -> RunErrors:
+    def report(self, site: Callable[[Operation], error_text.Site]) -> RunErrors:
         """Return the errors of the run, as far as it came. ``site``: names an op."""
         return RunErrors(dict(self._ends), self._shadows, site, self._replay)
 
@@ -319,7 +314,7 @@ def beside_reals(
     """Run a function also with exact reals; return its results and their errors. Raises as `BesideReals` does."""
     run = BesideReals(module, arguments, options, wider)
     results = run.run()
-    return results, run.report(SiteNames(module, options.profile).site)
+    return results, run.report(error_text.SiteNames(module, options.profile).site)
 
 
 def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
@@ -333,7 +328,7 @@ def _exactly(ball: arb) -> float:
     return float(ball.mid()) if ball.rad().is_finite() else nan
 
 
-def _own(one: OpError) -> float:
+def _own(one: error_text.OpError) -> float:
     """Order ops by their own errors, the largest first."""
     return -one.own_ulp if isfinite(one.own_ulp) else 0.0
 
@@ -349,11 +344,11 @@ def _format_of(value: Value) -> Any:
     return element.format
 
 
-def _within(element: Element, shape: Element) -> bool:
+def _within(element: error_text.Element, shape: error_text.Element) -> bool:
     return len(element) == len(shape) and all(0 <= at < size for at, size in zip(element, shape, strict=True))
 
 
-def _error_of(name: str, value: Value, element: Element | None, form: Form) -> ResultError:
+def _error_of(name: str, value: Value, element: error_text.Element | None, form: Form) -> error_text.ResultError:
     """Return the error of an element, or that of the element with the largest known one."""
     found, shadow, fmt = error_in_ulp(value, form), shadow_of(value, form), _format_of(value)
     assert found is not None and shadow is not None  # noqa: PT018
@@ -363,10 +358,10 @@ def _error_of(name: str, value: Value, element: Element | None, form: Form) -> R
         sizes = np.where(np.isnan(ulps), -1.0, np.abs(ulps))
         element = tuple(map(int, np.unravel_index(int(np.argmax(sizes)), value.shape)))
     if element is None or not has_shadows(fmt):
-        return ResultError(name, str(value.type), element, nan, nan, nan, inf, nan, value.size, unknown)
+        return error_text.ResultError(name, str(value.type), element, nan, nan, nan, inf, nan, value.size, unknown)
     number, error = float(as_f64(fmt, value.bits)[element]), float(shadow.error[element])
     known = not np.isnan(ulps[element])
-    return ResultError(
+    return error_text.ResultError(
         name,
         str(value.type),
         element,
@@ -390,7 +385,7 @@ _BITS = np.array([flag.value for flag in Flags], np.uint8)
 
 
 @dataclass(frozen=True)
-class OpFlags(OpRecord):
+class OpFlags(error_text.OpRecord):
     """The flags that one op of a program raised, over all of its runs.
 
     ``flags``: all of them. ``counts``: the number of elements that raised each. ``elements``: how many it computed;
@@ -504,16 +499,16 @@ def flags_of_run(module: Module, arguments: Sequence[Any], options: RunOptions) 
         results = run_with(module, given, replace(options, recorder=recorder))
     finally:
         clear_marks(given)
-    site = SiteNames(module, options.profile).site
-    rows = tuple(_row(shown_site(site, *ran), counts) for ran, counts in recorder.counts.items())
+    site = error_text.SiteNames(module, options.profile).site
+    rows = tuple(_row(error_text.shown_site(site, *ran), counts) for ran, counts in recorder.counts.items())
     return FlagReport(tuple(map(unmarked, results)), _union(row.flags for row in rows), rows, tuple(recorder.unseen))
 
 
-def _row(site: Site, counts: Counts) -> OpFlags:
+def _row(site: error_text.Site, counts: Counts) -> OpFlags:
     elements, *numbers = counts.tolist()
     raised = dict(zip(Flags, numbers, strict=True))
     return OpFlags(
-        *fields_of(site), site.function, elements,
+        *error_text.fields_of(site), site.function, elements,
         _union(flag for flag, count in raised.items() if count),
         {flags_text(flag): count for flag, count in raised.items()},
     )  # fmt: skip
