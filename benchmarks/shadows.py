@@ -12,7 +12,7 @@ import halfulp as hu
 from benchmarks.programs import CHAIN, chain, numpy_chain
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, best, nanoseconds
 from benchmarks.samples import positive
-from halfulp.run_options import RunOptions
+from halfulp.running import RunOptions
 from halfulp.traces.error_report import RunErrors, beside_reals
 
 GROUP = "exact reals beside a run"

@@ -65,9 +65,9 @@ IN_FUNCTIONS = {
 FLOORS = (
     (
         "described", "errors", "guessing", "inputs", "number_reader",
-        "recorded_results", "register", "release", "rounding_steps", "texts",
+        "register", "release", "rounding_steps", "texts",
     ),
-    ("bisection_page", "converting", "drawing", "evaluating", "exact_reals", "loading", "reals", "run_options"),
+    ("converting", "drawing", "evaluating", "exact_reals", "loading", "reals"),
     ("measuring", "quantizing", "running"),
     ("accuracies", "bisecting", "codegen", "fixed", "importing", "p3109", "quant", "traces"),
     ("explanations", "iree", "sensitivities", "summing"),

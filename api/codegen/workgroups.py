@@ -16,8 +16,7 @@ from halfulp.interp.run.settings import Listener, Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
 from halfulp.interp.values.value import Value, to_value
 from halfulp.loading import Source, load
-from halfulp.run_options import CallKeywords, run_options, takes
-from halfulp.running import find_entry, function_path, run_with
+from halfulp.running import CallKeywords, find_entry, function_path, run_options, run_with, takes
 
 CONFIG = "iree_codegen.dispatch_config"
 HINT = "iree_codegen.workgroup_count_hint"

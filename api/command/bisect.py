@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from halfulp.bisection_page import page
+from halfulp.bisecting import page
 from halfulp.command import programs as comparing
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, progress_bar, ranked, say, write
 from halfulp.command.execution import Sources, rendered

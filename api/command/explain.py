@@ -24,7 +24,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.number_reader import MODES, format_of
-from halfulp.run_options import TraceKeywords, run_options
+from halfulp.running import TraceKeywords, run_options
 from halfulp.semantics.profile import Profile
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.parsing import parse_type_head
 from halfulp.interp.values.value import Value
-from halfulp.run_options import RunKeywords, run_options
-from halfulp.running import run
+from halfulp.running import RunKeywords, run, run_options
 from halfulp.texts import flags_text
 
 

@@ -14,7 +14,7 @@ from halfulp.command.option import Command
 from halfulp.described import choice, flag, option, repeated
 from halfulp.drawing.figures import ending_of, save
 from halfulp.inputs import write_file
-from halfulp.run_options import TraceKeywords, run_options
+from halfulp.running import TraceKeywords, run_options
 from halfulp.sensitivities.sensitivity import ranked
 from halfulp.sensitivities.trials import MODES
 

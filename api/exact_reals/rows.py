@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.exact_reals import calling
+from halfulp.exact_reals.calling import TypeName
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import did_you_mean
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, code_shape, ints_to_codes, storage_dtype
@@ -127,7 +128,7 @@ def round_rows(
     x: Any,
     axis: int = -1,
     *,
-    to: calling.TypeName | None = None,
+    to: TypeName | None = None,
     eps: Any = None,
     rounding: str | Rounding = "to_nearest_even",
     profile: Profile | str | None = None,

@@ -20,8 +20,7 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.element_layout import numeric, spell_element
 from halfulp.interp.values.value import Value
-from halfulp.run_options import CallKeywords, run_options, takes
-from halfulp.running import run_with
+from halfulp.running import CallKeywords, run_options, run_with, takes
 from halfulp.semantics import floats
 
 _HEAD = ("output", "type", "elements", "different", "max ulp", "mean ulp", "NaN in one", "poison", "farthest")

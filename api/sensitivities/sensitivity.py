@@ -23,8 +23,7 @@ from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
-from halfulp.run_options import RunOptions, TraceKeywords, run_options, takes
-from halfulp.running import find_entry, given_arguments, run_with
+from halfulp.running import RunOptions, TraceKeywords, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.profile import Profile
 from halfulp.sensitivities import trials as trying

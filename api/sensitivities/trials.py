@@ -16,7 +16,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, plural, spell_place
 from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.stochastic import rounds_stochastically
-from halfulp.run_options import RunOptions
+from halfulp.running import RunOptions
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
 from halfulp.sensitivities import flow as flows

@@ -31,8 +31,7 @@ from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shado
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
-from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
-from halfulp.running import find_entry, given_arguments, run_with
+from halfulp.running import RunKeywords, RunOptions, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.texts import flags_text
 from halfulp.traces import error_text

@@ -23,8 +23,7 @@ from halfulp.interp.run.settings import Listener
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
-from halfulp.run_options import TraceKeywords, run_options, takes
-from halfulp.running import find_entry, run_with
+from halfulp.running import TraceKeywords, find_entry, run_options, run_with, takes
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
 from halfulp.traces.error_text import Site, SiteNames, name_of

@@ -13,7 +13,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.command.calls import FunctionResultOptions
-from halfulp.run_options import CallKeywords, RunKeywords, RunOptions, TraceKeywords
+from halfulp.running import CallKeywords, RunKeywords, RunOptions, TraceKeywords
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 
 ADD = """
