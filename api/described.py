@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, field, fields
+from dataclasses import MISSING, field, fields
+from functools import partial
 from typing import Any, ClassVar
 
 
@@ -16,7 +17,11 @@ def option(metavar: str | None, help: str, default: Any = None, *, name: str = "
     ``exclusive``: at most one of the exclusive options may be given. ``alias``: another name, which help does not show.
     """
     given = {"help": help, **({} if metavar is None else {"metavar": metavar}), **keywords}
-    metadata = {"name": name, **{key: given.pop(key, None) for key in ("exclusive", "alias")}, "keywords": given}
+    metadata = {
+        "names": partial(_names, name),
+        **{key: given.pop(key, None) for key in ("exclusive", "alias")},
+        "keywords": given,
+    }
     return field(default=MISSING if "required" in given else default, metadata=metadata)
 
 
@@ -44,14 +49,14 @@ def argument(metavar: str, help: str, nargs: str | None = None) -> Any:
     """Declare a positional argument; with ``nargs``, "?" or "*", one that may be left out."""
     keywords = {"metavar": metavar, "help": help, **({} if nargs is None else {"nargs": nargs})}
     default: Any = MISSING if nargs is None else () if nargs == "*" else None
-    return field(default=default, metadata={"name": None, "exclusive": None, "alias": None, "keywords": keywords})
+    return field(
+        default=default, metadata={"names": lambda _: [], "exclusive": None, "alias": None, "keywords": keywords}
+    )
 
 
-def names_of(each: Field[Any]) -> list[str]:
-    """Return the names of an option; none of a positional argument."""
-    if each.metadata["name"] is None:
-        return []
-    return each.metadata["name"].split() or [f"-{'-' * (len(each.name) > 1)}{each.name.replace('_', '-')}"]
+def _names(given: str, field: str) -> list[str]:
+    """Return the names of an option that is a field. ``given``: other names than that of the field."""
+    return given.split() or [f"-{'-' * (len(field) > 1)}{field.replace('_', '-')}"]
 
 
 class Keywords:
@@ -68,7 +73,7 @@ def written(options: Any, name: str, value: object = None) -> str:
     if isinstance(options, Keywords):
         argument = options.ARGUMENTS.get(name, name)
         return argument if value is None else f"{argument}={value!r}"
-    named = next(names_of(each)[0] for each in fields(options) if each.name == name)
+    named: str = next(each.metadata["names"](name)[0] for each in fields(options) if each.name == name)
     return named if value is None else f"{named}={value}"
 
 

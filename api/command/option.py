@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from halfulp.command.console import EXIT_CODES
-from halfulp.described import names_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser, command: Command) -> None:
     }
     exclusive: Any = None
     for each in fields(command.arguments):
-        names, keywords = names_of(each), dict(each.metadata["keywords"])
+        names, keywords = each.metadata["names"](each.name), dict(each.metadata["keywords"])
         place: Any = groups.get(each.name, parser)
         if each.metadata["exclusive"]:
             place = exclusive = exclusive or parser.add_mutually_exclusive_group()
