@@ -29,13 +29,12 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnValues
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 
 check = Dialect("check")
 
-Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
 Agree = Callable[[Value, Value], Mask]
 """Tells, element by element, whether a value is as expected."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from halfulp.interp.run.elementwise import PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
 
 
 def element_of(value: Any) -> ty.Type:
@@ -65,6 +66,21 @@ def integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
     return {name: True for name, present in flags.items() if present}
 
 
+def of_width(factory: Callable[[int], Kernel]) -> Elementwise:
+    """Return the evaluator of an op on integers of the width of its first operand."""
+    return Elementwise(lambda op, settings: factory(settings.width(element_of(op.operands[0]))))
+
+
+def integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
+    """Return the maker of kernels of a cast between integers."""
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
+        return factory(source, target, **integer_flags(op, settings))
+
+    return build
+
+
 def rounding_of(op: Operation) -> Rounding:
     """Return the rounding mode of an op: to nearest even where it names none."""
     return Rounding(enum_of(op, "roundingmode") or 0)
@@ -75,6 +91,11 @@ def bool_like(type_: ty.Type) -> ty.Type:
     return ty.with_element(type_, ty.I1)
 
 
+def sizes_agree(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
+    """Tell whether two lists of sizes may be the same at run time. None: a size that is not known before."""
+    return len(one) == len(other) and all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
+
+
 def _compatible(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same at run time."""
     if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
@@ -82,9 +103,7 @@ def _compatible(one: ty.Type, other: ty.Type) -> bool:
     if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
         return False
     first, second = ty.shape_of(one), ty.shape_of(other)
-    if first is None or second is None or len(first) != len(second):
-        return first is second is None
-    return all(a == b or a is None or b is None for a, b in zip(first, second, strict=True))
+    return first is second is None if first is None or second is None else sizes_agree(first, second)
 
 
 def shapes_agree(one: ty.Type, other: ty.Type) -> bool:
@@ -94,11 +113,7 @@ def shapes_agree(one: ty.Type, other: ty.Type) -> bool:
     if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
         return False
     first, second = ty.shape_of(one), ty.shape_of(other)
-    if first is None or second is None:
-        return True
-    return len(first) == len(second) and all(
-        a == b or a is None or b is None for a, b in zip(first, second, strict=True)
-    )
+    return first is None or second is None or sizes_agree(first, second)
 
 
 def same_shape(one: str, other: str) -> TypeRule:

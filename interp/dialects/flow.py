@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -29,13 +29,11 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Compiler, OnValues
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.value import Value
 
 flow = Dialect("flow", partial=True)
-
-Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _constant(op: Operation, compiler: Compiler) -> Function:
@@ -84,11 +82,11 @@ def _moved(op: Operation, settings: Settings) -> Function:
     assert isinstance(target, ty.TensorType)
     widths = [_stored_bits(type_, op) for type_ in (source, target)]
     bits = width_of(target.element)
-    sizes = _declared_dims(op)
+    sources = op.prop(SEGMENTS, at.DenseArrayAttr).values[1]
 
     def move(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         value: Value = operands[0]
-        shape = _run_time_shape(op, target, [int(size.bits) for size in operands[1 + sizes[0] :]])
+        shape = _run_time_shape(target, [int(size.bits) for size in operands[1 + sources :]])
         check_allocation(target, shape, settings)
         needed, given = prod(shape) * widths[1], value.size * widths[0]
         if -(-needed // 8) != -(-given // 8):
@@ -121,14 +119,7 @@ def _regrouped(codes: Codes, width: int, wanted: int, count: int) -> npt.NDArray
     return np.asarray((flat.reshape(count, wanted) << np.arange(wanted, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64))
 
 
-def _declared_dims(op: Operation) -> tuple[int, int]:
-    """Return the numbers of operands that are sizes of the source and of the result."""
-    segments = op.prop(SEGMENTS, at.DenseArrayAttr)
-    _, source, result = segments.values
-    return source, result
-
-
-def _run_time_shape(op: Operation, type_: ty.TensorType, dims: Sequence[int]) -> tuple[int, ...]:
+def _run_time_shape(type_: ty.TensorType, dims: Sequence[int]) -> tuple[int, ...]:
     given = iter(dims)
     return tuple(next(given) if size is None else size for size in type_.shape or ())
 
@@ -153,7 +144,7 @@ def _tied(op: Operation, settings: Settings) -> Function:
     assert isinstance(type_, ty.TensorType)
 
     def tie(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        shape = _run_time_shape(op, type_, [int(size.bits) for size in operands[1:]])
+        shape = _run_time_shape(type_, [int(size.bits) for size in operands[1:]])
         if operands[0].shape != shape:
             sizes = ["x".join(map(str, sizes)) for sizes in (operands[0].shape, shape)]
             raise undefined(op, f"the shape is {sizes[0]}, not {sizes[1]}")

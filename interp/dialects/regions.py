@@ -261,9 +261,24 @@ def print_carried(printer: OpPrinter, block: Block, initial: Sequence[SSAValue])
     return f"{print_assignments(printer, 'iter_args', block, 1, initial)} -> {types}"
 
 
-# --- edges ------------------------------------------------------------------------------------------------------------
+# --- rules ------------------------------------------------------------------------------------------------------------
 #
-# The rule that the values fit which flow along an edge, from an op or a terminator into a region or to the parent.
+# The rule that an op is in another one, and the rule that the values fit which flow along an edge, from an op or a
+# terminator into a region or to the parent.
+
+
+def inside(*parents: str) -> Callable[[Operation], str | None]:
+    """Return the rule that an op stands directly in one of these ops."""
+
+    def verify(op: Operation) -> str | None:
+        parent = op.parent_op
+        if parent is not None and parent.name in parents:
+            return None
+        one = "" if len(parents) == 1 else "to be one of "
+        return f"expects parent op {one}'{', '.join(parents)}'"
+
+    return verify
+
 
 Edge = tuple[str, Sequence[ty.Type], str, Sequence[ty.Type]]
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, TypeRule, type_of_property
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnValues
-from halfulp.interp.run.frames import Run
+from halfulp.interp.run.frames import Function
 
 util = Dialect("util", partial=True)
-
-Function = Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]
 
 
 def _constant(op: Operation, compiler: Compiler) -> Function:

@@ -32,7 +32,9 @@ from halfulp.interp.dialects.elementwise import (
     enum_of,
     fastmath_of,
     format_of,
+    integer_cast,
     integer_flags,
+    of_width,
     rounding_of,
     same_shape,
     shapes_agree,
@@ -408,13 +410,6 @@ _binary_integer("minsi", integer.minsi, _COMMUTATIVE)
 _binary_integer("minui", integer.minui, _COMMUTATIVE)
 
 
-def _integer_kernel(factory: Callable[[int], Kernel]) -> Elementwise:
-    def build(op: Operation, settings: Settings) -> Kernel:
-        return factory(settings.width(element_of(op.operands[0])))
-
-    return Elementwise(build)
-
-
 for _mnemonic, _names, _factory, _traits, _since in (
     ("addui_extended", ("sum", "overflow"), integer.addui_extended, (Trait.COMMUTATIVE,), Schema.MLIR22),
     ("subui_extended", ("diff", "borrow"), integer.subui_extended, (), Schema.LLVM24),
@@ -432,7 +427,7 @@ for _mnemonic, _names, _factory, _traits, _since in (
                 _carry, _value, bool_like, "all non-scalar operands/results must have the same shape and base type"
             ),
         ),
-        evaluate=_integer_kernel(_factory),
+        evaluate=of_width(_factory),
         named_results=_names,
         since=_since,
     )
@@ -445,7 +440,7 @@ for _mnemonic, _factory in (("mulsi_extended", integer.mulsi_extended), ("mului_
         results={"low": declarations.INTEGER_LIKE, "high": declarations.INTEGER_LIKE},
         traits=(Trait.ELEMENTWISE, Trait.COMMUTATIVE),
         type_rules=(same_type("lhs", "rhs", "low", "high"),),
-        evaluate=_integer_kernel(_factory),
+        evaluate=of_width(_factory),
         named_results=("low", "high"),
     )
 
@@ -527,24 +522,16 @@ arith.op(
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 
-def _integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
-    def build(op: Operation, settings: Settings) -> Kernel:
-        source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
-        return factory(source, target, **integer_flags(op, settings))
-
-    return build
-
-
 _INT = declarations.FIXED_WIDTH_INTEGER_LIKE
 _FLOAT = declarations.FLOAT_LIKE
 
-_cast("extsi", _INT, _INT, _integer_cast(integer.extsi), _wider)
-_cast("extui", _INT, _INT, _integer_cast(integer.extui), _wider, "(`nneg` $nonNeg^)? ", (_NNEG,))
+_cast("extsi", _INT, _INT, integer_cast(integer.extsi), _wider)
+_cast("extui", _INT, _INT, integer_cast(integer.extui), _wider, "(`nneg` $nonNeg^)? ", (_NNEG,))
 _cast(
     "trunci",
     _INT,
     _INT,
-    _integer_cast(integer.trunci),
+    integer_cast(integer.trunci),
     _narrower,
     "(`overflow` `` $overflowFlags^)? ",
     (_OVERFLOW_FLAGS,),
@@ -622,7 +609,7 @@ _cast(
     "index_cast",
     declarations.INDEX_CASTABLE,
     declarations.INDEX_CASTABLE,
-    _integer_cast(integer.index_cast),
+    integer_cast(integer.index_cast),
     _one_is_index,
     on_memrefs=RECAST,
 )
@@ -630,7 +617,7 @@ _cast(
     "index_castui",
     declarations.INDEX_CASTABLE,
     declarations.INDEX_CASTABLE,
-    _integer_cast(integer.index_castui),
+    integer_cast(integer.index_castui),
     _one_is_index,
     "(`nneg` $nonNeg^)? ",
     (_NNEG,),

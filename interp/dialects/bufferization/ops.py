@@ -20,6 +20,7 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.elements import Function, Operands
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.memory import give_back
 from halfulp.interp.dialects.memref.ops import ANY_MEMREF, refused
@@ -211,9 +212,7 @@ def verify_materialize(op: Operation) -> str | None:
         return None
     if len(one) != len(other):
         return "rank mismatch between source and destination shape"
-    if any(a is not None and b is not None and a != b for a, b in zip(one, other, strict=True)):
-        return "source/destination shapes are incompatible"
-    return None
+    return None if sizes_agree(one, other) else "source/destination shapes are incompatible"
 
 
 def verify_dealloc(op: Operation) -> str | None:

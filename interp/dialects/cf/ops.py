@@ -172,11 +172,6 @@ def _to(op: Operation, low: FunctionLowering, index: int) -> None:
     low.go(block, low.items(operands))
 
 
-def branch(op: Operation, low: FunctionLowering) -> None:
-    """Lower cf.br."""
-    _to(op, low, 0)
-
-
 def conditional(op: Operation, low: FunctionLowering) -> None:
     """Lower cf.cond_br."""
     low.ways(low.word(op.operands[0]), partial(_to, op, low, 0), partial(_to, op, low, 1))
@@ -233,7 +228,7 @@ def _conditional(op: Operation, compiler: Compiler) -> Action:
     return branch
 
 
-BRANCH = OnFrames(_branch, words=branch)
+BRANCH = OnFrames(_branch, words=partial(_to, index=0))
 CONDITIONAL = OnFrames(_conditional, decides=0, words=conditional)
 
 cf.op(

@@ -172,11 +172,6 @@ def call(op: Operation, low: FunctionLowering) -> None:
     low.call(op, target, op.operands)
 
 
-def leave(op: Operation, low: FunctionLowering) -> None:
-    """Lower func.return."""
-    low.leave(op.operands)
-
-
 # --- rules ------------------------------------------------------------------------------------------------------------
 #
 # The rules of functions: signatures, bodies, calls and returns.
@@ -456,7 +451,6 @@ def _library_function(
 ) -> tuple[External | None, LibraryStep | None]:
     """Find what a declaration names in the libraries: a function of mlir-runner's, or the step of a call of another."""
     from halfulp.interp.dialects.func.apfloat import apfloat_step
-    from halfulp.interp.dialects.func.ops import libm_step
     from halfulp.interp.dialects.func.runner import runner_function
 
     function = runner_function(op, target, settings)
@@ -543,7 +537,9 @@ func.op(
 )
 
 
-RETURN = OnFrames(lambda op, compiler: compiler.leaving(compiler.slots(op.operands)), words=leave)
+RETURN = OnFrames(
+    lambda op, compiler: compiler.leaving(compiler.slots(op.operands)), words=lambda op, low: low.leave(op.operands)
+)
 
 func.op(
     "return",

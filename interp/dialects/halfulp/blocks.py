@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
-from halfulp.interp.dialects.elementwise import element_of, rounding_of
+from halfulp.interp.dialects.elementwise import element_of, rounding_of, sizes_agree
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -90,16 +90,12 @@ def _wrong_shape(op: Operation, shape: Sequence[int | None], axis: int, block: i
     number = None if size is None else size // block
     scales = (*shape[:axis], number, *shape[axis + 1 :])
     for result, expected in zip(op.results, (tuple(shape), scales), strict=False):
-        if type(result.type) is not type(op.operands[0].type) or not _fits(ty.shape_of(result.type), expected):
+        if type(result.type) is not type(op.operands[0].type) or not sizes_agree(
+            ty.shape_of(result.type) or (), expected
+        ):
             spelled = "x".join("?" if extent is None else str(extent) for extent in expected)
             return f"has a result of type '{result.type}', where its shape must be {spelled}, as the input's kind is"
     return None
-
-
-def _fits(shape: Sequence[int | None] | None, expected: Sequence[int | None]) -> bool:
-    if shape is None or len(shape) != len(expected):
-        return False
-    return all(one is None or other is None or one == other for one, other in zip(shape, expected, strict=True))
 
 
 def _build(op: Operation, settings: Settings) -> Function:

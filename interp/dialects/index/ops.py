@@ -17,7 +17,7 @@ from halfulp.interp.declare.declarations import (
     TypeConstraint,
 )
 from halfulp.interp.declare.parameters import keyword, nested
-from halfulp.interp.dialects.elementwise import element_of
+from halfulp.interp.dialects.elementwise import integer_cast, of_width
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumDefinition, Parameter
@@ -54,7 +54,7 @@ def _binary(mnemonic: str, factory: Callable[[int], Kernel], *traits: Trait) -> 
         operands={"lhs": declarations.INDEX, "rhs": declarations.INDEX},
         results={"result": declarations.INDEX},
         traits=traits,
-        evaluate=Elementwise(lambda op, settings: factory(settings.width(ty.INDEX))),
+        evaluate=of_width(factory),
     )
 
 
@@ -111,17 +111,13 @@ def _verify_cast(op: Operation) -> str | None:
 
 
 def _cast(mnemonic: str, factory: Callable[[int, int], Kernel]) -> None:
-    def build(op: Operation, settings: Settings) -> Kernel:
-        source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))
-        return factory(source, target)
-
     index.op(
         mnemonic,
         "$input attr-dict `:` type($input) `to` type($output)",
         operands={"input": _INTEGER_OR_INDEX},
         results={"output": _INTEGER_OR_INDEX},
         verify=_verify_cast,
-        evaluate=Elementwise(build),
+        evaluate=Elementwise(integer_cast(factory)),
     )
 
 

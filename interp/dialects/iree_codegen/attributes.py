@@ -27,6 +27,7 @@ from halfulp.interp.declare.parameters import (
     nested,
     word,
 )
+from halfulp.interp.dialects.regions import inside
 from halfulp.interp.dialects.smt.ops import INT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -446,10 +447,7 @@ def _fail(op: Operation, message: str, notes: Any = ()) -> None:
     raise VerifyError(f"'{op.name}' op {message}", location=op.position or op.location, op=op.name, notes=notes)
 
 
-def inside_constraints(op: Operation) -> str | None:
-    """Return a message unless an op stands directly in a block of constraints."""
-    parent = op.parent_op
-    return None if parent is not None and parent.name == CONSTRAINTS else f"expects parent op '{CONSTRAINTS}'"
+inside_constraints = inside(CONSTRAINTS)
 
 
 def verify_lookup(op: Operation) -> str | None:

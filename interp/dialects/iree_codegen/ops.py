@@ -22,6 +22,7 @@ from halfulp.interp.declare.declarations import (
 )
 from halfulp.interp.declare.parameters import has_interface, nested
 from halfulp.interp.dialects import iree_gpu
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.iree_codegen.attributes import (
     PIPELINE,
     ROOT_OP,
@@ -357,8 +358,7 @@ def _metadata_names(op: Operation) -> tuple[str | None, ...]:
 
 def _verify_copy(tensor: ty.Type, buffer: ty.Type, order: str) -> str | None:
     one, two = ty.shape_of(tensor) or (), ty.shape_of(buffer) or ()
-    fits = len(one) == len(two) and all(a is None or b is None or a == b for a, b in zip(one, two, strict=True))
-    if fits and ty.element_type(tensor) == ty.element_type(buffer):
+    if sizes_agree(one, two) and ty.element_type(tensor) == ty.element_type(buffer):
         return None
     return f"{order} shapes must be compatible and element types must match"
 

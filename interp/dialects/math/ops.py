@@ -11,7 +11,7 @@ from collections.abc import Callable
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Dialect, Trait, derived_type, same_type
-from halfulp.interp.dialects.elementwise import bool_like, element_of, fastmath_of, format_of, rounding_of
+from halfulp.interp.dialects.elementwise import bool_like, fastmath_of, format_of, of_width, rounding_of
 from halfulp.interp.dialects.math.functions import (
     FASTMATH_PROPERTY,
     ROUNDING_CHOICE,
@@ -133,10 +133,6 @@ for _name in ("isfinite", "isinf", "isnan", "isnormal"):
 # --- integers ---------------------------------------------------------------------------------------------------------
 
 
-def _of_width(kernel: Callable[[int], Kernel]) -> Elementwise:
-    return Elementwise(lambda op, settings: kernel(settings.width(element_of(op.results[0]))))
-
-
 for _name, _kernel in (
     ("absi", integer_functions.absi),
     ("ctlz", integer_functions.ctlz),
@@ -149,7 +145,7 @@ for _name, _kernel in (
         operands={"operand": declarations.INTEGER_LIKE},
         results={"result": declarations.INTEGER_LIKE},
         traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
-        evaluate=_of_width(_kernel),
+        evaluate=of_width(_kernel),
     )
 
 math.op(
@@ -158,5 +154,5 @@ math.op(
     operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
     results={"result": declarations.INTEGER_LIKE},
     traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
-    evaluate=_of_width(integer_functions.ipowi),
+    evaluate=of_width(integer_functions.ipowi),
 )

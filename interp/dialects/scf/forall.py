@@ -344,23 +344,6 @@ def verify_execute_region_regions(op: Operation) -> str | None:
     return flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
 
 
-_YIELD_PARENTS = ("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while")
-
-
-def verify_yield(op: Operation) -> str | None:
-    """Check that scf.yield stands inside an op of scf."""
-    parent = op.parent_op
-    if parent is None or parent.name not in _YIELD_PARENTS:
-        return f"expects parent op to be one of '{', '.join(_YIELD_PARENTS)}'"
-    return None
-
-
-def verify_condition(op: Operation) -> str | None:
-    """Check that scf.condition stands inside scf.while."""
-    parent = op.parent_op
-    return None if parent is not None and parent.name == "scf.while" else "expects parent op 'scf.while'"
-
-
 def verify_index_switch(op: Operation) -> str | None:
     """Check that there is a region for each case, and that every region yields the results."""
     cases = op.prop("cases", at.DenseArrayAttr)

@@ -182,11 +182,6 @@ def while_(op: Operation, low: FunctionLowering) -> None:
     follow()
 
 
-def if_(op: Operation, low: FunctionLowering) -> None:
-    """Lower scf.if."""
-    either(op, low, low.word(op.operands[0]))
-
-
 def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
     """Lower an op with two regions: the first runs where a condition of one bit holds, else the second, if any."""
     arrive, follow = low.joint(op)

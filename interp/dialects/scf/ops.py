@@ -24,6 +24,7 @@ from halfulp.interp.dialects.regions import (
     build_op,
     checked_ranges,
     counted_loop,
+    inside,
     over_box,
     parenthesised,
     print_assignments,
@@ -437,7 +438,7 @@ scf.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=forall.verify_if,
     verify_regions=forall.verify_if_regions,
-    evaluate=OnFrames(_if, decides=0, words=forms.if_),
+    evaluate=OnFrames(_if, decides=0, words=lambda op, low: forms.either(op, low, low.word(op.operands[0]))),
 )
 scf.op(
     "for",
@@ -481,7 +482,7 @@ scf.op(
     "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
     operands=(Slot("condition", declarations.BOOL), Slot("args", declarations.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
-    verify=forall.verify_condition,
+    verify=inside("scf.while"),
     evaluate=OnFrames(yielded, decides=0, words=forms.yielded),
 )
 scf.op(
@@ -489,7 +490,7 @@ scf.op(
     "attr-dict ($results^ `:` type($results))?",
     operands=(Slot("results", declarations.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=forall.verify_yield,
+    verify=inside("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"),
     evaluate=OnFrames(yielded, words=forms.yielded),
 )
 scf.op(

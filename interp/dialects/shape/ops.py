@@ -20,7 +20,7 @@ from halfulp.interp.declare.declarations import (
     TypeConstraint,
     Unprefixed,
 )
-from halfulp.interp.dialects.regions import flow, yielded
+from halfulp.interp.dialects.regions import flow, inside, yielded
 from halfulp.interp.dialects.shape import evaluate
 from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
 from halfulp.interp.ir import attributes as at
@@ -103,19 +103,6 @@ def verify_constraint(op: Operation) -> str | None:
 def verify_all(op: Operation) -> str | None:
     """Check that shape.assuming_all has operands."""
     return None if op.operands else "no operands specified"
-
-
-def inside(*parents: str) -> Rule:
-    """Return the rule that an op stands directly in one of these ops."""
-
-    def verify(op: Operation) -> str | None:
-        parent = op.parent_op
-        if parent is not None and parent.name in parents:
-            return None
-        one = "" if len(parents) == 1 else "to be one of "
-        return f"expects parent op {one}'{', '.join(parents)}'"
-
-    return verify
 
 
 def verify_yield(op: Operation) -> str | None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from halfulp.fp_formats.formats import ints_to_codes
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.elements import rearranged, repeated, replaced, stacked
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.regions import points_of
 from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
 from halfulp.interp.ir import types as ty
@@ -131,21 +132,18 @@ LISTS = ("low", "high")
 
 def verify(op: Operation) -> str | None:
     """Check the lists of tensor.pad, and its result."""
-    assert op.definition is not None
     source, result = op.operands[0].type, op.results[0].type
     shape = ty.shape_of(source) or ()
     written = [static_numbers(op, name) for name in LISTS]
-    given = (operand_sizes(op, op.definition) or [1, 0, 0])[1:]
-    for name, numbers_, count in zip(LISTS, written, given, strict=True):
+    for name, numbers_, values in zip(LISTS, written, operand_groups(op)[1:], strict=True):
         if len(numbers_) != len(shape):
             return Unprefixed(
                 f"failed to infer expectedType from sourceType '{source}', specified resultType is '{result}'"
             )
-        if count != numbers_.count(None):
+        if len(values) != numbers_.count(None):
             return f"expected {numbers_.count(None)} dynamic {name} padding values"
     sizes, given_sizes = _sizes(shape, *written), ty.shape_of(result) or ()
-    pairs = zip(given_sizes, sizes, strict=False)
-    if len(given_sizes) != len(sizes) or any(a is not None and b is not None and a != b for a, b in pairs):
+    if not sizes_agree(given_sizes, sizes):
         expected = ty.TensorType(sizes, ty.element_type(source))
         return Unprefixed(f"specified type '{result}' does not match the inferred type '{expected}'")
     return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.elements import Function, Operands, combined, reshaped
+from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -25,9 +26,7 @@ from halfulp.interp.values.value import Value
 
 def _fits(one: ty.Shape | None, other: ty.Shape | None) -> bool:
     """Tell whether two shapes may be the same at run time."""
-    if one is None or other is None:
-        return True
-    return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+    return one is None or other is None or sizes_agree(one, other)
 
 
 def _castable(same_element: Callable[[ty.Type, ty.Type], bool]) -> Callable[[Operation], str | None]:

@@ -37,7 +37,7 @@ from halfulp.interp.dialects.elements import (
     stacked,
 )
 from halfulp.interp.dialects.elementwise import REASSOCIATION_ATTR
-from halfulp.interp.dialects.regions import points_of, yielded
+from halfulp.interp.dialects.regions import inside, points_of, yielded
 from halfulp.interp.dialects.slices import element_at, numbers, undefined
 from halfulp.interp.dialects.tensor import bodies, joining, slicing
 from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, stacked_elements
@@ -290,8 +290,6 @@ def generate(op: Operation, compiler: Compiler) -> Action:
 
 tensor = Dialect("tensor")
 
-_WITH_REGIONS = ("tensor.generate", "tensor.pad")
-_PARALLEL = ("scf.forall.in_parallel",)
 _INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
 _DYNAMIC_SIZES = Slot("dynamicSizes", declarations.INDEX, Arity.VARIADIC)
 _BITS = TypeConstraint(
@@ -412,15 +410,9 @@ def _as_many_elements(op: Operation) -> str | None:
     )
 
 
-def _inside_a_region(op: Operation) -> str | None:
-    parent = op.parent_op
-    inside = parent is not None and parent.name in _WITH_REGIONS
-    return None if inside else f"expects parent op to be one of '{', '.join(_WITH_REGIONS)}'"
-
-
 def _inside_parallel(op: Operation) -> str | None:
     parent = op.parent_op
-    if parent is None or parent.name not in _PARALLEL:
+    if parent is None or parent.name != "scf.forall.in_parallel":
         return Unprefixed(f"expected InParallelOpInterface parent, got:{parent.name if parent else ''}")
     return slicing.verify_insert(op)
 
@@ -578,7 +570,7 @@ tensor.op(
     "$value attr-dict `:` type($value)",
     operands={"value": declarations.ANY},
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=_inside_a_region,
+    verify=inside("tensor.generate", "tensor.pad"),
     evaluate=OnFrames(yielded),
 )
 tensor.op(

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.elements import Function, Operands, picked, replaced, reshaped
 from halfulp.interp.dialects.elementwise import collapsed_shape, groups_of, verify_groups, verify_sizes
 from halfulp.interp.dialects.slices import (
@@ -108,10 +108,8 @@ def collapse(op: Operation, settings: Settings) -> Function:
 
 def _verify(op: Operation, whole: ty.Type, part: ty.Type, first: int) -> str | None:
     """Check the lists of an op, and the type of the part. ``first``: the number of the list of offsets in operands."""
-    assert op.definition is not None
     lists, shape = written(op), ty.shape_of(whole) or ()
-    given = operand_sizes(op, op.definition) or []
-    problem = verify_written(lists, len(shape), given[first:])
+    problem = verify_written(lists, len(shape), [len(group) for group in operand_groups(op)[first:]])
     return problem or _verify_type(lists, whole, part) or verify_inside(lists, shape)
 
 
