@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.files import replaced
 from halfulp.fp_formats import numbers, scalar
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Rounding
@@ -132,6 +131,8 @@ def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow
     ``follow``: whether the user chose the path. A link there is followed if the user or the system made it; one of
     somebody else would let them choose the file that is replaced, and is an error. Any other link is replaced.
     """
+    from halfulp.conformance.files import replaced  # which most commands do not need
+
     name = os.fspath(path)
     target = Path(path)
     try:
