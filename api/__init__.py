@@ -88,10 +88,13 @@ _EXPORTS: Mapping[str, str] = {
     "register": "halfulp.register:",
     # Errors
     "errors": "halfulp.errors:",
+    "BytecodeError": "halfulp.interp.ir.errors",
     "HalfulpError": "halfulp.interp.ir.errors",
+    "ParseError": "halfulp.interp.ir.errors",
     "TypeMismatch": "halfulp.interp.ir.errors",
     "UndefinedBehavior": "halfulp.interp.ir.errors",
     "Unsupported": "halfulp.interp.ir.errors",
+    "VerifyError": "halfulp.interp.ir.errors",
 }
 """Public names and their homes: ``module``, ``module:name`` where the name there differs, ``module:`` for a module
 itself, a namespace: `hu.errors.InputError`.

@@ -30,10 +30,13 @@ from halfulp.importing.comparison import compare as compare
 from halfulp.importing.lowering import from_jax as from_jax
 from halfulp.importing.lowering import from_onnx as from_onnx
 from halfulp.importing.lowering import from_stablehlo as from_stablehlo
+from halfulp.interp.ir.errors import BytecodeError as BytecodeError
 from halfulp.interp.ir.errors import HalfulpError as HalfulpError
+from halfulp.interp.ir.errors import ParseError as ParseError
 from halfulp.interp.ir.errors import TypeMismatch as TypeMismatch
 from halfulp.interp.ir.errors import UndefinedBehavior as UndefinedBehavior
 from halfulp.interp.ir.errors import Unsupported as Unsupported
+from halfulp.interp.ir.errors import VerifyError as VerifyError
 from halfulp.interp.ir.operations import Module as Module
 from halfulp.interp.loading import parse_module as parse
 from halfulp.interp.run.settings import Listener as Listener
@@ -74,16 +77,19 @@ def _home(name: str) -> tuple[str, str]: ...
 __all__ = [
     "Accumulator",
     "Buffer",
+    "BytecodeError",
     "FloatFormat",
     "HalfulpError",
     "Listener",
     "Module",
+    "ParseError",
     "Profile",
     "Real",
     "TypeMismatch",
     "UndefinedBehavior",
     "Unsupported",
     "Value",
+    "VerifyError",
     "accuracy",
     "all_values",
     "bisect",

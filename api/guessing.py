@@ -80,7 +80,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 """What to write instead of each name."""
 
 _MOVED = {
-    "AssertionFailed BytecodeError DocumentWarning InputError LimitExceeded ParseError VerifyError": "errors.{name}",
+    "AssertionFailed DocumentWarning InputError LimitExceeded": "errors.{name}",
     "Workgroups constraints workgroups": "iree.{name}",
     "FixedArray FixedFormat": "fixed.{name}",
     "fixed": "fixed.array",

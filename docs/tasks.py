@@ -470,15 +470,15 @@ except hu.HalfulpError as error:
     print(type(error).__name__, error.exit_code)
 """,
             "errors.AssertionFailed": "",
-            "errors.BytecodeError": "",
+            "BytecodeError": "",
             "errors.DocumentWarning": "",
             "errors.InputError": "",
             "errors.LimitExceeded": "",
-            "errors.ParseError": "",
+            "ParseError": "",
             "TypeMismatch": "",
             "UndefinedBehavior": "",
             "Unsupported": "",
-            "errors.VerifyError": "",
+            "VerifyError": "",
         },
     ),
 )

@@ -101,10 +101,7 @@ RENAMES = Renames(
     names={
         **{
             f"hu.{name}": f"hu.errors.{name}"
-            for name in (
-                *("AssertionFailed", "BytecodeError", "DocumentWarning", "InputError", "LimitExceeded"),
-                *("ParseError", "VerifyError"),
-            )
+            for name in ("AssertionFailed", "DocumentWarning", "InputError", "LimitExceeded")
         },
         **{f"hu.{name}": f"hu.iree.{name}" for name in ("Workgroups", "constraints", "workgroups")},
         **{f"hu.register_{name}": f"hu.register.{name}" for name in ("cast", "dialect", "external", "format", "op")},
