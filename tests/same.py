@@ -231,8 +231,63 @@ CHANGES: tuple[Change, ...] = (
                 "results, flags and operands need vectors: call check",
             ),
             (r"\bn is an integer", "n must be an integer"),
+            (
+                r"a fraction such as 1/3, a hexadecimal float such as 0x1\.8p-3, nan, inf, or raw bits 0x….*",
+                'a fraction such as "1/3", 0x1.8p-3, inf or nan\nhint: raw bits are written 0x7F',
+            ),
+            (r"bisect what\? give --pass-pipeline, --dumps, or", "missing: give one of --pass-pipeline, --dumps and"),
+            (
+                r"test what\? give one of --against, --pass-pipeline and --stages",
+                "missing: give one of --against, --pass-pipeline, --stages and --pass",
+            ),
+            (
+                r"test which pass\? give --pass=NAME, or --pass=all",
+                "missing: give one of --against, --pass-pipeline, --stages and --pass",
+            ),
+            (
+                r"what should stay\? give --against, --pass-pipeline or",
+                "missing: give one of --against, --pass-pipeline and",
+            ),
+            (
+                r"compare with what\? give --against, a second file, or",
+                "missing: give one of --against, a second file and",
+            ),
+            (
+                r"--type and --against are needed for a function and an op",
+                "missing --type and --against: a function and an op need both",
+            ),
+            (r"error: error: ", "error: "),
+            (r"--operands normal@80", "--operands=normal@80"),
+            (r"hint: a program ends in \.mlir", "hint: the path of a program ends in .mlir"),
+            (r"halfulp\.quantized makes", "halfulp.quant.type makes"),
         )
     ),
+    Change("docs/explain.md *", "a decimal is read exactly", r"\+0\.199999\.\.\. ulp", "+0.2 ulp"),
+    Change("docs/explain.md *", "a decimal is read exactly", r"-0\.4\.\.\. ulp", "-0.4 ulp"),
+    Change("recorded * hu.explain_op(*", "a decimal is read exactly", r"\+0\.199999\.\.\. ulp", "+0.2 ulp"),
+    Change("recorded * hu.explain(['x'], 'f16')", "the hint is a part of the error"),
+    Change("wrong: explain 0.1 f8E4M3FN *", "a decimal is read exactly"),
+    Change("wrong: explain infinity f32", "one reader of numbers, which knows this word"),
+    Change(
+        "docs/explore.md python 0",
+        "a number of Python is shown exactly",
+        "number='0.3'",
+        "number='0x1.3333333333333p-2'",
+    ),
+    Change("docs/sweeps.md python 0", "the program imports modules of the package by their former names"),
+    Change("help cache", "it says who may write the folder"),
+    Change("benchmark rows", "no row is measured a second time with numba"),
+    *(
+        Change(f"{kind} explain{words}", "explain has forms, and says itself what is missing")
+        for kind in ("wrong:", "recorded ??????")
+        for words in ("", " --nonsense")
+    ),
+    Change("recorded ?????? nonsense", "the commands that there are"),
+    *(
+        Change(f"recorded * {call}*math.sincos*", "near names instead of all, and the command that lists them")
+        for call in ("explain ", "hu.explain_op('")
+    ),
+    Change("recorded * hu.trace(*", "one name for one number", r"^ValueError: limit is", "ValueError: n is"),
 )
 
 
