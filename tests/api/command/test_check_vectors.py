@@ -52,8 +52,7 @@ def golden(
     data = metadata.document(
         written,
         [metadata.VectorFile(format, path.name, options.packing)],
-        computation.source(),
-        computation.profile,
+        computation,
         recipe.inputs(),
         any_nan=any_nan,
     )

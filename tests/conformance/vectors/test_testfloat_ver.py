@@ -102,7 +102,7 @@ def judged(
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            testfloat.write(recipe.vectors(), cast("BinaryIO", process.stdin), Options())
+            testfloat.FORMAT.write(recipe.vectors(), cast("BinaryIO", process.stdin), Options())
             process.stdin.close()
         except BrokenPipeError:
             pass
