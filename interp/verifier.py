@@ -49,7 +49,7 @@ class _Inside:
 
     def __init__(self, owner: Operation) -> None:
         self.owner = owner
-        self.blocks = owner.blocks
+        self.blocks = iter(owner.blocks)
         self.block: Block | None = None
         self.operations: Iterator[Operation] = iter(())
         self.isolated: list[Operation] = []

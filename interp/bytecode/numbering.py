@@ -577,7 +577,7 @@ class _Open:
         self.op = op
         self.isolated = True
         self.unresolved = op.definition is None or Trait.ISOLATED_FROM_ABOVE not in op.definition.traits
-        self.ops = op.children
+        self.ops = iter(op.children)
 
 
 def isolated_ops(top: Operation) -> set[Operation]:
@@ -635,14 +635,14 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
     uses: dict[SSAValue, list[int]] = {}
     number = 0
     top = module.operation
-    stack: list[tuple[Operation, int, Iterator[Block]]] = [(top, number, top.blocks)]
+    stack: list[tuple[Operation, int, Iterator[Block]]] = [(top, number, iter(top.blocks))]
     running: list[Iterator[Operation]] = [iter(())]
     while stack:
         owner, owner_number, blocks = stack[-1]
         for operation in running[-1]:
             number += 1
             if operation.regions:
-                stack.append((operation, number, operation.blocks))
+                stack.append((operation, number, iter(operation.blocks)))
                 running.append(iter(()))
                 break
             _use(operation, number, uses)

@@ -235,14 +235,14 @@ class Operation:
         return VerifyError(text, location=self.position or self.location, op=self.name, notes=notes, hint=hint)
 
     @property
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> list[Block]:
         """The blocks of all regions."""
-        return (block for region in self.regions for block in region.blocks)
+        return [block for region in self.regions for block in region.blocks]
 
     @property
-    def children(self) -> Iterator[Operation]:
+    def children(self) -> list[Operation]:
         """The operations directly inside this one."""
-        return (operation for block in self.blocks for operation in block.operations)
+        return [operation for block in self.blocks for operation in block.operations]
 
     @property
     def used_values(self) -> list[SSAValue]:
@@ -259,7 +259,7 @@ class Operation:
                 continue
             yield operation
             if operation.regions:
-                stack.append(operation.children)
+                stack.append(iter(operation.children))
 
 
 _new = object.__new__
