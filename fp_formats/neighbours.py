@@ -162,9 +162,8 @@ def midpoint_of(fmt: FloatFormat, place: Neighbours, ulp: Fraction) -> Fraction 
 # Distances in ulp and their summaries: from one code to another, from a code to a real number, over many results.
 #
 # Two codes are a number of steps apart: the values of the format from one to the other (`steps_between`,
-# `steps_apart`). A code and a real number are a number of ulps apart. The ulp is that of the format at a third number,
-# and each function of this kind says at which one: all take it at the exact number, but those for shadows, which
-# callers give the number at which they want it (`ulps_of_floats`, `ulp_of_float`).
+# `steps_apart`). A code and a real number are a number of ulps apart: of the ulp of the format at the exact number, in
+# all of halfulp.
 #
 # Exact numbers come in three forms: f64 or fractions (`errors_of`), codes of a wider format (`errors_of_codes`), and
 # sums of two f64 (`FloatSums`).
@@ -233,20 +232,57 @@ def within_f64(fmt: FloatFormat) -> bool:
     return fmt.emin >= F64.emin and fmt.emax <= F64.emax and fmt.mantissa_bits <= F64.mantissa_bits
 
 
-def ulps_of_floats(fmt: FloatFormat, numbers: Floats) -> Floats:
-    """Return the ulp of a format, as if it had no largest value, at each of some f64 numbers; at 0 and below the normal
-    numbers the least one. An infinity and a NaN have an infinite one.
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return the rounded sum and what it lacks (Knuth): their sum is exact unless the first overflows."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def ulps_of_floats(
+    fmt: FloatFormat, numbers: Floats, errors: Floats | float = 0.0, radii: Floats | float = 0.0
+) -> Floats:
+    """Return the ulp of a format at each exact number, which is the sum of two f64, known up to a radius: see
+    `ulp_exponent`. An infinity and a NaN have an infinite one.
     """
-    exponent = np.uint64(0x7FF << 52)
-    power = (np.asarray(numbers).view(np.uint64) & exponent).view(np.float64)
-    least: Floats = np.asarray(np.maximum(power, 2.0**fmt.emin) * 2.0**-fmt.mantissa_bits)
-    return least
+    with np.errstate(all="ignore"):
+        exact, rest = two_sum(np.asarray(numbers, np.float64), np.asarray(errors, np.float64))
+    bits = exact.view(np.uint64)
+    # A sum that is known to be just below a power of two may be rounded up to it.
+    bits = bits - ((rest < -radii) & (exact > 0) | (rest > radii) & (exact < 0))
+    power = (bits & np.uint64(0x7FF << 52)).view(np.float64)
+    clipped = np.where(np.isinf(power), power, np.clip(power, 2.0**fmt.emin, 2.0 ** min(fmt.emax, 1023)))
+    if not fmt.signed:
+        clipped = np.where(exact < 0, 2.0**fmt.emin, clipped)
+    found: Floats = np.asarray(clipped * 2.0**-fmt.mantissa_bits)
+    return found
 
 
-def ulp_of_float(fmt: FloatFormat, number: float) -> float:
-    """Return the ulp at one number as `ulps_of_floats` does; at an infinity and a NaN the least one."""
-    exponent = max(math.frexp(number)[1] - 1, fmt.emin) if number and math.isfinite(number) else fmt.emin
+def ulp_of_float(fmt: FloatFormat, number: float, error: float = 0.0, radius: float = 0.0) -> float:
+    """Return the ulp at one exact number as `ulps_of_floats` does; at an infinity and a NaN the least one."""
+    exact = number + error
+    exponent = fmt.emin
+    if exact and math.isfinite(exact) and (exact > 0 or fmt.signed):
+        fraction, exponent = math.frexp(exact)
+        rest = math.fsum((number, error, -exact)) if abs(fraction) == 0.5 else 0.0
+        below = abs(rest) > radius and (rest < 0) == (exact > 0)
+        exponent = min(max(exponent - 1 - below, fmt.emin), fmt.emax)
     return 2.0 ** max(exponent - fmt.mantissa_bits, -1074)
+
+
+def ranking_sizes(fmt: FloatFormat, sizes: Floats, errors: Floats, exact: Floats, radii: Floats | float) -> Floats:
+    """Return the sizes by which errors are ranked, from their sizes in ulp: in an ulp of 0 every error is large.
+
+    So an error at an exact number that may be 0, or is less than 2**-52 of the largest one, counts in ulp of this; if
+    all are 0, in ulp of the error. ``errors``: exact less computed number; ``radii``: what is not known of it.
+    """
+    magnitudes = np.abs(exact)
+    largest = float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
+    zeros = magnitudes <= np.maximum(radii, largest * 2.0**-52)
+    if not zeros.any():
+        return sizes
+    with np.errstate(all="ignore"):
+        return np.where(zeros, np.abs(errors) / ulps_of_floats(fmt, np.where(largest, largest, errors)), sizes)
 
 
 # --- errors against f64 numbers and fractions -------------------------------------------------------------------------
@@ -401,14 +437,15 @@ def _times_powers(codes: Codes, exponents: npt.NDArray[np.int64]) -> Floats:
 
 
 class FloatSums(NamedTuple):
-    """Exact numbers, each the sum of two f64, of which the first is NaN where nothing is known."""
+    """Exact numbers, each the sum of two f64, of which the first is NaN where nothing is known, up to a radius."""
 
     high: Floats
     low: Floats
+    radius: Floats | float = 0.0
 
     def ulps(self, fmt: FloatFormat) -> Floats:
         """Return the unit of the distances: the ulp of a format at each exact number."""
-        return ulps_of_floats(fmt, self.high + self.low)
+        return ulps_of_floats(fmt, self.high, self.low, self.radius)
 
     def distances(self, fmt: FloatFormat, numbers: Floats) -> Floats:
         """Return how far numbers of a format are from the exact ones, in ulp of these: infinite for a number that is

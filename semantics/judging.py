@@ -20,7 +20,7 @@ import numpy.typing as npt
 from flint import arb
 
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, codes_to_ints, element_shape
-from halfulp.fp_formats.neighbours import F64, ulp_of_float, ulps_of_floats
+from halfulp.fp_formats.neighbours import F64, two_sum, ulp_of_float, ulps_of_floats
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
@@ -42,7 +42,6 @@ from halfulp.semantics.shadows import (
     middle_and_radius,
     order,
     two_product,
-    two_sum,
 )
 
 # --- shadow steps -----------------------------------------------------------------------------------------------------
@@ -149,15 +148,21 @@ _TABLE_BITS = 16
 
 
 class Computed(NamedTuple):
-    """What is known of a result that is a float: its value and those of the operands as f64, the ulp there, or the
-    scale of a quantised number, its own and its total error.
+    """What is known of a result that is a float: its value and those of the operands as f64, the format that its ulp is
+    of, or the scale of a quantised number, its own and its total error.
     """
 
     value: Floats
     operands: tuple[Floats, ...]
-    ulp: Floats
+    unit: FloatFormat | Floats
     own: Shadow
     total: Shadow
+
+    def ulps(self, shadow: Shadow) -> Floats:
+        """Return the ulp at the exact numbers of one of the errors, or the scale."""
+        if isinstance(self.unit, FloatFormat):
+            return ulps_of_floats(self.unit, self.value, *shadow)
+        return self.unit
 
 
 class Decided(NamedTuple):
@@ -282,7 +287,7 @@ def _computes(
     if meaning.rule in kernel.IDENTITIES:
         operands = [_without_nans(each, kernel.IDENTITIES[meaning.rule]) for each in operands]
     kind = meaning.result
-    value, ulp = with_ulp(kind, result)
+    value, unit = with_unit(kind, result)
     found = errors(meaning.rule, value, *operands, rules=_ALL_RULES)
     if not all(isinstance(each, FloatFormat) for each in meaning.operands):
         # An f64 may lack something of an integer, or of a quantised number.
@@ -293,15 +298,14 @@ def _computes(
     infinite = np.logical_or.reduce([np.isinf(each.value) for each in operands])
     if infinite.any():
         found = _at_infinity(meaning.rule, value, operands, found)
-    return Computed(value, tuple([each.value for each in operands]), ulp, *found)
+    return Computed(value, tuple([each.value for each in operands]), unit, *found)
 
 
-def with_ulp(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Floats, Floats]:
-    """Return numbers as `numbers_of` does, and the ulp there, or the scale."""
+def with_unit(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Floats, FloatFormat | Floats]:
+    """Return numbers as `numbers_of` does, and what `Computed.unit` is."""
     if isinstance(kind, kernel.Quantized):
         return codes[..., 0], codes[..., 3]
-    value = as_f64(kind, codes)
-    return value, ulps_of_floats(kind, value)
+    return as_f64(kind, codes), kind
 
 
 def _less(shadow: Shadow, rest: Floats, lost: Floats) -> Shadow:
@@ -370,7 +374,7 @@ def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
     beyond: Mask = np.isinf(value) & finite
     if not isinstance(fmt, FloatFormat):
         return beyond
-    outward = (judged.own.error * np.sign(value) >= judged.ulp) & np.isfinite(judged.own.radius)
+    outward = (judged.own.error * np.sign(value) >= ulp_of_float(fmt, largest)) & np.isfinite(judged.own.radius)
     beyond |= (np.abs(value) == largest) & outward
     absent = np.isnan(value) & finite
     if absent.any() and not fmt.infinities:

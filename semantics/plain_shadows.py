@@ -18,7 +18,7 @@ from halfulp.fp_formats.paths import elementary, fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
-from halfulp.semantics.judging import Computed, Judgement, has_shadows, judge, numbers_of, with_ulp
+from halfulp.semantics.judging import Computed, Judgement, has_shadows, judge, numbers_of, with_unit
 from halfulp.semantics.kernel import Computes, Meaning
 from halfulp.semantics.shadows import Floats, Shadow
 
@@ -125,14 +125,14 @@ def judge_plainly(
         return None
     if isinstance(meaning.result, FloatFormat) and meaning.result.precision >= wider.precision:
         return None
-    value, ulp = with_ulp(meaning.result, result)
+    value, unit = with_unit(meaning.result, result)
     operands = [numbers_of(*each) for each in zip(meaning.operands, codes, strict=True)]
     with np.errstate(all="ignore"):
         computed = _lifted(value, wider)
         given = [_lifted(each, wider) for each in operands]
         own = _known(_less(function(*given), computed, wider))
         if not any(shadow is not None for shadow in shadows):
-            return Computed(value, tuple(operands), ulp, own, own)
+            return Computed(value, tuple(operands), unit, own, own)
         beside = [
             number if shadow is None else _beside(number, shadow, wider)
             for number, shadow in zip(given, shadows, strict=True)
@@ -141,7 +141,7 @@ def judge_plainly(
     for shadow in shadows:
         if shadow is not None and shadow.radius.strides != (0,):
             total = Shadow(total.error, np.maximum(total.radius, shadow.radius))
-    return Computed(value, tuple(operands), ulp, own, total)
+    return Computed(value, tuple(operands), unit, own, total)
 
 
 def _beside(number: Any, shadow: Shadow, wider: FloatFormat) -> Any:

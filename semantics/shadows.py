@@ -84,6 +84,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
+from halfulp.fp_formats.neighbours import two_sum
 from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
 from halfulp.semantics.ball_rules import BALLS, covers, errors_by_margins
@@ -139,13 +140,6 @@ NOTHING = np.zeros(())
 def exact(value: Any, narrow: bool = False) -> Shadowed:
     """Return numbers that are what exact arithmetic gives."""
     return Shadowed(np.asarray(value, np.float64), NOTHING, NOTHING, narrow)
-
-
-def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded sum and what it lacks (Knuth): their sum is exact unless the first overflows."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
 
 
 def two_product(a: Floats, b: Floats, narrow: bool = False) -> tuple[Floats, Floats, Floats]:

@@ -250,7 +250,7 @@ DOT = Command(ExplainDotArguments, explain_product, _DOT)
 
 _ERROR = """\
 The program runs beside exact real numbers. From an element of a result the command walks back to where its error came
-from, always to the operand that brings the most of it. All errors are in ulp of the result, computed less exact.
+from, always to the operand that brings the most of it. All errors are in ulp of the exact result, computed less exact.
 
   halfulp explain error softmax.mlir --input=@x.npy --result=0 --element=3,1
 """

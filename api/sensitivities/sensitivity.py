@@ -142,7 +142,7 @@ class Reference:
         high, low = np.where(close, number, nan), np.where(close, shadow.error, 0.0)
         for element in [tuple(map(int, each)) for each in np.argwhere(~close)[:_MOST_REPLAYED]]:
             high[element], low[element] = self._from_history(name, element, format)
-        exact = FloatSums(high, low)
+        exact = FloatSums(high, low, shadow.radius)
         with np.errstate(all="ignore"):
             other = ulps_of_floats(format, np.where(np.isfinite(number), number, 0.0))
             return _End(format, number, exact, np.where(np.isfinite(high), exact.ulps(format), other))
@@ -159,7 +159,7 @@ class Reference:
         if not isfinite(found.exact) or not found.radius <= max(_CLOSE * ulp_of_float(format, found.exact), 0.0):
             return nan, 0.0
         if isfinite(found.ulp):
-            return found.value, -found.ulp * ulp_of_float(format, found.value)
+            return found.value, -found.error
         return found.exact, 0.0
 
     def _distances(self, numbers: Mapping[str, Floats]) -> Distances:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from flint import arb
 
 from halfulp.fp_formats.exact.core import FlagArray
-from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.fp_formats.neighbours import ulp_of_float
+from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
+from halfulp.fp_formats.neighbours import Floats, place_of_largest, ranking_sizes, ulp_of_float
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.fp_formats.spelling import table_lines
@@ -33,6 +33,7 @@ from halfulp.interp.values.value import Value
 from halfulp.loading import Source, load
 from halfulp.running import RunKeywords, RunOptions, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics.judging import as_f64, has_shadows
+from halfulp.semantics.shadows import Shadow
 from halfulp.texts import flags_text
 from halfulp.traces import error_text
 
@@ -137,7 +138,15 @@ class RunErrors:
     def largest(self) -> error_text.ResultError | None:
         """The result with the largest known error; None where nothing is known of any."""
         known = [each for each in self.results if isfinite(each.ulp)]
-        return max(known, key=lambda each: abs(each.ulp), default=None)
+        return max(known, key=self._ranked_size, default=None)
+
+    def _ranked_size(self, result: error_text.ResultError) -> float:
+        """Return the size of an error as errors are ranked; see `ranking_sizes`."""
+        value, form = self._ends[result.name], self._shadows.form
+        found, shadow = error_in_ulp(value, form), shadow_of(value, form)
+        if found is None or shadow is None or np.isnan(found[0][result.element or ()]):
+            return abs(result.ulp)
+        return float(_ranked(value, np.abs(found[0]), shadow)[result.element or ()])
 
     def worst(self, count: int | None = None) -> list[error_text.OpError]:
         """Return the ops that cost most: by what their own errors bring to the result with the largest error.
@@ -210,13 +219,15 @@ class RunErrors:
         number = float(end.value)
         # An infinity and a NaN have no distance from a number.
         ulp = error / -unit + 0.0 if isfinite(number) else nan
-        relative = abs(error / number) if isfinite(number) and number else nan
         unknown = found.unknown if isfinite(found.ulp) else found.unknown - 1
-        return replace(found, value=number, exact=exact, ulp=ulp, radius=radius, relative=relative, unknown=unknown)
+        relative = _relative(error, exact) if isfinite(number) else nan
+        return replace(
+            found, value=number, exact=exact, error=error, ulp=ulp, radius=radius, relative=relative, unknown=unknown
+        )
 
     def _attribution(self, name: str, element: error_text.Element) -> tuple[Attribution, float]:
-        """Return the history of an element, and the unit of what is brought to it: the computed number less the exact
-        one is an error of the other sign than those of the history.
+        """Return the history of an element, and the unit of what is brought to it, an ulp of the exact number: the
+        computed number less the exact one is an error of the other sign than those of the history.
         """
         if self._history is None:
             lineage, ends = self._replay()
@@ -225,8 +236,8 @@ class RunErrors:
         value = values[name]
         id = 0 if value.open is None else int(value.open[element])
         code = codes_to_ints(np.asarray(value.bits[element]), ty.width_of(value.element_type))[0]
-        unit = ulp_of_float(_format_of(value), float(value_of(_format_of(value), code)))
-        return Attribution(lineage, id, value.element_type, code), -unit
+        attribution = Attribution(lineage, id, value.element_type, code)
+        return attribution, -_ulp_at_end(attribution, _format_of(value))
 
     def _story(self, attribution: Attribution, unit: float) -> Iterator[error_text.StoryStep]:
         share = attribution.end
@@ -322,6 +333,21 @@ def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
     return [(name, value) for name, value in named if isinstance(value.element_type, ty.FloatType)]
 
 
+def _ulp_at_end(attribution: Attribution, fmt: FloatFormat) -> float:
+    """Return the ulp at the exact number of a history; at the computed number where nothing is known of that."""
+    end = attribution.end
+    if end is None or not end.exact.is_finite():
+        return ulp_of_float(fmt, float(value_of(fmt, attribution.code)))
+    if not end.value.is_finite():
+        return ulp_of_float(fmt, float(end.exact.mid()))
+    with bits_of_precision(attribution.bits):
+        return ulp_of_float(fmt, float(end.value), float((end.exact - end.value).mid()), float(end.exact.rad()))
+
+
+def _relative(error: float, exact: float) -> float:
+    return abs(error / exact) if exact else inf if error else 0.0
+
+
 def _exactly(ball: arb) -> float:
     """Return an exact number; NaN where nothing is known of it."""
     return float(ball.mid()) if ball.rad().is_finite() else nan
@@ -354,10 +380,9 @@ def _error_of(name: str, value: Value, element: error_text.Element | None, form:
     ulps, _ = found
     unknown = int(np.count_nonzero(np.isnan(ulps)))
     if element is None and value.size:
-        sizes = np.where(np.isnan(ulps), -1.0, np.abs(ulps))
-        element = tuple(map(int, np.unravel_index(int(np.argmax(sizes)), value.shape)))
+        element = place_of_largest(_ranked(value, np.abs(ulps), shadow))
     if element is None or not has_shadows(fmt):
-        return error_text.ResultError(name, str(value.type), element, nan, nan, nan, inf, nan, value.size, unknown)
+        return error_text.ResultError(name, str(value.type), element, nan, nan, nan, nan, inf, nan, value.size, unknown)
     number, error = float(as_f64(fmt, value.bits)[element]), float(shadow.error[element])
     known = not np.isnan(ulps[element])
     return error_text.ResultError(
@@ -366,12 +391,23 @@ def _error_of(name: str, value: Value, element: error_text.Element | None, form:
         element,
         number,
         number + error if known else nan,
+        0.0 - error if known else nan,
         0.0 - float(ulps[element]),
         float(shadow.radius[element]) if known else inf,
-        abs(error / number) if known and number and isfinite(number) else nan,
+        _relative(error, number + error) if known and isfinite(number) else nan,
         value.size,
         unknown,
     )
+
+
+def _ranked(value: Value, ulps: Floats, shadow: Shadow) -> Floats:
+    """Return the sizes in ulp of the errors of a value as they are ranked."""
+    fmt = _format_of(value)
+    if not has_shadows(fmt):
+        return ulps
+    with np.errstate(all="ignore"):
+        exact = np.where(np.isnan(ulps), nan, as_f64(fmt, value.bits) + shadow.error)
+    return ranking_sizes(fmt, ulps, shadow.error, exact, shadow.radius)
 
 
 # --- flag report ------------------------------------------------------------------------------------------------------

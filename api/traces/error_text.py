@@ -194,7 +194,8 @@ class OpError(OpRecord):
     """What one op of a program did to the exactness of its numbers, over all of its runs.
 
     ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
-    results from the exact run, in ulp of the result, the latter also relative to it (``relative``: infinite for 0).
+    results from the exact run, in ulp of the exact number, the latter also relative to it (``relative``: infinite for
+    0).
     ``effect_ulp``: what its own errors bring to the result that `RunErrors.worst` is about, in ulp of that, with its
     sign; ``share``: the same as a share of the error of that result. Errors are NaN where nothing is known of any.
 
@@ -227,10 +228,10 @@ class OpError(OpRecord):
 class ResultError:
     """How far a result of a run is from the exact one: its worst element, unless another was asked for.
 
-    ``name``: ``result[0]``, or ``argument[0]`` for memory. ``element``: None of a result without elements. ``ulp``: the
-    error in ulp, the computed number less the exact one; NaN if nothing is known, or the computed one is not finite.
-    ``radius``: up to which the exact number is known. ``unknown``: the number of elements of which nothing is known, of
-    ``elements``.
+    ``name``: ``result[0]``, or ``argument[0]`` for memory. ``element``: None of a result without elements. ``error``:
+    the computed number less the exact one; ``ulp``: the same in ulp of the exact number; both NaN if nothing is known,
+    or the computed number is not finite. ``relative``: its size relative to the exact number. ``radius``: up to which
+    the exact number is known. ``unknown``: the number of elements of which nothing is known, of ``elements``.
     """
 
     name: str
@@ -238,6 +239,7 @@ class ResultError:
     element: Element | None
     value: float
     exact: float
+    error: float
     ulp: float
     radius: float
     relative: float
@@ -247,7 +249,7 @@ class ResultError:
 
 @dataclass(frozen=True, slots=True)
 class StoryStep(StepRecord):
-    """One step from a result back to where its error came from. All errors are in ulp of the result.
+    """One step from a result back to where its error came from. All errors are in ulp of the exact result.
 
     ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result,
     ``own``: its own part; ``operands``: the name of each operand, and what comes through it. Of an infinity or a NaN

@@ -260,7 +260,7 @@ def _exact(program: ClosedProgram, number: int, value: Value) -> Exact:
     assert isinstance(element, ty.FloatType)
     values = np.array(as_f64(element.format, value.bits), np.float64)
     with np.errstate(all="ignore"):
-        ulp = FloatSums(values, shadow.error).ulps(element.format)
+        ulp = FloatSums(values, *shadow).ulps(element.format)
         tight = np.isfinite(values) & (shadow.radius <= ulp * _TIGHT)
     high, low = np.where(tight, values, np.nan), np.where(tight, shadow.error, 0.0)
     loose = ~tight if value.poison is None else ~tight & (value.poison == 0)
@@ -272,4 +272,4 @@ def _exact(program: ClosedProgram, number: int, value: Value) -> Exact:
             if exact is not None:
                 high[place] = float(exact.mid())
                 low[place] = distance_of(exact, high[place])
-    return Exact(number, element.format, values, FloatSums(high, low))
+    return Exact(number, element.format, values, FloatSums(high, low, shadow.radius))

@@ -70,9 +70,11 @@ class Share:
 
     @property
     def own_ulp(self) -> float:
-        """The size of its own error in ulp of the number; 0 for what is no float."""
+        """The size of its own error in ulp of the exact function of its operands; 0 for what is no float."""
         numbers = number_of(self.node.type)
-        return abs(self.own) / ulp_of_float(numbers, _number(self.value)) if isinstance(numbers, FloatFormat) else 0.0
+        if not isinstance(numbers, FloatFormat):
+            return 0.0
+        return abs(self.own) / ulp_of_float(numbers, _number(self.value), self.own)
 
 
 @dataclass(eq=False, slots=True)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
-from halfulp.fp_formats.neighbours import Floats, Worst
+from halfulp.fp_formats.neighbours import Floats, Worst, two_sum
 from halfulp.fp_formats.paths import domains, llvm, word_floats
 from halfulp.fp_formats.paths.array_loop import ChainOfOne, Plan, Waiting
 from halfulp.fp_formats.paths.words import Real, Word
@@ -60,13 +60,13 @@ class WorstElement(Worst[Element]):
 class ShadowFigures:
     """What an op did to the exactness of numbers, over all of its runs.
 
-    ``own``: its own error in ulp of its results, less what is not known of it; ``total``: the error of its results;
-    ``relative``: the same, relative to the result, infinite where that is 0; ``radius``: the widest radius of a known
-    error, in ulp. ``cancelled``: the most leading bits that a sum lost. Counts of elements: ``elements``: all;
-    ``absorbed``: a sum is one of its operands, though the other is not 0; ``overflowed``: of finite operands an
-    infinity, or what the format has instead; ``flushed``: 0, where the exact function is not; ``unknown``: nothing is
-    known; ``otherwise``: the exact run decides otherwise; ``undecided``: it may; ``wrapped``: an integer op whose type
-    does not hold the exact result.
+    ``own``: its own error, less what is not known of it, in ulp of the exact function of its operands; ``total``: the
+    error of its results, in ulp of the exact number; ``relative``: the same, relative to the exact number, infinite
+    where that is 0; ``radius``: the widest radius of a known error, in ulp. ``cancelled``: the most leading bits that a
+    sum lost. Counts of elements: ``elements``: all; ``absorbed``: a sum is one of its operands, though the other is not
+    0; ``overflowed``: of finite operands an infinity, or what the format has instead; ``flushed``: 0, where the exact
+    function is not; ``unknown``: nothing is known; ``otherwise``: the exact run decides otherwise; ``undecided``: it
+    may; ``wrapped``: an integer op whose type does not hold the exact result.
     """
 
     own: WorstElement = field(default_factory=WorstElement)
@@ -377,24 +377,46 @@ def _described(kind: Kind, words: Sequence[Word]) -> tuple[Word, ...]:
         reach = reach + _absolute(value)
     (~reach.less(_REACH)).refuse()
     fmt = kind.formats[-1]
-    least = 2.0 ** max(fmt.emin, -_FAR)
-    exponent = result_size & _INFINITY
-    floor = exponent.of(_code_of(least))
+    own_ulps, total_ulps = _per_ulp(fmt, result, own, own_radius), _per_ulp(fmt, result, total, radius)
     if fmt.emin < -_FAR:
         nothing = zero & own.equals(0.0) & total.equals(0.0) & own_radius.equals(0.0) & radius.equals(0.0)
-        (exponent.less(floor, signed=False) & ~nothing).refuse()
-    inverse = 2 * _code_of(1.0) + (fmt.mantissa_bits << _FRACTION_BITS)
-    per_ulp = (exponent.of(inverse) - exponent.less(floor, signed=False).choose(floor, exponent)).real(_F64)
-    own_size = ((_absolute(own) - own_radius) * per_ulp).code()
+        ((own_ulps.small | total_ulps.small) & ~nothing).refuse()
+    own_size = ((_absolute(own) - own_radius) * own_ulps.inverse).code()
     beyond = own_size.of(_NEARLY_ONE).at_most(own_size, signed=True)
     (beyond & result_size.equals(_code_of(float(fmt.max_value)))).refuse()
     infinite = total_size.equals(0).choose(total.of(0.0), total.of(np.inf))
-    relative = zero.choose(infinite, _absolute(total).computed("divide", _absolute(result)))
+    exact = result + total
+    relative = exact.equals(0.0).choose(infinite, _absolute(total).computed("divide", _absolute(exact)))
     flushed = zero & own_radius.less(_absolute(own))
+    per_ulp = total_ulps.inverse
     totals = [own_size, (_absolute(total) * per_ulp).code(), relative.code(), (radius * per_ulp).code()]
     totals += [*_of_sum(kind, values, result, zero & ~flushed), flushed.resized(64)]
     ordered = [totals[number] for number in (0, 1, 2, 3, 4, 5, 7, 6)]
     return (_mark(kind, total, radius), *ordered)
+
+
+class _PerUlp(NamedTuple):
+    """The inverse of an ulp; ``small``: the number is below all whose ulp has an inverse in f64."""
+
+    inverse: Real
+    small: Word
+
+
+def _per_ulp(fmt: FloatFormat, value: Real, error: Real, radius: Real) -> _PerUlp:
+    """Return the inverse of the ulp at the sum of a value and an error, as `ulps_of_floats` finds the ulp."""
+    summed: Any = two_sum(Traced(value), Traced(error))  # type: ignore[arg-type]
+    exact, rest = (part.held for part in summed)
+    zero = exact.of(0.0)
+    inward = (rest.less(zero - radius) & zero.less(exact)) | (radius.less(rest) & exact.less(zero))
+    size = _size(exact)
+    exponent = (size - inward.resized(64)) & _INFINITY
+    floor, top = (exponent.of(_code_of(2.0**power)) for power in (max(fmt.emin, -_FAR), fmt.emax))
+    small = exponent.less(floor, signed=False)
+    clipped = small.choose(floor, top.less(exponent, signed=False).choose(top, exponent))
+    if not fmt.signed:
+        clipped = exact.less(zero).choose(floor, clipped)
+    inverse = 2 * _code_of(1.0) + (fmt.mantissa_bits << _FRACTION_BITS)
+    return _PerUlp((exponent.of(inverse) - clipped).real(_F64), small)
 
 
 def _number(fmt: FloatFormat, word: Word) -> Real:

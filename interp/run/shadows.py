@@ -513,18 +513,19 @@ class _Judging:
         """Take the largest errors. That of an unknown number is 0."""
         value, total = judged.value, np.abs(judged.total.error)
         assert isinstance(self._meaning, Computes)
-        own, radius, ulp = np.abs(judged.own.error) - judged.own.radius, judged.total.radius, judged.ulp
+        own, radius, ulp = np.abs(judged.own.error) - judged.own.radius, judged.total.radius, judged.ulps(judged.total)
         if clean is not None:
             own, total, radius = (np.where(clean, each, 0.0) for each in (own, total, radius))
         unknown = int(np.count_nonzero(np.isinf(radius))) if np.isinf(radius.max(initial=0.0)) else 0
         if unknown:
             found.unknown += unknown
             radius = np.where(np.isinf(radius), 0.0, radius)
-        found.own.take_block(own / ulp, self._shape, first)
+        found.own.take_block(own / judged.ulps(judged.own), self._shape, first)
         found.total.take_block(total / ulp, self._shape, first)
-        relative = total / np.abs(value)
-        # 0 / 0 is no error; that of a 0 which stands for another number is infinite.
-        found.relative.take_block(relative if value.all() else np.where(total != 0, relative, 0.0), self._shape, first)
+        exact = value + judged.total.error
+        relative = total / np.abs(exact)
+        # 0 / 0 is no error; that of a number which stands for 0 is infinite.
+        found.relative.take_block(relative if exact.all() else np.where(total != 0, relative, 0.0), self._shape, first)
         found.radius = max(found.radius, float((radius / ulp).max(initial=0.0)))
 
     def _count_events(self, judged: Computed, clean: Any, found: ShadowFigures) -> None:
@@ -573,16 +574,16 @@ def _judged_alone(meaning: Computes, run: OpRun, result: Codes, found: ShadowFig
     if one is None:
         return None
     place = (0,) * len(run.shape)
-    ulp = ulp_of_float(fmt, value)
     (own, own_radius), (total, radius) = one
+    ulp, exact = ulp_of_float(fmt, value, total, radius), value + total
     if isfinite(own_radius):
-        found.own.take_one((abs(own) - own_radius) / ulp, place)
+        found.own.take_one((abs(own) - own_radius) / ulp_of_float(fmt, value, own, own_radius), place)
     flushed = value == 0 and abs(own) > own_radius
     found.flushed += flushed
     found.overflowed += overflows_alone(fmt, value, own, own_radius)
     if isfinite(radius):
         found.total.take_one(abs(total) / ulp, place)
-        found.relative.take_one(abs(total / value) if value else inf if total else 0.0, place)
+        found.relative.take_one(abs(total / exact) if exact else inf if total else 0.0, place)
         found.radius = radius / ulp
     else:
         found.unknown += 1
@@ -630,7 +631,7 @@ def shadow_of(value: Value, form: Form = ENCLOSED) -> Shadow | None:
 
 
 def error_in_ulp(value: Value, form: Form = ENCLOSED) -> tuple[Floats, Floats] | None:
-    """Return the error of each element of a value, and its radius, both in ulp; None for integers.
+    """Return the error of each element of a value, and its radius, both in ulp of the exact number; None for integers.
 
     An unknown error is NaN. So are those of formats without shadows, of infinities, NaNs and poison.
     """
@@ -640,7 +641,7 @@ def error_in_ulp(value: Value, form: Form = ENCLOSED) -> tuple[Floats, Floats] |
     if not isinstance(element, ty.FloatType) or not has_shadows(element.format):
         return np.full(value.shape, np.nan), np.full(value.shape, np.inf)
     numbers = as_f64(element.format, value.bits)
-    ulp = ulps_of_floats(element.format, numbers)
+    ulp = ulps_of_floats(element.format, numbers, *shadow)
     known = np.isfinite(shadow.radius) & (np.isfinite(numbers) | ((shadow.error == 0) & (shadow.radius == 0)))
     if value.poison is not None:
         known &= value.poison == 0

@@ -124,6 +124,22 @@ def test_the_ulp_at_a_float_is_that_of_the_specification(name: str) -> None:
     assert ulps_of_floats(fmt, np.array(numbers)).tolist() == want
 
 
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E8M0FNU", "f4E2M1FN", "bf16", "f32", "f64"])
+def test_the_ulp_at_a_sum_of_floats_is_that_of_the_specification(name: str) -> None:
+    """Just below and above powers of two, beyond both ends, and at a sum that is 0."""
+    fmt = FORMATS[name]
+    highs = [1.0, 2.0, 2.0**fmt.emin, float(fmt.max_value), 4 * float(fmt.max_value) if name != "f64" else 3.0, 1.5]
+    sums = [(sign * high, low) for high in highs for sign in (1, -1) for low in (0.0, 1e-30, -1e-30, 2.0**-60, -0.3)]
+    sums += [(1.0, -1.0), (2.0, -1.0), (0.0, 0.0), (0.0, 2.0**fmt.emin)]
+    want = [float(ulp_at(fmt, Fraction(high) + Fraction(low))) for high, low in sums]
+    assert [ulp_of_float(fmt, *each) for each in sums] == want
+    high, low = map(np.array, zip(*sums, strict=True))
+    assert ulps_of_floats(fmt, high, low).tolist() == want
+    # A sum that may be the power of two is taken for it.
+    assert ulps_of_floats(fmt, np.array([2.0]), np.array([-1e-30]), np.array([1e-29])) == ulp_at(fmt, Fraction(2))
+    assert ulp_of_float(fmt, 2.0, -1e-30, 1e-29) == ulp_at(fmt, Fraction(2))
+
+
 # --- summaries --------------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ import pytest
 import halfulp as hu
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.neighbours import ulp_at
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.run import attribution
 from halfulp.interp.run.compiler import FunctionCompiler
@@ -630,13 +631,13 @@ def test_a_flushed_sum_is_no_cancellation() -> None:
         )
         (op,) = trace.worst()
         flushed = sum(a != b for a, b in zip(x, y, strict=True))
-        assert (op.flushed, op.absorbed, op.relative) == (flushed, 0, np.inf)
+        assert (op.flushed, op.absorbed, op.relative) == (flushed, 0, 1.0)  # all of the exact number is lost
         # Only two equal numbers cancel: all 24 bits.
         assert op.cancelled == (24 if 1.0 in x else 0)
     scalars = text.replace(t, "f32")
     trace = hu.trace(scalars, np.float32(1.5) * least, least, shadow=True, profile=profile)
     (op,) = trace.worst()
-    assert (op.flushed, op.absorbed, op.cancelled, op.relative) == (1, 0, 0, np.inf)
+    assert (op.flushed, op.absorbed, op.cancelled, op.relative) == (1, 0, 0, 1.0)
 
 
 def test_stories_have_no_negative_zeros_and_name_all_values() -> None:
@@ -811,3 +812,91 @@ func.func @f(%x: f32) -> f32 {
     assert "not known: the flags of" in str(report)
     with pytest.raises(hu.Unsupported, match="a batch does not report exception flags"):
         hu.exception_flags(CHAIN, np.zeros((2, 5), np.float16), np.zeros((2, 5), np.float16), batch=True)
+
+
+# --- one measure ------------------------------------------------------------------------------------------------------
+
+ROUNDED_DIFFERENCE = """func.func @f(%a: f32, %b: f32) -> bf16 {
+  %0 = arith.truncf %a : f32 to bf16
+  %1 = arith.truncf %b : f32 to bf16
+  %2 = arith.subf %0, %1 : bf16
+  return %2 : bf16
+}"""
+
+
+@pytest.mark.parametrize("shadow", [True, "f64", "f128"])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (1.0039, 0.99999),
+        (1.0, 1.00390625),
+        (3.0, 1.0078125),
+        (1.00390625, 1.0),
+        (1.001, 1.002),
+        (2.0, 2**-9),
+        (1.0, 0.3),
+    ],
+)
+def test_an_error_counts_in_ulp_of_the_exact_number_everywhere(a: float, b: float, shadow: bool | str) -> None:
+    """Also where the result is 0, and where one of the two numbers is a power of two."""
+    a, b = float(np.float32(a)), float(np.float32(b))
+    exact = Fraction(a) - Fraction(b)
+    (value,) = hu.run(ROUNDED_DIFFERENCE, np.float32(a), np.float32(b))
+    want = (Fraction(float(value)) - exact) / ulp_at(FORMATS["bf16"], exact)
+    trace = hu.trace(ROUNDED_DIFFERENCE, np.float32(a), np.float32(b), shadow=shadow)
+    (result,) = trace.errors.results
+    # The plain shadows have less than the last bits of their tag.
+    close = {} if shadow is True else {"rel": 2.0**-45}
+    assert (result.ulp, result.error) == pytest.approx((float(want), float(Fraction(float(value)) - exact)), **close)
+    assert result.ulp == pytest.approx(hu.error(value, reference=exact).ulp, **close)
+    assert result.relative == pytest.approx(float(abs(Fraction(float(value)) - exact) / abs(exact)), **close)
+    assert trace.errors.ops[-1].total_ulp == pytest.approx(abs(result.ulp), **close)
+    if shadow is True and result.ulp:
+        assert hu.program_accuracy(ROUNDED_DIFFERENCE, np.float32(a), np.float32(b)).runs[0].max_ulp == abs(result.ulp)
+        assert sum(op.effect_ulp for op in trace.worst()) == pytest.approx(result.ulp, rel=1e-12)
+
+
+@pytest.mark.parametrize("shadow", [True, "f64", "f128"])
+def test_rankings_do_not_chase_zeros(shadow: bool | str) -> None:
+    """An ulp of 0 is the least subnormal number: one rounding error there would count 2**100 times as much."""
+    t = "tensor<4xf32>"
+    text = f"""func.func @f(%x: {t}, %y: {t}, %z: {t}) -> {t} {{
+      %0 = arith.addf %x, %y : {t}
+      %1 = arith.subf %0, %x : {t}
+      %2 = arith.subf %1, %z : {t}
+      return %2 : {t}
+    }}"""
+    x, y = np.array([1, 1, 1, 64], np.float32), np.array([0.1, 0.2, 0.3, 0.7], np.float32)
+    z = np.array([0, 0.2, 0, 0], np.float32)
+    trace = hu.trace(text, x, y, z, shadow=shadow)
+    zero = trace.errors.error_of(0, (1,))
+    assert (abs(zero.exact) < 1e-20, abs(zero.error) > 1e-9, abs(zero.ulp) > 1e12) == (True, True, True)
+    (result,) = trace.errors.results
+    # The error of 64 + 0.7 is the largest, also beside that of the number which should be 0.
+    assert result.element == (3,)
+
+
+def test_an_error_of_a_zero_is_not_hidden() -> None:
+    """It counts in ulp of the largest number of the result."""
+    t = "tensor<2xf16>"
+    text = f"""func.func @f(%x: {t}, %y: {t}) -> {t} {{
+      %0 = arith.divf %x, %y : {t}
+      %1 = arith.mulf %0, %y : {t}
+      %2 = arith.subf %1, %x : {t}
+      %s = arith.constant dense<[1.0, 1000.0]> : {t}
+      %c = arith.constant dense<[0.1, 0.0]> : {t}
+      %3 = arith.mulf %2, %s : {t}
+      %4 = arith.addf %3, %c : {t}
+      return %4 : {t}
+    }}"""
+    trace = hu.trace(text, np.array([1, 1], np.float16), np.array([1, 11], np.float16), shadow=True)
+    (result,) = trace.errors.results
+    assert (result.element, result.exact) == ((1,), 0.0)
+    assert abs(result.value) > 0.4
+
+
+def test_an_error_beyond_the_largest_number_counts_in_its_last_ulp() -> None:
+    profile = hu.Profile(base="spec", conversion_overflow="saturate")
+    text = "func.func @f(%x: f32) -> f8E4M3FN { %0 = arith.truncf %x : f32 to f8E4M3FN return %0 : f8E4M3FN }"
+    (result,) = hu.trace(text, 1000.0, shadow=True, profile=profile).errors.results
+    assert (result.value, result.ulp) == (448.0, (448 - 1000) / 32)
