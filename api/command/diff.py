@@ -161,6 +161,8 @@ def _oracle_lines(found: diff.DiffReport) -> list[str]:
     if found.undefined:
         given = f"; {found.oracle} has values for {found.undefined_answered:,}" if found.undefined_answered else ""
         lines.append(f"  undefined here, so that anything is allowed: {plural(found.undefined, 'input')}{given}")
+    lines += found.undefined_by.lines("   ", "input")
+    lines += found.poison_by.lines("  poison here, so that any value is allowed:", "element")
     lines += [f"  unanswered: {why} ({count:,})" for why, count in found.unanswered.most_common()]
     lines += [f"  known divergence: {name} ({plural(count, 'input')})" for name, count in found.known.most_common()]
     if found.explained:
@@ -179,6 +181,8 @@ def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
         "version": found.version,
         "inputs": found.programs,
         "undefined": found.undefined,
+        "undefined_by": dict(found.undefined_by.counts),
+        "poison_by": dict(found.poison_by.counts),
         "undefined_answered": found.undefined_answered,
         "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
         "unanswered": dict(found.unanswered),
@@ -301,8 +305,8 @@ def _version_lines(
     lines += [f"  {note}" for note in found.notes]
     if found.unproven and (why or found.solver == Decision.UNKNOWN.value):
         lines.append(f"  no proof: {found.unproven}")
-    if found.undefined:
-        lines.append(f"  undefined before, so that anything is allowed: {plural(found.undefined, 'input')}")
+    lines += found.undefined_by.lines("  undefined before, so that anything is allowed:", "input")
+    lines += found.poison_by.lines("  poison before, so that any value is allowed:", "element")
     lines += [f"  not run: {why} ({plural(count, 'input')})" for why, count in found.skipped.most_common()]
     if found.loosened:
         lines.append(f"  unspecified by the language in the second version alone: {plural(found.loosened, 'element')}")
@@ -344,6 +348,8 @@ def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
         "inputs": found.inputs,
         "exhaustive": found.exhaustive,
         "undefined": found.undefined,
+        "undefined_by": dict(found.undefined_by.counts),
+        "poison_by": dict(found.poison_by.counts),
         "differing": found.differing,
         "known": {"; ".join(names): count for names, count in found.known.items()},
         "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},

@@ -29,8 +29,9 @@ prints are results like others.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import inf, isfinite
@@ -56,7 +57,7 @@ from halfulp.fp_formats.formats import (
 from halfulp.fp_formats.neighbours import steps_apart, ulp_of_float
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError, plural, spell_place
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.lineage import Lineage
@@ -176,7 +177,7 @@ class Mismatch:
     """One wrong element: the operand codes, the expected code, and the oracle's code (None: poison or a trap).
 
     ``ulps``: the number of steps between neighbouring values, for integers and numbers; None where one side has no
-    value.
+    value. ``why``: the origin of poison, if it is known.
     """
 
     element: tuple[int, ...]
@@ -186,6 +187,7 @@ class Mismatch:
     actual: int | None
     status: Status
     ulps: int | None
+    why: str = ""
 
 
 def ulps_away(type_: ty.Type, mismatch: Mismatch) -> int | None:
@@ -248,6 +250,8 @@ class Judged:
     answer: Answer
     #: A `Verdict` for each element.
     verdicts: Verdicts
+    #: The other as a value, if it is one: it knows the origins of its poison.
+    other: Value | None = None
 
     @property
     def wrong(self) -> Mask:
@@ -271,7 +275,9 @@ class Judged:
 
     def mismatch(self, place: tuple[int, ...]) -> Mismatch:
         """Return what differs in an element."""
-        return mismatch_at(self.value.element_type, self.value.bits, self.answer, self.index, place)
+        found = mismatch_at(self.value.element_type, self.value.bits, self.answer, self.index, place)
+        origin = None if self.other is None else self.other.origin(*place)
+        return found if origin is None else replace(found, why=str(replace(origin, element=())))
 
     def mismatch_in_lane(self, place: tuple[int, ...]) -> Mismatch:
         """Return what differs in an element over lanes; the lane is left out of its place."""
@@ -282,7 +288,8 @@ def judged(value: Value, other: Value | Answer, index: int = 0) -> Judged:
     """Judge one result. ``other``: what another implementation or another version has."""
     answer = answer_of(other) if isinstance(other, Value) else other
     expected = Reference((value.bits,), None if value.poison is None else value.poisoned, None, value.open)
-    return Judged(index, value, answer, np.asarray(verdicts(value.element_type, expected, 0, answer)))
+    kept = other if isinstance(other, Value) else None
+    return Judged(index, value, answer, np.asarray(verdicts(value.element_type, expected, 0, answer)), kept)
 
 
 def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Judged]:
@@ -294,6 +301,44 @@ def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Judged]:
 def first_mismatches(results: Iterable[Judged]) -> list[tuple[Mismatch, ty.Type]]:
     """Return the first differing element of each result that differs, with its type."""
     return [(found, one.value.element_type) for one in results if (found := one.first) is not None]
+
+
+class Reasons:
+    """Why the reference has no value: for each op and place the reason that was met first, and how often."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._first: dict[tuple[str | None, str], str] = {}
+
+    def add_error(self, error: HalfulpError, count: int = 1) -> None:
+        """Count runs that ended with an error."""
+        place = "" if error.location is None else spell_place(error.location)
+        self.counts[self._first.setdefault((error.op, place), reason_of(error))] += count
+
+    def add_poison(self, value: Value) -> None:
+        """Count the elements of a value that are poison."""
+        if value.poison is None or value.origins is None:
+            return
+        for identity, count in zip(*np.unique(value.poison, return_counts=True), strict=True):
+            if identity:  # the element of an origin is that of the whole batch
+                self.counts[str(replace(value.origins[int(identity)], element=()))] += int(count)
+
+    def lines(self, what: str, unit: str) -> Iterator[str]:
+        """Yield ``WHAT REASON (N UNITS)`` for each reason, the most frequent first."""
+        return (f"{what} {why} ({plural(count, unit)})" for why, count in self.counts.most_common())
+
+
+def reason_of(error: HalfulpError) -> str:
+    """Return the message of an error with its op and its place."""
+    place = "" if error.location is None else spell_place(error.location)
+    op = "" if error.op is None or error.message.startswith(f"{error.op}:") else error.op
+    message = _LANES.sub("", error.message)
+    where = " at ".join(filter(None, (op, place))) if op else f"at {place}" if place else ""
+    return f"{message} ({where})" if where else message
+
+
+_LANES = re.compile(r" \(lane \d+; \d+ of \d+ lanes\)$")
+"""What a run in lanes adds to a message: an input is no lane for a reader."""
 
 
 def answer_of(value: Value) -> Answer:

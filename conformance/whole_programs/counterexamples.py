@@ -31,7 +31,7 @@ def code_text(type_: ty.Type, code: int) -> str:
 def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
     """Spell the oracle's result: bits and distance, or poison or a trap."""
     if mismatch.actual is None:
-        return mismatch.status.name.lower()
+        return mismatch.status.name.lower() + (f": {mismatch.why}" if mismatch.why else "")
     ulps = ulps_away(type_, mismatch)
     away = f", {ulps} ulp{'s'[: ulps != 1]} away" if ulps else ""
     return code_text(type_, mismatch.actual) + away
@@ -100,6 +100,7 @@ def _mismatch_record(mismatch: Mismatch, type_: ty.Type | None, truth: Truth | N
         "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
         "ulps": None if type_ is None else ulps_away(type_, mismatch),
         "truth": record_of(truth),
+        **({"why": mismatch.why} if mismatch.why else {}),
     }
 
 

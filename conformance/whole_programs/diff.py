@@ -18,7 +18,7 @@ import numpy as np
 
 from halfulp.conformance.comparing import refinement
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
-from halfulp.conformance.comparing.refinement import Mismatch, Truth, Verdict
+from halfulp.conformance.comparing.refinement import Mismatch, Reasons, Truth, Verdict
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -84,8 +84,9 @@ class Difference:
 class DiffReport:
     """The result of comparing programs with one oracle.
 
-    ``verdicts`` counts elements of results. ``undefined``: programs with undefined behaviour here, so that any result
-    is allowed; ``undefined_answered``: those of them for which the oracle has values. ``known``: programs whose
+    ``verdicts`` counts elements of results. ``undefined_by``: programs with undefined behaviour here, so that any
+    result is allowed, by the reason; ``undefined_answered``: those of them for which the oracle has values.
+    ``poison_by``: elements that are poison here. ``known``: programs whose
     differing ops are all known, by row. ``explained``: the named profiles under which all results are those of the
     oracle.
     """
@@ -93,7 +94,8 @@ class DiffReport:
     oracle: str
     version: str
     programs: int = 0
-    undefined: int = 0
+    undefined_by: Reasons = field(default_factory=Reasons)
+    poison_by: Reasons = field(default_factory=Reasons)
     undefined_answered: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     unanswered: Counter[str] = field(default_factory=Counter)
@@ -104,10 +106,14 @@ class DiffReport:
     explained: list[str] = field(default_factory=list)
 
     @property
+    def undefined(self) -> int:
+        """The number of programs with undefined behaviour here."""
+        return self.undefined_by.counts.total()
+
+    @property
     def compared(self) -> int:
-        """Return the number of elements with an answer, plus that of undefined programs which the oracle ran."""
-        elements = sum(count for verdict, count in self.verdicts.items() if verdict is not Verdict.UNANSWERED)
-        return elements + self.undefined_answered
+        """Return the number of elements with an answer. What an oracle has for an undefined program shows nothing."""
+        return sum(count for verdict, count in self.verdicts.items() if verdict is not Verdict.UNANSWERED)
 
     @property
     def differs(self) -> bool:
@@ -132,7 +138,7 @@ def against(
     wrong: list[Wrong] = []
     for index, (here, reply) in enumerate(zip(outcomes, replies, strict=True)):
         if isinstance(here, NoMeaning):
-            report.undefined += 1
+            report.undefined_by.add_error(here)
             report.undefined_answered += isinstance(reply, tuple) and not all(map(is_unanswered, reply))
             if isinstance(reply, OracleError):
                 _failed(report, reply)
@@ -209,6 +215,7 @@ def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list
         return []
     for one in results:
         one.count(report.verdicts)
+        report.poison_by.add_poison(one.value)
         missing = int(np.count_nonzero(one.verdicts == Verdict.UNANSWERED))
         if missing:
             report.unanswered[one.answer.why or "no result"] += missing

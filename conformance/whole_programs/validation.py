@@ -13,7 +13,17 @@ from math import prod
 
 import numpy as np
 
-from halfulp.conformance.comparing.refinement import Mismatch, Truth, Verdict, judged, loosened, places_of, truth_of_run
+from halfulp.conformance.comparing.refinement import (
+    Mismatch,
+    Reasons,
+    Truth,
+    Verdict,
+    judged,
+    loosened,
+    places_of,
+    reason_of,
+    truth_of_run,
+)
 from halfulp.conformance.whole_programs.arguments import (
     CHOICES,
     EXHAUSTIVE_BITS,
@@ -117,21 +127,22 @@ class Basis(Enum):
 class ValidationReport:
     """The result for one function.
 
-    ``inputs``: the number of inputs; ``exhaustive``: these are all. ``undefined``: those for which the first version is
-    undefined. ``skipped``: those that were not compared, by the reason. ``differing``: those with a difference that is
-    not known. ``known``: those with a known difference, by the rows that explain it. ``unsearched``: those of the
-    differing ones for which no rows were looked for, since that would have taken too long. ``verdicts`` counts
-    elements: of results, of memory after the run, and of printed values. ``notes``: what the user should know of the
-    inputs. ``problem``: why the functions were not compared at all. ``solver``: a solver's decision: "proven",
-    "different", "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything.
-    ``loosened``: the number of elements whose bits agree here, but the language leaves them unspecified in the second
-    version alone.
+    ``inputs``: the number of inputs; ``exhaustive``: these are all. ``undefined_by``: those for which the first version
+    is undefined, by the reason. ``poison_by``: elements that are poison in the first version. ``skipped``: inputs that
+    were not compared, by the reason. ``differing``: those with a difference that is not known. ``known``: those with a
+    known difference, by the rows that explain it. ``unsearched``: those of the differing ones for which no rows were
+    looked for, since that would have taken too long. ``verdicts`` counts elements: of results, of memory after the run,
+    and of printed values. ``notes``: what the user should know of the inputs. ``problem``: why the functions were not
+    compared at all. ``solver``: a solver's decision: "proven", "different", "unknown" or "not provable"; "" if it was
+    not asked. ``unproven``: why it has not proven anything. ``loosened``: the number of elements whose bits agree here,
+    but the language leaves them unspecified in the second version alone.
     """
 
     function: str
     inputs: int = 0
     exhaustive: bool = False
-    undefined: int = 0
+    undefined_by: Reasons = field(default_factory=Reasons)
+    poison_by: Reasons = field(default_factory=Reasons)
     differing: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -143,6 +154,11 @@ class ValidationReport:
     solver: str = ""
     unproven: str = ""
     loosened: int = 0
+
+    @property
+    def undefined(self) -> int:
+        """The number of inputs for which the first version is undefined."""
+        return self.undefined_by.counts.total()
 
     @property
     def tested(self) -> int:
@@ -318,7 +334,7 @@ def validate(
     names = outputs_of(before[1])
     for piece in runs.pieces():
         if not isinstance(piece.before, Ran):
-            report.undefined += len(piece.rows)
+            report.undefined_by.add_error(piece.before, len(piece.rows))
             continue
         differing = differences(report, piece.before, piece.after, len(piece.rows), names)
         if explain is not None:
@@ -397,6 +413,7 @@ def _mismatches(report: ValidationReport, one: Value, two: Value, index: int) ->
         return
     found = judged(one, two, index)
     found.count(report.verdicts)
+    report.poison_by.add_poison(one)
     for place in places_of(found.wrong):
         yield place[0], found.mismatch_in_lane(place)
 
@@ -422,6 +439,7 @@ def _printed(
     for index, (one, two) in enumerate(zip(ones, twos, strict=True)):
         report.loosened += loosened(one, two)
         pair = judged(one, two, index) if one.type == two.type else None
+        report.poison_by.add_poison(one)
         if pair is not None:
             verdict = Verdict(int(pair.verdicts))
         else:  # a pass may print a wider integer: users see the same
@@ -437,4 +455,4 @@ def _trap(runs: TwoRuns, piece: Piece, lane: int) -> str:
     """Return why the second version stops at an input, in the words of a run of this input alone."""
     error = runs.error_of(piece.part, int(piece.rows[lane])) or piece.after
     assert isinstance(error, HalfulpError)
-    return f"does not end: {error.message}" if isinstance(error, LimitExceeded) else error.message
+    return f"does not end: {error.message}" if isinstance(error, LimitExceeded) else reason_of(error)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
-from halfulp.conformance.comparing.refinement import Truth, record_of, truth_of_run, ulps_away, ulps_text
+from halfulp.conformance.comparing.refinement import Truth, Verdict, record_of, truth_of_run, ulps_away, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
@@ -26,7 +26,12 @@ from halfulp.conformance.whole_programs.bisection.runs import (
     StageRunner,
     first_other_op,
 )
-from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, counterexample_record
+from halfulp.conformance.whole_programs.counterexamples import (
+    Counterexample,
+    code_text,
+    counterexample_record,
+    given_text,
+)
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.pass_differences import (
     PassDifference,
@@ -74,7 +79,8 @@ class StageResult:
     of number ``against``. ``seconds``: the time of the run and the comparison. ``notes``: how its signature carries
     that of the first stage. ``first_op``: the first op whose value the stage before does not have, of the first stage
     that differs; "" if it is not known. ``truth``: how far the first element that differs was from the exact number,
-    that of the first stage, and how far it is; None if that is not known, or nothing differs.
+    that of the first stage, and how far it is; None if that is not known, or nothing differs. ``vacuous``: no value was
+    compared, so that the stage shows nothing.
     """
 
     stage: Stage
@@ -86,6 +92,7 @@ class StageResult:
     notes: tuple[str, ...] = ()
     first_op: str = ""
     truth: Truth | None = None
+    vacuous: bool = False
 
     @property
     def ulps(self) -> int | None:
@@ -114,9 +121,9 @@ class Bisection:
 
     @property
     def compared(self) -> int:
-        """The number of stages that were compared with another one."""
+        """The number of stages of which a value was compared with another one's."""
         apart = (Judgement.FIRST, Judgement.NOT_RUN)
-        return sum(one.judgement not in apart for one in self.results)
+        return sum(one.judgement not in apart and not one.vacuous for one in self.results)
 
     def suspects(self, number: int) -> Sequence[StageResult]:
         """Return the stages one of which made the difference of a stage: it, and those before it that did not run."""
@@ -147,11 +154,19 @@ def judged(one: StageResult) -> str:
     text = one.judgement.value
     if one.ground:
         text += f": {one.ground}"
+    if one.comparison is not None:
+        text += "".join(f"; {line}" for line in _valueless(one.comparison))
     if one.ulps:
         text += f", {plural(one.ulps, 'ulp')}"
     if one.truth is not None:
         text += f"; from the exact result {ulps_text(one.truth.expected)} before, {ulps_text(one.truth.got)} after"
     return f"{text}  ({one.seconds:.2f} s)" if one.seconds else text
+
+
+def _valueless(found: StageComparison) -> Iterator[str]:
+    """Yield for which inputs and elements the stage before allows anything, and why."""
+    yield from found.report.undefined_by.lines("undefined before:", "input")
+    yield from found.report.poison_by.lines("poison before:", "element")
 
 
 def conclusion(found: Bisection) -> Iterator[str]:
@@ -190,7 +205,7 @@ def difference_text(example: Counterexample) -> str:
         return "the printed text {} became {}".format(*_excerpts(before, after))
     mismatch, type_ = example.mismatch, example.type
     place = f" {list(mismatch.element)}" if mismatch.element else ""
-    given = mismatch.status.name.lower() if mismatch.actual is None else code_text(type_, mismatch.actual)
+    given = given_text(type_, mismatch) if mismatch.actual is None else code_text(type_, mismatch.actual)
     name = f"result[{mismatch.result}]" if example.output.startswith("result ") else example.output
     ulps = ulps_away(type_, mismatch)
     away = f", {plural(ulps, 'ulp')} away" if ulps else ""
@@ -233,6 +248,8 @@ def _record(one: StageResult) -> dict[str, Any]:
         "first_op": one.first_op or None,
         "inputs": None if comparison is None else comparison.report.inputs,
         "undefined": None if comparison is None else comparison.report.undefined,
+        "undefined_by": {} if comparison is None else dict(comparison.report.undefined_by.counts),
+        "poison_by": {} if comparison is None else dict(comparison.report.poison_by.counts),
         "differing": None if comparison is None else comparison.report.differing,
         "elements": {}
         if comparison is None
@@ -294,7 +311,11 @@ class _Work:
         before = self.results[-1] if self.results else None
         if before is not None and before.stage.text == stage.text:
             again = before.judgement is Judgement.NOT_RUN
-            unchanged = StageResult(stage, Judgement.UNCHANGED, against=number - 1, notes=before.notes)
+            empty = self._last is not None and not self._last[2].has_values
+            ground = _NOTHING if empty else ""
+            unchanged = StageResult(
+                stage, Judgement.UNCHANGED, ground, against=number - 1, notes=before.notes, vacuous=empty
+            )
             self.results.append(replace(before, stage=stage, seconds=0.0) if again else unchanged)
             return
         try:
@@ -323,7 +344,18 @@ class _Work:
         seconds = time.perf_counter() - start
         first_op = self._first_op(old, stage, comparison) if judgement is Judgement.DIFFERENT else ""
         self.results.append(
-            StageResult(stage, judgement, ground, against, comparison, seconds, run.version.notes, first_op, truth)
+            StageResult(
+                stage,
+                judgement,
+                ground,
+                against,
+                comparison,
+                seconds,
+                run.version.notes,
+                first_op,
+                truth,
+                vacuous=not comparison.report.compared,
+            )
         )
 
     def _truth(self, found: StageComparison) -> Truth | None:
@@ -362,21 +394,30 @@ class _Work:
         try:
             comparison = self._runner.compare(before, self._runner.by(tool, stage.module))
         except HalfulpError as error:
-            return StageResult(stage, Judgement.NOT_RUN, f"{reason}; {error.message}")
+            also = "" if error.message == reason else f"; {error.message}"
+            return StageResult(stage, Judgement.NOT_RUN, f"{reason}{also}")
         examples = [*(example for _, example in comparison.examples), *(each.example for each in comparison.doubts)]
         if examples:
             other = f"{tool.name} gives other bits: {difference_text(examples[0])}"
             return StageResult(stage, Judgement.NOT_RUN, f"{reason}; {other}")
-        if comparison.report.undefined == comparison.report.inputs:
-            return StageResult(stage, Judgement.NOT_RUN, f"{reason}; all inputs are undefined before it")
-        judgement = Judgement.IDENTICAL if comparison.same else Judgement.REFINED
+        if not comparison.report.compared:
+            return StageResult(stage, Judgement.NOT_RUN, f"{reason}; {_NOTHING}", comparison=comparison)
+        judgement = _agreement(comparison)
         return StageResult(stage, judgement, f"by {tool.name}, since {reason}", against, comparison)
 
     def _judged(self, before: Stage, after: Stage, comparison: StageComparison) -> tuple[Judgement, str]:
         if comparison.examples or comparison.doubts:
             found = (judge(before, after, comparison, self._runner) for judge in self._judges)
             return next((one for one in found if one is not None), (Judgement.DIFFERENT, ""))
-        return (Judgement.IDENTICAL if comparison.same else Judgement.REFINED), ""
+        return _agreement(comparison), "" if comparison.report.compared else _NOTHING
+
+
+_NOTHING = "nothing was compared"
+
+
+def _agreement(found: StageComparison) -> Judgement:
+    """Judge two stages without a difference: where nothing has a value in the first one, they are not identical."""
+    return Judgement.IDENTICAL if found.same and found.report.verdicts[Verdict.EQUAL] else Judgement.REFINED
 
 
 # --- the guilty pass alone --------------------------------------------------------------------------------------------

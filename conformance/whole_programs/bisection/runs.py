@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.refinement import Mismatch, identical, judged, places_of
+from halfulp.conformance.comparing.refinement import Mismatch, identical, judged, places_of, reason_of
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
@@ -337,6 +337,12 @@ class StageRun:
     outcomes: tuple[Outcome, ...]
     ends: bool = True
 
+    @property
+    def has_values(self) -> bool:
+        """Tell whether any input gave something that can be compared."""
+        ran = (outcome for outcome in self.outcomes if isinstance(outcome, Ran))
+        return any(one.printed or any(value.size for value in one.values) for one in ran)
+
 
 class StageRunner:
     """Runs versions of a function on inputs of the first one, and compares them."""
@@ -417,7 +423,7 @@ class StageRunner:
                 else (run.version.outcome(*self._rows[number], careful=True) for run in (before, after))
             )
             if not isinstance(one, Ran):
-                report.undefined += 1
+                report.undefined_by.add_error(one)
                 continue
             one, two, names = self._with_elements(one, two)
             found = differences(report, one, two, 1, names).get(0)
@@ -426,7 +432,7 @@ class StageRunner:
             if doubt is not None:
                 doubts.append(doubt)
             if found is not None:
-                trap = found.trap or ("" if isinstance(two, Ran) else two.message)
+                trap = found.trap or ("" if isinstance(two, Ran) else reason_of(two))
                 arguments = self.arguments.row(number)
                 expected = tuple(lanes_of(value, 0) for value in one.values)
                 examples.append((number, replace(found, arguments=arguments, expected=expected, trap=trap)))
