@@ -165,15 +165,19 @@ def data_movement(
     elements: int | None = None,
     offsets: Offsets = lambda op: {},
     words: Words | None = None,
+    scales: bool = False,
 ) -> OnValues:
     """Return the evaluator of an op that puts elements of its operands in other places, and computes nothing.
 
     ``elements``: the number of leading operands whose elements move, None for all; the others choose the places.
     ``offsets``: the numbers of the operands that shift one part along an axis, and that axis. The part is taken from
-    the only operand that moves, or is put into the last one.
+    the only operand that moves, or is put into the last one. ``words``, ``scales``: see `OnValues`.
     """
     return OnValues(
-        build, in_lanes=lambda op, settings: _in_lanes(build, op, settings, elements, offsets(op)), words=words
+        build,
+        in_lanes=lambda op, settings: _in_lanes(build, op, settings, elements, offsets(op)),
+        words=words,
+        scales=scales,
     )
 
 

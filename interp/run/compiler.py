@@ -18,6 +18,7 @@ from halfulp.interp.run.steps import (
     exact_scalar,
     general_step,
     letting_go,
+    misfit_of_sizes,
     outside_step,
     raw_step,
     refusing_casts,
@@ -263,6 +264,10 @@ class FunctionCompiler(evaluators.Compiler):
                 value = evaluator.build(op, self)
                 self._template[results[0]] = frames.lower(value)
                 step = None
+            case evaluators.Elementwise() | evaluators.OnValues() if (self.settings.vscale or 1) > 1 and (
+                misfit := misfit_of_sizes(op, evaluator, self.settings)
+            ):
+                step = unsupported_step(op, misfit)
             case evaluators.Elementwise() if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
                 return self._step(op, evaluator.on_memrefs)
             case evaluators.Elementwise():

@@ -221,6 +221,8 @@ class OnValues:
     kernel: Kernel | None = None
     #: Whether the op does not know of lanes, so that a batch that may reach it runs one lane after the other.
     alone: bool = False
+    #: Whether the rules of the op treat scalable vectors apart: they differ from those of vectors with the same sizes.
+    scales: bool = False
 
 
 @dataclass(frozen=True, slots=True)

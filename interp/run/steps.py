@@ -15,8 +15,10 @@ from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run import frames
 from halfulp.interp.run.elementwise import ElementwiseStep
-from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.evaluators import Elementwise, OnValues
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import fixed_type
+from halfulp.interp.verifier import problem_of
 from halfulp.semantics.kernel import Integral, Kernel, Open
 
 
@@ -70,6 +72,27 @@ def unsupported(op: Operation, why: str = "") -> Unsupported:
     known = op.definition is not None
     why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
     return Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
+
+
+def misfit_of_sizes(op: Operation, evaluator: Elementwise | OnValues, settings: Settings) -> str | None:
+    """Say why an op cannot run whose vectors, some of them scalable, fit for vscale=1 alone; None if they fit.
+
+    MLIR's verifiers compare most sizes without the flags that say which of them scale. So the same rules judge the op
+    once more, with the sizes that the vectors have in this run.
+    """
+    types = [value.type for value in (*op.operands, *op.results)]
+    vectors = [type_ for type_ in types if isinstance(type_, ty.VectorType)]
+    if not any(type_.scalable for type_ in vectors):
+        return None
+    sized = [fixed_type(type_, settings.vscale) for type_ in types]
+    if isinstance(evaluator, OnValues) and not evaluator.scales:
+        operands = [SSAValue(type_) for type_ in sized[: len(op.operands)]]
+        problem = problem_of(Operation(op.name, op.definition, operands, sized[len(operands) :], op.properties))
+        rule = problem.message.removeprefix(f"'{op.name}' op ") if problem else None
+    else:
+        shapes = {type_.shape for type_ in sized if isinstance(type_, ty.VectorType)}
+        rule = "the op needs vectors of one shape" if isinstance(evaluator, Elementwise) and len(shapes) > 1 else None
+    return rule and f"{', '.join(map(str, vectors))} do not fit with vscale={settings.vscale}: {rule}"
 
 
 def unsupported_step(op: Operation, why: str = "") -> frames.Step:

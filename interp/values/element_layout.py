@@ -104,6 +104,13 @@ def runtime_shape(type_: ty.Type, vscale: int | None = None) -> tuple[int | None
     return ty.shape_of(type_)
 
 
+def fixed_type(type_: ty.Type, vscale: int | None) -> ty.Type:
+    """Return the type of a scalable vector with the sizes that it has for this ``vscale``; another type as it is."""
+    if not isinstance(type_, ty.VectorType) or not type_.scalable:
+        return type_
+    return ty.VectorType(tuple(size or 0 for size in runtime_shape(type_, vscale) or ()), type_.element)
+
+
 def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = None) -> str | None:
     """Say why a value of that shape is not of that type; None where it is.
 

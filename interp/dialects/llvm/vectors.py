@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.arith.ops import FASTMATH
-from halfulp.interp.dialects.elements import picked, poisoned, replaced, stacked
+from halfulp.interp.dialects.elements import picked, poisoned, repeated, replaced, stacked
 from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_of, one_pointer, pointer_alignment
 from halfulp.interp.dialects.llvm.kernels import fastmath_of
@@ -21,7 +21,7 @@ from halfulp.interp.dialects.llvm.memory import Pointer, born, poison_of
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
 from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.dialects.vector import moves
-from halfulp.interp.dialects.vector.moves import integers
+from halfulp.interp.dialects.vector.moves import integers, static_shape
 from halfulp.interp.dialects.vector.reductions import Combination
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
@@ -78,12 +78,21 @@ def insert(op: Operation, settings: Settings) -> Function:
 
 
 def shuffle(op: Operation, settings: Settings) -> Function:
-    """Return the function of shufflevector. A place of -1 in the mask is poison. Raises Unsupported for an index
-    outside both vectors: MLIR accepts it, LLVM does not.
+    """Return the function of shufflevector. A place of -1 in the mask is poison. Scalable vectors have only zeros in
+    the mask, which repeat the first element. Raises Unsupported for a result that is not as long as the mask, and for
+    an index outside both vectors: MLIR accepts them, LLVM does not.
     """
-    one_pointer(op, op.results[0].type)
+    source, type_ = op.operands[0].type, op.results[0].type
+    assert isinstance(source, ty.VectorType)
+    one_pointer(op, type_)
+    mask = integers(op.properties["mask"])
+    if type_ != ty.VectorType((len(mask),), source.element, source.scalable):
+        raise unsupported(op, f"the shuffle of '{source}' by a mask of {len(mask)} places does not give '{type_}'")
+    if source.scalable:
+        shape = static_shape(type_, settings)
+        return lambda run, operands: (repeated(picked(operands[0], (0,), source.element), shape, type_),)
     count = 2 * (ty.element_count(op.operands[0].type) or 0)
-    outside = next((place for place in integers(op.properties["mask"]) if not -1 <= place < count), None)
+    outside = next((place for place in mask if not -1 <= place < count), None)
     if outside is not None:
         raise unsupported(op, f"the place {outside} in the mask is outside of the {count} elements of both vectors")
     return moves.shuffle(op, settings)

@@ -365,7 +365,7 @@ vector.op(
 _converted(
     "extract_strided_slice",
     shapes.verify_extract_slice,
-    data_movement(moves.extract_slice, words=reductions.moved),
+    data_movement(moves.extract_slice, words=reductions.moved, scales=True),
     properties=tuple(d.Property(name, moves.INTEGERS) for name in ("offsets", "sizes", "strides")),
     type_rules=(d.same_element("source", "result", "operand and result"),),
 )
@@ -389,7 +389,7 @@ vector.op(
         d.same_element("source", "result", "all of {source, result}"),
         shapes.multiple_of("result", "result length"),
     ),
-    evaluate=data_movement(moves.scalable_extract),
+    evaluate=data_movement(moves.scalable_extract, scales=True),
 )
 vector.op(
     "scalable.insert",
@@ -402,7 +402,7 @@ vector.op(
         shapes.multiple_of("valueToStore", "source length"),
         d.same_type("dest", "result"),
     ),
-    evaluate=data_movement(moves.scalable_insert),
+    evaluate=data_movement(moves.scalable_insert, scales=True),
 )
 vector.op("step", "attr-dict `:` type($result)", results={"result": moves.STEPS}, evaluate=OnValues(moves.step))
 vector.op(
