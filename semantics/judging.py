@@ -327,23 +327,29 @@ def _at_infinity(rule: str, value: Floats, operands: Sequence[Shadowed], found: 
     distance from the limit. Nothing is known of other results: what the format has for an infinity, say.
     """
     limits = [np.isinf(each.value) & is_exact(each) for each in operands]
-    some = np.broadcast_to(np.logical_or.reduce(limits), value.shape)
-    sure = some & np.isinf(value) & (rule not in FUNCTIONS_OF_TWO)
-    for each, limit in zip(operands, limits, strict=True):
-        sign = np.abs(each.value) > np.abs(each.error) + each.radius
-        sure = sure & (limit | (np.isfinite(each.radius) & (sign | is_exact(each) | (rule in _SUMS))))
+    sure = infinite_exactly(rule, value, operands)
     if rule == "divide":
         sure = sure | (limits[1] & (value == 0) & np.isfinite(operands[0].radius) & np.isfinite(operands[0].value))
     found = Errors(*(_set_where(sure, one, Shadow(NOTHING, NOTHING)) for one in found))
     if rule not in FUNCTIONS:
         return found
-    finite = some & np.isfinite(value)
+    finite = np.logical_or.reduce(limits) & np.isfinite(value)
     for end in (inf, -inf):
         here = finite & (operands[0].value == end)
         for number in np.unique(value[here]):
             apart = Shadow(*map(np.float64, middle_and_radius(_limit(rule, end) - float(number))))  # type: ignore[arg-type]
             found = Errors(*(_set_where(here & (value == number), one, apart) for one in found))
     return found
+
+
+def infinite_exactly(rule: str, value: Floats, operands: Sequence[Shadowed]) -> Mask:
+    """Return where results are the infinities that exact arithmetic gives of infinite operands."""
+    limits = [np.isinf(each.value) & is_exact(each) for each in operands]
+    sure: Mask = np.isinf(value) & np.logical_or.reduce(limits) & (rule not in FUNCTIONS_OF_TWO)
+    for each, limit in zip(operands, limits, strict=True):
+        sign = np.abs(each.value) > np.abs(each.error) + each.radius
+        sure = sure & (limit | (np.isfinite(each.radius) & (sign | is_exact(each) | (rule in _SUMS))))
+    return sure
 
 
 def _limit(rule: str, end: float) -> arb:

@@ -13,14 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.paths import elementary, fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
-from halfulp.semantics.judging import Computed, Judgement, has_shadows, judge, numbers_of, with_unit
+from halfulp.semantics.judging import (
+    Computed,
+    Judgement,
+    has_shadows,
+    infinite_exactly,
+    judge,
+    numbers_of,
+    with_unit,
+)
 from halfulp.semantics.kernel import Computes, Meaning
-from halfulp.semantics.shadows import Floats, Shadow
+from halfulp.semantics.shadows import Floats, Shadow, Shadowed, exact
 
 F64 = FORMATS["f64"]
 WIDER = ("f64", "f128")
@@ -131,6 +139,9 @@ def judge_plainly(
         computed = _lifted(value, wider)
         given = [_lifted(each, wider) for each in operands]
         own = _known(_less(function(*given), computed, wider))
+        infinite = np.isinf(value)
+        if infinite.any():
+            own = _settled(own, infinite_exactly(meaning.rule, value, [exact(each) for each in operands]))
         if not any(shadow is not None for shadow in shadows):
             return Computed(value, tuple(operands), unit, own, own)
         beside = [
@@ -141,12 +152,21 @@ def judge_plainly(
     for shadow in shadows:
         if shadow is not None and shadow.radius.strides != (0,):
             total = Shadow(total.error, np.maximum(total.radius, shadow.radius))
+    if infinite.any():
+        pairs = zip(operands, shadows, strict=True)
+        shadowed = [exact(number) if shadow is None else Shadowed(number, *shadow) for number, shadow in pairs]
+        total = _settled(total, infinite_exactly(meaning.rule, value, shadowed))
     return Computed(value, tuple(operands), unit, own, total)
 
 
 def _beside(number: Any, shadow: Shadow, wider: FloatFormat) -> Any:
     error = _lifted(shadow.error, wider)
     return number + error if wider is F64 else fast.add(wider, number, error).codes
+
+
+def _settled(shadow: Shadow, mask: Mask) -> Shadow:
+    """Return errors without those of some numbers: an infinity less itself is a NaN."""
+    return Shadow(np.where(mask, 0.0, shadow.error), np.where(mask, 0.0, shadow.radius)) if mask.any() else shadow
 
 
 def _known(error: Floats) -> Shadow:

@@ -178,3 +178,92 @@ def test_copysign_and_clamp() -> None:
                 for bottom in (least, most):
                     exact = max(min(u, top), bottom)
                     assert holds(clamped.total, k, exact - Fraction(max(min(x[k], high[k]), low[k])))
+
+
+# --- infinities that programs spell -----------------------------------------------------------------------------------
+
+UNARY = (
+    "arith.negf",
+    "math.absf",
+    "math.sqrt",
+    "math.floor",
+    "math.trunc",
+    "math.exp",
+    "math.tanh",
+    "math.atan",
+    "math.log",
+)
+BINARY = (*(f"arith.{op}" for op in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")),
+          "math.copysign", "math.atan2", "math.powf")  # fmt: skip
+TERNARY = ("math.fma", "math.clampf")
+
+
+def applied(type_: str) -> str:
+    """Return a program that applies each op to three operands, their quotients, what overflows and what is chosen."""
+    lines = ["%u = arith.divf %x, %three : {t}", "%w = arith.mulf %z, %large : {t}", "%v = arith.mulf %w, %large : {t}"]
+    names: list[str] = []
+    for first, second in (("%x", "%y"), ("%u", "%y"), ("%x", "%v"), ("%m", "%x"), ("%m", "%y")):
+        if "%m" in (first, second) and "%m" not in "".join(lines):
+            lines.append("%m = arith.maximumf %x, %y : {t}")
+        for op in (*UNARY, *BINARY, *TERNARY):
+            count = 1 if op in UNARY else 2 if op in BINARY else 3
+            operands = (first, second, "%z")[:count]
+            text = f"{operands[0]} to [{operands[1]}, {operands[2]}]" if op == "math.clampf" else ", ".join(operands)
+            names.append(f"%r{len(names)}")
+            lines.append(f"{names[-1]} = {op} {text} : {{t}}")
+        names.append(f"%r{len(names)}")
+        lines.append(f"%c{names[-1][2:]} = arith.cmpf olt, {first}, {second} : {{t}}")
+        lines.append(f"{names[-1]} = arith.select %c{names[-1][2:]}, {first}, {second} : {{c}}, {{t}}")
+    tensor = f"tensor<125x{type_}>"
+    body = "\n".join(lines).format(t=tensor, c="tensor<125xi1>")
+    return f"""func.func @f(%x: {tensor}, %y: {tensor}, %z: {tensor}) -> ({", ".join([tensor] * len(names))}) {{
+      %three = arith.constant dense<3.0> : {tensor}
+      %large = arith.constant dense<0.0> : {tensor}
+      {body}
+      return {", ".join(names)} : {", ".join([tensor] * len(names))}
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("wider", "type_"), [("f64", "f32"), ("f128", "f32"), ("f64", "bf16"), ("f64", "f16"), ("f128", "f64")]
+)
+def test_infinities_are_known_as_the_enclosed_shadows_know_them(wider: str, type_: str) -> None:
+    """All combinations of two infinities and three numbers as operands: an infinity of infinities has no error."""
+    large = {"f16": "6.0e4", "f64": "1.0e308"}.get(type_, "1.0e38")
+    text = applied(type_).replace("dense<0.0>", f"dense<{large}>")
+    axes = np.meshgrid(*[[-np.inf, -2.0, 0.0, 1.5, np.inf]] * 3, indexing="ij")
+    given = [hu.convert(each.reshape(-1), type_) for each in axes]
+    pairs = zip(run_in(FORMS[""], text, *given), run_in(FORMS[wider], text, *given), strict=True)
+    infinities = 0
+    for one, other in pairs:
+        right, found = error_in_ulp(one), error_in_ulp(other, FORMS[wider])
+        assert right is not None and found is not None  # noqa: PT018
+        known = np.isfinite(right[1])
+        assert np.isfinite(found[1][known]).all()
+        infinite = known & np.isinf(one.numpy().astype(np.float64))
+        assert not found[0][infinite].any()
+        infinities += int(np.count_nonzero(infinite))
+        # An infinity that only one of them knows would be a claim about a number that overflowed. Zeros do not.
+        claimed = np.isinf(one.numpy().astype(np.float64)) & ~known & np.isfinite(found[1])
+        assert not (claimed & (axes[2].reshape(-1) != 0)).any()
+    assert infinities > 2000
+
+
+@pytest.mark.parametrize("shadow", [True, *WIDER])
+@pytest.mark.parametrize("op", ["maximumf", "maxnumf"])
+def test_padding_by_infinities_hides_no_number(op: str, shadow: bool | str) -> None:
+    """The reduction of a row that is all padding, and of rows with numbers: as a max-pool begins, and pads."""
+    text = f"""func.func @f(%x: tensor<2x3xf32>) -> (tensor<4x5xf32>, tensor<4xf32>) {{
+      %low = arith.constant 0xFF800000 : f32
+      %p = tensor.pad %x low[1, 1] high[1, 1] {{
+      ^bb0(%i: index, %j: index):
+        tensor.yield %low : f32
+      }} : tensor<2x3xf32> to tensor<4x5xf32>
+      %e = tensor.empty() : tensor<4xf32>
+      %f = linalg.fill ins(%low : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      %r = linalg.reduce {{ arith.{op} }} ins(%p : tensor<4x5xf32>) outs(%f : tensor<4xf32>) dimensions = [1]
+      return %p, %r : tensor<4x5xf32>, tensor<4xf32>
+    }}"""
+    trace = hu.trace(text, np.arange(6, dtype=np.float32).reshape(2, 3), shadow=shadow)
+    assert [(each.ulp, each.unknown) for each in trace.errors.results] == [(0, 0), (0, 0)]
+    assert all(each.unknown == each.undecided == each.otherwise == 0 for each in trace.errors.ops)
