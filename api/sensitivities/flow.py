@@ -393,6 +393,16 @@ def is_scalar_op(op: Operation) -> bool:
     return floats and isinstance(definition.evaluate, Elementwise)
 
 
+def rounds_once(op: Operation) -> bool:
+    """Tell whether an op rounds each element of its results once, so that it can take operands of a wider format."""
+    return is_scalar_op(op) or op.name == "vector.fma"
+
+
+def takes_own_format(op: Operation) -> bool:
+    """Tell whether an op rounds often and has no form in which its operands alone are wider."""
+    return rounds(op) and not rounds_once(op) and not has_hidden_body(op)
+
+
 def decides(op: Operation) -> bool:
     """Tell whether an op makes integers of floats: with other numbers, a run may go another way."""
     return is_scalar_op(op) and not any(format_of(result) for result in op.results)

@@ -1,25 +1,32 @@
 """Copies of programs with some numbers in another format, or some ops in another rounding mode.
 
 A format that has all numbers of an op's own is *held*: the op runs in it, and its result stays in it until another op
-rounds. So the copy differs from the program by the rounding of the chosen ops alone. In any other format the op runs on
-converted operands, and its result is converted back at once.
+rounds. So the copy differs from the program by the rounding of the chosen ops alone: an op that reads the result rounds
+as before, to its own format, as often as before. For that, a named structured op that reads it becomes linalg.generic,
+and an op on whole vectors takes its operands in their own format. In any other format the op runs on converted
+operands, and its result is converted back at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from halfulp.conformance.whole_programs.rewrite import copied, definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp.declare.operands import add_defaults
+from halfulp.interp.declare.operands import SEGMENTS, add_defaults
+from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.structure import inputs_and_inits, iterators_of, maps_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, SSAValue
 from halfulp.interp.verifier import verify
 from halfulp.sensitivities import flow as flows
+
+MODE = "roundingmode"
+GENERIC = "linalg.generic"
 
 
 def has_all_numbers(wide: FloatFormat, narrow: FloatFormat) -> bool:
@@ -77,10 +84,15 @@ class _Copy:
         self._local: set[Operation] = set()
 
     def made(self) -> Module:
+        made = Module(self._root, self._module.source)
+        made.resources, made.dialect_versions = self._module.resources, self._module.dialect_versions
         for op, mode in self._change.modes.items():
-            self._twins[op].properties["roundingmode"] = at.IntegerAttr(mode, ty.I32)
+            self._twins[op].properties[MODE] = at.IntegerAttr(mode, ty.I32)
         if self._change.format is not None:
             self._plan(self._change.format)
+            readers = [op for op in self._flow.ops if self._is_named_reader(op)]
+            if readers:
+                return self._written_out(made, readers)
             self._retype(self._change.format)
             for op in self._flow.ops:
                 if op.name in flows.CONVERSIONS:
@@ -89,8 +101,6 @@ class _Copy:
                     self._convert_operands(op)
             self._resolve()
             self._arrange()
-        made = Module(self._root, self._module.source)
-        made.resources, made.dialect_versions = self._module.resources, self._module.dialect_versions
         verify(made)
         return made
 
@@ -108,6 +118,28 @@ class _Copy:
         if fixed is not None or any(flows.is_memory(value) for op in self._local for value in op.operands):
             raise Unsupported("it writes into memory whose type cannot change")
         self._held = self._flow.held(chosen, lambda value: self._is_wider(format, value))
+
+    def _is_named_reader(self, op: Operation) -> bool:
+        """Tell whether an op has a body that follows from its name and types, which a held number would change."""
+        own = op not in self._change.ops and flows.has_hidden_body(op) and flows.rounds(op)
+        return own and not self._held.isdisjoint(op.operands)
+
+    def _written_out(self, copy: Module, readers: Sequence[Operation]) -> Module:
+        """Write the bodies of some ops out, so that each op in them can read a held number, and make the change."""
+        for op in readers:
+            twin, (inputs, inits) = self._twins[op], inputs_and_inits(op)
+            iterators = tuple([ITERATOR_TYPE.attribute(each) for each in iterators_of(op)])
+            twin.name, twin.definition = GENERIC, definition_of(GENERIC)
+            twin.properties = {
+                "indexing_maps": at.ArrayAttr(maps_of(op)),
+                "iterator_types": at.ArrayAttr(iterators),
+                SEGMENTS: at.DenseArrayAttr(ty.I32, (len(inputs), len(inits))),
+            }
+            twin.raw_properties = None
+            twin.attributes.pop("linalg.memoized_indexing_maps", None)
+        ops = frozenset(self._twins[op] for op in self._change.ops)
+        stored = frozenset(self._values[value] for value in self._change.stored)
+        return changed(copy, flows.Flow(copy, flows.rounds), replace(self._change, ops=ops, stored=stored))
 
     @staticmethod
     def _is_wider(format: ty.FloatType, value: SSAValue) -> bool:
@@ -133,27 +165,26 @@ class _Copy:
                 self._set_body(op, flows.own_format(op), format)
 
     def _format_to_run(self, op: Operation, format: ty.FloatType) -> ty.FloatType:
-        """Return the format in which an op runs: its own one, unless it was chosen or gets a number that is held."""
+        """Return the format in which an op runs: its own one, unless it was chosen or rounds a number that is held."""
         own = flows.own_format(op)
-        taken = any(value in self._held for value in op.operands) and has_all_numbers(format.format, own.format)
-        made = any(value in self._held for value in flows.written(op))
-        return format if op in self._local or taken or made else own
+        taken = flows.rounds_once(op) and has_all_numbers(format.format, own.format)
+        return format if op in self._change.ops or (taken and not self._held.isdisjoint(op.operands)) else own
 
     def _run_in(self, op: Operation, running: ty.FloatType) -> None:
         own, twin = flows.own_format(op), self._twins[op]
         for index, value in enumerate(op.operands):
             if flows.format_of(value) == own and not flows.is_memory(value):
                 self._required[flows.Use(op, index)] = running
-            elif value in self._held:
+            elif value in self._held and running != own:
                 self._required[flows.Use(op, index)] = ty.element_type(self._values[value].type)  # type: ignore[assignment]
-        if running != own or not self._held.isdisjoint(op.operands):
-            self._set_body(op, own, running)
         if running == own:
             return
+        self._set_body(op, own, running)
+        mode = twin.properties.get(MODE)
         for result, made in zip(op.results, twin.results, strict=True):
             if flows.format_of(result) == own and result not in self._held:
                 self._set_format(made, running)
-                self._instead[made] = self._converted(made, own, self._after.setdefault(twin, []).append, twin)
+                self._instead[made] = self._converted(made, own, self._after.setdefault(twin, []).append, twin, mode)
 
     def _set_body(self, op: Operation, own: ty.FloatType, running: ty.FloatType) -> None:
         """Let the body of a named op run in another format, on elements of the types that its operands get."""
@@ -218,7 +249,7 @@ class _Copy:
         if not local and flows.format_of(given) == flows.format_of(operand) and result not in self._held:
             return
         put = self._before.setdefault(twin, []).append
-        mode = twin.properties.get("roundingmode")
+        mode = twin.properties.get(MODE)
         made = self._converted(given, self._change.format if local and self._change.format else target, put, twin, mode)
         if local:
             made = self._converted(made, own, put, twin)
@@ -247,7 +278,7 @@ class _Copy:
             name = "arith.extf" if own.format.bits < format.format.bits else "arith.truncf"
             made = self._op(name, [value], value, format, place)
             if mode is not None and name == "arith.truncf":
-                made.properties["roundingmode"] = mode
+                made.properties[MODE] = mode
         put(made)
         return made.results[0]
 

@@ -271,6 +271,7 @@ def ranked(
     of_ops = subjects if by != "tensor" else list(looked_at.by_op())
     notes = [f"{name} is not measured: no f64 holds all numbers of its type" for name in reference.unmeasured]
     notes += [*trying.unchangeable(looked_at, module), *trying.deciding(looked_at)]
+    notes += trying.rounding_often(looked_at) if wanted.formats else ()
     if options.profile.program_rounding != "to_nearest_even":
         notes.append(_REDRAWN)
     trials = [

@@ -20,7 +20,7 @@ from halfulp.running import RunOptions
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
 from halfulp.sensitivities import flow as flows
-from halfulp.sensitivities.holding import Change, changed, has_all_numbers
+from halfulp.sensitivities.holding import MODE, Change, changed, has_all_numbers
 from halfulp.traces.error_text import Site, name_of
 
 
@@ -119,7 +119,6 @@ def _name_in(site: Site, result: OpResult) -> str:
     return site.results[result.index] if result.index < len(site.results) else name_of(result)
 
 
-_MODE = "roundingmode"
 MODES = tuple(ROUNDING.cases)
 ORDERS = PROFILE_FIELDS["reduction_order"].values
 
@@ -254,6 +253,17 @@ def unchangeable(program: Program, module: Module) -> Iterator[str]:
             yield f"{_at(op)}: {op.name}: {reason}"
 
 
+def rounding_often(program: Program) -> Iterator[str]:
+    """Say which ops take their operands in their own format, also if another op keeps a wider one."""
+    found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.takes_own_format(op)]
+    if found:
+        verb, whose = ("takes its", "it rounds") if len(found) == 1 else ("take their", "they round")
+        yield (
+            f"{', '.join(found)} {verb} operands in their own format, because {whose} several times: what another "
+            "op keeps in a wider one is rounded there"
+        )
+
+
 def deciding(program: Program) -> Iterator[str]:
     """Say which ops decide by floats, if there are any."""
     found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.decides(op)]
@@ -319,11 +329,11 @@ def mode_trials(
 
 
 def _has_mode(op: Operation) -> bool:
-    return op.definition is not None and op.definition.property_named(_MODE) is not None
+    return op.definition is not None and op.definition.property_named(MODE) is not None
 
 
 def _mode_of(op: Operation, profile: Profile) -> str:
-    return "stochastic" if rounds_stochastically(op, profile) else MODES[enum_of(op, _MODE) or 0]
+    return "stochastic" if rounds_stochastically(op, profile) else MODES[enum_of(op, MODE) or 0]
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

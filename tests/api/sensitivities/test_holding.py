@@ -16,14 +16,14 @@ from halfulp.conformance.whole_programs.generator.functions import random_functi
 from halfulp.conformance.whole_programs.generator.structured import structured_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation, OpResult
-from halfulp.sensitivities.flow import Flow, format_of, own_format, rounds
+from halfulp.sensitivities.flow import Flow, format_of, is_in_hidden_body, own_format, rounds
 from halfulp.sensitivities.holding import Change, changed, has_all_numbers
 
 F16 = NDArray[np.float16]
 
 
 def named(module: Module, name: str) -> Operation:
-    (found,) = [op for op in module.walk() if op.name == name]
+    (found,) = [op for op in module.walk() if op.name == name and not is_in_hidden_body(op)]
     return found
 
 
@@ -241,6 +241,140 @@ def test_a_number_is_held_until_another_op_rounds() -> None:
     assert found.tolist() == [float(np.float16(float(each))) for each in exact]  # 53 bits hold them all
     (plain,) = hu.run(MOVED, a, b, c, True)
     assert plain.tolist() != found.tolist()
+
+
+BEFORE_MATMUL = """func.func @f(%p: tensor<4x64xf32>, %v: tensor<64x8xbf16>, %b: tensor<4x8xf32>) -> tensor<4x8xbf16> {
+  %pb = arith.truncf %p : tensor<4x64xf32> to tensor<4x64xbf16>
+  %bb = arith.addf %b, %b : tensor<4x8xf32>
+  %i = arith.truncf %bb : tensor<4x8xf32> to tensor<4x8xbf16>
+  %o = linalg.matmul ins(%pb, %v : tensor<4x64xbf16>, tensor<64x8xbf16>) outs(%i : tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  return %o : tensor<4x8xbf16>
+}"""
+
+
+def multiplied(p: Any, v: Any, start: Any) -> Any:
+    """Add up the products of bf16, each rounded, as linalg.matmul of bf16 does. No product has more than 53 bits."""
+    narrow = ml_dtypes.bfloat16
+    total = start.astype(np.float64)
+    for k in range(p.shape[1]):
+        product = np.multiply.outer(p[:, k].astype(np.float64), v[k].astype(np.float64)).astype(narrow)
+        total = (total + product.astype(np.float64)).astype(narrow).astype(np.float64)
+    return total
+
+
+@pytest.mark.parametrize("held", ["the operand", "the init"])
+def test_a_matmul_that_reads_a_held_number_rounds_as_before(held: str) -> None:
+    random, narrow, apart = np.random.default_rng(3), ml_dtypes.bfloat16, 0
+    module = hu.load(BEFORE_MATMUL)
+    chosen = [op for op in module.walk() if op.name == "arith.truncf"][held == "the init"]
+    made = changed(module, Flow(module, rounds), Change(ty.F("f32"), frozenset([chosen])))
+    for _ in range(3):
+        p, b = (random.uniform(0.5, 1.5, shape).astype(np.float32) for shape in ((4, 64), (4, 8)))
+        v = random.uniform(0.5, 1.5, (64, 8)).astype(narrow)
+        (plain,), (found,) = (hu.run(each, p, hu.Value.from_numpy(v), b) for each in (module, made))
+        rounded = p.astype(narrow), (b + b).astype(narrow)
+        assert (plain.numpy() == multiplied(rounded[0], v, rounded[1])).all()
+        expected = multiplied(p, v, rounded[1]) if held == "the operand" else multiplied(rounded[0], v, b + b)
+        assert (found.numpy().astype(np.float64) == expected).all()
+        apart += (plain.numpy() != found.numpy()).any()
+    assert apart
+    assert [op.name for op in made.walk() if op.name.startswith("linalg.g")] == ["linalg.generic"]
+
+
+SUM_OF_F32 = """func.func @f(%x: tensor<64xf16>) -> f32 {
+  %z = arith.constant 0.0 : f32
+  %q = arith.mulf %x, %x : tensor<64xf16>
+  %e = tensor.empty() : tensor<f32>
+  %o = linalg.fill ins(%z : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %d = linalg.dot ins(%q, %q : tensor<64xf16>, tensor<64xf16>) outs(%o : tensor<f32>) -> tensor<f32>
+  %r = tensor.extract %d[] : tensor<f32>
+  return %r : f32
+}"""
+
+
+def test_an_accumulator_wider_than_what_is_read_stays_as_it_is() -> None:
+    x = numbers(7)
+    (found,) = hu.run(in_format(SUM_OF_F32, "arith.mulf", "f64"), x)
+    total = np.float32(0)
+    for q in x.astype(np.float64) ** 2:
+        total += np.float32(q * q)  # 44 bits: exact in f64
+    assert found.item() == total
+
+
+CONTRACT = """func.func @f(%x: vector<64xf32>, %y: vector<64xf16>) -> f16 {
+  %z = arith.constant 0.0 : f16
+  %n = arith.truncf %x : vector<64xf32> to vector<64xf16>
+  %r = vector.contract {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+      iterator_types = ["reduction"]} %n, %y, %z : vector<64xf16>, vector<64xf16> into f16
+  return %r : f16
+}"""
+WHOLE_VECTORS = {
+    "contract": CONTRACT,
+    "reduction": """func.func @f(%x: vector<64xf32>, %y: vector<64xf16>) -> f16 {
+  %n = arith.truncf %x : vector<64xf32> to vector<64xf16>
+  %r = vector.reduction <add>, %n : vector<64xf16> into f16
+  return %r : f16
+}""",
+    "multi_reduction": """func.func @f(%x: vector<64xf32>, %y: vector<64xf16>) -> f16 {
+  %z = arith.constant 0.0 : f16
+  %n = arith.truncf %x : vector<64xf32> to vector<64xf16>
+  %r = vector.multi_reduction <add>, %n, %z [0] : vector<64xf16> to f16
+  return %r : f16
+}""",
+    "softmax": """func.func @f(%x: tensor<64xf32>, %y: tensor<64xf16>) -> tensor<64xf16> {
+  %e = tensor.empty() : tensor<64xf16>
+  %n = arith.truncf %x : tensor<64xf32> to tensor<64xf16>
+  %r = linalg.softmax dimension(0) ins(%n : tensor<64xf16>) outs(%e : tensor<64xf16>) -> tensor<64xf16>
+  return %r : tensor<64xf16>
+}""",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE_VECTORS.values(), ids=WHOLE_VECTORS)
+def test_an_op_that_rounds_many_times_takes_its_operands_in_their_format(text: str) -> None:
+    x, y = np.random.default_rng(4).uniform(0, 1, 64).astype(np.float32), numbers(9)
+    found = [hu.run(each, x, y)[0] for each in (text, in_format(text, "arith.truncf", "f32"))]
+    assert found[0].bits.tolist() == found[1].bits.tolist()
+    notes = hu.sensitivity(text, x, y, formats=["f32"]).notes
+    assert any("takes its operands in their own format" in note for note in notes)
+
+
+def test_an_op_that_reads_a_held_number_keeps_its_rounding_mode() -> None:
+    text = """func.func @f(%a: f16, %b: f16) -> f16 {
+      %p = arith.mulf %a, %b : f16
+      %r = arith.addf %p, %b upward : f16
+      return %r : f16
+    }"""
+    a, b = np.float16(1 + 2**-10), np.float16(1 + 2**-10)
+    (found,) = hu.run(in_format(text, "arith.mulf", "f64"), a, b)
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(b))  # 2 + 3 * 2^-10 + 2^-20, with an ulp of 2^-9
+    assert Fraction(found.item()) == 2 + Fraction(2, 512) > exact
+
+
+def test_memory_that_an_op_reads_beside_a_held_number_is_rounded_as_before() -> None:
+    text = """func.func @f(%x: tensor<64xf16>) -> f16 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = arith.constant 64 : index
+      %z = arith.constant 0.0 : f16
+      %m = memref.alloca() : memref<64xf16>
+      %s = memref.alloca() : memref<f16>
+      linalg.fill ins(%z : f16) outs(%s : memref<f16>)
+      scf.for %i = %c0 to %n step %c1 {
+        %v = tensor.extract %x[%i] : tensor<64xf16>
+        %q = arith.mulf %v, %v : f16
+        memref.store %q, %m[%i] : memref<64xf16>
+      }
+      linalg.dot ins(%m, %m : memref<64xf16>, memref<64xf16>) outs(%s : memref<f16>)
+      %r = memref.load %s[] : memref<f16>
+      return %r : f16
+    }"""
+    x = numbers(8)
+    (found,) = hu.run(in_format(text, "arith.mulf", "f64"), x)
+    total = np.float16(0)
+    for q in x.astype(np.float64) ** 2:
+        total = np.float16(np.float64(total) + np.float64(np.float16(q * q)))
+    assert found.item() == total
 
 
 def test_a_narrow_format_rounds_operands_and_result() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tree import ROOT
@@ -129,6 +130,36 @@ def test_the_cause_of_cancellation_is_ranked_first() -> None:
     assert first.before == pytest.approx(in_ulp(value.item(), exact, ulp))
     assert first.after < 0.5
     assert all(row.effect == 0 for row in found.rows[1:])
+
+
+CAST_BEFORE_MATMUL = """func.func @f(%p: tensor<4x64xf32>, %v: tensor<64x8xbf16>) -> tensor<4x8xbf16> {
+  %z = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %i = linalg.fill ins(%z : bf16) outs(%e : tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  %pb = arith.truncf %p : tensor<4x64xf32> to tensor<4x64xbf16>
+  %o = linalg.matmul ins(%pb, %v : tensor<4x64xbf16>, tensor<64x8xbf16>) outs(%i : tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  return %o : tensor<4x8xbf16>
+}"""
+
+
+def test_a_cast_before_a_matmul_is_not_credited_with_the_accumulator() -> None:
+    random, narrow = np.random.default_rng(0), ml_dtypes.bfloat16
+    p, v = random.uniform(0.5, 1.5, (4, 64)).astype(np.float32), random.uniform(0.5, 1.5, (64, 8)).astype(narrow)
+    found = hu.sensitivity(CAST_BEFORE_MATMUL, p, hu.Value.from_numpy(v), formats=["f32"])
+    exact = np.float64(p) @ np.float64(v)
+
+    def error_of_matmul(left: Any) -> float:
+        total = np.zeros((4, 8))
+        for k in range(64):
+            product = np.multiply.outer(np.float64(left[:, k]), np.float64(v[k])).astype(narrow)
+            total = (total + product.astype(np.float64)).astype(narrow).astype(np.float64)
+        return float(np.max(np.abs((total - exact) / np.exp2(np.floor(np.log2(exact)) - 7))))
+
+    rows = {row.op: row for row in found}
+    assert found.rows[0].op == "linalg.matmul"
+    assert rows["arith.truncf"].before == pytest.approx(error_of_matmul(p.astype(narrow)))
+    assert rows["arith.truncf"].after == pytest.approx(error_of_matmul(p))
+    assert rows["linalg.matmul"].after < 0.6
 
 
 # --- other changes ----------------------------------------------------------------------------------------------------
