@@ -115,9 +115,18 @@ class OutputDistance:
         ours, jax = (spell_element(element, int(value.bits[at])) for value in (self.ours, self.jax))
         return f"{list(at) if at else ''} {'poison' if self.ours.poisoned[at] else ours}, JAX {jax}".strip()
 
+    def poison_text(self) -> str | None:
+        """Return where the first element that is poison became so; None without poison."""
+        if not self.poison:
+            return None
+        index = tuple(map(int, np.argwhere(self.ours.poisoned)[0]))
+        return f"{self.name or 'result'} {list(index) if index else ''} is poison: {self.ours.origin(*index)}"
+
     def row(self) -> tuple[str, ...]:
-        """Return the figures as texts."""
-        figures = (f"{self.different:,}", f"{self.max_ulp:.6g}", f"{self.mean_ulp:.3g}")
+        """Return the figures as texts; without an element that is measured, the distances are ``none``."""
+        measured = bool(self._summary.count)
+        distances = (f"{self.max_ulp:.6g}", f"{self.mean_ulp:.3g}") if measured else ("none", "none")
+        figures = (f"{self.different:,}", *distances)
         counts = (f"{self.nan_in_one:,}", f"{self.poison:,}")
         return (
             self.name or "result",
@@ -153,11 +162,18 @@ class Comparison:
     def _title(self) -> str:
         return f"{self.name}: halfulp beside JAX"
 
+    @property
+    def _origins(self) -> list[str]:
+        """The origins of poison."""
+        return [text for output in self.outputs if (text := output.poison_text())]
+
     def __repr__(self) -> str:
-        return "\n".join([self._title, *table_lines([_HEAD, *(output.row() for output in self.outputs)])])
+        lines = table_lines([_HEAD, *(output.row() for output in self.outputs)])
+        return "\n".join([self._title, *lines, *self._origins])
 
     def _repr_html_(self) -> str:
-        return fragment(title(self._title), table([tuple(map(escape, out.row())) for out in self.outputs], _HEAD))
+        rows = table([tuple(map(escape, out.row())) for out in self.outputs], _HEAD)
+        return fragment(title(self._title), rows, *(f"<p>{escape(text)}</p>" for text in self._origins))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""

@@ -16,6 +16,7 @@ from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
+from halfulp.importing.repairs import repair
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import FileLineCol, quoted
@@ -89,6 +90,7 @@ def lower(text: str, name: str) -> Module:
     located = printed.replace(f'loc("{_STDIN}":', f"loc({quoted(name)}:")
     module = parse_module(located, f"{name} (lowered)", verify=False, schema=Schema.LLVM24)
     unwrap(module)
+    repair(module)
     # Read again, so that the module's text is its own.
     return parse_module(print_module(module, debug_info=True), f"{name} (lowered)")
 

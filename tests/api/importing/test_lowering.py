@@ -19,7 +19,7 @@ from halfulp.command import main as cli
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.importing import lowering
-from halfulp.importing.comparison import OutputDistance
+from halfulp.importing.comparison import Comparison, OutputDistance
 from halfulp.interp.ir.base import file_position
 
 JAX = pytest.mark.jax
@@ -171,6 +171,47 @@ def test_poison_is_counted_apart() -> None:
     found = OutputDistance("", ours, hu.Value.from_numpy(np.array([2, 0], np.int32)))
     assert (found.poison, found.different, found.nan_in_one, found.max_ulp) == (1, 1, 0, 0.0)
     assert "poison" in found.farthest_text()
+    assert "result [1] is poison: shift amount is not less than the bit width (arith.shli at" in str(
+        Comparison("f", hu.load(program), (found,))
+    )
+    assert "result [1] is poison" in Comparison("f", hu.load(program), (found,))._repr_html_()
+
+
+def test_no_distance_is_shown_if_no_element_is_measured() -> None:
+    found = distance([0x7FC00000], [0x3F800000], "f32")
+    assert found.row()[3:7] == ("1", "none", "none", "1")
+
+
+def pooling(op: str, initial: float, window: tuple[int, ...], padding: str) -> Any:
+    """Return the function that scatters 1, 2, 3 … to what a pool selects."""
+
+    def gradient(x: Any) -> Any:
+        pooled, back = jax().vjp(lambda x: jax().lax.reduce_window(x, np.array(initial, x.dtype)[()], getattr(jax().lax, op), window, window, padding), x)  # fmt: skip
+        return back(jax().numpy.arange(1, 1 + pooled.size).reshape(pooled.shape).astype(x.dtype))[0]
+
+    return gradient
+
+
+POOLS: dict[str, tuple[str, float, tuple[int, ...], str, list[Any], list[Any]]] = {
+    "one of two": ("max", -np.inf, (2,), "VALID", [0.5, 2, -1, 3], [0, 1, 0, 2]),
+    # StableHLO keeps the selected element while select(selected, new) is true: of equal elements the first.
+    "equal elements": ("max", -np.inf, (2,), "VALID", [1, 1, -0.0, 0.0], [1, 0, 2, 0]),
+    # A comparison with a NaN is false, so that the next element is selected.
+    "NaN": ("max", -np.inf, (3,), "VALID", [np.nan, 1, 0, 1, np.nan, 0], [0, 1, 0, 0, 0, 2]),
+    "the least": ("min", np.inf, (2,), "VALID", [3, 2, 2, 2], [0, 1, 2, 0]),
+    "padded": ("max", -np.inf, (2,), "SAME", [1, 2, -4], [0, 1, 2]),
+    "two axes": ("max", -np.inf, (2, 2), "VALID", [[1, 5, 3, 3], [5, 2, 3, 3]], [[0, 1, 2, 0], [0, 0, 0, 0]]),
+}
+
+
+@JAX
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("pool", POOLS)
+def test_the_gradient_of_a_pool_goes_to_what_stablehlo_selects(pool: str, dtype: str) -> None:
+    op, initial, window, padding, given, wanted = POOLS[pool]
+    x = np.array(given, jax().numpy.dtype(dtype))
+    (found,) = hu.run(hu.from_jax(pooling(op, initial, window, padding), x), x)
+    assert found.tolist() == wanted
 
 
 # --- stablehlo --------------------------------------------------------------------------------------------------------
