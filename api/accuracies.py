@@ -26,6 +26,7 @@ from halfulp.conformance.accuracy.programs import ProgramAccuracy, measured_prog
 from halfulp.conformance.accuracy.questions import CHUNK, Chosen, Question, chosen_arguments, question
 from halfulp.conformance.accuracy.report import Accuracy, binade_ends, measured
 from halfulp.conformance.comparing.inputs import every_input
+from halfulp.conformance.files import read_whole
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.closed_programs import ByOps
 from halfulp.conformance.oracles.jit import NAME as TENSOR_RUNNER
@@ -496,14 +497,14 @@ class RecordedResults:
             return codes_of(array.reshape(-1), asked, self.name)
         if path.suffix == ".bin":
             size = fmt.storage_dtype.itemsize * fmt.limbs
-            data = path.read_bytes()
+            data = read_whole(path)
             if len(data) != size << min(sum(asked.widths), 40):
                 return None
             codes = np.frombuffer(data, fmt.storage_dtype.newbyteorder("<")).astype(fmt.storage_dtype)
             return codes.reshape(-1, fmt.limbs) if fmt.limbs > 1 else codes
         if path.suffix in _WORDS:
             try:
-                text = path.read_text(encoding="utf-8")
+                text = read_whole(path).decode()
             except UnicodeDecodeError as error:
                 raise InputError(f"{self.name} is not text: {error}") from None
             lines = [line for line in text.splitlines() if not _BLANK.fullmatch(line)]
@@ -519,7 +520,7 @@ class RecordedResults:
         beside = Path(self.name).with_suffix(".json")
         if not beside.is_file() or beside == Path(self.name):
             return
-        source = metadata.from_text(beside.read_bytes(), str(beside)).get("source", {})
+        source = metadata.from_text(read_whole(beside), str(beside)).get("source", {})
         if "op" not in source:
             return
         held, case = case_of(source), asked.case

@@ -117,6 +117,8 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
             if kind.st_size > MAX_FILE_BYTES:
                 raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
             data = file.read(MAX_FILE_BYTES + 1 if stat.S_ISFIFO(kind.st_mode) else -1)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {name!r}: {reason}") from None
@@ -145,6 +147,8 @@ def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow
             return
         with replaced(target) as file:
             file.write(data)
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot write {name!r}: {reason}") from None

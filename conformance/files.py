@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, in folders that somebody else may have prepared: no link is followed."""
+"""Files in folders that somebody else may have prepared: written whole or not at all, through no link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedRandom
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, cast
 
 from halfulp.interp.ir.errors import InputError
 
@@ -21,6 +21,35 @@ def temporary_name(path: Path, owner: str = "") -> Path:
     return path.with_name(f".{owner}{path.name}.{secrets.token_hex(6)}.tmp")
 
 
+MOST_BYTES = 1 << 30
+"""The largest file that is read as a whole."""
+
+_OPENED_AS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Without O_NONBLOCK, a pipe would wait for its other end."""
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """Open a file that nobody chose by its name, as in a folder. Raises InputError for a pipe or a device, which may
+    never end, and OSError.
+    """
+    return _regular(path, os.open(path, os.O_RDONLY | _OPENED_AS), "rb", "read")
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the bytes of such a file. Raises InputError, also if it is larger than a gigabyte, and OSError."""
+    with open_to_read(path) as file:
+        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+            raise InputError(f"cannot read '{path}': it is larger than {MOST_BYTES} bytes")
+        return file.read()
+
+
+def _regular(path: Path, handle: int, mode: str, verb: str) -> BinaryIO:
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InputError(f"cannot {verb} '{path}': it is not a regular file")
+    return cast("BinaryIO", os.fdopen(handle, mode))
+
+
 def open_new(path: Path) -> BufferedRandom:
     """Create a file, for writing and reading. Raises FileExistsError if there is anything of that name."""
     return path.open("x+b")
@@ -28,18 +57,14 @@ def open_new(path: Path) -> BufferedRandom:
 
 def open_to_append(path: Path) -> IO[bytes]:
     """Open a file to append to it, or create it. Raises InputError if it is a link or no regular file, and OSError."""
-    # Without O_NONBLOCK, a pipe would wait for its reader.
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _OPENED_AS
     try:
         handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError:
         if path.is_symlink():
             raise InputError(f"cannot write '{path}': it is a link", hint="remove it") from None
         raise
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise InputError(f"cannot write '{path}': it is no regular file")
-    return os.fdopen(handle, "ab")
+    return _regular(path, handle, "ab", "write")
 
 
 @contextmanager

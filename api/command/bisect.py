@@ -25,12 +25,13 @@ from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_
 from halfulp.conformance.whole_programs.iree_dumps.chains import chains, is_of_iree, read_all
 from halfulp.conformance.whole_programs.validation import Inputs, common_functions
 from halfulp.described import amount, argument, flag, option
-from halfulp.inputs import make_directory, write_file
+from halfulp.inputs import make_directory, read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.stochastic import refuse_stochastic
+from halfulp.loading import decode_text
 
 _BISECT = """\
 Run every stage of a compilation on the same inputs, and name the first pass that changed a result to one that the stage
@@ -169,7 +170,10 @@ def _dumps(arguments: BisectArguments) -> compiling.Dumps | None:
     if arguments.dumps is None:
         return None
     given = Path(arguments.dumps)
-    dumps = compiling.read_folder(given) if given.is_dir() else compiling.read_dumps(compiling.read_text(given))
+    if given.is_dir():
+        dumps = compiling.read_folder(given)
+    else:
+        dumps = compiling.read_dumps(decode_text(read_file(given)) if given.is_fifo() else compiling.read_text(given))
     if not dumps.passes:
         raise InputError(f"{given} has no dump: its lines must begin with '// -----// IR Dump After'")
     return dumps

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import platform
 import re
+import stat
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -456,6 +458,11 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
         return
     try:
         file = Path(path).open("rb")  # noqa: SIM115
+        mode = os.fstat(file.fileno()).st_mode
+        # A device such as /dev/zero never ends, and a terminal does.
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or file.isatty()):
+            file.close()
+            raise InputError(f"cannot read {path!r}: it is not a regular file")
         head = file.read(HEAD)
     except OSError as error:
         raise InputError(f"cannot read {path!r}: {error.strerror}") from None

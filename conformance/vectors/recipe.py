@@ -28,6 +28,7 @@ from types import UnionType
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.files import read_whole
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation, PickledByFields, ProgramComputation
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document, described_profile
@@ -492,7 +493,7 @@ def _type(spelling: str) -> None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_whole(path).decode("utf-8")
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
     except UnicodeDecodeError:

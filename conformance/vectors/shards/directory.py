@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from halfulp.conformance.files import open_new, open_to_append, temporary_name
+from halfulp.conformance.files import open_new, open_to_append, open_to_read, read_whole, temporary_name
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.computation import PickledByFields
 from halfulp.conformance.vectors.formats import format_named
@@ -331,7 +331,7 @@ def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
     """Return the entries of a manifest, and the bytes that they take; anything after the last line feed is
     incomplete.
     """
-    data = path.read_bytes()
+    data = read_whole(path)
     whole = data[: data.rfind(b"\n") + 1]
     entries = []
     for number, line in enumerate(whole.splitlines(), start=1):
@@ -379,7 +379,7 @@ def tidy(directory: Path, own: str | None = None) -> None:
                 _remove(path for _, path in mine)
                 continue
             try:
-                with (directory / manifest_name(owner)).open("rb") as file:
+                with open_to_read(directory / manifest_name(owner)) as file:
                     if lock(file, shared=True):
                         _remove(path for _, path in mine)
             except FileNotFoundError:
@@ -398,13 +398,15 @@ def sized_as_in(directory: Path, plan: SweepPlan) -> SweepPlan | None:
     """
     path = directory / LAYOUT
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_whole(path))
     except FileNotFoundError:
         if directory.exists() and any(_MANIFEST.fullmatch(other.name) for other in directory.iterdir()):
             raise InputError(f"'{directory}' has manifests, but no {LAYOUT} that describes them") from None
         return None
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror}") from None
+    except InputError:
+        raise
     except (ValueError, RecursionError):
         raise InputError(f"{path} is not JSON") from None
     if not isinstance(data, dict):

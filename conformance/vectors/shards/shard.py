@@ -15,7 +15,7 @@ from pathlib import Path
 from time import process_time
 from typing import BinaryIO
 
-from halfulp.conformance.files import open_new
+from halfulp.conformance.files import open_new, open_to_read
 from halfulp.conformance.ops.memory import memory_kept
 from halfulp.conformance.vectors.columns import Chunk, VectorSet, root_of
 from halfulp.conformance.vectors.formats import write_vectors
@@ -62,7 +62,7 @@ class MadeShard:
 def _fault(directory: Path, entry: ShardEntry) -> str | None:
     """Say what is wrong with the file of an entry; None where it is as recorded."""
     try:
-        with (directory / entry.file).open("rb") as file:
+        with open_to_read(directory / entry.file) as file:
             size = os.fstat(file.fileno()).st_size
             if size != entry.size:
                 return f"has {size} bytes instead of {entry.size}"
@@ -71,6 +71,8 @@ def _fault(directory: Path, entry: ShardEntry) -> str | None:
         return "is missing"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
+    except InputError:
+        return "is not a regular file"
 
 
 def make_shard(
@@ -260,7 +262,7 @@ def _merged(plan: SweepPlan, directory: Path, ordered: Iterable[ShardEntry], fil
     def tables() -> Iterator[RunTable]:
         for entry in ordered:
             path = directory / entry.file
-            with path.open("rb") as part:
+            with open_to_read(path) as part:
                 yield RunTable(part, plan.columns, Options(file=str(path)))
 
     return merge(tables(), plan.columns, file)

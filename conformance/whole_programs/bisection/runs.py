@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.refinement import Mismatch, identical, judged, places_of, reason_of
+from halfulp.conformance.files import read_whole
 from halfulp.conformance.oracles.oracle import ClosedProgram, Runner, Unanswered
 from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.arguments import Arguments, Part, joined
@@ -54,9 +55,6 @@ _SAID = re.compile(
     r"^(?:\S+:\d+:\d+: (?:error|warning|note|remark): |PLEASE submit|Stack dump|[\w./-]+: (?:/|error: ))", re.MULTILINE
 )
 _FAILURE = re.compile(r"\berror: |^PLEASE submit|^Stack dump:")
-
-MOST_BYTES = 1 << 30
-"""The most bytes of dumps that are read."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +129,7 @@ def _numbers(path: Path) -> tuple[int, ...]:
 def read_text(path: Path) -> str:
     """Return the text of a file. Raises InputError if it cannot be read, or is too large."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path} has more than {MOST_BYTES:,} bytes")
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return read_whole(path).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 

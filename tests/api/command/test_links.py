@@ -77,7 +77,7 @@ def test_nothing_stays_of_a_file_that_could_not_be_written(tmp_path: Path) -> No
     ("make", "message"),
     [
         (lambda path: path.symlink_to(path.with_name("y")), "it is a link"),
-        (os.mkfifo, "it is no regular file"),
+        (os.mkfifo, "it is not a regular file"),
     ],
 )
 def test_only_a_regular_file_is_appended_to(make: Callable[[Path], None], message: str, tmp_path: Path) -> None:
