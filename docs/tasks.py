@@ -488,6 +488,7 @@ except hu.HalfulpError as error:
 SPELLED = {
     "MapLayout": "the places of elements in memory by an affine map that is not a sum of strides",
     "Allocation": "the memory that buffers share; `hu.Buffer.allocate` and `from_numpy` make it",
+    "AttributeKind": "a class of attributes, which the result is of",
     "Attribute, SymbolRefAttr": "an attribute of MLIR; `Module.lookup` takes `@a::@b` as text, too",
     "Axes, Figure": "classes of matplotlib",
     "Bits": "`bitstring.Bits`",

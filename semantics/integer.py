@@ -274,9 +274,21 @@ def _division(
 
 divui = partial(_division, False, operator.floordiv, "zero")
 divsi = partial(_division, True, _truncated_quotient, "zero")
-floordivsi = partial(_division, True, operator.floordiv, "down")
-ceildivui = partial(_division, False, _ceiling_quotient, "up")
-ceildivsi = partial(_division, True, _ceiling_quotient, "up")
+
+
+def floordivsi(width: int) -> Kernel:
+    """Return the kernel of the signed division rounded down. Only divisions toward zero can be declared exact."""
+    return _division(True, operator.floordiv, "down", width)
+
+
+def ceildivui(width: int) -> Kernel:
+    """Return the kernel of the unsigned division rounded up."""
+    return _division(False, _ceiling_quotient, "up", width)
+
+
+def ceildivsi(width: int) -> Kernel:
+    """Return the kernel of the signed division rounded up."""
+    return _division(True, _ceiling_quotient, "up", width)
 
 
 def _remainder(signed: bool, width: int) -> Kernel:
