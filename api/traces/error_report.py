@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
 from halfulp.fp_formats.neighbours import Floats, place_of_largest, ranking_sizes, ulp_of_float
@@ -70,18 +71,16 @@ class RunErrors:
         return self._shadows.form.wider
 
     def lines(self) -> Iterator[str]:
-        """Yield the report as text: the results, the ops that cost most, and what else ops did: lost bits, overflow,
-        decisions that the exact run would take otherwise.
+        """Yield the report as text: the results, the ops that overflowed, those that cost most, and what else ops did:
+        lost bits, decisions that the exact run would take otherwise.
         """
         beside = f", beside {self.wider}" if self.wider else ""
         for each in self.results:
             yield f"error of {each.name}{beside}: {error_text.result_text(each, self.wider)}"
+        ops = self.ops
+        yield from _event_lines(one for one in ops if one.overflowed)
         yield from self._ranking_lines()
-        for one in self.ops:
-            notes = list(error_text.events(one))
-            if notes:
-                line = "" if one.line is None else f"line {one.line}: "
-                yield f"{line}{one.source}: {', '.join(notes)}"
+        yield from _event_lines(one for one in ops if not one.overflowed)
 
     def _ranking_lines(self) -> Iterator[str]:
         """Yield the ops that cost most, as a table."""
@@ -382,7 +381,9 @@ def _error_of(name: str, value: Value, element: error_text.Element | None, form:
     if element is None and value.size:
         element = place_of_largest(_ranked(value, np.abs(ulps), shadow))
     if element is None or not has_shadows(fmt):
-        return error_text.ResultError(name, str(value.type), element, nan, nan, nan, nan, inf, nan, value.size, unknown)
+        return error_text.ResultError(
+            name, str(value.type), element, nan, nan, nan, nan, inf, nan, value.size, unknown, _special(value, ulps)
+        )
     number, error = float(as_f64(fmt, value.bits)[element]), float(shadow.error[element])
     known = not np.isnan(ulps[element])
     return error_text.ResultError(
@@ -397,7 +398,33 @@ def _error_of(name: str, value: Value, element: error_text.Element | None, form:
         _relative(error, number + error) if known and isfinite(number) else nan,
         value.size,
         unknown,
+        _special(value, ulps),
     )
+
+
+def _event_lines(ops: Iterable[error_text.OpError]) -> Iterator[str]:
+    for one in ops:
+        notes = list(error_text.events(one))
+        if notes:
+            line = "" if one.line is None else f"line {one.line}: "
+            yield f"{line}{one.source}: {', '.join(notes)}"
+
+
+def _special(value: Value, ulps: Floats) -> tuple[tuple[str, int, error_text.Element], ...]:
+    """Return the elements that are not finite, poison or beyond the format: see `ResultError.special`."""
+    fmt = _format_of(value)
+    clean = np.ones(value.shape, np.bool_) if value.poison is None else value.poison == 0
+    masks = {
+        "NaN": comparisons.is_nan(fmt, value.bits) & clean,
+        "infinite": comparisons.is_infinite(fmt, value.bits) & clean & np.isnan(ulps),
+        "poison": ~clean,
+        "overflowed": np.zeros(value.shape, np.bool_),
+    }
+    if has_shadows(fmt):
+        with np.errstate(invalid="ignore"):
+            masks["overflowed"] = (np.abs(as_f64(fmt, value.bits)) == float(fmt.max_value)) & (np.abs(ulps) >= 1)
+    found = [(what, np.argwhere(mask)) for what, mask in masks.items()]
+    return tuple([(what, len(places), tuple(map(int, places[0]))) for what, places in found if len(places)])
 
 
 def _ranked(value: Value, ulps: Floats, shadow: Shadow) -> Floats:

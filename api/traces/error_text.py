@@ -232,6 +232,9 @@ class ResultError:
     the computed number less the exact one; ``ulp``: the same in ulp of the exact number; both NaN if nothing is known,
     or the computed number is not finite. ``relative``: its size relative to the exact number. ``radius``: up to which
     the exact number is known. ``unknown``: the number of elements of which nothing is known, of ``elements``.
+    ``special``: for each of "NaN", "infinite", "poison" and "overflowed" that occurs, the number of such elements and
+    the first: an infinity that is the exact one does not count, and a number overflowed if it is the largest of its
+    format, from which the exact one is an ulp or more away.
     """
 
     name: str
@@ -245,6 +248,7 @@ class ResultError:
     relative: float
     elements: int
     unknown: int
+    special: tuple[tuple[str, int, Element], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,21 +326,37 @@ def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str
     """
     truth = f"in {wider}" if wider else "exactly"
     unknown = f"; nothing is known of {plural(each.unknown, 'element')}" if each.unknown else ""
+    head = "".join([f"{each.type}: ", *_special_texts(each)])
     if not isfinite(each.ulp) and isfinite(each.exact):
         at = f"[{', '.join(map(str, each.element))}] " if each.element else ""
-        return f"{each.type}: {at}is {each.value:.9g}, {truth} {each.exact:.17g}{unknown}"
+        rest = replace(each, special=tuple([row for row in each.special if row[1:] != (1, each.element)]))
+        head = "".join([f"{each.type}: ", *_special_texts(rest)])
+        return f"{head}{at}is {each.value:.9g}, {truth} {each.exact:.17g}{unknown}"
     if not isfinite(each.ulp):
         whole = "" if each.elements == 1 else " of any element"
-        return f"{each.type}: nothing is known of the exact number{whole}"
+        return f"{head}nothing is known of the exact number{whole}"
     if each.ulp == 0:
-        return f"{each.type}: {f'as in {wider}' if wider else 'exact'}{unknown}"
+        others = " otherwise" if each.special else ""
+        return f"{head}{f'as in {wider}' if wider else 'exact'}{others}{unknown}"
     loose = f" ± {each.radius:.2g}" if each.radius > abs(each.exact) * 1e-15 else ""
     at = f" at{element_text(each.element)}" if each.element else ""
     relative = f", relative {each.relative:.2g}" if isfinite(each.relative) else ""
     return (
-        f"{each.type}: {'largest ' if each.element and not chosen else ''}error {ulps(each.ulp)} ulp{at}{relative}: "
+        f"{head}{'largest ' if each.element and not chosen else ''}error {ulps(each.ulp)} ulp{at}{relative}: "
         f"{each.value:.9g}, {truth} {each.exact:.17g}{loose}{unknown}"
     )
+
+
+def _special_texts(each: ResultError) -> Iterator[str]:
+    """Say first which elements are no numbers at all."""
+    for what, count, first in each.special:
+        verb = "" if what == "overflowed" else "is " if count == 1 else "are "
+        if not first:
+            yield f"{verb}{what}; "
+        elif count == 1:
+            yield f"{list(first)} {verb}{what}; "
+        else:
+            yield f"{count:,} elements {verb}{what}, the first {list(first)}; "
 
 
 def story_lines(end: ResultError, story: Sequence[StoryStep], chosen: bool = False) -> Iterator[str]:

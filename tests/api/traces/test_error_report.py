@@ -900,3 +900,61 @@ def test_an_error_beyond_the_largest_number_counts_in_its_last_ulp() -> None:
     text = "func.func @f(%x: f32) -> f8E4M3FN { %0 = arith.truncf %x : f32 to f8E4M3FN return %0 : f8E4M3FN }"
     (result,) = hu.trace(text, 1000.0, shadow=True, profile=profile).errors.results
     assert (result.value, result.ulp) == (448.0, (448 - 1000) / 32)
+
+
+# --- what is no number comes first ------------------------------------------------------------------------------------
+
+SPECIAL = """func.func @f(%x: {t}, %y: {t}) -> {t} {{
+  %0 = math.exp %x : {t}
+  %1 = arith.mulf %0, %y : {t}
+  %2 = arith.{op} : {t}
+  return %2 : {t}
+}}"""
+
+
+@pytest.mark.parametrize("shadow", [True, "f64", "f128"])
+@pytest.mark.parametrize(
+    ("op", "x", "y", "said"),
+    [
+        ("divf %1, %0", [1, 2, 12, -3], [0.1, 0.2, 0.3, 0.4], "[2] is NaN; largest error "),
+        ("divf %1, %0", [12, 2, 12, -3], [0.1, 0.2, 0.3, 0.4], "2 elements are NaN, the first [0]; largest error "),
+        ("mulf %1, %y", [1, 2, 12, 3], [1, 0.1, 0.2, 0.3], "[2] is infinite; largest error "),
+        ("mulf %1, %y", [1, 2, 12, 3], [1, np.nan, 0.2, 0.3], "[1] is NaN; [2] is infinite; largest error "),
+        ("mulf %1, %y fastmath<nnan>", [1, 2, 3, 4], [1, np.nan, 0.2, 0.3], "[1] is poison; largest error "),
+        ("subf %1, %1", [12, 0, 12, 0], [1, 1, 1, 1], "2 elements are NaN, the first [0]; "),
+    ],
+)
+def test_what_is_no_number_is_said_first(
+    op: str, x: list[float], y: list[float], said: str, shadow: bool | str
+) -> None:
+    t = "tensor<4xf16>"
+    trace = hu.trace(SPECIAL.format(t=t, op=op), np.array(x, np.float16), np.array(y, np.float16), shadow=shadow)
+    beside = "" if shadow is True else f", beside {shadow}"
+    first = str(trace.errors).splitlines()[0]
+    assert first.startswith(f"error of result[0]{beside}: {t}: {said}")
+    if any(each == 12 for each in x):
+        assert "overflowed" in str(trace.errors).splitlines()[1]
+
+
+@pytest.mark.parametrize(("x", "said"), [(12.0, "is infinite; "), (np.nan, "is NaN; ")])
+def test_a_scalar_that_is_no_number_is_said_first(x: float, said: str) -> None:
+    text = "func.func @f(%x: f16) -> f16 { %0 = arith.subf %x, %x : f16 %1 = math.exp %x : f16 %2 = arith.addf %0, %1 : f16 return %2 : f16 }"
+    errors = hu.trace(text, np.float16(x), shadow="f64").errors
+    assert str(errors).startswith(f"error of result[0], beside f64: f16: {said}nothing is known of the exact number")
+    assert errors.results[0].special == ((said.split()[1].strip(";"), 1, ()),)
+
+
+def test_an_element_that_overflowed_to_the_largest_number_is_said_first() -> None:
+    profile = hu.Profile(base="spec", conversion_overflow="saturate")
+    t, s = "tensor<2x2xf32>", "tensor<2x2xf8E4M3FN>"
+    text = f"func.func @f(%x: {t}) -> {s} {{ %0 = arith.truncf %x : {t} to {s} return %0 : {s} }}"
+    x = np.array([[1.3, 460], [448, -1000]], np.float32)
+    errors = hu.trace(text, x, shadow=True, profile=profile).errors
+    assert str(errors).startswith(f"error of result[0]: {s}: [1, 1] overflowed; largest error 17.2 ulp at [1, 1]")
+    assert "1 element overflowed" in str(errors).splitlines()[1]
+
+
+def test_an_infinity_that_is_exact_is_no_error() -> None:
+    text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.addf %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }"
+    (result,) = hu.trace(text, np.array([-np.inf, 1], np.float32), shadow=True).errors.results
+    assert (result.special, result.ulp, result.unknown) == ((), 0, 0)
