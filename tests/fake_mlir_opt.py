@@ -13,15 +13,17 @@ func.func @f(%x: i8) -> i8 {
 }
 """
 
-FakeOpt = Callable[[str], str]
+FakeOpt = Callable[..., str]
 
 
 def made_in(folder: Path) -> FakeOpt:
-    """Return what makes an mlir-opt in a folder from the body of a script, and returns the option that names it."""
+    """Return what makes an mlir-opt in a folder from the body of a script, and returns the option that names it. A second
+    argument is the version that it tells.
+    """
 
-    def make(body: str) -> str:
+    def make(body: str, told: str = "99.1.0git") -> str:
         path = folder / "my-opt"
-        version = 'if [ "$1" = --version ]; then echo "LLVM version 99.1.0git"; exit 0; fi'
+        version = f'if [ "$1" = --version ]; then echo "LLVM version {told}"; exit 0; fi'
         path.write_text(f"#!/bin/sh\n{version}\n{body}\n", encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return f"--mlir-opt={path}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.conformance.comparing import refinement
-from halfulp.conformance.comparing.divergences import FILE, Divergence, divergences
+from halfulp.conformance.comparing.divergences import FILE, Divergence, divergences, in_range
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.comparing.refinement import Mismatch, Verdict, Verdicts
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
@@ -45,7 +45,7 @@ class ErrorBound:
     """
 
     tool: str
-    versions: tuple[str, ...]
+    versions: str
     op: str
     type: str
     ulps: int
@@ -64,7 +64,7 @@ class ErrorBound:
 
     def applies(self, tool: str, version: str, case: OpCase) -> bool:
         """Tell whether the row applies to this tool and case."""
-        ours = tool == self.tool and version.startswith(self.versions)
+        ours = tool == self.tool and in_range(version, self.versions)
         return ours and case.op == self.op and case.results[:1] == (self.type,)
 
     def within(self, type_: ty.Type, expected: Codes, answer: Answer, wrong: Mask) -> KnownWrong:
@@ -88,9 +88,7 @@ def error_bounds() -> tuple[ErrorBound, ...]:
 def _rows(table: Mapping[str, Any]) -> list[ErrorBound]:
     special = table.get("special_values", {})
     return [
-        ErrorBound(
-            table["tool"], tuple(table["versions"]), op, type_, bound, special.get(op, {}).get(type_, 0), table["why"]
-        )
+        ErrorBound(table["tool"], table["versions"], op, type_, bound, special.get(op, {}).get(type_, 0), table["why"])
         for op, by_type in table["ulps"].items()
         for type_, bound in by_type.items()
     ]

@@ -6,6 +6,7 @@ divergence only if it equals the prediction.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -350,6 +351,27 @@ QUIRKS: Mapping[str, Quirk] = {
 
 FILE = Path(__file__).parent / "divergences.toml"
 
+_BOUND = re.compile(r"(>=|<)(\d+(?:\.\d+)*)")
+
+
+@cache
+def in_range(version: str, versions: str) -> bool:
+    """Tell whether a version of a tool, such as ``24.0.0git``, is in a range, such as ``>=22,<24``.
+
+    Only the numbers at its start count. A range without ``<`` contains all newer versions. Raises ValueError for
+    another range.
+    """
+    told = re.match(r"\d+(?:\.\d+)*", version)
+    number = _numbers(told[0]) if told else ()
+    bounds = [_BOUND.fullmatch(bound) for bound in versions.split(",")]
+    if None in bounds:
+        raise ValueError(f"a range of versions is written as '>=22' or '>=22,<24', not {versions!r}")
+    return all((number >= _numbers(bound[2])) == (bound[1] == ">=") for bound in bounds if bound is not None)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.removesuffix(".0").removesuffix(".0").split(".")))
+
 
 @dataclass(frozen=True)
 class Example:
@@ -368,7 +390,8 @@ class Example:
 
 @dataclass(frozen=True)
 class Divergence:
-    """One row. ``tools``: names of oracles. ``versions``: prefixes of the versions that behave like this.
+    """One row. ``tools``: names of oracles. ``versions``: the range of the versions that behave like this, for
+    `in_range`. Since a row predicts bits, the range has no upper bound until a newer version is seen to be right.
 
     ``ops``, ``operands``, ``results``: shell patterns; one must match the op, and one the type of any operand and any
     result. ``passes``: patterns of the passes of mlir-opt after which programs have these results. ``profile`` or
@@ -378,7 +401,7 @@ class Divergence:
 
     name: str
     tools: tuple[str, ...]
-    versions: tuple[str, ...]
+    versions: str
     ops: tuple[str, ...]
     why: str
     example: Example
@@ -400,10 +423,12 @@ class Divergence:
 
     def applies(self, tool: str, version: str, case: OpCase) -> bool:
         """Tell whether the row applies to this tool and case."""
+        return tool in self.tools and in_range(version, self.versions) and self.is_about(case)
+
+    def is_about(self, case: OpCase) -> bool:
+        """Tell whether some version of a tool does this to the op and the types of a case."""
         return (
-            tool in self.tools
-            and version.startswith(self.versions)
-            and _matches(self.ops, (case.op,))
+            _matches(self.ops, (case.op,))
             and _matches(self.operands, case.operands)
             and _matches(self.results, case.results)
         )
@@ -426,7 +451,7 @@ class Cancellation:
 
     name: str
     tools: tuple[str, ...]
-    versions: tuple[str, ...]
+    versions: str
     outer: tuple[str, ...]
     inner: tuple[str, ...]
     why: str
@@ -439,7 +464,7 @@ class Cancellation:
 
     def applies(self, tool: str, version: str, outer: str, inner: str) -> bool:
         """Tell whether the row applies to this tool and these ops; ``outer`` takes the result of ``inner``."""
-        ours = tool in self.tools and version.startswith(self.versions)
+        ours = tool in self.tools and in_range(version, self.versions)
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
 
     def predict(self, inner: CastCase, outer: CastCase, codes: Codes) -> Codes | None:

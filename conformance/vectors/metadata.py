@@ -96,7 +96,7 @@ def _divergences(computation: Computation) -> list[Document]:
         else [
             {"name": row.name, "tools": list(row.tools), "why": row.why}
             for row in divergences()
-            if any(row.applies(tool, known, case) for tool in row.tools for known in row.versions)
+            if row.tools and row.is_about(case)
         ]
     )
 

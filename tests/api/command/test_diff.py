@@ -331,6 +331,52 @@ def test_a_build_of_any_version_runs_the_passes(fake_opt: FakeOpt, capsys: pytes
     assert "  argument 0: i8=1\n  before:   0x02 (2)\n  after:    0x01 (1)" in out
 
 
+PAST = """\
+func.func @f(%arg0: i64) -> f6E3M2FN {
+  %0 = arith.uitofp %arg0 : i64 to f8E8M0FNU
+  %1 = arith.truncf %0 : f8E8M0FNU to f6E3M2FN
+  return %1 : f6E3M2FN
+}
+"""
+DIRECT = "sed -E '/uitofp/{n;s/arith.truncf %0 : f8E8M0FNU/arith.uitofp %arg0 : i64/}'"
+BACK = """\
+func.func @f(%arg0: index) -> index {
+  %0 = arith.index_cast %arg0 : index to i8
+  %1 = arith.index_cast %0 : i8 to index
+  return %1 : index
+}
+"""
+NEITHER = "sed -E '/: index to i8/{n;s/arith.index_cast %0 : i8 to index/arith.ori %arg0, %arg0 : index/}'"
+ONE, TWO = "an integer is converted past the format between", "two index casts are taken for none"
+
+
+@pytest.mark.parametrize(
+    ("program", "body", "row", "version", "known"),
+    [
+        (PAST, DIRECT, ONE, "21.1.8", False),
+        (PAST, DIRECT, ONE, "22.1.8", True),
+        (PAST, DIRECT, ONE, "23.1.4", True),
+        (PAST, DIRECT, ONE, "99.1.0git", True),
+        (BACK, NEITHER, TWO, "22.1.8", True),
+        (BACK, NEITHER, TWO, "23.1.4", True),
+        (BACK, NEITHER, TWO, "24.0.0git", False),
+    ],
+)
+def test_known_divergences_are_those_of_the_version(
+    fake_opt: FakeOpt,
+    capsys: pytest.CaptureFixture[str],
+    program: str,
+    body: str,
+    row: str,
+    version: str,
+    known: bool,
+) -> None:
+    option = fake_opt(body, version)
+    Path("f.mlir").write_text(program, encoding="utf-8")
+    code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, option)
+    assert (code, f"known divergence: {row}" in out) == ((0, True) if known else (1, False))
+
+
 def test_errors_of_the_build_point_into_the_file(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     option = fake_opt("echo '<stdin>:2:8: error: no such op' >&2; exit 1")
     code, out, err = run(capsys, "diff", "f.mlir", PIPELINE, option)

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from halfulp.conformance.comparing.check import compare
-from halfulp.conformance.comparing.divergences import QUIRKS, Divergence, Example, divergences
+from halfulp.conformance.comparing.check import compare, error_bounds
+from halfulp.conformance.comparing.divergences import QUIRKS, Divergence, Example, cancellations, divergences, in_range
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.comparing.refinement import Verdict, code_at, verdicts
@@ -53,7 +53,7 @@ def test_a_row_predicts_its_example(row: Divergence) -> None:
     assert row.tools or row.passes
     for tool in row.tools:
         assert tool in ORACLES
-        assert row.applies(tool, row.versions[0], asked)
+        assert row.applies(tool, row.versions.removeprefix(">=").partition(",")[0], asked)
         assert not row.applies(tool, "0.0", asked)
 
 
@@ -136,7 +136,7 @@ def test_nothing_is_predicted_where_nothing_was_answered() -> None:
             pytest.fail("predicted for nothing")
 
     example = Example("arith.addi", ("i8",), (0, 0), 0, 1)
-    row = Untouchable("untouchable", ("apfloat",), ("22",), ("*",), "why", example, profile="spec")
+    row = Untouchable("untouchable", ("apfloat",), ">=22", ("*",), "why", example, profile="spec")
     tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [row])
     assert (tally.unanswered, tally.compared) == (4, 0)
 
@@ -173,7 +173,42 @@ def test_a_row_needs_exactly_one_prediction() -> None:
     wrong: tuple[dict[str, Any], ...] = ({}, {"profile": "spec", "formula": "negated_f80"}, {"formula": "no such"})
     for fields in wrong:
         with pytest.raises(ValueError, match="divergence x"):
-            Divergence("x", ("apfloat",), ("22",), ("*",), "why", example, **fields)
+            Divergence("x", ("apfloat",), ">=22", ("*",), "why", example, **fields)
+
+
+@pytest.mark.parametrize(
+    ("version", "inside"),
+    [
+        ("21.1.8", False),
+        ("22", True),
+        ("22.1.8", True),
+        ("23.1.4", True),
+        ("24.0.0git", False),
+        ("220", False),
+        ("", False),
+    ],
+)
+def test_versions_in_a_range(version: str, inside: bool) -> None:
+    assert in_range(version, ">=22,<24") is inside
+
+
+def test_an_open_range_contains_all_newer_versions() -> None:
+    assert in_range("99.1.0git", ">=22")
+    assert in_range("0.10.1", ">=0.5")
+    assert not in_range("0.4.9", ">=0.5")
+    assert in_range("22.1", "<22.1.1")
+    assert not in_range("22.1.1", "<22.1.1")
+    assert in_range("22", ">=22.0.0")
+    for wrong in ("22", ">=22 ,<23", ">22", "", ">=22,", ">=x"):
+        with pytest.raises(ValueError, match="a range of versions is written as"):
+            in_range("22.1.8", wrong)
+
+
+def test_each_row_has_a_range_from_a_version_on() -> None:
+    for table in (ROWS, cancellations(), error_bounds()):
+        for versions in [row.versions for row in table]:
+            assert versions.startswith(">=")
+            assert in_range(versions[2:].partition(",")[0], versions)
 
 
 def test_a_row_that_no_longer_reproduces_is_noticed() -> None:

@@ -153,7 +153,7 @@ RIGHT = reference(CASE, INPUTS)
 
 
 def bound(ulps: int = 2, special: int = 0) -> ErrorBound:
-    return ErrorBound("tool", ("1",), "arith.addf", "f16", ulps, special, "a test")
+    return ErrorBound("tool", ">=1,<2", "arith.addf", "f16", ulps, special, "a test")
 
 
 def known(row: ErrorBound, answer: Codes, status: list[int] | None = None) -> tuple[int, int, int]:
