@@ -86,6 +86,63 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
     return source.nan_code is not None and floats.loses_nan(policy, target)
 
 
+@llvm.forgotten
+@lru_cache(maxsize=256)
+def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int) -> Kernel:
+    """Return the kernel of halfulp.reduce_precision: the number rounded as by a format with these fields, in ``fmt``.
+
+    A result below the normal numbers of that format is a zero, one above them an infinity; a NaN stays as it is. So
+    XLA and IREE lower StableHLO's reduce_precision. ``fmt``: of up to 64 bits, with IEEE's NaNs.
+    """
+    least_bit = 1 << max(0, fmt.mantissa_bits - mantissa)
+    sign, infinity = 1 << fmt.bits - 1, fmt.infinity_code
+    # Of the exponents that both formats have, the least is that of subnormals.
+    reach = (1 << exponent - 1) - 1
+    least, largest = (fmt.bias + step << fmt.mantissa_bits for step in (-reach, reach))
+    clamps = exponent < fmt.exponent_bits
+    assert infinity is not None
+
+    def reduced(code: Any, keep: Any, chosen: Any, above: Any) -> Any:
+        """Return the code. ``keep``: the sign and the bits that stay. ``chosen``, ``above``: the choice by a condition,
+        and whether one unsigned number is larger.
+        """
+        rounded = code
+        if least_bit > 1:
+            tie_to_even = chosen(above(code & least_bit, 0), least_bit >> 1, (least_bit >> 1) - 1)
+            rounded = code + tie_to_even
+        result = rounded & keep
+        if clamps:
+            exponents, zero = rounded & infinity, rounded & sign
+            result = chosen(above(exponents, largest), zero | infinity, result)
+            result = chosen(above(exponents, least), result, zero)
+        return chosen(above(code & sign - 1, infinity), code, result)
+
+    keep = (1 << fmt.bits) - least_bit
+
+    def array(a: Codes) -> Outcome:
+        def chosen(condition: Mask, *arms: Any) -> Codes:
+            return np.where(condition, *(np.asarray(arm, np.uint64) for arm in arms))
+
+        found = reduced(a.astype(np.uint64), np.uint64(keep), chosen, np.greater)
+        return Outcome((found.astype(a.dtype),))
+
+    def words(a: Any) -> Any:
+        def word(value: Any) -> Any:
+            return a.of(value) if isinstance(value, int) else value
+
+        def chosen(condition: Any, yes: Any, no: Any) -> Any:
+            return condition.choose(word(yes), word(no))
+
+        return reduced(a, keep, chosen, lambda one, other: word(other).less(one, signed=False))
+
+    return Kernel(
+        lambda a: int(array(np.array([a], np.uint64)).results[0][0]),
+        array,
+        words=words,
+        real=Computes("convert", (fmt,), fmt),
+    )
+
+
 @lru_cache(maxsize=1024)
 def convert_stochastically(source: FloatFormat, target: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
     """Return the kernel of a conversion with stochastic rounding; its last operand is that of `floats.stochastic`."""

@@ -7,7 +7,7 @@ parts are loaded and stored.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -238,7 +238,7 @@ def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
     _bind(op)
     for block in blocks_of(op):
         put(block, [new for each in block.operations for new in _rewritten(each)])
-    _remove_unused(op)
+    remove_unused(op, _OFFSETS)
     _drop_unused(op.regions[0].blocks[0], op)
     name = op.symbol_name or ""
     ids = [each for each in op.walk() if each.name in (_IDS, _COUNTS)]
@@ -396,13 +396,13 @@ def _take_over(new: Operation, old: Operation) -> None:
     new.results = old.results
 
 
-def _remove_unused(op: Operation) -> None:
-    """Remove the ops that computed offsets, as far as nothing uses them."""
+def remove_unused(op: Operation, names: Collection[str]) -> None:
+    """Remove the ops with these names inside an op whose results nothing uses."""
     while True:
         used = _used(op)
         removed = False
         for block in blocks_of(op):
-            kept = [each for each in block.operations if each.name not in _OFFSETS or not used.isdisjoint(each.results)]
+            kept = [each for each in block.operations if each.name not in names or not used.isdisjoint(each.results)]
             removed |= len(kept) < len(block.operations)
             put(block, kept)
         if not removed:

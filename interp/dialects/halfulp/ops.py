@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
-from halfulp.fp_formats.formats import Codes, FloatFormat, format_named, storage_dtype
+from halfulp.fp_formats.formats import Codes, FloatFormat, NanEncoding, format_named, storage_dtype
 from halfulp.interp.declare import declarations
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
 from halfulp.interp.dialects.arith.ops import ROUNDING
@@ -205,6 +205,39 @@ halfulp.op(
     type_rules=(*elementwise("out"), same_shape("in", "bits"), same_shape("in", "out")),
     verify=_verify_round,
     evaluate=Elementwise(_round),
+)
+
+# --- fewer bits of exponent and mantissa ------------------------------------------------------------------------------
+
+
+def _verify_reduce_precision(op: Operation) -> str | None:
+    fmt = format_of(op.operands[0])
+    if fmt.bits > _MOST_REDUCED_BITS or fmt.nan is not NanEncoding.IEEE:
+        return f"takes floats of up to {_MOST_REDUCED_BITS} bits with infinities and IEEE NaNs, not '{fmt.name}'"
+    for name, least in (("exponent_bits", 1), ("mantissa_bits", 0)):
+        if _integer(op, name) < least:
+            return f"{name} is {_integer(op, name)}, but must be at least {least}"
+    return None
+
+
+_MOST_REDUCED_BITS = 64
+
+halfulp.op(
+    "reduce_precision",
+    "$in attr-dict `:` type($in)",
+    operands={"in": declarations.FLOAT_LIKE},
+    results={"out": declarations.FLOAT_LIKE},
+    properties=(
+        Property("exponent_bits", declarations.INTEGER_64_ATTR),
+        Property("mantissa_bits", declarations.INTEGER_64_ATTR),
+    ),
+    traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+    verify=_verify_reduce_precision,
+    evaluate=Elementwise(
+        lambda op, settings: casts.reduce_precision(
+            format_of(op.operands[0]), _integer(op, "exponent_bits"), _integer(op, "mantissa_bits")
+        )
+    ),
 )
 
 # --- blocks that share a scale ----------------------------------------------------------------------------------------

@@ -87,6 +87,27 @@ def test_constants_of_the_function_are_part_of_the_module() -> None:
     assert np.array_equal(hu.run(module, np.full(2000, 2, np.float32))[0], 2 * weights)
 
 
+@JAX
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("fields", [(5, 10), (4, 3), (8, 7), (5, 2), (2, 1), (8, 10), (5, 6), (1, 0)])
+def test_a_reduced_precision_is_one_op_with_the_bits_of_xla(fields: tuple[int, int], dtype: str) -> None:
+    def f(x: Any) -> Any:
+        return jax().lax.reduce_precision(x, *fields)
+
+    kind = jax().numpy.dtype(dtype)
+    codes = np.arange(0, 1 << 16, 23, dtype=np.uint16)
+    x = (codes.astype(np.uint32) << 16 | 0x7FFF).view(np.float32) if kind.itemsize == 4 else codes.view(kind)
+    module = hu.from_jax(f, x)
+    exponent, mantissa = {"float32": (8, 23), "float16": (5, 10), "bfloat16": (8, 7)}[dtype]
+    rounds = fields[0] < exponent or fields[1] < mantissa
+    computing = [op.name for op in module.walk() if op.name.startswith(("arith.", "math.", "halfulp."))]
+    assert computing == ["halfulp.reduce_precision"] * rounds
+    xla, ours = np.asarray(f(x)), hu.run(module, x)[0].numpy()
+    with np.errstate(invalid="ignore"):  # a signalling NaN of bf16
+        assert np.array_equal(ours, xla, equal_nan=True)
+    assert np.array_equal(np.signbit(ours), np.signbit(xla))
+
+
 KEPT = {"exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "arctan2": "atan2", "sqrt": "sqrt", "cbrt": "cbrt", "power": "powf"}  # fmt: skip
 FORMULAS = {"exp2": 2, "sinh": 5, "cosh": 4, "arcsin": 4, "arccosh": 5}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -489,3 +490,69 @@ def test_errors_in_stochastic_round(types: str) -> None:
           %a = halfulp.stochastic_round {types}
           return %a : {result}
         }}""")
+
+
+# --- reduce_precision -------------------------------------------------------------------------------------------------
+#
+# halfulp.reduce_precision: a number rounded as by a format with fewer bits, in its own format.
+
+
+def _reduced(fmt: FloatFormat, code: int, exponent: int, mantissa: int) -> int:
+    """Round by exact arithmetic, as StableHLO and the comments in XLA's lowering say: ties to even, results below the
+    normal numbers are zeros, results above them infinities, NaNs stay.
+    """
+    number = scalar.value(fmt, code)
+    sign = code & 1 << fmt.bits - 1
+    if number is None or number == 0:
+        return code
+    size, power = abs(number), math.frexp(float(abs(number)))[1] - 1
+    # Subnormal numbers of the format itself are multiples of its least one.
+    step = Fraction(2) ** max(power - mantissa, 1 - fmt.bias - mantissa)
+    rounded = round(size / step) * step
+    reach = (1 << exponent - 1) - 1
+    if exponent < fmt.exponent_bits and rounded < Fraction(2) ** (1 - reach):
+        return sign
+    assert fmt.infinity_code is not None
+    if rounded >= Fraction(2) ** ((reach if exponent < fmt.exponent_bits else fmt.bias) + 1):
+        return sign | fmt.infinity_code
+    return sign | hu.convert(float(rounded), fmt).bits.item()
+
+
+@pytest.mark.parametrize(("name", "exponent", "mantissa"), [("f16", 4, 3), ("f16", 5, 2), ("f16", 2, 9), ("f16", 3, 10), ("bf16", 5, 7), ("bf16", 8, 3), ("bf16", 5, 2)])  # fmt: skip
+def test_reduced_precision_by_exact_arithmetic(name: str, exponent: int, mantissa: int) -> None:
+    fmt = hu.float_format(name)
+    codes = np.arange(0, 1 << 16, 37).astype(np.uint16)
+    program = """func.func @main(%x: {kind}) -> ({kind}, {kind}) {{
+      %0 = halfulp.reduce_precision %x {{exponent_bits = {exponent} : i64, mantissa_bits = {mantissa} : i64}} : {kind}
+      %1 = arith.negf %0 : {kind}
+      return %0, %1 : {kind}, {kind}
+    }}"""
+    wanted = [_reduced(fmt, code, exponent, mantissa) for code in codes.tolist()]
+    fields = {"exponent": exponent, "mantissa": mantissa}
+    x = hu.Value.from_bits(codes, name)
+    (found, negated) = hu.run(program.format(kind=f"tensor<{codes.size}x{name}>", **fields), x)
+    assert found.bits.tolist() == wanted
+    assert (negated.bits ^ 1 << 15).tolist() == wanted
+    one = hu.load(program.format(kind=name, **fields))
+    assert [hu.run(one, hu.Value.from_bits(code, name))[0].bits.item() for code in codes[::50]] == wanted[::50]
+    assert hu.run(one, x, batch=True)[0].bits.tolist() == wanted
+
+
+def test_reduced_precision_takes_a_format_with_infinities() -> None:
+    program = "func.func @main(%x: {0}) {{ %0 = halfulp.reduce_precision %x {{exponent_bits = {1} : i64, mantissa_bits = 2 : i64}} : {0}  return }}"
+    for type_, exponent, said in (("f8E4M3FN", 4, "with infinities and IEEE NaNs"), ("f80", 4, "up to 64 bits"), ("f32", 0, "at least 1")):  # fmt: skip
+        with pytest.raises(hu.errors.VerifyError, match=said):
+            hu.load(program.format(type_, exponent))
+
+
+def test_reduced_precision_is_a_rounding_for_shadows() -> None:
+    program = """func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %0 = arith.mulf %x, %x : tensor<3xf32>
+      %1 = halfulp.reduce_precision %0 {exponent_bits = 5 : i64, mantissa_bits = 10 : i64} : tensor<3xf32>
+      return %1 : tensor<3xf32>
+    }"""
+    x = np.array([0.1, 2**-14.5, 1.0], np.float32)
+    errors = hu.trace(program, x, shadow=True).errors
+    for k, computed in enumerate([0.010002136230468750, 0.0, 1.0]):
+        wanted = float(Fraction(computed) - Fraction(float(x[k])) ** 2)
+        assert errors.error_of(0, (k,)).error == pytest.approx(wanted, rel=1e-12)
