@@ -469,13 +469,23 @@ class Part:
         )
 
     def lanes(self) -> tuple[Value, ...]:
-        """Return all inputs as one input over lanes."""
-        return tuple(Value(type_, column) for type_, column in zip(self.types, self.columns, strict=True))
+        """Return all inputs as one input over lanes; the contents of a memref are a tensor."""
+        return tuple(Value(_held(type_), column) for type_, column in zip(self.types, self.columns, strict=True))
 
     @property
     def has_lanes(self) -> bool:
         """Tell whether there are arguments, and values of all of them can have one more axis, over lanes."""
-        return bool(self.types) and all(map(_has_lanes, self.types))
+        return bool(self.types) and all(
+            placed is None and _has_lanes(type_) for type_, placed in zip(self.types, self._layouts, strict=True)
+        )
+
+    @property
+    def has_lanes_of_memory(self) -> bool:
+        """Tell whether there are arguments, and values of all of them can have one more axis, also memory."""
+        known = zip(self.types, self.declared, self._layouts, strict=True)
+        return bool(self.types) and all(
+            _has_lanes(type_) and (placed is None or _is_dense(declared, *placed)) for type_, declared, placed in known
+        )
 
 
 def _memory(declared: ty.Type, shape: tuple[int, ...], layout: Layout, codes: Codes) -> Buffer:
@@ -494,9 +504,16 @@ def _memory(declared: ty.Type, shape: tuple[int, ...], layout: Layout, codes: Co
 
 def _has_lanes(type_: ty.Type) -> bool:
     element = ty.element_type(type_)
-    if isinstance(type_, ty.MemRefType) or (isinstance(element, ty.UniformQuantizedType) and element.along_axes):
+    whole = isinstance(type_, ty.MemRefType) and isinstance(element, ty.ShapedType | ty.ComplexType)
+    if whole or (isinstance(element, ty.UniformQuantizedType) and element.along_axes):
         return False
     return ty.shape_of(type_) is not None
+
+
+def _is_dense(declared: ty.Type, shape: tuple[int, ...], layout: Layout) -> bool:
+    """Tell whether memory has no element beside those of its shape, in the layout that any run chooses."""
+    assert isinstance(declared, ty.MemRefType)
+    return chosen_layout(declared, shape) == layout and spanned(shape, *layout)[1] <= prod(shape)
 
 
 def _held(type_: ty.Type) -> ty.Type:

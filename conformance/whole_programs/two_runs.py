@@ -39,12 +39,12 @@ from halfulp.interp.ir.errors import (
 )
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.batch.program import accesses_together, run_batch
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.buffers import Buffer, buffer_of, to_argument
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
 from halfulp.interp.values.value import Value
@@ -287,6 +287,17 @@ class Carrier:
         """Return the results of the version as those of the first one."""
         return tuple(each.to_source(value) for each, value in zip(self.signature.results, values, strict=True))
 
+    def left(self, values: Sequence[Value]) -> tuple[Value, ...]:
+        """Return the results of the version, and the contents of memory after them, as those of the first one."""
+        memory = [each for each in self.signature.arguments if isinstance(each.target, ty.MemRefType)]
+        count = len(self.signature.results)
+        contents = [
+            each.to_source(value)
+            for each, value in zip(memory, values[count:], strict=True)
+            if isinstance(each.source, ty.MemRefType)
+        ]
+        return (*self.returned(values[:count]), *contents)
+
 
 class LoweredCarrier:
     """The way of single inputs to a function of the llvm dialect, by the convention that it follows, and back."""
@@ -327,6 +338,13 @@ def _unwritten(type_: ty.Type) -> Buffer:
     return buffer
 
 
+def _over_lanes(value: Value, type_: ty.MemRefType, lanes: int) -> Buffer:
+    """Return new memory with the contents of a memref in each lane."""
+    held = value if over_lanes(value) else repeated(value, lanes)
+    contents = Value(ty.TensorType(held.shape, type_.element), held.bits, held.poison, held.open, held.origins)
+    return buffer_of(contents, ty.MemRefType(held.shape, type_.element), "a made-up argument")
+
+
 def _loaded(value: Value | Buffer) -> Value:
     return value.load() if isinstance(value, Buffer) else value
 
@@ -341,6 +359,9 @@ MAX_STEPS = 200_000
 
 BATCH_STEPS = 5_000
 """Most steps of one run in lanes; the lanes that have not ended run alone."""
+
+PROBES = 4
+"""Most inputs of a function on memory that run alone first. Lanes may take 10 times the steps of one that ended."""
 
 ENDLESS_RUNS = 2
 """The number of runs of most steps that do not end. Then runs are short: at most 10 times the longest that ended."""
@@ -398,12 +419,22 @@ class Version:
         self.output = Output() if watched else None
         if self.output is not None:
             settings = replace(settings, listeners=(self.output,))
+        self._module, self._settings = module, settings
         self._alone = program_for(module, settings)
-        self._lanes = program_for(module, replace(settings, max_steps=min(settings.max_steps, BATCH_STEPS)))
 
-    def in_lanes(self, arguments: Sequence[Value], active: Mask) -> tuple[Value, ...]:
-        """Run the active lanes. Raises the errors of `run_batch`."""
-        return run_batch(self._lanes, self.function, arguments, len(active), active)
+    def in_lanes(self, arguments: Sequence[Value], active: Mask, steps: int) -> tuple[Value, ...]:
+        """Run the active lanes. Return the results, then the contents of memory. Raises the errors of `run_batch`."""
+        program = program_for(self._module, replace(self._settings, max_steps=min(self._settings.max_steps, steps)))
+        types = argument_types(self.function)
+        given = [
+            _over_lanes(value, type_, len(active)) if isinstance(type_, ty.MemRefType) else value
+            for value, type_ in zip(arguments, types, strict=True)
+        ]
+        results = run_batch(program, self.function, given, len(active), active)
+        held = [
+            (value, buffer.load()) for value, buffer in zip(arguments, given, strict=True) if isinstance(buffer, Buffer)
+        ]
+        return (*results, *(Value(v.type, now.bits, now.poison, now.open, now.origins) for v, now in held))
 
     def alone(self, arguments: Sequence[Value | Buffer], steps: int, number: int) -> tuple[tuple[Value, ...], int]:
         """Run input ``number``. Return the results, and the number of steps. Raises HalfulpError."""
@@ -443,7 +474,7 @@ class _Budget:
         self._most = most
         self._endless = ENDLESS_RUNS * most
         self._left = ALL_RUNS * most
-        self._longest = 0
+        self.longest = 0
 
     @property
     def is_long(self) -> bool:
@@ -453,7 +484,7 @@ class _Budget:
     @property
     def steps(self) -> int:
         """The most steps of the next run."""
-        return self._most if self.is_long else min(self._most, max(SHORT_STEPS, 10 * self._longest))
+        return self._most if self.is_long else min(self._most, max(SHORT_STEPS, 10 * self.longest))
 
     @property
     def spent(self) -> str:
@@ -462,7 +493,7 @@ class _Budget:
 
     def ended(self, steps: int) -> None:
         """Note a run that ended."""
-        self._longest = max(self._longest, steps)
+        self.longest = max(self.longest, steps)
         self._left -= steps
 
     def endless(self, steps: int) -> None:
@@ -492,9 +523,11 @@ class TwoRuns:
         self._arguments = arguments
         self._signature = signature
         self._carrier = Carrier(signature, after[1])
-        self._together = not watched and not any(
-            isinstance(each.target, ty.MemRefType) for each in (*signature.arguments, *signature.results)
-        )
+        types = [each.target for each in (*signature.arguments, *signature.results)]
+        self._memory = any(isinstance(type_, ty.MemRefType) for type_ in types)
+        self._together = not watched and not signature.out
+        if self._memory:
+            self._together &= all(accesses_together(*version, settings) for version in (before, after))
         self._budget = _Budget(settings.max_steps)
         # Consecutive inputs that were not supported, from the first on; -1 once one was. The reason of the last skip.
         self._refused = 0
@@ -503,8 +536,12 @@ class TwoRuns:
     def pieces(self) -> Iterator[Piece]:
         """Yield all inputs that are not skipped, some at a time, with the outcome of both versions."""
         for part in self._arguments.parts:
-            if self._together and part.has_lanes and part.count > 1:
-                yield from self._in_lanes(part)
+            if self._together and part.has_lanes_of_memory and part.count > 1:
+                first = 0
+                while self._memory and first < min(PROBES, part.count) and not self._budget.longest:
+                    yield from self._alone(part, [first])
+                    first += 1
+                yield from self._in_lanes(part, np.arange(part.count) >= first)
             else:
                 yield from self._alone(part, range(part.count))
 
@@ -517,15 +554,17 @@ class TwoRuns:
 
     # --- in lanes ---
 
-    def _in_lanes(self, part: Part) -> Iterator[Piece]:
-        arguments = part.lanes()
-        first = _settled(self.before, arguments, np.ones(part.count, np.bool_))
+    def _in_lanes(self, part: Part, active: Mask) -> Iterator[Piece]:
+        arguments, steps = part.lanes(), max(BATCH_STEPS, 10 * self._budget.longest if self._memory else 0)
+        first = _settled(self.before, arguments, active, steps)
         for mask, error in first.stopped:
             yield Piece(part, np.flatnonzero(mask), error, None)
         alone = first.left
         if first.done.any():
+            if self._memory:  # a lane that is left may run alone for as long as all lanes together
+                self._budget.longest = max(self._budget.longest, steps // 10)
             carried = [each.to_target(value) for each, value in zip(self._signature.arguments, arguments, strict=True)]
-            second = _settled(self.after, carried, first.done)
+            second = _settled(self.after, carried, first.done, steps)
             for mask, error in second.stopped:
                 rows = np.flatnonzero(mask)
                 yield Piece(part, rows, _of_rows(first.results, rows, part.count), error)
@@ -533,7 +572,7 @@ class TwoRuns:
             if len(rows):
                 expected = _of_rows(first.results, rows, part.count)
                 given = _of_rows(second.results, rows, part.count).values
-                yield Piece(part, rows, expected, Ran(self._carrier.returned(given)))
+                yield Piece(part, rows, expected, Ran(self._carrier.left(given)))
             alone = alone | second.left
         yield from self._alone(part, np.flatnonzero(alone).tolist())
 
@@ -600,15 +639,17 @@ class TwoRuns:
         return results, used
 
 
-def _settled(version: Version, arguments: Sequence[Value], active: Mask) -> _Settled:
-    """Run lanes until all that are left return: each round leaves out the lanes that stopped the one before."""
+def _settled(version: Version, arguments: Sequence[Value], active: Mask, steps: int) -> _Settled:
+    """Run lanes, each time with at most ``steps``, until all that are left return: each round leaves out the lanes that
+    stopped the one before.
+    """
     nothing, endless = np.zeros(len(active), np.bool_), 0
     found = _Settled(nothing, nothing, [])
     for _ in range(ROUNDS):
         if not active.any():
             return found
         try:
-            results = version.in_lanes(arguments, active)
+            results = version.in_lanes(arguments, active, steps)
         except (UndefinedBehavior, AssertionFailed, LimitExceeded) as error:
             hit = nothing.copy()
             if error.lanes is not None:

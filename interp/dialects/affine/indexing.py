@@ -15,7 +15,7 @@ from halfulp.fp_formats.formats import Codes, signed_integers
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
 from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
-from halfulp.interp.dialects.affine.loops import results_of
+from halfulp.interp.dialects.affine.loops import Values, results_of
 from halfulp.interp.dialects.affine.symbols import (
     misused,
     print_inline,
@@ -34,7 +34,8 @@ from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I32, INDEX, MemRefType, shape_of
+from halfulp.interp.ir.types import I1, I32, INDEX, MemRefType, shape_of
+from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Compiler, Elementwise, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
@@ -84,20 +85,42 @@ def verify_if(op: Operation) -> str | None:
     return misused(op.operands, condition.dimensions)
 
 
-def run_if(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of affine.if: the first region where all constraints hold."""
+def _condition(op: Operation, compiler: Compiler) -> tuple[Sequence[int], Callable[[Values], bool]]:
+    """Return the slots of the operands of affine.if, and the function that tells whether all constraints hold."""
     condition = op.prop("condition", IntegerSetAttr)
     slots = compiler.slots(op.operands)
     expressions = AffineMapAttr(condition.dimensions, condition.symbols, tuple(e for e, _ in condition.constraints))
     values = results_of(op, expressions, slots, compiler.settings, "a constraint of the condition")
     zero = [equal for _, equal in condition.constraints]
+    return slots, lambda held: all(v == 0 if equal else v >= 0 for v, equal in zip(values(held), zero, strict=True))
+
+
+def _ways(op: Operation, compiler: Compiler) -> list[Action]:
     resume = compiler.resume(op)
-    yes, no = [passing((), compiler.region(region, resume)) if region.blocks else resume(()) for region in op.regions]
+    return [passing((), compiler.region(region, resume)) if region.blocks else resume(()) for region in op.regions]
 
-    def decide(frame: Frame) -> Segment | None:
-        holds = all(v == 0 if equal else v >= 0 for v, equal in zip(values(frame.slots), zero, strict=True))
-        return yes(frame) if holds else no(frame)
 
+def run_if(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of affine.if: the first region where all constraints hold."""
+    _, holds = _condition(op, compiler)
+    yes, no = _ways(op, compiler)
+    return lambda frame: yes(frame) if holds(frame.slots) else no(frame)
+
+
+def run_if_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
+    """Return the action of affine.if in a batch."""
+    read, holds = _condition(op, compiler)
+    head, decides = Segment(), compiler.typed_slot(I1)
+    compiler.choice(op, head, decides)
+    yes, no = _ways(op, compiler)
+
+    def decide(frame: Frame) -> Segment:
+        slots, run = frame.slots, frame.slots[0]
+        values = tuple([slots[slot] for slot in read])
+        (slots[decides],) = run.each(lambda _, row: (int(holds(dict(zip(read, row, strict=True)))),), values, (I1,))
+        return head
+
+    head.steps, head.control = (), lambda frame: yes(frame) if frame.slots[decides] else no(frame)
     return decide
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
@@ -17,8 +17,11 @@ from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import I32, INDEX
+from halfulp.interp.run.batch.compiler import LaneCompiler
+from halfulp.interp.run.batch.loop_trips import Number, loop_in_lanes, trips
+from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.evaluators import Compiler
-from halfulp.interp.run.frames import Action, Slots
+from halfulp.interp.run.frames import Action, Run, Slots
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
@@ -153,10 +156,13 @@ def verify_body(op: Operation) -> str | None:
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
+Values = Slots | Mapping[int, Any]
+"""What slots hold, by the number of the slot."""
+
 
 def results_of(
     op: Operation, map_: AffineMapAttr, slots: Sequence[int], settings: Settings, what: str
-) -> Callable[[Slots], list[int]]:
+) -> Callable[[Values], list[int]]:
     """Return the function from slots to the results of a map, as signed numbers.
 
     Raises UndefinedBehavior where one is poison: ``what`` depends on it.
@@ -164,7 +170,7 @@ def results_of(
     kernels = [apply_kernel(formula_of(map_, result, settings), settings.index_width) for result in map_.results]
     half = 1 << (settings.index_width - 1)
 
-    def computed(values: Slots) -> list[int]:
+    def computed(values: Values) -> list[int]:
         codes = [number & (2 * half - 1) for number in numbers(op, [values[slot] for slot in slots], settings)]
         found = []
         for kernel in kernels:
@@ -177,8 +183,10 @@ def results_of(
     return computed
 
 
-def evaluate(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of affine.for: from the largest lower bound to below the smallest upper bound."""
+def bounds_of(op: Operation, compiler: Compiler) -> tuple[Sequence[int], Callable[[Values], tuple[int, int]], int]:
+    """Return the slots of the values that affine.for carries, the function from slots to its bounds, and its step: from
+    the largest lower bound to below the smallest upper bound.
+    """
     lower, upper, initial = (compiler.slots(values) for values in operand_groups(op))
     first, last = (op.prop(name, AffineMapAttr) for name in ("lowerBoundMap", "upperBoundMap"))
     lows = results_of(op, first, lower, compiler.settings, "the lower bound")
@@ -186,4 +194,29 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
     step = op.prop("step", IntegerAttr).value
     if step <= 0:
         raise Unsupported(f"{op.name}: the step {step} is not positive", location=op.location, op=op.name)
-    return counted_loop(op, compiler, initial, lambda slots: range(max(lows(slots)), min(highs(slots)), step))
+    return initial, lambda slots: (max(lows(slots)), min(highs(slots))), step
+
+
+def evaluate(op: Operation, compiler: Compiler) -> Action:
+    """Return the action of affine.for."""
+    initial, bounds, step = bounds_of(op, compiler)
+    return counted_loop(op, compiler, initial, lambda slots: range(*bounds(slots), step))
+
+
+def evaluate_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
+    """Return the action of affine.for in a batch."""
+    initial, bounds, step = bounds_of(op, compiler)
+    read, width = (
+        compiler.slots([value for values in operand_groups(op)[:2] for value in values]),
+        compiler.settings.index_width,
+    )
+
+    def codes(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([number & ((1 << width) - 1) for number in bounds(dict(zip(read, values, strict=True)))])
+
+    def begun(slots: Slots) -> tuple[Number, Number]:
+        run: LaneRun = slots[0]
+        low, high = run.each(codes, tuple([slots[slot] for slot in read]), (INDEX, INDEX))
+        return low, trips(low, high, step, width, True)[0]
+
+    return loop_in_lanes(op, compiler, initial, begun, lambda slots: step)

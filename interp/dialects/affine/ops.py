@@ -33,6 +33,7 @@ from halfulp.interp.dialects.affine.symbols import (
 )
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND
 from halfulp.interp.dialects.memref import evaluate as memref
+from halfulp.interp.dialects.memref import in_lanes as memref_in_lanes
 from halfulp.interp.dialects.memref.ops import MEMREF, access
 from halfulp.interp.dialects.regions import yielded as region_yielded
 from halfulp.interp.dialects.scf.forms import either, yielded
@@ -318,7 +319,7 @@ affine.op(
     properties=(_MAP,),
     type_rules=(inferred_type("result", "memref", element_type),),
     verify=symbols.verify,
-    evaluate=symbols.at_map(memref.load, 1, memory),
+    evaluate=symbols.at_map(memref.load, 1, memory, memref_in_lanes.load),
 )
 affine.op(
     "store",
@@ -327,7 +328,7 @@ affine.op(
     properties=(_MAP,),
     type_rules=(inferred_type("value", "memref", element_type),),
     verify=symbols.verify,
-    evaluate=symbols.at_map(memref.store, 2, memory),
+    evaluate=symbols.at_map(memref.store, 2, memory, memref_in_lanes.store),
 )
 affine.op(
     "vector_load",
@@ -365,7 +366,7 @@ affine.op(
     verify=loops.verify,
     verify_regions=loops.verify_body,
     implicit_terminator="affine.yield",
-    evaluate=OnFrames(loops.evaluate, alone=True, words=loop),
+    evaluate=OnFrames(loops.evaluate, in_lanes=loops.evaluate_in_lanes, words=loop),
 )
 affine.op(
     "if",
@@ -376,7 +377,7 @@ affine.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=indexing.verify_if,
     implicit_terminator="affine.yield",
-    evaluate=OnFrames(indexing.run_if, alone=True, words=choice),
+    evaluate=OnFrames(indexing.run_if, in_lanes=indexing.run_if_in_lanes, words=choice),
 )
 affine.op(
     "yield",

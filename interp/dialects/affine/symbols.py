@@ -358,11 +358,32 @@ def _index(op: Operation, map_: AffineMapAttr, result: AffineExpr, first: int, s
     return computed
 
 
-def at_map(access: Callable[[Operation, Settings], Function], first: int, words: Words | None = None) -> OnValues:
-    """Return the evaluator of an access of memref, with the indices from a map, whose operands begin at ``first``."""
+def at_map(
+    access: Callable[[Operation, Settings], Function],
+    first: int,
+    words: Words | None = None,
+    over_lanes: Callable[[Operation, Settings], Function] | None = None,
+) -> OnValues:
+    """Return the evaluator of an access of memref, with the indices from a map, whose operands begin at ``first``.
+    ``over_lanes``: the access in a batch.
+    """
 
     def build(op: Operation, settings: Settings) -> Function:
         inner, places = access(op, settings), _indices(op, first, settings)
         return lambda run, slots: inner(run, (*slots[:first], *places(slots)))
 
-    return OnValues(build, raw=True, words=words)
+    def in_lanes(op: Operation, settings: Settings) -> Function | None:
+        if over_lanes is None:
+            return None
+        inner, places = over_lanes(op, settings), _indices(op, first, settings)
+        types = (INDEX,) * len(op.prop("map", AffineMapAttr).results)
+        before = (None,) * first
+
+        def accessed(run: Any, slots: Sequence[Any]) -> tuple[Any, ...]:
+            values = tuple(slots[first:])
+            indices = run.each(lambda _, row: places((*before, *row)), values, types) if types else ()
+            return inner(run, (*slots[:first], *indices))
+
+        return accessed
+
+    return OnValues(build, raw=True, words=words, in_lanes=in_lanes)

@@ -39,9 +39,9 @@ from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.ir.types import I1, I32, I64, INDEX
+from halfulp.interp.ir.types import I32, I64, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.batch.loop_trips import TRIPS, advanced, one_less, positive, trips
+from halfulp.interp.run.batch.loop_trips import Number, loop_in_lanes, trips
 from halfulp.interp.run.evaluators import Compiler, OnFrames, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, decided, in_lanes, number, undecided
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter, print_mixed, read_mixed
@@ -341,47 +341,22 @@ def _for(op: Operation, compiler: Compiler) -> Action:
 
 
 def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
-    """Return the action of scf.for in a batch. Lanes may make different numbers of trips: each keeps the number that is
-    left.
-    """
+    """Return the action of scf.for in a batch."""
     lower, upper, step, *initial = compiler.slots(op.operands)
-    type_ = op.operands[0].type
-    width, signed = compiler.settings.width(type_), "unsignedCmp" not in op.properties
-    body = compiler.block(op.regions[0].blocks[0])
-    induction, *carried = body.arguments
-    remaining, more = compiler.typed_slot(TRIPS), compiler.typed_slot(I1)
-    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
-    head, latch = Segment(), Segment()
-    compiler.loop(op, head, latch, more, (induction, step, remaining), carried)
+    width, signed = compiler.settings.width(op.operands[0].type), "unsignedCmp" not in op.properties
 
-    def begin(frame: Frame) -> Segment:
-        slots = frame.slots
+    def begun(slots: Slots) -> tuple[Number, Number]:
         run: Run = slots[0]
         bounds = (slots[lower], slots[upper], slots[step])
         for bound, name in zip(bounds, ("lower bound", "upper bound", "step"), strict=True):
             if isinstance(bound, Value) and bound.poison is not None:
                 raise undecided(bound, op, name, run.lanes)
-        slots[remaining], wrong = trips(*bounds, width, signed)
+        count, wrong = trips(*bounds, width, signed)
         if wrong.any():
             raise in_lanes(undefined(op, "the step must be positive"), run.lanes, wrong)
-        slots[more] = positive(slots[remaining])
-        slots[induction] = slots[lower]
-        for move in begin_carrying:
-            move(slots)
-        return head
+        return slots[lower], count
 
-    def choose(frame: Frame) -> Segment | None:
-        return body if frame.slots[more] else finish(frame)
-
-    def advance(slots: Slots) -> None:
-        slots[induction] = advanced(slots[induction], slots[step], type_, width)
-        slots[remaining] = one_less(slots[remaining])
-        slots[more] = positive(slots[remaining])
-
-    head.steps, head.control = (), choose
-    latch.steps, latch.control = (advance,), passing((), head)
-    compiler.region(op.regions[0], lambda sources: passing(moves(sources, carried), latch))
-    return begin
+    return loop_in_lanes(op, compiler, initial, begun, lambda slots: slots[step], (step,))
 
 
 def _while(op: Operation, compiler: Compiler) -> Action:

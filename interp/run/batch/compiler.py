@@ -143,6 +143,16 @@ class LaneCompiler(FunctionCompiler):
         self._flows.append(_Flow(latch, list(needed), 0, 0, None, [(head, 1 << decides)]))
         self._inner[op] = (head, latch), _bits(needed)
 
+    def choice(self, op: Operation, head: Segment, decides: int) -> None:
+        """Describe the control flow of an op that goes on at ``head``, and from there in a region or after it, by the
+        slot ``decides``.
+        """
+        head.op, head.cost = op, 0
+        regions = [(self.block(region.blocks[0]), 0) for region in op.regions if region.blocks]
+        exits = [*regions, (self.after(), _bits(self.slots(op.results)))]
+        self._flows.append(_Flow(head, [decides], 0, 0, decides, exits))
+        self._inner[op] = (head,), 0
+
     def compile(self) -> FunctionCode:
         """Compile the whole function, and put its segments in order."""
         code = super().compile()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.batch.compiler import LaneCompiler
+from halfulp.interp.run.evaluators import moves, passing
+from halfulp.interp.run.frames import Action, Frame, Segment, Slots
 from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
@@ -78,3 +84,48 @@ def advanced(position: Number, step: Number, type_: ty.Type, width: int) -> Numb
         return Value(type_, codes if over_lanes(position) or over_lanes(step) else codes[0])
     numbers = np.asarray(_whole(position, width, False) + _whole(step, width, False))
     return Value(type_, ints_to_codes([n & ((1 << width) - 1) for n in numbers.flat], width, numbers.shape))
+
+
+def loop_in_lanes(
+    op: Operation,
+    compiler: LaneCompiler,
+    initial: Sequence[int],
+    begun: Callable[[Slots], tuple[Number, Number]],
+    step: Callable[[Slots], Number],
+    needed: Sequence[int] = (),
+) -> Action:
+    """Return the action of a counted loop in a batch. Lanes may make different numbers of trips: each keeps the number
+    that is left.
+
+    ``initial``: the slots of the values that the body carries. ``begun``: gives the first value of the induction
+    variable and the number of trips. ``step``: gives the step, from the slots ``needed``.
+    """
+    body = compiler.block(op.regions[0].blocks[0])
+    induction, *carried = body.arguments
+    type_ = op.regions[0].blocks[0].arguments[0].type
+    width = compiler.settings.width(type_)
+    remaining, more = compiler.typed_slot(TRIPS), compiler.typed_slot(ty.I1)
+    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
+    head, latch = Segment(), Segment()
+    compiler.loop(op, head, latch, more, (induction, remaining, *needed), carried)
+
+    def begin(frame: Frame) -> Segment:
+        slots = frame.slots
+        slots[induction], slots[remaining] = begun(slots)
+        slots[more] = positive(slots[remaining])
+        for move in begin_carrying:
+            move(slots)
+        return head
+
+    def choose(frame: Frame) -> Segment | None:
+        return body if frame.slots[more] else finish(frame)
+
+    def advance(slots: Slots) -> None:
+        slots[induction] = advanced(slots[induction], step(slots), type_, width)
+        slots[remaining] = one_less(slots[remaining])
+        slots[more] = positive(slots[remaining])
+
+    head.steps, head.control = (), choose
+    latch.steps, latch.control = (advance,), passing((), head)
+    compiler.region(op.regions[0], lambda sources: passing(moves(sources, carried), latch))
+    return begin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from halfulp.interp.run.evaluators import Entry, OnFrames, OnValues, evaluator_o
 from halfulp.interp.run.frames import Frame, Lanes, Run, lift, of_lanes
 from halfulp.interp.run.limits import NotCompiled, may_compile
 from halfulp.interp.run.program import CompiledModule
-from halfulp.interp.run.settings import check_allocation
+from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.run.tiering import is_covered
 from halfulp.interp.values.buffers import CALLER, GAP, Buffer, buffer_of, store_at
 from halfulp.interp.values.elements import rearranged
@@ -165,20 +165,43 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
     """Tell whether a function, or one that it names, has an op that does not know of lanes. ``draws``: ops take random
     bits.
     """
+    for op in _reached(module, function):
+        evaluator = evaluator_of(op)
+        if isinstance(evaluator, Entry) or (isinstance(evaluator, OnFrames | OnValues) and evaluator.alone):
+            return True
+        if draws and not op.name.startswith(_DRAWING) and op.name not in _KEEPING:
+            return True
+    return False
+
+
+def accesses_together(module: Module, function: Operation, settings: Settings) -> bool:
+    """Tell whether lanes run together, and all ops on memory that a function may reach know of lanes."""
+    if goes_alone(module, function, False):
+        return False
+    for op in _reached(module, function):
+        evaluator = evaluator_of(op)
+        memory = any(isinstance(value.type, ty.MemRefType) for value in (*op.operands, *op.results))
+        if not memory or isinstance(evaluator, OnFrames):
+            continue
+        known = isinstance(evaluator, OnValues) and (
+            evaluator.of_module or evaluator.in_lanes(op, settings) is not None
+        )
+        if not known:
+            return False
+    return True
+
+
+def _reached(module: Module, function: Operation) -> Iterator[Operation]:
+    """Yield the ops of a function, and of what it names."""
     waiting, seen = [function], {function}
     while waiting:
         for op in waiting.pop().walk():
-            evaluator = evaluator_of(op)
-            if isinstance(evaluator, Entry) or (isinstance(evaluator, OnFrames | OnValues) and evaluator.alone):
-                return True
-            if draws and not op.name.startswith(_DRAWING) and op.name not in _KEEPING:
-                return True
+            yield op
             for symbol in op.properties.values():
                 named = module.lookup(symbol.root) if isinstance(symbol, SymbolRefAttr) else None
                 if named is not None and named not in seen:
                     seen.add(named)
                     waiting.append(named)
-    return False
 
 
 def lane_by_lane(
