@@ -22,6 +22,7 @@ from halfulp.interp.declare.declarations import (
     same_type,
     type_of_property,
 )
+from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
@@ -30,6 +31,8 @@ from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots, compile_elements
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 
@@ -57,6 +60,34 @@ _ELEMENTS = AttributeConstraint(
     lambda attribute: isinstance(attribute, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr),
 )
 
+
+# --- form -------------------------------------------------------------------------------------------------------------
+
+
+def _tolerances(slots: Slots, *names: str) -> ElementForm:
+    """Compile ``, atol 1.0e-03, rtol 1.0e-01``. iree-opt prints ``rtol`` alone, and refuses to read that: it is read
+    here, and printed behind ``atol``, which both read.
+    """
+    groups = compile_elements([Group((Literal(","), Literal(name), Variable(name)), 2) for name in names], slots)
+    numbers = compile_elements([Variable(name) for name in names], slots)
+
+    def read(p: OpParser, state: OpReading) -> None:
+        for number, group in enumerate(groups, 1):
+            if p.tokens[p.pos] != "," or p.tokens[p.pos + 1] not in names[number:]:
+                group.read(p, state)
+
+    def print_(printer: OpPrinter, op: Operation, out: Out) -> None:
+        written = [number.present is not None and number.present(op) for number in numbers]
+        for place, (name, number) in enumerate(zip(names, numbers, strict=True)):
+            if any(written[place:]):
+                out.literal(",")
+                out.literal(name)
+                number.print(printer, op, out)
+
+    return ElementForm(read, print_)
+
+
+CUSTOM_DIRECTIVES["Tolerances"] = _tolerances
 
 # --- comparisons ------------------------------------------------------------------------------------------------------
 
@@ -153,7 +184,7 @@ def _truth(wanted: bool) -> OnValues:
 
 _NUMBER = AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32)
 _TOLERANCE_PROPERTIES = tuple(Property(name, _NUMBER, default=default) for name, default in _TOLERANCES.items())
-_TOLERANCE_FORM = " ".join(f"(`,` `{name}` ${name}^)?" for name in _TOLERANCES)
+_TOLERANCE_FORM = f"custom<Tolerances>({', '.join(f'${name}' for name in _TOLERANCES)})"
 _VALUE = Property("value", _ELEMENTS)
 _TYPE_OF_VALUE = type_of_property("lhs", "value", "failed to verify that all of {lhs, value} have same type")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import numpy as np
 import pytest
 from corpora.iree_tests import results
 
 import halfulp as hu
+from halfulp.interp.text.printer import print_module
 
 HELD = """
 func.func @held() {
@@ -138,3 +141,47 @@ func.func private @left_out()
         ("fails", "fails"),
     ]
     assert [one.outcome for one in results("b", "no.op", None)] == ["unsupported"]
+
+
+TOLERANCES = ("", "atol 1.000000e-03", "atol 9.99999974E-5, rtol 1.000000e-03", "atol 1.000000e-03, rtol 2.000000e-03")
+
+
+def tolerant(said: str) -> str:
+    words = f", {said}" if said else ""
+    return (
+        "module {\n  func.func @f(%arg0: tensor<2xf32>) {\n"
+        f"    check.expect_almost_eq(%arg0, %arg0{words}) : tensor<2xf32>\n"
+        f"    check.expect_almost_eq_const(%arg0, dense<1.000000e+00> : tensor<2xf32>{words}) : tensor<2xf32>\n"
+        "    return\n  }\n}\n"
+    )
+
+
+@pytest.mark.parametrize("said", TOLERANCES)
+def test_tolerances_are_printed_as_they_are_read(said: str) -> None:
+    assert print_module(hu.load(tolerant(said))) == tolerant(said)
+
+
+def test_a_relative_tolerance_alone_is_read_and_printed_behind_the_absolute_one() -> None:
+    alone = print_module(hu.load(tolerant("rtol 1.000000e-03")))
+    assert alone == print_module(hu.load(tolerant(TOLERANCES[2])))
+    generic = print_module(hu.load(tolerant("rtol 1.000000e-03")), generic=True)
+    assert print_module(hu.load(generic)) == alone
+    program = "func.func @f() {{\n  %a = arith.constant dense<2.0> : tensor<2xf32>\n  %b = arith.constant dense<{}> : tensor<2xf32>\n  check.expect_almost_eq(%a, %b, rtol 0.1) : tensor<2xf32>\n  return\n}}"
+    assert hu.run(program.format(2.1)) == ()
+    with pytest.raises(hu.errors.AssertionFailed, match="expected f32=2.5"):
+        hu.run(program.format(2.5))
+
+
+@pytest.mark.parametrize("said", ["foo 1.0", "rtol 0.1, atol 0.1", "rtol 0.1, rtol 0.1", "rtol", "atol 0.1,"])
+def test_other_tolerances_are_refused(said: str) -> None:
+    with pytest.raises(hu.errors.ParseError):
+        hu.load(tolerant(said))
+
+
+@pytest.mark.iree
+def test_iree_reads_the_tolerances_that_are_printed(iree_opt: str) -> None:
+    for said in (*TOLERANCES, "rtol 1.000000e-03"):
+        printed = print_module(hu.load(tolerant(said)))
+        ours = subprocess.run([iree_opt], input=printed, capture_output=True, text=True, check=False)
+        assert ours.returncode == 0
+        assert print_module(hu.load(ours.stdout)) == printed
