@@ -309,8 +309,9 @@ def verify(op: Operation) -> str | None:
     which = 0 if op.results else 1
     of_vectors = op.name.startswith("affine.vector_")
     element, base = (op.results or op.operands)[0].type, op.operands[which].type
-    if which and not of_vectors and element != element_type(base):
-        return "value to store must have the same type as memref element type"
+    if not of_vectors and element != element_type(base):
+        stored = "value to store must have the same type as memref element type"
+        return stored if which else "result type must match element type of memref"
     map_, rank = op.prop("map", AffineMapAttr), len(shape_of(base) or ())
     if len(map_.results) != rank:
         counts = "" if of_vectors else f": expected {rank}, got {len(map_.results)}"

@@ -439,6 +439,51 @@ def test_wrong_maps_are_refused() -> None:
             hu.load(f"func.func @f(%x: index) {{ %0 = {generic.format(map)} return }}")
 
 
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+ACCESS = """
+func.func @f(%m: memref<8xi32>, %v: memref<8xvector<2xi32>>, %i: index, %x: i64, %y: f32, %z: vector<2xi32>) {{
+  {op}
+  return
+}}"""
+MAP = "<{map = affine_map<(d0) -> (d0)>}>"
+LOADED = "'affine.load' op result type must match element type of memref"
+STORED = "'affine.store' op value to store must have the same type as memref element type"
+OTHER_ELEMENTS = {
+    f'"affine.load"(%m, %i) {MAP} : (memref<8xi32>, index) -> i64': LOADED,
+    f'"affine.load"(%m, %i) {MAP} : (memref<8xi32>, index) -> f32': LOADED,
+    f'"affine.load"(%m, %i) {MAP} : (memref<8xi32>, index) -> index': LOADED,
+    f'"affine.load"(%m, %i) {MAP} : (memref<8xi32>, index) -> vector<8xi32>': LOADED,
+    f'"affine.load"(%v, %i) {MAP} : (memref<8xvector<2xi32>>, index) -> i32': LOADED,
+    f'"affine.store"(%x, %m, %i) {MAP} : (i64, memref<8xi32>, index) -> ()': STORED,
+    f'"affine.store"(%y, %m, %i) {MAP} : (f32, memref<8xi32>, index) -> ()': STORED,
+    f'"affine.store"(%z, %m, %i) {MAP} : (vector<2xi32>, memref<8xi32>, index) -> ()': STORED,
+    "affine.vector_load %m[%i] : memref<8xi32>, vector<2xi64>": "requires memref and vector types of the same elemental",
+    "affine.vector_store %z, %m[%i + symbol(%i)] : memref<8xi32>, vector<2xi32>": "",
+    f'"affine.load"(%v, %i) {MAP} : (memref<8xvector<2xi32>>, index) -> vector<2xi32>': "",
+    '"memref.load"(%m, %i) : (memref<8xi32>, index) -> i64': "result type matches element type of 'memref'",
+    '"memref.store"(%x, %m, %i) : (i64, memref<8xi32>, index) -> ()': "type of 'value' matches element type of 'memref'",
+}
+
+
+@pytest.mark.parametrize(("op", "message"), OTHER_ELEMENTS.items())
+def test_memory_gives_and_takes_its_elements(op: str, message: str) -> None:
+    text = ACCESS.format(op=op)
+    if not message:
+        hu.load(text)
+        return
+    with pytest.raises(hu.errors.VerifyError, match=re.escape(message)):
+        hu.load(text)
+
+
+@pytest.mark.mlir
+def test_mlir_refuses_the_same_elements() -> None:
+    for op, message in OTHER_ELEMENTS.items():
+        done = subprocess.run(["mlir-opt-22"], input=ACCESS.format(op=op), capture_output=True, text=True, check=False)
+        assert message in done.stderr
+        assert done.returncode == (1 if message else 0)
+
+
 # --- parallel ---------------------------------------------------------------------------------------------------------
 #
 # affine.parallel, affine.vector_load and vector_store, and the digits of indices.
