@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from halfulp.command import values as options
@@ -94,6 +95,18 @@ class ResultOptions(InputOptions):
         "VALUE", "compare the next result with this value", alias="--expected_output"
     )
     forbid_poison: bool = flag("exit with 4 if a result, or a memref after the run, has poison")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitsOption:
+    """The form in which results are printed."""
+
+    bits: bool = flag("print results as raw bits, such as 0x7FC00000, which --input reads")
+
+    @property
+    def spell(self) -> Callable[[Value], str]:
+        """Return what spells a result."""
+        return partial(spell_value, bits=self.bits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.command import calls
-from halfulp.command.calls import BATCHES, INPUTS, OUTPUTS, FunctionResultOptions, ResultOptions, run_keywords
+from halfulp.command.calls import (
+    BATCHES,
+    INPUTS,
+    OUTPUTS,
+    BitsOption,
+    FunctionResultOptions,
+    ResultOptions,
+    run_keywords,
+)
 from halfulp.command.console import EXIT_CODES, fail, worst, write
 from halfulp.command.execution import Sources, read, report
 from halfulp.command.option import Command
@@ -28,7 +36,7 @@ from halfulp.texts import flags_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunArguments(FunctionResultOptions):
+class RunArguments(BitsOption, FunctionResultOptions):
     """The options of ``halfulp run``."""
 
     signature: str | None = option(
@@ -58,7 +66,7 @@ def run_program(arguments: RunArguments, sources: Sources) -> int:
             if module.body or len(parts) == 1:
                 given = calls.given(module, arguments, sources, arguments.signature)
                 results, lines = _run(module, given.values, arguments, keywords)
-                codes.append(calls.deliver(results, given.expected, arguments, given=given.values))
+                codes.append(calls.deliver(results, given.expected, arguments, arguments.spell, given.values))
                 write("".join(f"{line}\n" for line in lines))
         except HalfulpError as error:
             codes.append(report(error, sources))
@@ -164,7 +172,7 @@ TRACE = Command(
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalArguments(ResultOptions):
+class EvalArguments(BitsOption, ResultOptions):
     """The options of ``halfulp eval``."""
 
     op: str = argument("OP", "the full name of the op, such as arith.addf")
@@ -214,7 +222,7 @@ def evaluate_op(arguments: EvalArguments, sources: Sources) -> int:
         read_value(text, results[index].type, f"<expected output {index}>", sources)
         for index, text in enumerate(arguments.expected_output)
     ]
-    code = calls.deliver(results, expected, arguments)
+    code = calls.deliver(results, expected, arguments, arguments.spell)
     if raised is not None:
         write(f"flags: {_flags_text(raised)}\n")
     return code

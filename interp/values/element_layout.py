@@ -9,9 +9,10 @@ opaque attributes) are an object array.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ import numpy as np
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, limb_count, storage_dtype
 from halfulp.fp_formats.numbers import double_bits
-from halfulp.fp_formats.spelling import hex_text
+from halfulp.fp_formats.spelling import hex_text, hexadecimal
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import decimal_text, nest
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
@@ -230,7 +231,7 @@ def _float_text(fmt: FloatFormat, code: int) -> str:
         return "-0" if code else "0"
     for text in _spellings(fmt, number):
         if float_code(fmt, float(text)) == code:
-            return _plain(text)
+            return _plain(text, exact)
     return raw
 
 
@@ -248,11 +249,13 @@ def _spellings(fmt: FloatFormat, number: float) -> Iterator[str]:
         yield f"{number:.{digits}g}"
 
 
-def _plain(text: str) -> str:
-    """Spell a number in plain digits where that is short: 1e+02 and 100.0 are 100."""
-    if "e" in text and -5 < int(text.partition("e")[2]) < 16:
-        return f"{Decimal(text):f}"
-    return text.removesuffix(".0")
+def _plain(text: str, exact: Fraction) -> str:
+    """Spell a number in plain digits where that is short: 1e+02 and 100.0 are 100. Of an integer they are all digits:
+    zeros in place of its last digits, 380000 for 380928, look like another number.
+    """
+    if "e" in text and not -5 < int(text.partition("e")[2]) < 16:
+        return text
+    return str(exact.numerator) if exact.denominator == 1 else f"{Decimal(text):f}"
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -265,10 +268,11 @@ def spell_type(type_: ty.Type, shape: tuple[int, ...]) -> str:
     return f"{spell_shape(shape)}x{name}" if shape else name
 
 
-def spell_value(value: Spelled, limit: int | None = None) -> str:
+def spell_value(value: Spelled, limit: int | None = None, bits: bool = False) -> str:
     """Spell a value as ``type=elements``.
 
-    With ``limit``, an array of more elements is cut after that many, followed by ``...``.
+    With ``limit``, an array of more elements is cut after that many, followed by ``...``. With ``bits``, an element is
+    its code, ``0x7F``.
     """
     element = ty.element_type(value.type)
     shape = shape_of_codes(value.bits, element)
@@ -277,7 +281,7 @@ def spell_value(value: Spelled, limit: int | None = None) -> str:
     cut = limit is not None and count > limit
     kept = limit if cut else count
     flat = value.bits.reshape((count, *code_layout(element)[1]))[:kept]
-    texts = list(_element_texts(element, flat))
+    texts = list(_element_texts(element, flat, _spell_code if bits else spell_element))
     if value.poison is not None:
         for index in np.flatnonzero(value.poison.reshape(-1)[:kept]):
             texts[index] = "poison"
@@ -286,15 +290,19 @@ def spell_value(value: Spelled, limit: int | None = None) -> str:
     return f"{head}={_nested(texts, shape)}"
 
 
-def _element_texts(element: ty.Type, flat: Codes) -> Iterator[str]:
+def _spell_code(element: ty.Type, code: int) -> str:
+    return hexadecimal(code, width_of(element))
+
+
+def _element_texts(element: ty.Type, flat: Codes, spell: Callable[[ty.Type, int], str]) -> Iterator[str]:
     """Yield the text of each element along the first axis."""
     if isinstance(element, ty.ComplexType):
-        parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:])))
+        parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:]), spell))
         return (f"({real},{imaginary})" for real, imaginary in zip(parts[::2], parts[1::2], strict=True))
     width = element_width(element)
     if width is None:
         return (str(carried) for carried in flat)
-    return (spell_element(element, code) for code in codes_to_ints(flat, width))
+    return (spell(element, code) for code in codes_to_ints(flat, width))
 
 
 def _nested(texts: list[str], shape: tuple[int, ...]) -> str:

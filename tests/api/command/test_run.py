@@ -52,6 +52,40 @@ def test_examples_say_how_to_run_them(path: Path, command: Command, monkeypatch:
         assert out
 
 
+# --- raw bits ---------------------------------------------------------------------------------------------------------
+
+
+def test_results_as_raw_bits_are_inputs(command: Command, write: Any) -> None:
+    program = write(
+        "m.mlir",
+        """func.func @f(%a: tensor<2xbf16>, %b: f80, %c: i1, %d: memref<2xi4>, %e: tensor<0x3xf4E2M1FN>, %f: tensor<2xi65>)
+    -> (tensor<2xbf16>, f80, i1, tensor<0x3xf4E2M1FN>, tensor<2xi65>) {
+  return %a, %b, %c, %e, %f : tensor<2xbf16>, f80, i1, tensor<0x3xf4E2M1FN>, tensor<2xi65>
+}""",
+    )
+    values = {
+        "2xbf16=": "0x7FC1 0x48BA",
+        "f80=": "0x3FFF8000000000000000",
+        "i1=": "0x1",
+        "2xi4=": "0x1 0xF",
+        "0x3xf4E2M1FN=": "",
+        "2xi65=": "0x00000000000000001 0x1FFFFFFFFFFFFFFFF",
+    }
+    texts = [f"--input={head}{text}" for head, text in values.items()]
+    code, out, err = command("run", "--bits", program, *texts)
+    assert (code, err) == (0, "")
+    heads = ["2xbf16=", "f80=", "i1=", "0x3xf4E2M1FN=", "2xi65=", "2xi4="]
+    assert [line.partition(": ")[2] for line in out.splitlines()] == [head + values[head] for head in heads]
+    code, out, err = command("run", "--bits", program, "--input=poison", *texts[1:])
+    assert (code, out.splitlines()[0]) == (0, "result[0]: 2xbf16=poison poison")
+
+
+def test_the_result_of_one_op_as_raw_bits(command: Command) -> None:
+    # 3.625 is a tie between 3.5 (0x46) and 3.75.
+    got = command("eval", "arith.addf", "--bits", "--input=f8E4M3FN=1.375", "--input=2.25")
+    assert got == (0, "result[0]: f8E4M3FN=0x46\n", "")
+
+
 # --- functions, parts, settings ---------------------------------------------------------------------------------------
 
 

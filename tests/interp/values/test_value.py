@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import DTYPE_NAMES
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
@@ -16,6 +18,8 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.element_layout import spell_element
+from halfulp.interp.values.parsing import parse_value
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.running import run
 from halfulp.semantics.kernel import Origin, Origins
@@ -310,3 +314,35 @@ def test_elements_are_not_copied_and_must_fit() -> None:
         to_elements(np.zeros(2, np.complex64), None)
     with pytest.raises(TypeMismatch, match="operand 0 of arith.addf: expected 'tensor<2xf16>'"):
         to_elements(x, as_type("f16"), "operand 0 of arith.addf")
+
+
+@pytest.mark.parametrize(
+    ("code", "type_", "text"),
+    [
+        # 1.453125 * 2^18, 1023.5 * 2^6, 1.83964... * 2^26: NumPy's float32 of the last one is exactly this integer.
+        (0x48BA, "bf16", "380928"),
+        (0xC8BA, "bf16", "-380928"),
+        (0x7BFF, "f16", "65504"),
+        (0x4CEB79A3, "f32", "123456792"),
+        (0x4B7FFFFF, "f32", "16777215"),
+        (172, "f8E8M0FNU", str(2**45)),
+        (0x59B1, "bf16", str(0xB1 << 45)),  # 177 * 2^45 = 6227620798332928, of sixteen digits
+        (0x5A0E, "bf16", "1e+16"),  # 142 * 2^46 = 9992361673228288: with an exponent, as before
+        (0x433FFFFFFFFFFFFF, "f64", str(2**53 - 1)),
+        (0x4341C37937E08000, "f64", "1e+16"),
+        (0x3DCD, "bf16", "0.1"),
+        (0x4122, "bf16", "10.1"),
+    ],
+)
+def test_an_integer_without_an_exponent_has_all_its_digits(code: int, type_: str, text: str) -> None:
+    value = Value.from_bits(code, type_)
+    assert str(value) == repr(value) == f"Value({type_}={text})"
+    assert parse_value(value.type, text) == value
+
+
+@pytest.mark.parametrize("type_", ["bf16", "f16", "f8E5M2", "f8E8M0FNU"])
+def test_all_numbers_without_an_exponent_are_exact_or_fractions(type_: str) -> None:
+    for code in range(1 << FORMATS[type_].bits):
+        text = spell_element(as_type(type_), code)
+        if "e" not in text and text.lstrip("-").isdigit():
+            assert Fraction(text) == scalar.value(FORMATS[type_], code), hex(code)
