@@ -123,6 +123,8 @@ def prove(
     """
     deadline = Deadline(seconds)
     try:
+        if before[1].name != after[1].name:
+            raise NotProvable(f"there are no terms for '{after[1].name}'")
         variables = [
             tuple(_variable(number, element, type_, settings) for element in range(prod(shape(type_, settings))))
             for number, type_ in enumerate(argument_types(before[1]))

@@ -27,7 +27,7 @@ from halfulp.conformance.whole_programs.arguments import Arguments, Part
 from halfulp.conformance.whole_programs.op_search import Finding, NoMeaning, Search, results_of, run_here
 from halfulp.conformance.whole_programs.printed import elements, prints, silent
 from halfulp.conformance.whole_programs.rewrite import case_of
-from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, one_lane, signature
+from halfulp.conformance.whole_programs.two_runs import Outcome, Piece, Ran, TwoRuns, carrier, one_lane
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
@@ -321,7 +321,7 @@ class KnownByPass:
         if one is None or two is None or three is None or not two.regions or not two.regions[0].blocks:
             return ()
         whole, alone = (
-            TwoRuns((work.module, one), second, Arguments((part,)), signature(one, second[1]), self._settings)
+            TwoRuns((work.module, one), second, Arguments((part,)), carrier(one, second[1]), self._settings)
             for second in ((after, two), (replaced.module, three))
         )
         covered = 0

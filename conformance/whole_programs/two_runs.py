@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -28,6 +29,7 @@ from halfulp.conformance.whole_programs.printed import (
 )
 from halfulp.fp_formats.formats import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.dialects.llvm.abi import Convention, convention_of
+from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import (
     AssertionFailed,
@@ -43,7 +45,7 @@ from halfulp.interp.run.batch.program import accesses_together, run_batch
 from halfulp.interp.run.frames import Frame, Run
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
 from halfulp.interp.values.buffers import Buffer, buffer_of, to_argument
 from halfulp.interp.values.element_layout import concrete
 from halfulp.interp.values.lanes import lanes_of, over_lanes, repeated
@@ -254,6 +256,16 @@ class Carrier:
         """Describe the way for the user."""
         return self.signature.notes
 
+    @property
+    def lanes(self) -> Carrier:
+        """The way of many inputs at once."""
+        return self
+
+    @property
+    def has_memory(self) -> bool:
+        """Tell whether the version has memory among its arguments and results."""
+        return any(_is_memory(each.target) for each in (*self.signature.arguments, *self.signature.results))
+
     def call(self, part: Part, row: int) -> Call:
         """Return one input as a call of the version."""
         given = self.given(part, row)
@@ -305,6 +317,10 @@ class LoweredCarrier:
     def __init__(self, before: Operation, after: Operation) -> None:
         source = ty.FunctionType(argument_types(before), result_types(before))
         self._how: Convention = convention_of(source, after)
+        self.lanes: Carrier | None = None
+        """The way of many inputs at once: of values that are passed as they are."""
+        with suppress(Unsupported):
+            self.lanes = Carrier(signature(before, after), after)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -321,6 +337,21 @@ class LoweredCarrier:
             return (*results, *(value.load() for value in values if isinstance(value, Buffer)))
 
         return Call(entered.arguments, outputs)
+
+
+CAST = "builtin.unrealized_conversion_cast"
+
+
+def casts_of(module: Module) -> dict[CastTypes, SlotConversion]:
+    """Return the conversions of a module between types of MLIR and of the llvm dialect."""
+    found: dict[CastTypes, SlotConversion] = {}
+    for op in module.walk():
+        if op.name == CAST and len(op.operands) == len(op.results) == 1:
+            one, two = op.operands[0].type, op.results[0].type
+            how = conversion(one, two)
+            if how is not None:
+                found[(str(one),), (str(two),)] = how
+    return found
 
 
 def carrier(before: Operation, after: Operation) -> Carrier | LoweredCarrier:
@@ -424,7 +455,9 @@ class Version:
 
     def in_lanes(self, arguments: Sequence[Value], active: Mask, steps: int) -> tuple[Value, ...]:
         """Run the active lanes. Return the results, then the contents of memory. Raises the errors of `run_batch`."""
-        program = program_for(self._module, replace(self._settings, max_steps=min(self._settings.max_steps, steps)))
+        # Conversions to the llvm dialect are of single values.
+        settings = replace(self._settings, max_steps=min(self._settings.max_steps, steps), casts={})
+        program = program_for(self._module, settings)
         types = argument_types(self.function)
         given = [
             _over_lanes(value, type_, len(active)) if isinstance(type_, ty.MemRefType) else value
@@ -510,7 +543,7 @@ class TwoRuns:
         before: tuple[Module, Operation],
         after: tuple[Module, Operation],
         arguments: Arguments,
-        signature: Signature,
+        way: Carrier | LoweredCarrier,
         settings: Settings,
         unknown: UnknownFunctions | None = None,
     ) -> None:
@@ -518,16 +551,15 @@ class TwoRuns:
         settings = replace(settings, write=silent, track_open=True)
         self._first, self._settings = before, replace(settings, track_open=False)
         self.before = Version(*before, settings, watched, unknown)
-        self.after = Version(*after, settings, watched, unknown)
+        self.after = Version(*after, replace(settings, casts=casts_of(after[0])), watched, unknown)
         self.skipped: Counter[str] = Counter()
         self._arguments = arguments
-        self._signature = signature
-        self._carrier = Carrier(signature, after[1])
-        types = [each.target for each in (*signature.arguments, *signature.results)]
-        self._memory = any(isinstance(type_, ty.MemRefType) for type_ in types)
-        self._together = not watched and not signature.out
-        if self._memory:
-            self._together &= all(accesses_together(*version, settings) for version in (before, after))
+        self._carrier = way
+        lanes = way.lanes
+        self._memory = lanes is not None and lanes.has_memory
+        self._together = None if watched or lanes is None or lanes.signature.out else lanes
+        if self._memory and not all(accesses_together(*version, settings) for version in (before, after)):
+            self._together = None
         self._budget = _Budget(settings.max_steps)
         # Consecutive inputs that were not supported, from the first on; -1 once one was. The reason of the last skip.
         self._refused = 0
@@ -536,12 +568,12 @@ class TwoRuns:
     def pieces(self) -> Iterator[Piece]:
         """Yield all inputs that are not skipped, some at a time, with the outcome of both versions."""
         for part in self._arguments.parts:
-            if self._together and part.has_lanes_of_memory and part.count > 1:
+            if self._together is not None and part.has_lanes_of_memory and part.count > 1:
                 first = 0
                 while self._memory and first < min(PROBES, part.count) and not self._budget.longest:
                     yield from self._alone(part, [first])
                     first += 1
-                yield from self._in_lanes(part, np.arange(part.count) >= first)
+                yield from self._in_lanes(part, self._together, np.arange(part.count) >= first)
             else:
                 yield from self._alone(part, range(part.count))
 
@@ -554,7 +586,7 @@ class TwoRuns:
 
     # --- in lanes ---
 
-    def _in_lanes(self, part: Part, active: Mask) -> Iterator[Piece]:
+    def _in_lanes(self, part: Part, way: Carrier, active: Mask) -> Iterator[Piece]:
         arguments, steps = part.lanes(), max(BATCH_STEPS, 10 * self._budget.longest if self._memory else 0)
         first = _settled(self.before, arguments, active, steps)
         for mask, error in first.stopped:
@@ -563,7 +595,7 @@ class TwoRuns:
         if first.done.any():
             if self._memory:  # a lane that is left may run alone for as long as all lanes together
                 self._budget.longest = max(self._budget.longest, steps // 10)
-            carried = [each.to_target(value) for each, value in zip(self._signature.arguments, arguments, strict=True)]
+            carried = [each.to_target(value) for each, value in zip(way.signature.arguments, arguments, strict=True)]
             second = _settled(self.after, carried, first.done, steps)
             for mask, error in second.stopped:
                 rows = np.flatnonzero(mask)
@@ -572,7 +604,7 @@ class TwoRuns:
             if len(rows):
                 expected = _of_rows(first.results, rows, part.count)
                 given = _of_rows(second.results, rows, part.count).values
-                yield Piece(part, rows, expected, Ran(self._carrier.left(given)))
+                yield Piece(part, rows, expected, Ran(way.left(given)))
             alone = alone | second.left
         yield from self._alone(part, np.flatnonzero(alone).tolist())
 
@@ -599,23 +631,28 @@ class TwoRuns:
             self._skip(before, "")
             return
         expected = one_lane((*before, *(buffer.load() for buffer in memory))), self.before.printed
-        given, long = self._carrier.given(part, row), self._budget.is_long
-        after, _ = self._outcome(self.after, given, row, 10 * used)
+        long = self._budget.is_long
+        after, _ = self._carried(part, row, 10 * used)
         if isinstance(after, Unsupported) or (isinstance(after, LimitExceeded) and not long):
             self._skip(after, "second version: ")
             return
         self._refused = -1
-        found: Outcome
-        if isinstance(after, HalfulpError):
-            found = after
-        else:
-            found = Ran(one_lane(self._carrier.outputs(given, after)), self.after.printed)
+        found = after if isinstance(after, HalfulpError) else Ran(one_lane(after), self.after.printed)
         yield Piece(part, rows, Ran(*expected), found)
 
     def error_of(self, part: Part, row: int) -> HalfulpError | None:
         """Return the error that the second version ends with for one input, if any."""
-        outcome, _ = self._outcome(self.after, self._carrier.given(part, row), row)
+        outcome, _ = self._carried(part, row)
         return outcome if isinstance(outcome, HalfulpError) else None
+
+    def _carried(self, part: Part, row: int, least: int = 0) -> tuple[tuple[Value, ...] | HalfulpError, int]:
+        """Run one input by the second version. Return its outputs as values of the first, and the number of steps."""
+        try:
+            call = self._carrier.call(part, row)
+            returned, steps = self._outcome(self.after, call.arguments, row, least)
+            return (returned if isinstance(returned, HalfulpError) else call.outputs(returned)), steps
+        except (UndefinedBehavior, Unsupported) as error:  # what it was given, or returned, is not carried
+            return error, 0
 
     def _skip(self, error: HalfulpError, which: str) -> None:
         self._reason = which + error.message

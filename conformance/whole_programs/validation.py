@@ -40,7 +40,7 @@ from halfulp.conformance.whole_programs.arguments import (
 )
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions, elements, is_uninterpreted
-from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, signature
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, carrier
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
@@ -259,7 +259,7 @@ def common_functions(before: Module, after: Module, name: str | None = None) -> 
         chosen = op.symbol_name == name.removeprefix("@") if name is not None else _is_public(op)
         if op.name == "func.func" and chosen and op.regions[0].blocks:
             other = after.lookup(op.symbol_name) if op.symbol_name else None
-            whole = other is not None and other.name == "func.func" and bool(other.regions[0].blocks)
+            whole = other is not None and other.name in ("func.func", "llvm.func") and bool(other.regions[0].blocks)
             pairs.append((op, other if whole else None))
     if not pairs:
         what = "public function with a body" if name is None else f"function @{name.removeprefix('@')} with a body"
@@ -326,11 +326,11 @@ def validate(
     unknown: UnknownFunctions | None = None,
 ) -> ValidationReport:
     """Run both versions of a function. Raises Unsupported if their types differ too much."""
-    mapped = signature(before[1], after[1])
+    way = carrier(before[1], after[1])
     made_up = () if unknown is None else ("unknown functions stand for ops that no dialect has and for declarations",)
-    notes = (*arguments.notes, *mapped.notes, *made_up)
+    notes = (*arguments.notes, *way.notes, *made_up)
     report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive, notes=notes)
-    runs = TwoRuns(before, after, arguments, mapped, settings, unknown)
+    runs = TwoRuns(before, after, arguments, way, settings, unknown)
     names = outputs_of(before[1])
     for piece in runs.pieces():
         if not isinstance(piece.before, Ran):

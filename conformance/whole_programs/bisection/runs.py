@@ -25,10 +25,9 @@ from halfulp.conformance.whole_programs.bisection.histories import number_at
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text
 from halfulp.conformance.whole_programs.printed import Output, elements, prints, silent
 from halfulp.conformance.whole_programs.rewrite import module_with
-from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, carrier, one_lane
+from halfulp.conformance.whole_programs.two_runs import Outcome, Ran, Version, carrier, casts_of, one_lane
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport, differences, outputs_of
 from halfulp.fp_formats.formats import Mask
-from halfulp.interp.dialects.llvm.descriptor_memory import conversion
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import (
     AssertionFailed,
@@ -41,7 +40,7 @@ from halfulp.interp.ir.errors import (
 from halfulp.interp.ir.operations import Module, Operation, argument_types, result_types
 from halfulp.interp.run.lineage import Lineage, Node
 from halfulp.interp.run.program import program_for
-from halfulp.interp.run.settings import CastTypes, Settings, SlotConversion
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.lanes import lanes_of
 from halfulp.interp.values.value import Value
@@ -237,21 +236,6 @@ def place_of(op: Operation) -> tuple[str, str]:
 
 # --- runs -------------------------------------------------------------------------------------------------------------
 
-CAST = "builtin.unrealized_conversion_cast"
-
-
-def _casts_of(module: Module) -> dict[CastTypes, SlotConversion]:
-    """Return the conversions of a module between types of MLIR and of the llvm dialect."""
-    found: dict[CastTypes, SlotConversion] = {}
-    for op in module.walk():
-        if op.name == CAST and len(op.operands) == len(op.results) == 1:
-            one, two = op.operands[0].type, op.results[0].type
-            how = conversion(one, two)
-            if how is not None:
-                found[(str(one),), (str(two),)] = how
-    return found
-
-
 _MUCH_LONGER = 100
 """A run of so many times the steps of the version before does not end."""
 
@@ -262,7 +246,7 @@ class StageVersion:
     def __init__(self, first: Operation, module: Module, function: Operation, settings: Settings) -> None:
         self._module = module
         self._function = function
-        self._settings = replace(settings, casts=_casts_of(module))
+        self._settings = replace(settings, casts=casts_of(module))
         self._carrier = carrier(first, function)
         self._prints = prints(module, function)
 

@@ -127,3 +127,81 @@ def test_the_origin_of_poison_in_an_element_of_a_batch_has_no_number_of_a_lane(c
     _, out, _ = command("diff", *files)
     assert "(arith.shli at a.mlir:2:8) (63,488 elements)" in out
     assert "lane" not in out
+
+
+# --- functions that a pass lowers to the llvm dialect -----------------------------------------------------------------
+
+LOWERED = {
+    "a number": (
+        "func.func @f(%x: i32) -> i32 {\n  %r = arith.addi %x, %x : i32\n  return %r : i32\n}",
+        "llvm.func @f(%x: i32) -> i32 {\n  %r = llvm.add %x, %x : i32\n  llvm.return %r : i32\n}",
+    ),
+    "two results": (
+        "func.func @f(%x: i32, %y: f32) -> (f32, i32) {\n  return %y, %x : f32, i32\n}",
+        "llvm.func @f(%x: i32, %y: f32) -> !llvm.struct<(f32, i32)> {\n"
+        "  %u = llvm.mlir.poison : !llvm.struct<(f32, i32)>\n"
+        "  %v = llvm.insertvalue %y, %u[0] : !llvm.struct<(f32, i32)>\n"
+        "  %w = llvm.insertvalue %x, %v[1] : !llvm.struct<(f32, i32)>\n"
+        "  llvm.return %w : !llvm.struct<(f32, i32)>\n}",
+    ),
+    "vectors": (
+        "func.func @f(%x: vector<4xi8>) -> vector<4xi8> {\n  %r = arith.muli %x, %x : vector<4xi8>\n"
+        "  return %r : vector<4xi8>\n}",
+        "llvm.func @f(%x: vector<4xi8>) -> vector<4xi8> {\n  %r = llvm.mul %x, %x : vector<4xi8>\n"
+        "  llvm.return %r : vector<4xi8>\n}",
+    ),
+    "a float of 8 bits and an index": (
+        "func.func @f(%x: f8E4M3FN, %i: index) -> (f8E4M3FN) {\n  return %x : f8E4M3FN\n}",
+        "llvm.func @f(%x: i8, %i: i64) -> i8 {\n  llvm.return %x : i8\n}",
+    ),
+    "memory": (
+        "func.func @f(%m: memref<i32>, %x: i32) {\n  memref.store %x, %m[] : memref<i32>\n  return\n}",
+        "llvm.func @f(%a: !llvm.ptr, %p: !llvm.ptr, %o: i64, %x: i32) {\n"
+        "  llvm.store %x, %p : i32, !llvm.ptr\n  llvm.return\n}",
+    ),
+    "casts that are left": (
+        "func.func @f(%i: index) -> index {\n  return %i : index\n}",
+        "func.func @f(%i: index) -> index {\n  %0 = builtin.unrealized_conversion_cast %i : index to i64\n"
+        "  %z = llvm.mlir.constant(0 : i64) : i64\n  %1 = llvm.add %0, %z : i64\n"
+        "  %2 = builtin.unrealized_conversion_cast %1 : i64 to index\n  return %2 : index\n}",
+    ),
+}
+WRONG = {
+    "llvm.add %x, %x": "llvm.sub %x, %x",
+    "llvm.mul": "llvm.add",
+    "llvm.return %x : i8": "%c = llvm.mlir.constant(3 : i8) : i8\n  llvm.return %c : i8",
+    "llvm.store %x, %p : i32, !llvm.ptr\n": "",
+    "constant(0 : i64)": "constant(1 : i64)",
+}
+
+
+@pytest.mark.parametrize("name", LOWERED)
+def test_functions_of_the_llvm_dialect_are_compared(command: Command, write: Any, name: str) -> None:
+    before, after = LOWERED[name]
+    wrong = after
+    for text, other in WRONG.items():
+        wrong = wrong.replace(text, other)
+    files = [write("a.mlir", before), write("b.mlir", after), write("c.mlir", wrong)]
+    for comparing in ("diff", "bisect"):
+        code, out, _ = command(comparing, *files[:2])
+        assert code == 0
+        assert "@f: not compared" not in out
+        assert name == "casts that are left" or "mapped: to the llvm dialect" in out
+        assert command(comparing, files[0], files[2])[0] == (1 if wrong != after else 0)
+
+
+def test_every_input_of_a_lowered_function_runs_in_lanes(command: Command, write: Any) -> None:
+    shifted = "func.func @f(%x: i8, %y: i8) -> i8 {\n  %r = arith.shli %x, %y : i8\n  return %r : i8\n}"
+    lowered = "llvm.func @f(%x: i8, %y: i8) -> i8 {\n  %r = llvm.shl %x, %y : i8\n  llvm.return %r : i8\n}"
+    _, out, _ = command("diff", write("a.mlir", shifted), write("b.mlir", lowered))
+    assert out.startswith("@f: proven (every input), 65,536 inputs; elements: 2,048 equal, 63,488 open\n")
+
+
+@pytest.mark.mlir
+def test_a_pipeline_that_ends_in_the_llvm_dialect(command: Command, write: Any) -> None:
+    file = write("f.mlir", LOWERED["memory"][0])
+    for end in ("", "{use-bare-ptr-memref-call-conv}"):
+        passes = f"--pass-pipeline=builtin.module(finalize-memref-to-llvm,convert-func-to-llvm{end})"
+        code, out, _ = command("diff", file, passes)
+        assert code == 0
+        assert "\n@f: tested (1,000 inputs); elements: 1,000 equal\n" in out
