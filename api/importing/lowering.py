@@ -16,7 +16,7 @@ from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
-from halfulp.importing.repairs import repair
+from halfulp.importing.repairs import explicit, repair
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import FileLineCol, quoted
@@ -83,7 +83,7 @@ def lower(text: str, name: str) -> Module:
     """
     tool = compiler_for(name)
     try:
-        printed = tool.run(["-", *FLAGS], text, SECONDS)
+        printed = tool.run(["-", *FLAGS], explicit(text, name), SECONDS)
     except OracleError as error:
         raise _failure(error, name) from None
     # A quote inside of a string is escaped, so only a location reads like this.

@@ -1,4 +1,7 @@
-"""What IREE's lowering of StableHLO gets wrong, or hides: corrected in the module that it gives.
+"""What IREE's lowering of StableHLO drops, gets wrong or hides: corrected in the text before, and in the module after.
+
+The lowering drops the algorithm of a dot, and the accuracy of a function. The dot gets operands of the types that the
+algorithm names; what cannot be kept is refused.
 
 IREE lowers ``reduce_precision`` to operations on bits, of which no shadow knows that they round. They become one op.
 
@@ -9,6 +12,7 @@ in the other order; and the answer is used the other way round, so that of equal
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -22,7 +26,98 @@ from halfulp.conformance.whole_programs.iree_dumps.dispatches import (
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import FileLineCol
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
+
+# --- before the lowering ----------------------------------------------------------------------------------------------
+
+_VALUE, _TENSOR = r"%[\w$.#-]+", r"tensor<[^()]*>"
+_DOT = re.compile(
+    rf"\s*(?P<result>{_VALUE}) = (?P<op>\"?stablehlo\.dot_general[\"( ]*)(?P<lhs>{_VALUE}), (?P<rhs>{_VALUE})"
+    rf"(?P<rest>.*) : \((?P<lhs_type>{_TENSOR}), (?P<rhs_type>{_TENSOR})\) -> (?P<type>{_TENSOR})"
+    r"\s*(?P<location>loc\(.*\))?\s*"
+)
+_OP = re.compile(r'"?stablehlo\.')
+_ALGORITHM = re.compile(r", algorithm = <[^>]*>|algorithm = #stablehlo.dot_algorithm<[^>]*>,? ?")
+_FIELD = re.compile(r"(\w+) = (\w+)")
+_ELEMENT = re.compile(r"(?P<before>tensor<(?:[\d?]+x)*)(?P<element>\w+)(?P<after>.*>)")
+_HINT = "compute the parts in the program, or drop the algorithm"
+
+
+def explicit(text: str, name: str) -> str:
+    """Return StableHLO whose dots have operands and results of the types that their algorithms name, line by line.
+
+    Raises Unsupported for an algorithm of several products, and for the accuracy of a function that becomes a formula.
+    """
+    if "lhs_precision_type" not in text and "result_accuracy" not in text:
+        return text
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        if line.lstrip().startswith("//"):
+            continue
+        start = _OP.search(line)
+        place = FileLineCol(name, index + 1, start.start() + 1 if start else 1)
+        if "lhs_precision_type" in line:
+            lines[index] = _explicit_dot(line, place)
+        if "stablehlo.logistic" in line and "TOLERANCE" in line:
+            raise Unsupported(
+                "stablehlo.logistic has a result_accuracy, but IREE's compiler lowers it to 1 / (1 + exp(-x)), whose "
+                "error has no bound",
+                location=place,
+                hint="remove result_accuracy",
+            )
+    return "\n".join(lines)
+
+
+def _explicit_dot(line: str, place: FileLineCol) -> str:
+    """Return the line of a dot with an algorithm, with the conversions that this names around it."""
+    dot = _DOT.fullmatch(line)
+    fields = dict(_FIELD.findall(line))
+    if dot is None:
+        message = "the algorithm of stablehlo.dot_general is read only if the op is alone on one line"
+        raise Unsupported(message, location=place, hint="print the program with one op on each line, as MLIR does")
+    parts = [fields.get(each) for each in ("lhs_component_count", "rhs_component_count", "num_primitive_operations")]
+    if parts != ["1", "1", "1"]:
+        raise Unsupported(
+            f"stablehlo.dot_general has an algorithm of {parts[2]} products of {fields['lhs_precision_type']}; "
+            "StableHLO does not define its bits, and IREE's compiler drops it",
+            location=place,
+            hint=_HINT,
+        )
+    where = dot["location"] or f'loc("<stdin>":{place.line}:{place.column})'
+    unique = f"%halfulp_{place.line}"
+    lhs, lhs_type, before = _converted(dot["lhs"], dot["lhs_type"], fields["lhs_precision_type"], f"{unique}_l", place)
+    rhs, rhs_type, and_before = _converted(
+        dot["rhs"], dot["rhs_type"], fields["rhs_precision_type"], f"{unique}_r", place
+    )
+    _, sum_type, after = _converted(f"{unique}_sum", dot["type"], fields["accumulation_type"], "", place)
+    result = f"{unique}_sum" if after else dot["result"]
+    ops = [
+        *before,
+        *and_before,
+        f"{result} = {dot['op']}{lhs}, {rhs}{_ALGORITHM.sub('', dot['rest'])} : ({lhs_type}, {rhs_type}) -> {sum_type}",
+        *([f"{dot['result']} = stablehlo.convert {result} : ({sum_type}) -> {dot['type']}"] if after else []),
+    ]
+    return " ".join(f"{op} {where}" for op in ops)
+
+
+def _converted(value: str, type_: str, wanted: str, new: str, place: FileLineCol) -> tuple[str, str, list[str]]:
+    """Return a value in an element type, its type, and the ops that convert it to that."""
+    shape = _ELEMENT.fullmatch(type_)
+    if shape is None or (wanted == "tf32" and shape["element"] not in ("f32", "bf16", "f16")):
+        message = f"the algorithm of stablehlo.dot_general names {wanted}, but the dot has '{type_}'"
+        raise Unsupported(message, location=place, hint="give f32 operands")
+    stored = "f32" if wanted == "tf32" else wanted
+    if wanted == "tf32" and shape["element"] == "f32":
+        return new, type_, [f"{new} = stablehlo.reduce_precision {value}, format = e8m10 : {type_}"]
+    if stored == shape["element"]:
+        return value, type_, []
+    target = f"{shape['before']}{stored}{shape['after']}"
+    return new, target, [f"{new} = stablehlo.convert {value} : ({type_}) -> {target}"]
+
+
+# --- after the lowering -----------------------------------------------------------------------------------------------
 
 _EQUAL = at.IntegerAttr(0, ty.IntegerType(64))
 """The predicate of arith.cmpi."""

@@ -20,7 +20,7 @@ from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.importing import lowering
 from halfulp.importing.comparison import Comparison, OutputDistance
-from halfulp.interp.ir.base import file_position
+from halfulp.interp.ir.base import FileLineCol, file_position
 
 JAX = pytest.mark.jax
 
@@ -370,6 +370,73 @@ def test_bytecode_is_refused_with_a_way_on(tool: Path) -> None:
 def test_f64_stays_f64() -> None:
     module = hu.from_stablehlo(TEXT.replace("f32", "f64"))
     assert hu.run(module, np.array([0.1, 1e300, 1], np.float64))[0].tolist() == [0.2, 2e300, 2]
+
+
+# --- attributes that the lowering drops -------------------------------------------------------------------------------
+
+SQUARE = "tensor<4x4xf32>"
+ALGORITHM = "<lhs_precision_type = {}, rhs_precision_type = {}, accumulation_type = {}, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = {}, allow_imprecise_accumulation = false>"  # fmt: skip
+DOTS = {
+    "custom": "stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT], algorithm = {}",
+    "generic": '"stablehlo.dot_general"(%x, %y) <{{algorithm = #stablehlo.dot_algorithm{}, dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}}>',
+}
+
+
+def dot(form: str, *algorithm: Any) -> str:
+    op = DOTS[form].format(ALGORITHM.format(*algorithm))
+    return f"func.func @main(%x: {SQUARE}, %y: {SQUARE}) -> {SQUARE} {{\n  %0 = {op} : ({SQUARE}, {SQUARE}) -> {SQUARE}\n  return %0 : {SQUARE}\n}}\n"
+
+
+@pytest.mark.iree
+@pytest.mark.parametrize("form", DOTS)
+@pytest.mark.parametrize("types", [("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"), ("f16", "f16", "f16"), ("f8E4M3FN", "f8E5M2", "f32"), ("f32", "f32", "f64"), ("f32", "f32", "f32")])  # fmt: skip
+def test_the_algorithm_of_a_dot_is_kept(types: tuple[str, str, str], form: str) -> None:
+    x, y = np.random.default_rng(5).normal(size=(2, 4, 4)).astype(np.float32)
+    module = hu.from_stablehlo(dot(form, *types, 1), name="dot.mlir")
+    left, right = (hu.convert(each, kind).astype("f32") for each, kind in zip((x, y), types, strict=False))
+    # Products are exact in the type of the sums, but in f16; they are added in the order of the loop.
+    total = hu.convert(np.zeros((4, 4)), types[2])
+    for k in range(4):
+        column, row = left.numpy()[:, k : k + 1], right.numpy()[k : k + 1]
+        product = hu.convert(np.float64(column) * np.float64(row), types[2])
+        total = hu.convert(total.astype("f64").numpy() + product.astype("f64").numpy(), types[2])
+    assert np.array_equal(hu.run(module, x, y)[0].bits, total.astype("f32").bits)
+    (matmul,) = (op for op in module.walk() if op.name == "linalg.matmul")
+    assert file_position(matmul.location) == FileLineCol("dot.mlir", 2, 8)
+
+
+@pytest.mark.iree
+def test_the_algorithm_of_a_dot_of_batches_is_kept() -> None:
+    # IREE's compiler has no lowering for such a dot as long as it has the algorithm.
+    text = dot("custom", "bf16", "bf16", "f32", 1).replace("4x4xf32", "2x4x4xf32")
+    text = text.replace("contracting_dims = [1] x [0]", "batching_dims = [0] x [0], contracting_dims = [2] x [1]")
+    x, y = np.full((2, 4, 4), 1 + 2**-9, np.float32), np.ones((2, 4, 4), np.float32)
+    assert np.all(hu.run(hu.from_stablehlo(text), x, y)[0].numpy() == 4)
+
+
+@pytest.mark.parametrize("form", DOTS)
+def test_an_algorithm_of_several_products_is_refused(form: str, tool: Path) -> None:
+    with pytest.raises(hu.Unsupported, match=r"dot\.mlir:2:8: .*an algorithm of 3 products of bf16") as caught:
+        hu.from_stablehlo(dot(form, "bf16", "bf16", "f32", 3), name="dot.mlir")
+    assert "drop the algorithm" in (caught.value.hint or "")
+
+
+def test_an_algorithm_over_several_lines_is_refused(tool: Path) -> None:
+    text = dot("custom", "bf16", "bf16", "f32", 1).replace("contracting_dims", "\n  contracting_dims")
+    with pytest.raises(hu.Unsupported, match="is read only if the op is alone on one line"):
+        hu.from_stablehlo(text)
+
+
+ACCURACY = "{result_accuracy = #stablehlo.result_accuracy<ulps = 1, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}"
+
+
+@pytest.mark.iree
+def test_the_accuracy_of_a_function_is_kept_or_refused() -> None:
+    text = TEXT.replace("stablehlo.add %x, %x", f"stablehlo.exponential %x {ACCURACY}")
+    x = np.array([0.5, 1, -3], np.float32)
+    assert hu.error(hu.run(hu.from_stablehlo(text), x)[0], reference=np.exp(x.astype(np.float64))).max_ulp <= 0.5
+    with pytest.raises(hu.Unsupported, match=r"<string>:3:8: .*stablehlo\.logistic has a result_accuracy"):
+        hu.from_stablehlo(text.replace("exponential", "logistic"))
 
 
 # --- onnx models ------------------------------------------------------------------------------------------------------
