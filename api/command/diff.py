@@ -122,6 +122,9 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         place = None if error.location is None else file_position(error.location)
         checked.append(Checked(arguments.file, place, error.exit_code, str(error)))
         raise
+    except BaseException as error:  # an interrupt, a full disk: a report without this would look complete
+        checked.append(Checked(arguments.file, None, WRONG_USE, f"not finished: {str(error) or type(error).__name__}"))
+        raise
     finally:
         write_ci_reports(checked, arguments)
 

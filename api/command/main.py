@@ -2,7 +2,7 @@
 
 Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
-undefined behaviour or forbidden poison, 70 an error of halfulp's own, 130 interrupted.
+undefined behaviour or forbidden poison, 70 an error of halfulp's own, 130 interrupted, 143 ended by SIGTERM.
 
 A command is loaded when it is used: the list of all commands needs neither NumPy nor the rest of halfulp.
 """
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
@@ -155,11 +157,13 @@ def parse(words: Sequence[str]) -> tuple[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit code. Write to stdout and stderr, never a traceback."""
+    received: list[int] = []
     try:
-        name, arguments = parse(sys.argv[1:] if argv is None else argv)
-        code: int = import_module(_EXECUTION).execute(command_named(name), arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        with _ends_by_exception(received):
+            name, arguments = parse(sys.argv[1:] if argv is None else argv)
+            code: int = import_module(_EXECUTION).execute(command_named(name), arguments)
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else WRONG_USE
     except KeyboardInterrupt:
@@ -173,12 +177,39 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return fail(error.strerror or str(error))
     except Exception as error:
+        if received:  # while a module was imported, which made another error of it
+            return 128 + received[-1]
         if os.environ.get("HALFULP_DEBUG") == "1":
             raise
         what = " ".join(str(error).split())
         say(f"halfulp: internal error: {type(error).__name__}: {what}; please report it (HALFULP_DEBUG=1 shows where)")
         return INTERNAL_ERROR
     return code
+
+
+@contextmanager
+def _ends_by_exception(received: list[int]) -> Iterator[None]:
+    """Note SIGINT and SIGTERM, and turn SIGTERM into SystemExit, so that no temporary file and no started program is
+    left. The second SIGTERM ends all. A program that calls `main` keeps what it does itself at a signal.
+    """
+
+    def stop(number: int, frame: object) -> NoReturn:
+        received.append(number)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise SystemExit(128 + number)
+
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    here = threading.current_thread() is threading.main_thread()
+    ours = [number for number, handler in usual.items() if here and signal.getsignal(number) == handler]
+    try:
+        for number in ours:
+            signal.signal(number, stop)
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, usual[number])
 
 
 _OF_NUMBERS = ("explain", "explain dot")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -116,7 +114,7 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     if arguments.out is None:
         made = _stream(order, arguments.metadata)
     else:
-        with _ends_by_exception(), progress_bar("vectors") as progress:
+        with progress_bar("vectors") as progress:
             made = output.write_folder(order, Path(arguments.out), progress)
     if made.undefined:
         say(f"{made.undefined} rows with undefined behaviour are left out; --keep-ub keeps them, as poison")
@@ -201,20 +199,6 @@ def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
     if metadata is not None:
         write_file(metadata, to_text(output.document(order, made, [None])).encode())
     return made
-
-
-@contextmanager
-def _ends_by_exception() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that nothing half-written is left."""
-
-    def stop(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _say_coverage(recipe: Recipe) -> None:

@@ -371,13 +371,13 @@ def _interrupts_held() -> Iterator[None]:
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Return a pool of processes that start fresh: C++ tools do not survive a fork in every state.
 
-    On exit the pool waits for running work; an interrupt ends the processes.
+    On exit the pool waits for running work; an interrupt or SIGTERM ends the processes.
     """
     others = set(active_children())
     with _Pool(workers, get_context("spawn"), initializer=_begin) as pool:
         try:
             yield pool
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             for process in set(active_children()) - others:
                 process.terminate()
             raise

@@ -609,3 +609,18 @@ def test_a_file_with_custom_forms_that_halfulp_does_not_know_is_compared(
     code, _, err = run(capsys, "diff", "f.mlir", PIPELINE)
     assert code == 2
     assert err.startswith("f.mlir:2:3: error: custom op 'arith.foo' is unknown")
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_report_says_that_a_comparison_did_not_finish(
+    failure: BaseException, capsys: pytest.CaptureFixture[str], write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A JUnit file without any test would look as if all went well."""
+    write("f.mlir", TWICE)
+
+    def fails(text: str) -> None:
+        raise failure
+
+    monkeypatch.setattr("halfulp.command.diff.write", fails)
+    assert run(capsys, "diff", "f.mlir", "f.mlir", "--junit=r.xml")[0] in (2, 130)
+    assert '<testsuites tests="1" failures="0" errors="1" skipped="0">' in Path("r.xml").read_text()

@@ -1,0 +1,154 @@
+"""Each command under bad conditions: the right exit code, no traceback, no file that is half-written or left over."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import PATIENCE
+from every_command import EVERY, prepare
+from tree import ROOT
+
+from halfulp.command.main import COMMANDS, main
+
+FEW = ("run --trace", "vectors make")
+"""The commands of the plain run, which write files in different ways."""
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("conditions") / "here")
+
+
+@cache
+def outcomes(folder: Path, condition: str, *names: str) -> Mapping[str, dict[str, Any]]:
+    """Run the calls of these commands under a condition."""
+    process = (sys.executable, str(ROOT / "tests" / "conditions_process.py"))
+    done = subprocess.run([*process, str(folder), condition, *names], capture_output=True, timeout=PATIENCE, check=True)
+    found: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def same(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    """The condition does not matter."""
+    del name
+    assert got == usual
+
+
+def cannot_write(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    """A command that writes files fails, and writes none; the others do not care."""
+    if not usual["files"]:
+        same(name, usual, got)
+        return
+    assert got["code"] == 2
+    assert "error: " in got["err"]
+    assert not got["files"]
+
+
+def full_stdout(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    """A command that prints fails; its files are whole."""
+    del name
+    assert got["code"] == (2 if usual["out"] else usual["code"])
+    assert "No space left on device" in got["err"] or not usual["out"]
+
+
+def closed_pipe(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    """A command that prints ends without a word, by the code of SIGPIPE."""
+    del name
+    assert got["code"] == (141 if usual["out"] else usual["code"])
+    assert "error" not in got["err"]
+
+
+def no_home(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+    """Nothing but the place of the cache changes."""
+    same(name, usual, {**got, "out": usual["out"]} if name == "cache" else got)
+
+
+def interrupted(code: int) -> Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]:
+    """Return the rule of a signal: the command ends with its code, unless it was quicker."""
+
+    def rule(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
+        del name
+        assert got["code"] in (code, usual["code"])
+        assert "error" not in got["err"]
+
+    return rule
+
+
+RULES: Mapping[str, Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]] = {
+    "full disk": cannot_write,
+    "read-only folder": cannot_write,
+    "full stdout": full_stdout,
+    "closed pipe": closed_pipe,
+    "little memory": same,
+    "no threads": same,
+    "no home": no_home,
+    **{f"SIGINT {after}": interrupted(130) for after in (0.02, 0.1, 0.2, 0.5)},
+    **{f"SIGTERM {after}": interrupted(143) for after in (0.02, 0.1, 0.2, 0.5)},
+}
+
+
+def test_every_command_is_here() -> None:
+    assert EVERY.keys() == COMMANDS.keys()
+
+
+def check(folder: Path, condition: str, names: tuple[str, ...]) -> None:
+    usual, got = outcomes(folder, "nothing", *names), outcomes(folder, condition, *names)
+    for name in names:
+        assert usual[name]["code"] == EVERY[name].code, usual[name]
+        assert set(EVERY[name].writes) <= {
+            str(part) for path in usual[name]["files"] for part in (Path(path), *Path(path).parents)
+        }
+        assert "Traceback" not in got[name]["err"], (name, got[name])
+        assert "internal error" not in got[name]["err"], (name, got[name])
+        for path, digest in got[name]["files"].items():
+            whole = usual[name]["files"].get(path) == digest
+            assert whole or (path == "out/junit.xml" and got[name]["code"]), (name, path)  # it says what failed
+        RULES[condition](name, usual[name], got[name])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
+@pytest.mark.parametrize("condition", ["full disk"])
+def test_some_commands(condition: str, prepared: Path) -> None:
+    check(prepared, condition, FEW)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(each, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root drops rights"))
+        if each == "read-only folder"
+        else each
+        for each in RULES
+    ],
+)
+def test_each_command(condition: str, prepared: Path) -> None:
+    check(prepared, condition, tuple(EVERY))
+
+
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_an_import_makes_another_error_of(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python raises RuntimeError or SyntaxError for an interrupt in some places of an import."""
+
+    def imported(name: str) -> None:
+        try:
+            os.kill(os.getpid(), number)
+        except BaseException:
+            raise RuntimeError("Error calling __set_name__") from None
+
+    monkeypatch.setattr("halfulp.command.main.command_named", imported)
+    assert main(["cache"]) == 128 + number
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
