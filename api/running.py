@@ -229,8 +229,10 @@ def given_arguments(function: Operation, arguments: Sequence[Any], options: RunO
     types = argument_types(function) if lowered is None else lowered.source.inputs
     _check_count(function, arguments, types)
     values = []
+    labels = [each.label for block in function.blocks[:1] for each in block.arguments]
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
-        what = f"argument {index} of @{function.symbol_name}"
+        label = labels[index] if index < len(labels) else None
+        what = f"argument {index} of @{function.symbol_name}" + (f" ({label})" if label else "")
         given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
         values.append(options.accepted(given, what))
     return values

@@ -19,7 +19,7 @@ from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
 from halfulp.importing.repairs import explicit, repair
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.base import FileLineCol, quoted
+from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, file_position, quoted
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.loading import parse_module
@@ -91,8 +91,29 @@ def lower(text: str, name: str) -> Module:
     module = parse_module(located, f"{name} (lowered)", verify=False, schema=Schema.LLVM24)
     unwrap(module)
     repair(module)
-    # Read again, so that the module's text is its own.
-    return parse_module(print_module(module, debug_info=True), f"{name} (lowered)")
+    # Read again, so that the module's text is what users print.
+    found = parse_module(print_module(module), f"{name} (lowered)")
+    for op, original in zip(found.walk(), module.walk(), strict=True):
+        op.location = _of_user(original.location)
+        for block, source in zip(op.blocks, original.blocks, strict=True):
+            for argument, named in zip(block.arguments, source.arguments, strict=True):
+                argument.location = _of_user(named.location)
+    return found
+
+
+_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+"""The folder of halfulp's own files, which JAX takes for the callers of a function."""
+
+
+def _of_user(location: Location) -> Location:
+    """Return a location without the calls inside halfulp."""
+    if isinstance(location, NameLoc):
+        return NameLoc(location.name, _of_user(location.child))
+    if not isinstance(location, CallSiteLoc):
+        return location
+    callee, caller = _of_user(location.callee), _of_user(location.caller)
+    place = file_position(callee)
+    return caller if place is not None and place.file.startswith(_OWN) else CallSiteLoc(callee, caller)
 
 
 def compiler_for(name: str) -> Tool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite, isnan
 from typing import Any
 
+from halfulp.interp.ir.base import file_position
 from halfulp.interp.ir.errors import HalfulpError, plural, spell_place
 from halfulp.interp.ir.operations import Blob, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.loading import parse_module
@@ -128,7 +130,9 @@ class SiteNames:
         # A terminator that is not in the text has the place of the op around it.
         if op.name.rpartition(".")[2] not in text:
             return op.name
-        return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+        short = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+        origin = _origin(op)
+        return f"{short}  // {origin}" if origin and "loc(" not in text else short
 
     def _shown_module(self, module: Module) -> Callable[[Operation], Operation | None]:
         """Return the function from an op to its op in the text that is shown."""
@@ -146,6 +150,17 @@ class SiteNames:
         pairs = dict(zip(module.walk(), printed.walk(), strict=False))
         self.lines = text.split("\n")
         return pairs.get
+
+
+def _origin(op: Operation) -> str:
+    """Return the line of an op in another file than the text, such as that of a JAX function, and what its operands are
+    called there; empty without any.
+    """
+    place, position = file_position(op.location), op.position
+    elsewhere = place is not None and position is not None and place.file != position.file
+    line = [f"{os.path.basename(place.file)}:{place.line}"] if place is not None and elsewhere else []
+    labels = {name_of(each): each.label for each in op.operands if isinstance(each, BlockArgument) and each.label}
+    return ", ".join(line + [f"{name} is {label}" for name, label in labels.items()])
 
 
 def shown_site(site: Callable[[Operation], Site], op: Operation, around: Operation) -> Site:
@@ -173,6 +188,11 @@ def name_of(value: SSAValue) -> str:
     if isinstance(value, BlockArgument) and value.name is None:
         return f"%arg{value.index}"
     return f"%{value.name}"
+
+
+def labelled(argument: BlockArgument) -> str:
+    """Return the name of an argument in the text, and what it is called where the program came from."""
+    return name_of(argument) if argument.label is None else f"{name_of(argument)} {argument.label}"
 
 
 def _constant_bytes(module: Module) -> int:

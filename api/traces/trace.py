@@ -26,7 +26,7 @@ from halfulp.loading import Source, load
 from halfulp.running import TraceKeywords, find_entry, run_options, run_with, takes
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
-from halfulp.traces.error_text import Site, SiteNames, name_of
+from halfulp.traces.error_text import Site, SiteNames, labelled
 from halfulp.traces.record import Archive, Birth, Step, Trace
 from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at
 
@@ -88,7 +88,7 @@ class Recorder(Listener):
         """Note the function that was called, with its arguments."""
         shown = self.names.shown(function) or function
         parameters = shown.regions[0].blocks[0].arguments
-        looked = [self._look(name_of(value), given) for value, given in zip(parameters, arguments, strict=True)]
+        looked = [self._look(labelled(value), given) for value, given in zip(parameters, arguments, strict=True)]
         self.trace.arguments = tuple(looked)
         self._tell(parameters, looked, arguments)
 

@@ -14,7 +14,17 @@ from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
 from halfulp.interp.declare.registry import SYMBOL_TABLES
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DictionaryAttr, StringAttr, SymbolRefAttr
-from halfulp.interp.ir.base import Attribute, FileLineCol, Location, Place, Source, Type, UnknownLoc, location_at
+from halfulp.interp.ir.base import (
+    Attribute,
+    FileLineCol,
+    Location,
+    NameLoc,
+    Place,
+    Source,
+    Type,
+    UnknownLoc,
+    location_at,
+)
 from halfulp.interp.ir.errors import VerifyError
 
 
@@ -68,6 +78,12 @@ class BlockArgument(SSAValue):
     @location.setter
     def location(self, location: Location) -> None:
         self._location = location
+
+    @property
+    def label(self) -> str | None:
+        """The name in ``loc("…")``, such as ``p['layers'][0]['wq']`` of JAX; None without one."""
+        location = self.location
+        return location.name if isinstance(location, NameLoc) and location.child == UnknownLoc() else None
 
     def take_location_of(self, value: SSAValue) -> None:
         """Take over the location of another value."""

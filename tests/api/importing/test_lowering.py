@@ -81,6 +81,39 @@ def test_ops_know_their_lines_in_the_python_file() -> None:
 
 
 @JAX
+def test_tables_and_traces_name_lines_that_users_can_look_up() -> None:
+    def f(layers: Any, x: Any) -> Any:
+        low = x.astype("bfloat16")
+        return low @ layers[0]["wq"].astype("bfloat16")
+
+    layers, x = [{"wq": np.ones((3, 2), np.float32) / 7}], np.ones((2, 3), np.float32) / 3
+    module = hu.from_jax(f, layers, x)
+    first, printed = inspect.getsourcelines(f)[1], hu.print_module(module).split("\n")
+    arguments = (layers[0]["wq"], x)
+    casts = {f"%in is {name}": first + k for name, k in (("x", 1), ("layers[0]['wq']", 2))}
+    trace = hu.trace(module, *arguments, shadow=True)
+    tables = [str(hu.sensitivity(module, *arguments, formats=["f32"])), str(trace.errors)]
+    for label, line in casts.items():
+        for table in tables:
+            (row,) = (row for row in table.split("\n") if row.endswith(label))
+            assert f"arith.truncf %in : f32 to bf16  // test_lowering.py:{line}, " in row
+            number = next(int(cell) for cell in row.split("  ") if cell.strip().isdigit() and int(cell) > 1)
+            assert printed[number - 1].strip() in row
+    assert "  %arg0 layers[0]['wq'] 3x2xf32=" in str(trace)
+    with pytest.raises(hu.TypeMismatch, match=r"argument 0 of @main \(layers\[0\]\['wq'\]\)"):
+        hu.run(module, x, x)
+
+
+@JAX
+def test_a_function_of_jax_has_the_line_that_calls_halfulp() -> None:
+    line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+    module = hu.from_jax(jax().numpy.exp, np.array([1], np.float32))
+    for op in module.walk():
+        place = file_position(op.location)
+        assert place is None or (place.file, place.line) == (__file__, line)
+
+
+@JAX
 def test_constants_of_the_function_are_part_of_the_module() -> None:
     weights = np.arange(2000, dtype=np.float32)
     module = hu.from_jax(lambda x: x * weights, np.zeros(2000, np.float32))
