@@ -132,8 +132,15 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
     for finding in findings:
         text = shown(finding, pipeline, as_found=arguments.no_reduce)
         (console.say if arguments.json else console.write)(text)
-    codes = [console.DIFFERENT] if found.findings else [console.WRONG_USE] if found.broken else []
+    codes = _finding_codes(found)
     return console.ranked([*codes, console.SUCCESS if found.compared else console.UNSUPPORTED])
+
+
+def _finding_codes(found: functions.PassFuzzReport) -> list[int]:
+    """Return the exit code of findings: a pass that makes an invalid op is wrong; a crash is a failure of mlir-opt."""
+    if found.findings or any(broken.failure.kind == "invalid" for broken in found.broken):
+        return [console.DIFFERENT]
+    return [console.WRONG_USE] if found.broken else []
 
 
 def _pass_lines(found: functions.PassFuzzReport, statistics: bool) -> list[str]:
@@ -451,7 +458,7 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
                 (console.say if arguments.json else console.write)(
                     shown(finding, pipeline, as_found=arguments.no_reduce)
                 )
-            codes += [console.DIFFERENT] if found.findings else [console.WRONG_USE] if found.broken else []
+            codes += _finding_codes(found)
             codes.append(console.SUCCESS if found.compared else console.UNSUPPORTED)
             if arguments.output is not None:  # with what there is, since all passes take hours
                 write_file(arguments.output, ("\n".join(_claims_page(rows, arguments)) + "\n").encode())

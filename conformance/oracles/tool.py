@@ -199,21 +199,30 @@ _DUMP = "// -----// IR Dump After "
 _MARKER = "\n// -----\n"
 _VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
+_OF_OP = re.compile(r"(?<=: )'(?P<op>[\w.$-]+)' op ")
+_FAILED = re.compile(
+    r"// -----// IR Dump After (?P<name>.+?) Failed(?: \((?P<argument>[^()\s]*)\))?"
+    r"[^\n]*//----- //[^\S\n]*\n(?P<text>.*)",
+    re.DOTALL,
+)
 _ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
 _FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) (?:\(/\S*\)|[\w.]+:\d+:\d+)$", re.MULTILINE)
 
 
 class PassFailure(InputError):
-    """An error of mlir-opt, or of the pass that it ran.
+    """An error of mlir-opt, or of the pass that it ran. An invalid op that a pass makes is a finding: exit code 1.
 
-    ``kind``: "refusal" for an error that mlir-opt reports, "crash", "hang" if it did not end in time, "garbage" if its
-    output cannot be read. ``where``: the function of MLIR that crashed, or "".
+    ``kind``: "refusal" for an error that mlir-opt reports, "invalid" if a pass made an op that the verifier rejects,
+    "crash", "hang" if it did not end in time, "garbage" if its output cannot be read. ``where``: the function of MLIR
+    that crashed, or the pass and the op that it made, or "".
     """
 
     def __init__(self, message: str, *, kind: str = "refusal", where: str = "", **more: Any) -> None:
         super().__init__(message, **more)
         self.kind = kind
         self.where = where
+        if kind == "invalid":
+            self.exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -250,7 +259,11 @@ class PassPipeline:
 
     def apply(self, text: str, name: str = "<stdin>") -> str:
         """Return a module after the passes. ``name``: the file of the module in messages. Raise PassFailure."""
-        return self._taken(self._run([*self._form, self._option], self._given(text), name))
+        given = self._given(text)
+        try:
+            return self._taken(self._run([*self._form, self._option], given, name))
+        except PassFailure as failure:
+            raise self._blamed(failure, given, name) from None
 
     def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
         """Return each module after the passes, or why there is none. Few processes run, unless passes fail."""
@@ -259,8 +272,8 @@ class PassPipeline:
             found += self._together(list(map(self._given, texts[start : start + MODULES])))
         return [one if isinstance(one, PassFailure) else self._taken(one) for one in found]
 
-    def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, str]:
-        """Run the passes, and return what mlir-opt printed after each, and why it stopped early, or "".
+    def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, PassFailure | None]:
+        """Run the passes, and return what mlir-opt printed after each, and why it stopped early, if it did.
 
         Raise PassFailure if no pass has ended.
         """
@@ -274,7 +287,31 @@ class PassPipeline:
             failure = self._failure(OracleError("refusal", said.partition("\n")[0], said=said), name)
         if failure is not None and _DUMP not in said:
             raise failure
-        return said, "" if failure is None else str(failure).removeprefix("error: ")
+        return said, None if failure is None else self._of_invalid(failure, said)
+
+    def _blamed(self, failure: PassFailure, text: str, name: str) -> PassFailure:
+        """Return the failure that names the pass, if a pass made an op that the verifier rejects."""
+        if failure.kind != "refusal" or _OF_OP.search(failure.message) is None:
+            return failure
+        try:
+            return self.dumped(text, name)[1] or failure
+        except PassFailure:
+            return failure
+
+    def _of_invalid(self, failure: PassFailure, said: str) -> PassFailure:
+        """Return the failure that names the pass, if mlir-opt cannot read its dump for the reason of the failure."""
+        failed, rejected = _FAILED.search(said), _OF_OP.search(failure.message)
+        if failure.kind != "refusal" or failed is None or rejected is None:
+            return failure
+        try:
+            self._run([], failed["text"], "<stdin>")
+        except PassFailure as error:
+            if error.kind == "refusal" and error.message == failure.message:
+                name, what = failed["argument"] or failed["name"], failure.message[rejected.start() :]
+                notes = [] if failure.location is None else [(failure.location, "the pass put it in place of this op")]
+                message = f"{self.version}: the pass {name} made an invalid op: {what}"
+                return PassFailure(message, kind="invalid", where=f"{name}: {rejected['op']}", notes=notes)
+        return failure
 
     def read(self, text: str, name: str, placed: bool = False) -> Module:
         """Parse and verify a module. If its text has a custom form that halfulp does not know, mlir-opt converts it to
@@ -332,7 +369,7 @@ class PassPipeline:
         try:
             return self._run([*self._form, self._option], text, "<stdin>")
         except PassFailure as failure:
-            return failure
+            return self._blamed(failure, text, "<stdin>")
 
     def _run(self, options: Sequence[str], text: str, name: str) -> str:
         try:

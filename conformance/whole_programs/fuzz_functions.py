@@ -58,7 +58,7 @@ class PassFinding:
 
 @dataclass
 class BrokenPass:
-    """A program on which mlir-opt crashes or does not end, and arguments for it."""
+    """A program on which mlir-opt crashes, does not end, or makes an invalid op, and arguments for it."""
 
     program: RandomFunction
     before: str
@@ -195,6 +195,7 @@ class PassJudge:
         if isinstance(found, BrokenPass):
             if self._is_new(small):
                 report.broken.append(found)
+            report.differing += found.failure.kind == "invalid"
         elif explained := self._explained(small) if isinstance(small, pass_differences.PassDifference) else set():
             self._count_known(explained, found.program)
         else:
@@ -218,11 +219,12 @@ class PassJudge:
             if after.kind == "refusal":
                 report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
                 return None
-            report.crashed += 1
+            report.crashed += after.kind != "invalid"
             if (
                 after.where and (again := pass_differences.crash_kind(after)) in self._kinds
             ):  # another one broke it in the same place
                 report.again[again] += 1
+                report.differing += after.kind == "invalid"
                 return None
             return BrokenPass(program, before, after, self._first_input(program))
         if after == before:

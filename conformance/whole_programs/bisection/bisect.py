@@ -15,7 +15,7 @@ import numpy as np
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.refinement import Truth, Verdict, record_of, truth_of_run, ulps_away, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
-from halfulp.conformance.oracles.tool import PassPipeline
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
 from halfulp.conformance.whole_programs.bisection.histories import History, number_at
 from halfulp.conformance.whole_programs.bisection.runs import (
@@ -68,6 +68,7 @@ class Judgement(Enum):
     PERMITTED = "permitted"
     KNOWN = "known divergence"
     DIFFERENT = "DIFFERENT"
+    INVALID = "INVALID"  # the pass made an op that the verifier rejects
     NOT_RUN = "not run"
 
 
@@ -116,13 +117,14 @@ class Bisection:
 
     @property
     def guilty(self) -> int | None:
-        """The number of the first stage that differs; None without one."""
-        return next((k for k, one in enumerate(self.results) if one.judgement is Judgement.DIFFERENT), None)
+        """The number of the first stage that differs, or whose pass made an invalid op; None without one."""
+        wrong = (Judgement.DIFFERENT, Judgement.INVALID)
+        return next((k for k, one in enumerate(self.results) if one.judgement in wrong), None)
 
     @property
     def compared(self) -> int:
         """The number of stages of which a value was compared with another one's."""
-        apart = (Judgement.FIRST, Judgement.NOT_RUN)
+        apart = (Judgement.FIRST, Judgement.NOT_RUN, Judgement.INVALID)
         return sum(one.judgement not in apart and not one.vacuous for one in self.results)
 
     def suspects(self, number: int) -> Sequence[StageResult]:
@@ -182,6 +184,9 @@ def conclusion(found: Bisection) -> Iterator[str]:
             yield f"nothing was compared{out}"
         return
     one = found.results[found.guilty]
+    if one.judgement is Judgement.INVALID:
+        yield one.ground
+        return
     assert one.comparison is not None
     example = one.comparison.examples[0][1]
     yield from (f"  argument {k}: {spell_value(value, limit=16)}" for k, value in enumerate(example.arguments))
@@ -319,6 +324,9 @@ class _Work:
             self.results.append(replace(before, stage=stage, seconds=0.0) if again else unchanged)
             return
         try:
+            if isinstance(stage.module, PassFailure) and stage.module.kind == "invalid":
+                self.results.append(StageResult(stage, Judgement.INVALID, stage.module.message))
+                return
             if isinstance(stage.module, HalfulpError):
                 raise stage.module
             run = self._runner.run(stage.module, None if self._last is None else self._last[2])
@@ -468,6 +476,8 @@ def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation)
     """
     assert found.guilty is not None
     one = found.results[found.guilty]
+    if one.judgement is Judgement.INVALID:
+        raise Unsupported("an invalid op has no input that shows it", hint="halfulp reduce --pass-pipeline shrinks it")
     assert one.against is not None
     assert one.comparison is not None
     before = found.results[one.against].stage

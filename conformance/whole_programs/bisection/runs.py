@@ -174,9 +174,14 @@ def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
 
     If a pass fails, the stages end before it. Raises PassFailure if mlir-opt cannot read the program or the pipeline.
     """
-    printed, end = pipeline.dumped(first.text, first.name)
+    printed, failure = pipeline.dumped(first.text, first.name)
     dumps = read_dumps(printed)
+    if failure is not None and failure.kind == "invalid":
+        (failed,) = (dump for dump in dumps.passes if dump.failed)
+        found = of_dumps(replace(dumps, said=""), pipeline.read, first)
+        return Compilation((*found.stages, Stage(failed.name, failed.argument, failed.text, failure, failed.op)))
     # A pass may say "error" and go on; how mlir-opt ended is known here.
+    end = "" if failure is None else str(failure).removeprefix("error: ")
     return of_dumps(dumps if end else replace(dumps, said=""), pipeline.read, first, end)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command import Command
+from fake_mlir_opt import FakeOpt
 
 DIVIDED = """func.func @f(%x: i8, %y: i8) -> i8 {
   %z = arith.constant 0 : i8
@@ -205,3 +206,66 @@ def test_a_pipeline_that_ends_in_the_llvm_dialect(command: Command, write: Any) 
         code, out, _ = command("diff", file, passes)
         assert code == 0
         assert "\n@f: tested (1,000 inputs); elements: 1,000 equal\n" in out
+
+
+# --- passes that make an invalid op -----------------------------------------------------------------------------------
+
+CAST = """func.func @f(%t: tensor<1x?x?xi8>, %d: tensor<1x?x1x?xi8>) -> tensor<1x?x1x?xi8> {
+  %2 = arith.constant 2 : index
+  %r = tensor.insert_slice %t into %d[0, 0, 0, 0] [1, %2, 1, %2] [1, 1, 1, 1]
+    : tensor<1x?x?xi8> into tensor<1x?x1x?xi8>
+  return %r : tensor<1x?x1x?xi8>
+}
+"""
+MADE = "the pass canonicalize made an invalid op: 'tensor.cast' op operand type"
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("passes", ["canonicalize", "cse,canonicalize", "func.func(cse,canonicalize),cse"])
+def test_a_pass_that_makes_an_invalid_op_is_named(command: Command, write: Any, passes: str) -> None:
+    options = [write("f.mlir", CAST), f"--pass-pipeline=builtin.module({passes})"]
+    code, out, err = command("diff", *options)
+    assert code == 1
+    assert out == ""
+    assert f"{MADE} 'tensor<1x?x?xi8>'" in err
+    assert err.splitlines()[1] == "f.mlir:3:8: note: the pass put it in place of this op"
+    code, out, _ = command("bisect", *options)
+    assert code == 1
+    assert MADE in out.splitlines()[-1]
+    assert "no difference" not in out
+    record = json.loads(command("bisect", *options, "--json")[1])
+    assert record["stages"][record["guilty"]]["verdict"] == "INVALID"
+    assert record["stages"][record["guilty"]]["argument"] == "canonicalize"
+    code, out, _ = command("reduce", *options)
+    assert code == 0
+    assert MADE in out
+
+
+INVALID = """case "$*" in
+  *--mlir-print-ir-after-all*) printf '%s\\n%s\\n' '// -----// IR Dump After My Pass Failed (my-pass) //----- //' 'func.func' >&2;;
+esac
+case "$(cat)" in *func.func*) echo "<stdin>:3:3: error: 'x.y' op is wrong" >&2; exit 1;; *) echo "module {}";; esac"""
+
+
+def test_fuzz_finds_a_pass_that_makes_an_invalid_op(fake_opt: FakeOpt, command: Command) -> None:
+    opt = fake_opt(INVALID)
+    for options in (["--pass-pipeline=builtin.module(my-pass)"], ["--pass=my-pass", "--from=mixed"]):
+        code, out, _ = command("fuzz", *options, "-n", "3", "--no-reduce", opt)
+        assert code == 1
+        assert "the pass my-pass made an invalid op: 'x.y' op is wrong" in out
+        assert "3 differ" in out
+        assert "refused" not in out
+        assert "crashed" not in out
+    code, _, err = command("diff", "f.mlir", "--pass-pipeline=builtin.module(my-pass)", opt)
+    assert code == 1
+    assert "the pass my-pass made an invalid op" in err
+
+
+def test_what_a_pass_refuses_is_no_invalid_op(fake_opt: FakeOpt, command: Command) -> None:
+    opt = fake_opt(INVALID.replace("*func.func*)", "*@*)"))  # mlir-opt reads the dump of the pass that failed
+    code, _, err = command("diff", "f.mlir", "--pass-pipeline=builtin.module(my-pass)", opt)
+    assert code == 2
+    assert "error: my-opt 99.1.0git: 'x.y' op is wrong" in err
+    code, out, _ = command("bisect", "f.mlir", "--pass-pipeline=builtin.module(my-pass)", opt)
+    assert code == 2
+    assert "stopped early: " in out
