@@ -16,14 +16,15 @@ exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O erro
 
 
 def write(text: str) -> None:
-    """Write to stdout. Characters that its encoding lacks are written with backslashes.
-
-    Raise OSError if stdout is closed.
+    """Write to stdout. Characters that its encoding lacks, or that a terminal may take as a command, are written with
+    backslashes: they may come from a program. Raise OSError if stdout is closed.
     """
     if sys.stdout is None:
         raise OSError(EBADF, "the standard output is closed")
+    from halfulp.interp.ir.errors import ESCAPED
+
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.write(text.translate(ESCAPED).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def say(line: str) -> None:

@@ -105,13 +105,24 @@ def command_named(name: str) -> Command:
     return command
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors repeat words without what a terminal may take as a command."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Print the message to stderr, and end the process."""
+        if message and not message.replace("\n", "").isprintable():
+            say(message.rstrip("\n"))  # which loads more
+            message = None
+        super().exit(status, message)
+
+
 _STYLE: Mapping[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
 
 
 def list_parser(group: str = "") -> argparse.ArgumentParser:
     """Make the parser that lists the commands: all of them, or those of ``halfulp GROUP``."""
     about: Any = {} if group else {"description": "Run MLIR numerics bit for bit.", "epilog": EXIT_CODES}
-    parser = argparse.ArgumentParser(f"halfulp {group}".strip(), **about, **_STYLE)
+    parser = _Parser(f"halfulp {group}".strip(), **about, **_STYLE)
     if not group:
         parser.add_argument(
             "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit"
@@ -127,7 +138,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     """Make the parser of a command."""
     command = command_named(name)
     texts: Any = {"description": command.description, "epilog": command.epilog, "usage": command.usage}
-    parser = argparse.ArgumentParser(f"halfulp {name.partition(' --')[0]}", **texts, **_STYLE)
+    parser = _Parser(f"halfulp {name.partition(' --')[0]}", **texts, **_STYLE)
     add_options(parser, command)
     return parser
 

@@ -211,10 +211,14 @@ def wrong_count(name: str, what: str, types: Sequence[Any], given: int) -> str:
 # Text that a terminal shows, and never takes as a command.
 
 _SURROGATES = range(0xD800, 0xE000)
-UNPRINTABLE: Mapping[int, str] = dict.fromkeys(
-    (*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}"
-)
+_CONTROLS = (*range(9), *range(11, 32), *range(127, 160))
+# Marks that change the direction of text, and separators of lines: with them a line may read as another one.
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+UNPRINTABLE: Mapping[int, str] = dict.fromkeys((*_CONTROLS, *_DIRECTIONS, *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
 """A replacement for each character that a terminal may take as a command, for `str.translate`.
 
 A file that is not text may be quoted in an error. Each character is replaced by one, so that carets stay in place.
 """
+
+ESCAPED: Mapping[int, str] = {code: chr(code).encode("unicode_escape").decode() for code in (*_CONTROLS, *_DIRECTIONS)}
+"""The same characters with backslashes, except for surrogates: results stay apart."""

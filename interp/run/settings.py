@@ -18,7 +18,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Location
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
+from halfulp.interp.ir.errors import ESCAPED, LimitExceeded, TypeMismatch, UndefinedBehavior, VerifyError
 from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.buffers import Buffer, to_argument
@@ -222,6 +222,8 @@ def about(meaning: str, choices: tuple[Any, ...] = ()) -> dict[str, Any]:
 
 
 def _write_to_stdout(text: str) -> None:
+    if sys.stdout.isatty():  # elsewhere, the bytes are those that MLIR prints
+        text = text.translate(ESCAPED)
     try:
         sys.stdout.write(text)
     except UnicodeEncodeError:
