@@ -24,6 +24,7 @@ from halfulp.fp_formats.spelling import table_lines
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.array_attribution import ArrayAttribution
 from halfulp.interp.run.attribution import Attribution, value_of
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Listener, OpRun, Ran, clear_marks, on_floats, same_ran, unmarked
@@ -40,6 +41,9 @@ from halfulp.traces import error_text
 
 _CLOSE = 2.0**-45
 """The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
+
+_FEW_NUMBERS = 10_000
+"""The numbers of a history up to which balls take less than a second or two."""
 
 _MOST_OPS = 5
 """The number of ops in a ranking."""
@@ -61,6 +65,9 @@ class RunErrors:
     _site: Callable[[Operation], error_text.Site]
     _replay: Callable[[], tuple[Lineage, Ends]]
     _history: tuple[Lineage, Mapping[str, Value]] | None = None
+    _attributions: dict[
+        tuple[str, error_text.Element], tuple[Attribution | ArrayAttribution, float] | LimitExceeded
+    ] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -159,11 +166,10 @@ class RunErrors:
         attribution, unit = self._attribution(chosen.name, chosen.element or ())
         effects: dict[Ran, float] = {}
         owns: dict[Ran, float] = {}
-        for share in attribution.shares.values():
-            if isfinite(share.own):
-                ran = same_ran(self._shadows.made, share.node.op, share.node.around)
-                effects[ran] = effects.get(ran, 0.0) + share.own * share.weight / unit
-                owns[ran] = max(owns.get(ran, 0.0), share.own_ulp)
+        for each in attribution.effects():
+            ran = same_ran(self._shadows.made, each.op, each.around)
+            effects[ran] = effects.get(ran, 0.0) + each.effect / unit
+            owns[ran] = max(owns.get(ran, 0.0), each.own_ulp)
         found = []
         for ran in self._shadows.figures:
             effect = effects.get(ran, 0.0)
@@ -207,10 +213,11 @@ class RunErrors:
         if found.element is None or found.radius <= _CLOSE * abs(found.exact):
             return found
         try:
-            attribution, unit = self._attribution(found.name, found.element)
+            # Where the error is known, it is not worth minutes to know it closely.
+            attribution, unit = self._attribution(found.name, found.element, not found.radius < abs(found.error))
         except LimitExceeded:
             return found
-        end = attribution.end
+        end = attribution.end if isinstance(attribution, Attribution) else None
         if end is None or not end.exact.is_finite():
             return found
         with bits_of_precision(attribution.bits):
@@ -224,10 +231,18 @@ class RunErrors:
             found, value=number, exact=exact, error=error, ulp=ulp, radius=radius, relative=relative, unknown=unknown
         )
 
-    def _attribution(self, name: str, element: error_text.Element) -> tuple[Attribution, float]:
+    def _attribution(
+        self, name: str, element: error_text.Element, long: bool = True
+    ) -> tuple[Attribution | ArrayAttribution, float]:
         """Return the history of an element, and the unit of what is brought to it, an ulp of the exact number: the
-        computed number less the exact one is an error of the other sign than those of the history.
+        computed number less the exact one is an error of the other sign than those of the history. ``long``: also of a
+        long history. Raises LimitExceeded.
         """
+        kept = self._attributions.get((name, element))
+        if isinstance(kept, LimitExceeded):
+            raise kept
+        if kept is not None:
+            return kept
         if self._history is None:
             lineage, ends = self._replay()
             self._history = lineage, dict(ends)
@@ -235,10 +250,18 @@ class RunErrors:
         value = values[name]
         id = 0 if value.open is None else int(value.open[element])
         code = codes_to_ints(np.asarray(value.bits[element]), ty.width_of(value.element_type))[0]
-        attribution = Attribution(lineage, id, value.element_type, code)
-        return attribution, -_ulp_at_end(attribution, _format_of(value))
+        self._attributions.clear()  # a history may be as large as the run
+        try:
+            attribution = _attributed(lineage, id, value.element_type, code, long)
+        except LimitExceeded as error:
+            if long:
+                self._attributions[name, element] = error
+            raise
+        found = attribution, -_ulp_at_end(attribution, _format_of(value))
+        self._attributions[name, element] = found
+        return found
 
-    def _story(self, attribution: Attribution, unit: float) -> Iterator[error_text.StoryStep]:
+    def _story(self, attribution: Attribution | ArrayAttribution, unit: float) -> Iterator[error_text.StoryStep]:
         share = attribution.end
         while share is not None:
             node, weight = share.node, share.weight / unit
@@ -256,7 +279,7 @@ class RunErrors:
                 share.error * weight + 0.0, share.own * weight + 0.0, tuple(parts),  # + 0.0: no negative zero
             )  # fmt: skip
             began = not share.value.is_finite() and not any(special)
-            share = None if began else attribution.shares.get(following)
+            share = None if began else attribution.share(following)
 
     def _op_error(self, ran: Ran, effect: float, share: float) -> error_text.OpError:
         site, found = error_text.shown_site(self._site, *ran), self._shadows.figures[ran]
@@ -332,7 +355,20 @@ def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
     return [(name, value) for name, value in named if isinstance(value.element_type, ty.FloatType)]
 
 
-def _ulp_at_end(attribution: Attribution, fmt: FloatFormat) -> float:
+def _attributed(lineage: Lineage, id: int, type_: ty.Type, code: int, long: bool) -> Attribution | ArrayAttribution:
+    """Return the history of a number: by balls, or, if it is long, by arrays where these know all of its ops."""
+    try:
+        return Attribution(lineage, id, type_, code, most=_FEW_NUMBERS)
+    except LimitExceeded:
+        if not long:
+            raise
+    try:
+        return ArrayAttribution(lineage, id, type_, code)
+    except Unsupported:
+        return Attribution(lineage, id, type_, code)
+
+
+def _ulp_at_end(attribution: Attribution | ArrayAttribution, fmt: FloatFormat) -> float:
     """Return the ulp at the exact number of a history; at the computed number where nothing is known of that."""
     end = attribution.end
     if end is None or not end.exact.is_finite():

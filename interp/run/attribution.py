@@ -25,6 +25,7 @@ from halfulp.fp_formats.neighbours import ulp_of_float
 from halfulp.fp_formats.reals.functions import bits_of_precision, exact_ball
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.lineage import Chain, Leaf, Lineage, Node, Operand
 from halfulp.semantics.ball_rules import BALLS
 from halfulp.semantics.integer_functions import Apart, reading_of, wraps
@@ -77,12 +78,22 @@ class Share:
         return abs(self.own) / ulp_of_float(numbers, _number(self.value), self.own)
 
 
+@dataclass(frozen=True, slots=True)
+class OpEffect:
+    """What the own errors of numbers that an op made bring to the number at the end, and the largest of them in ulp."""
+
+    op: Operation
+    around: Operation
+    effect: float
+    own_ulp: float
+
+
 @dataclass(eq=False, slots=True)
 class Attribution:
     """The history of one number, with errors. ``id``, ``type``, ``code``: of that number. ``bits``: of its
-    balls.
+    balls. ``most``: a limit of its numbers below `MOST_NUMBERS`.
 
-    Raises LimitExceeded for a history of more than `MOST_NUMBERS` numbers.
+    Raises LimitExceeded for a history of more numbers.
     """
 
     lineage: Lineage
@@ -90,6 +101,7 @@ class Attribution:
     type: ty.Type
     code: int
     bits: int = _FIRST_BITS
+    most: int | None = None
     shares: dict[int, Share] = field(default_factory=dict)
     _unknown: set[int] = field(default_factory=set)
     _apart: dict[int, Apart] = field(default_factory=dict)
@@ -112,6 +124,16 @@ class Attribution:
         """Tell whether nothing is known of what made the number."""
         return self.id in self._unknown
 
+    def share(self, id: int) -> Share | None:
+        """Return what one number brings to the error; None where no op made it."""
+        return self.shares.get(id)
+
+    def effects(self) -> Iterator[OpEffect]:
+        """Yield what the own error of each number brings to the number at the end, where it is known."""
+        for share in self.shares.values():
+            if isfinite(share.own):
+                yield OpEffect(share.node.op, share.node.around, share.own * share.weight, share.own_ulp)
+
     def in_order(self) -> Iterator[Share]:
         """Yield all numbers that ops made, in the order of the run."""
         return (self.shares[id] for id in sorted(self.shares))
@@ -130,15 +152,11 @@ class Attribution:
                 if found.unknown:
                     self._unknown.add(id)
                 continue
-            chain = _sum_of_many(self.lineage.chain(id), found)
+            chain = sum_of_many(self.lineage.chain(id), found)
             if chain is not None:
-                found = replace(found, operands=(chain.first, *_with_history(chain, found.type)))
+                found = replace(found, operands=(chain.first, *with_history(chain, found.type)))
             self.shares[id] = Share(id, found, zero, zero, chain=chain)
-            if len(self.shares) > MOST_NUMBERS:
-                raise LimitExceeded(
-                    f"the history of this number has more than {MOST_NUMBERS:,} numbers",
-                    hint="give the program a smaller input",
-                )
+            refuse_more_than(MOST_NUMBERS if self.most is None else min(self.most, MOST_NUMBERS), len(self.shares))
             waiting += [(each.id, each.type, each.code) for each in found.operands if each.id]
 
     def _run(self) -> None:
@@ -170,6 +188,8 @@ class Attribution:
         exact = [self._exact(*each) for each in zip(node.operands, given, kinds, strict=True)]
         if meaning.rule in IDENTITIES:
             self._pass_over(node, IDENTITIES[meaning.rule], given, exact)
+        if meaning.rule == "copysign":
+            give_sign(meaning.operands[1], node.operands[1].code, given, exact)
         found = [ball(*exact[:count], *given[count:]) for count in range(len(given) + 1)]
         steps = [each - share.value for each in found]
         share.exact = found[-1]
@@ -247,7 +267,23 @@ class Attribution:
                     made.weight += share.weight * growth / made.error
 
 
-def _sum_of_many(chain: Chain | None, node: Node) -> Chain | None:
+def refuse_more_than(most: int, count: int) -> None:
+    """Raise LimitExceeded for a history of more numbers than a limit."""
+    if count > most:
+        raise LimitExceeded(
+            f"the history of this number has more than {most:,} numbers", hint="give the program a smaller input"
+        )
+
+
+def give_sign(numbers: Numbers, code: int, *operands: list[arb]) -> None:
+    """Put a number with the sign of a zero in its place, as the second operand of copysign: balls have no such zero."""
+    assert isinstance(numbers, FloatFormat)
+    if value_of(numbers, code) == 0:
+        for each in operands:
+            each[1] = arb(-1 if code & (numbers.sign_mask or 0) else 1) if each[1] == 0 else each[1]
+
+
+def sum_of_many(chain: Chain | None, node: Node) -> Chain | None:
     """Return the steps of a fold if it adds finite numbers."""
     meaning = node.kernel.meaning(node.result)
     if chain is None or not isinstance(meaning, Computes) or meaning.rule != "add":
@@ -259,7 +295,8 @@ def _sum_of_many(chain: Chain | None, node: Node) -> Chain | None:
     return chain if finite and not fmt.is_infinite(chain.first.code) and not fmt.is_nan(chain.first.code) else None
 
 
-def _with_history(chain: Chain, type_: ty.Type) -> Iterator[Operand]:
+def with_history(chain: Chain, type_: ty.Type) -> Iterator[Operand]:
+    """Yield the elements of a sum that have a history."""
     if chain.ids is not None:
         for at in np.flatnonzero(chain.ids):
             yield Operand(int(chain.ids[at]), type_, int(chain.codes[at]))

@@ -293,6 +293,27 @@ class Lineage:
             run.poison is not None and bool(run.poison[place]),
         )
 
+    def made(self, id: int) -> Node | None:
+        """Return what made the number with an id; None where no op did."""
+        found = self.node(id)
+        return found if isinstance(found, Node) else None
+
+    def write_codes(self, into: npt.NDArray[np.uint64]) -> None:
+        """Write the code of each number, of types of at most 64 bits, into the place of its id."""
+        for entry in self._entries:
+            arrays = entry.run.results if isinstance(entry, Batch) else (entry.codes,)
+            size = entry.size if isinstance(entry, Batch) else prod(entry.shape)
+            for number, codes in enumerate(arrays):
+                if codes.size == size:
+                    start = entry.base + number * size
+                    into[start : start + size] = codes.reshape(-1)
+
+    def unknown_spans(self) -> Iterator[slice]:
+        """Yield the ids of numbers whose history is not known."""
+        for entry in self._entries:
+            if isinstance(entry, _Source) and entry.what:
+                yield slice(entry.base, entry.base + prod(entry.shape))
+
     def history(self, id: int, type_: ty.Type, code: int) -> Node | Leaf:
         """Return what made a number that has an id, or a leaf: without history where it has none, and unknown where the
         number is not the one that the id was given for.

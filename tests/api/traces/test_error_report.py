@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp, isfinite
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,6 +21,7 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.interp.run import attribution
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.semantics.kernel import Outcome
+from halfulp.traces import error_report
 from halfulp.traces.record import timeline
 
 # --- known stories ----------------------------------------------------------------------------------------------------
@@ -958,3 +960,28 @@ def test_an_infinity_that_is_exact_is_no_error() -> None:
     text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.addf %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }"
     (result,) = hu.trace(text, np.array([-np.inf, 1], np.float32), shadow=True).errors.results
     assert (result.special, result.ulp, result.unknown) == ((), 0, 0)
+
+
+def test_the_ranking_of_a_long_history_is_quick_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer of 100,000 products: they took a minute, and again for each call."""
+    t = "tensor<32x100xf32>"
+    text = f"""func.func @f(%a: tensor<32x32xf32>, %b: tensor<32x100xf32>) -> tensor<f32> {{
+      %z = arith.constant dense<0.0> : {t}
+      %0 = linalg.matmul ins(%a, %b : tensor<32x32xf32>, tensor<32x100xf32>) outs(%z : {t}) -> {t}
+      %1 = math.exp %0 : {t}
+      %s = arith.constant dense<0.0> : tensor<f32>
+      %2 = linalg.reduce {{ arith.addf }} ins(%1 : {t}) outs(%s : tensor<f32>) dimensions = [0, 1]
+      return %2 : tensor<f32>
+    }}"""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(32, 32)).astype(np.float32), rng.normal(size=(32, 100)).astype(np.float32)
+    trace = hu.trace(text, a, b, shadow=True)
+    begun = perf_counter()
+    found = trace.worst()
+    assert perf_counter() - begun < 30  # one second, on a machine that does nothing else
+    (result,) = trace.errors.results
+    assert sum(op.effect_ulp for op in found) == pytest.approx(result.ulp, rel=1e-6)
+    assert [step.op for step in trace.explain_error()][:2] == ["arith.addf", "math.exp"]
+    monkeypatch.setattr(error_report, "_attributed", None)  # nothing is computed again
+    assert trace.worst() == found
+    assert "ops whose own errors make that of result[0]" in str(trace.errors)

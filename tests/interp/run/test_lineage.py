@@ -26,6 +26,8 @@ from halfulp.interp.dialects.linalg import evaluate
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import argument_types
+from halfulp.interp.run import array_attribution
+from halfulp.interp.run.array_attribution import ArrayAttribution
 from halfulp.interp.run.attribution import Attribution
 from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.evaluators import Elementwise
@@ -489,3 +491,81 @@ def test_many_histories(first: int) -> None:
     for seed in range(first, first + 1_000):
         wrong, _ = outside(seed, WIDE_FORMATS if seed % 3 else FORMATS)
         assert not wrong, (seed, wrong[:3])
+
+
+# --- long histories ---------------------------------------------------------------------------------------------------
+
+
+def both(
+    text: str, *arguments: Any, result: int = 0, place: tuple[int, ...] = ()
+) -> tuple[Attribution, ArrayAttribution]:
+    """Return the history of a number by balls and by arrays."""
+    module, lineage = hu.parse(text), Lineage()
+    given = [hu.convert(each, "f32") for each in arguments]
+    value = program_for(module, Settings(recorder=lineage)).run(find_entry(module, None), given)[result]
+    code = int(value.bits[place])
+    wanted = lineage, int(value.open[place]), value.element_type, code
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_attribution, "FEWEST_EACH", 0)
+        return Attribution(*wanted), ArrayAttribution(*wanted)
+
+
+LONG = {
+    "chain": """%0 = arith.mulf %x, %y : {t} %1 = arith.addf %0, %x : {t} %2 = arith.divf %1, %y : {t}
+      %3 = math.exp %2 : {t} %4 = math.tanh %0 : {t} %5 = math.fma %3, %4, %0 : {t} %6 = arith.subf %5, %3 : {t}""",
+    "shared": """%0 = arith.divf %x, %y : {t} %1 = arith.mulf %0, %0 : {t} %2 = arith.mulf %1, %0 : {t}
+      %3 = arith.maximumf %2, %1 : {t} %4 = math.copysign %3, %x : {t} %5 = math.sqrt %1 : {t} %6 = arith.addf %4, %5 : {t}""",
+    "narrow": """%h = arith.truncf %x : {t} to {h} %e = arith.extf %h : {h} to {t} %0 = arith.mulf %e, %y : {t}
+      %i = arith.fptosi %y : {t} to {i} %f = arith.sitofp %i : {i} to {t} %6 = arith.addf %0, %f : {t}""",
+}
+
+
+@pytest.mark.parametrize("fold", ["arith.addf", "arith.maximumf", "arith.mulf"])
+@pytest.mark.parametrize("name", LONG)
+def test_arrays_find_what_balls_find(name: str, fold: str) -> None:
+    """The effects of all ops, and the errors and weights of all numbers; all in f64, so not to the last bit."""
+    t, h, i = (f"tensor<3x50x{each}>" for each in ("f32", "bf16", "i32"))
+    ops = LONG[name].format(t=t, h=h, i=i)
+    start = "dense<1.0>" if fold == "arith.mulf" else "dense<0.1>"
+    text = f"""func.func @f(%x: {t}, %y: {t}) -> tensor<3xf32> {{
+      {ops}
+      %z = arith.constant {start} : tensor<3xf32>
+      %r = linalg.reduce {{ {fold} }} ins(%6 : {t}) outs(%z : tensor<3xf32>) dimensions = [1]
+      %q = arith.addf %r, %z : tensor<3xf32>
+      return %q : tensor<3xf32>
+    }}"""
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(0.5, 1.5, (2, 3, 50)).astype(np.float32)
+    balls, arrays = both(text, x, y, place=(1,))
+    assert balls.end is not None
+    assert arrays.end is not None
+    assert arrays.end.error == pytest.approx(balls.end.error, rel=1e-9)
+    effects: dict[Any, float] = {}
+    for each in balls.effects():
+        effects[each.op] = effects.get(each.op, 0.0) + each.effect
+    found: dict[Any, float] = {}
+    for each in arrays.effects():
+        found[each.op] = found.get(each.op, 0.0) + each.effect
+    scale = max(map(abs, effects.values()))
+    assert found == pytest.approx({op: effects.get(op, 0.0) for op in found}, abs=1e-9 * scale)
+    assert sum(found.values()) == pytest.approx(arrays.end.error, rel=1e-9)
+    for share in balls.in_order():
+        made = arrays.share(share.id)
+        assert made is not None
+        assert made.error == pytest.approx(share.error, rel=1e-6, abs=1e-15)
+        assert made.weight == pytest.approx(share.weight, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ops", "what"),
+    [
+        ("%i = arith.bitcast %0 : {t} to {i} %1 = arith.bitcast %i : {i} to {t}", "numbers of other types"),
+        ("%i = arith.fptosi %0 : {t} to {i} %j = arith.muli %i, %i : {i} %1 = arith.sitofp %j : {i} to {t}", "wrapped"),
+        ("%i = math.exp %0 : {t} %j = arith.mulf %i, %i : {t} %1 = math.sin %j : {t}", "more bits"),
+    ],
+)
+def test_what_arrays_leave_to_balls(ops: str, what: str) -> None:
+    t, i = "tensor<50xf32>", "tensor<50xi32>"
+    text = f"func.func @f(%x: {t}) -> {t} {{ %0 = arith.mulf %x, %x : {t} {ops.format(t=t, i=i)} return %1 : {t} }}"
+    with pytest.raises(hu.Unsupported, match=what):
+        both(text, np.full(50, 300.1 if what == "wrapped" else 6.1), place=(3,))
