@@ -447,13 +447,18 @@ class FloatSums(NamedTuple):
         """Return the unit of the distances: the ulp of a format at each exact number."""
         return ulps_of_floats(fmt, self.high, self.low, self.radius)
 
-    def distances(self, fmt: FloatFormat, numbers: Floats) -> Floats:
-        """Return how far numbers of a format are from the exact ones, in ulp of these: infinite for a number that is
-        not finite, NaN where nothing is known.
+    def errors(self, numbers: Floats) -> Floats:
+        """Return how far numbers are from the exact ones: infinite for a number that is not finite, NaN where nothing
+        is known.
         """
         with np.errstate(all="ignore"):
-            found = np.abs((numbers - self.high) - self.low) / self.ulps(fmt)
+            found = np.abs((numbers - self.high) - self.low)
         return np.where(np.isnan(self.high), np.nan, np.where(np.isfinite(numbers), found, math.inf))
+
+    def distances(self, fmt: FloatFormat, numbers: Floats) -> Floats:
+        """Return these errors in ulp of the exact numbers."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.errors(numbers) / self.ulps(fmt))
 
 
 # --- summaries --------------------------------------------------------------------------------------------------------

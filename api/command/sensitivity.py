@@ -49,6 +49,12 @@ class SensitivityArguments(FunctionOptions):
     result: str | None = option(
         "NAME", "the result that counts: its number, or argument[1] for what memory holds after the run (default: all)"
     )
+    metric: Literal["ulp", "sqnr", "relative", "absolute"] = choice(
+        ("ulp", "sqnr", "relative", "absolute"),
+        "what is compared: the largest error in ulp (default), the SQNR in dB, the largest error relative to the "
+        "largest number of its result, or as it is",
+        "ulp",
+    )
     json: bool = flag("print one JSON object")
     plot: str | None = option("FILE", "draw the ranking to a file, .svg or .png")
     best: str | None = option("FILE", "write the program with the single change that reduces the error most")
@@ -66,7 +72,7 @@ def rank_changes(arguments: SensitivityArguments, sources: Sources) -> int:
     named = arguments.result
     result = int(named) if named is not None and named.isdecimal() else named
     with progress_bar("changes") as progress:
-        found = ranked(module, values, options, changes, arguments.by, result, progress)
+        found = ranked(module, values, options, changes, arguments.by, result, progress, arguments.metric)
     if arguments.json:
         write(json.dumps(found.as_json()) + "\n")
     else:

@@ -15,6 +15,8 @@ import pytest
 from tree import ROOT
 
 import halfulp as hu
+from halfulp.interp.run.attribution import Attribution
+from halfulp.sensitivities import reference
 
 QUADRATIC = ROOT / "examples" / "quadratic.mlir"
 SUM = """
@@ -160,6 +162,127 @@ def test_a_cast_before_a_matmul_is_not_credited_with_the_accumulator() -> None:
     assert rows["arith.truncf"].before == pytest.approx(error_of_matmul(p.astype(narrow)))
     assert rows["arith.truncf"].after == pytest.approx(error_of_matmul(p))
     assert rows["linalg.matmul"].after < 0.6
+
+
+# --- many elements ----------------------------------------------------------------------------------------------------
+
+CHAIN = """func.func @f(%x: tensor<{n}xf32>) -> tensor<{n}xf32> {{
+  %c = arith.constant dense<0.7> : tensor<{n}xf32>
+  %y0 = arith.truncf %x : tensor<{n}xf32> to tensor<{n}xbf16>
+{steps}
+  %w = arith.extf %y6 : tensor<{n}xbf16> to tensor<{n}xf32>
+  %r = arith.subf %w, %c : tensor<{n}xf32>
+  return %r : tensor<{n}xf32>
+}}"""
+STEP = """  %t{k} = math.tanh %y{k} : tensor<{n}xbf16>
+  %p{k} = arith.mulf %t{k}, %y{k} : tensor<{n}xbf16>
+  %n{k} = arith.negf %y{k} : tensor<{n}xbf16>
+  %e{k} = math.exp %n{k} : tensor<{n}xbf16>
+  %y{next} = arith.addf %p{k}, %e{k} : tensor<{n}xbf16>"""
+
+
+def chain_of(n: int) -> str:
+    return CHAIN.format(n=n, steps="\n".join(STEP.format(k=k, next=k + 1, n=n) for k in range(6)))
+
+
+@pytest.mark.parametrize("n", [64, 200])
+def test_the_largest_error_of_many_elements_is_found(n: int) -> None:
+    x = np.linspace(-1, 1, n, dtype=np.float32)
+    found = hu.sensitivity(chain_of(n), x, formats=["f32"])
+    (result,) = hu.run(chain_of(n), x)
+    y = x.astype(np.float64)
+    for _ in range(6):
+        y = np.tanh(y) * y + np.exp(-y)
+    exact = y - np.float64(np.float32(0.7))  # right to 2^-49: the errors are of 2^-6
+    errors = np.abs(result.numpy() - exact) / np.exp2(np.floor(np.log2(np.abs(exact))) - 23)
+    assert found.unknown == 0
+    assert found.errors["result[0]"].element == (int(errors.argmax()),)
+    assert found.errors["result[0]"].ulp == pytest.approx(float(errors.max()), rel=2**-20)
+
+
+def test_few_histories_are_read_of_many_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal read
+        read += 1
+        return Attribution(*given)
+
+    monkeypatch.setattr(reference, "Attribution", counted)
+    text = """func.func @f(%x: tensor<84x16xf32>, %y: tensor<16x108xf32>) -> tensor<84x108xf32> {
+      %z = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<84x108xf32>
+      %i = linalg.fill ins(%z : f32) outs(%e : tensor<84x108xf32>) -> tensor<84x108xf32>
+      %o = linalg.matmul ins(%x, %y : tensor<84x16xf32>, tensor<16x108xf32>) outs(%i : tensor<84x108xf32>) -> tensor<84x108xf32>
+      %r = math.exp %o : tensor<84x108xf32>
+      return %r : tensor<84x108xf32>
+    }"""
+    random = np.random.default_rng(1)
+    x, y = (random.normal(size=shape).astype(np.float32) for shape in ((84, 16), (16, 108)))
+    found = hu.sensitivity(text, x, y, formats=["bf16", "f64"])
+    assert found.elements == 9072
+    assert found.unknown == 0
+    assert read <= 8
+    exact, (result,) = np.exp(np.float64(x) @ np.float64(y)), hu.run(text, x, y)
+    errors = np.abs(result.numpy() - exact) / np.exp2(np.floor(np.log2(exact)) - 23)
+    assert found.errors["result[0]"].ulp == pytest.approx(float(errors.max()), rel=2**-16)
+
+
+def test_numbers_that_nobody_knows_closely_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference, "_MOST_NUMBERS", 0)
+    monkeypatch.setattr(reference, "_RELATIVELY_CLOSE", 0.0)
+    monkeypatch.setattr(reference, "_CLOSE", 2.0**-60)
+    found = hu.sensitivity(chain_of(8), np.linspace(-1, 1, 8, dtype=np.float32), formats=["f32"])
+    (note,) = [each for each in found.notes if each.startswith("errors are known up to ")]
+    assert note.endswith(" ulp: more digits need too long histories")
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def by_metric(metric: str, result: Any, exact: Any) -> float:
+    error = np.float64(result) - exact
+    if metric == "sqnr":
+        return float(10 * np.log10(np.sum(exact**2) / np.sum(error**2)))
+    return float(np.abs(error).max() / (np.abs(exact).max() if metric == "relative" else 1))
+
+
+@pytest.mark.parametrize("metric", ["sqnr", "relative", "absolute"])
+def test_metrics(metric: Any) -> None:
+    x = np.linspace(-1, 1, 33, dtype=np.float32)
+    found = hu.sensitivity(chain_of(33), x, formats=["f32", "f8E4M3FN"], metric=metric)
+    y = x.astype(np.float64)
+    for _ in range(6):
+        y = np.tanh(y) * y + np.exp(-y)
+    exact = y - np.float64(np.float32(0.7))
+    before = by_metric(metric, hu.run(chain_of(33), x)[0].numpy(), exact)
+    for row in found.rows[:6]:
+        assert row.before == pytest.approx(before, rel=1e-6)
+        assert row.after == pytest.approx(by_metric(metric, hu.run(row.program, x)[0].numpy(), exact), rel=1e-6)
+        gain = row.after > row.before if metric == "sqnr" else row.after < row.before
+        assert (row.effect < 0) == gain
+    assert [abs(row.effect) for row in found] == sorted((abs(row.effect) for row in found), reverse=True)
+    best = found.best
+    assert best is not None
+    assert best.after == (max if metric == "sqnr" else min)(row.after for row in found)
+    head = str(found).splitlines()[0]
+    place = "" if metric == "sqnr" else " ["
+    assert head.startswith("SQNR of result[0]: " if metric == "sqnr" else "error of result[0]: ")
+    assert place in head
+    assert best.advice in str(found)
+    assert found.as_json()["metric"] == metric
+    assert found.plot(dark=False).axes[0].get_xlabel() == reference.MEASURES[metric].axis
+
+
+def test_an_overflow_and_no_error_by_sqnr() -> None:
+    text = """func.func @f(%x: f16) -> f16 {
+      %y = arith.mulf %x, %x : f16
+      %r = math.sqrt %y : f16
+      return %r : f16
+    }"""
+    found = hu.sensitivity(text, np.float16(1000), formats=["f32"], metric="sqnr")
+    assert (found.rows[0].before, found.rows[0].after, found.rows[0].effect) == (-math.inf, math.inf, -math.inf)
+    assert found.rows[0].advice == "compute arith.mulf (line 2) in f32: SQNR -inf dB -> inf dB"
 
 
 # --- other changes ----------------------------------------------------------------------------------------------------
@@ -419,6 +542,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"profiles": ["mlir"]}, "unknown profile 'mlir'"),
     ({"orders": ["pairwse"]}, r"'pairwse' is no order of reductions.*did you mean `pairwise`"),
     ({"models": ["chip:h100"]}, "models of tile operations: 'chip:h100' is none of exact"),
+    ({"metric": "snr"}, "metric is 'snr', but must be one of ulp, sqnr, relative, absolute"),
     ({"result": 1}, r"no float result result\[1\]"),
     ({"result": "argument[0]"}, r"no float result argument\[0\]"),
 )

@@ -1,0 +1,324 @@
+"""The exact results of a run, and how far the results of other runs are from them, by a metric.
+
+The exact run is that beside the program as it is: it takes the branches of that run. An error in ulp is in ulp of the
+exact number, so that errors of different runs have one unit.
+
+Shadows enclose all exact numbers at once. Where their radius is too wide for the largest error of a run, or for any
+error, the exact number is found from its history (`halfulp.interp.run.attribution`), one by one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite, log10, nan
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.aliases import did_you_mean, with_hint
+from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.fp_formats.neighbours import Energy, Floats, FloatSums, Scaled, decibels, place_of_largest, ulps_of_floats
+from halfulp.fp_formats.reals.functions import bits_of_precision
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.attribution import Attribution
+from halfulp.interp.run.lineage import Lineage
+from halfulp.interp.run.shadows import Shadows, shadow_of
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.value import Value
+from halfulp.running import RunOptions, find_entry, given_arguments, run_with
+from halfulp.semantics.judging import as_f64, has_shadows
+from halfulp.traces.error_text import ulps
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+Metric = Literal["ulp", "sqnr", "relative", "absolute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric of errors. ``what``: what it measures. ``spell``: spells a size with its unit. ``axis``: that of a plot.
+
+    ``cost``: a size as a number that is larger for a worse result, in proportion to errors.
+    """
+
+    what: str
+    spell: Callable[[float], str]
+    short: Callable[[float], str]
+    axis: str
+    cost: Callable[[float], float] = float
+
+
+def _plain(size: float) -> str:
+    return "unknown" if size != size else f"{size or 0.0:.3g}"
+
+
+def _decibels(size: float) -> str:
+    return "unknown" if size != size else f"{size:.1f}"
+
+
+MEASURES: Mapping[str, Measure] = {
+    "ulp": Measure("error", lambda size: f"{ulps(size)} ulp", ulps, "largest error of a result, ulp"),
+    "sqnr": Measure(
+        "SQNR",
+        lambda size: f"{_decibels(size)} dB",
+        _decibels,
+        "error of a result relative to it (root mean square)",
+        lambda size: 0.0 if size == inf else inf if size == -inf else 10.0 ** (-size / 20),
+    ),
+    "relative": Measure(
+        "error",
+        lambda size: f"{_plain(size)} of the largest number",
+        _plain,
+        "largest error of a result, relative to its largest number",
+    ),
+    "absolute": Measure("error", _plain, _plain, "largest error of a result"),
+}
+"""The metrics by name.
+
+``ulp``: the largest error in ulp of the exact number. ``sqnr``: the sum of the squares of the exact numbers to that of
+the errors, in dB. ``relative``: the largest error relative to the largest exact number of the tensor. ``absolute``: the
+largest error.
+"""
+
+
+def checked_metric(name: str) -> str:
+    """Return the name of a metric. Raises InputError if there is none."""
+    if name not in MEASURES:
+        message = f"metric is {name!r}, but must be one of {', '.join(get_args(Metric))}"
+        raise InputError(with_hint(message, did_you_mean(name, MEASURES)))
+    return name
+
+
+# --- reference --------------------------------------------------------------------------------------------------------
+
+_CLOSE, _RELATIVELY_CLOSE = 2.0**-10, 2.0**-24
+"""The radius up to which an error is known closely enough: in ulp, and relative to the error."""
+_MOST_NUMBERS = 200_000
+"""The most numbers of all histories together from which exact numbers are found; the last one may have more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDistance:
+    """How far one result of a run is from the exact one.
+
+    ``size``: by the metric. The largest distance of an element whose exact number is known, or the SQNR of these;
+    infinite (for the SQNR, negative) where the result is infinite, NaN or poison and the exact number is not; NaN if no
+    exact number is known. ``element``: its place; none for the SQNR. ``moved``: the largest distance from the result of
+    the program as it is, in ulp; infinite where one of the two is not a number. ``radius``: how far ``size`` may be
+    from that of the exact numbers, if they are not known closely.
+    """
+
+    size: float
+    element: tuple[int, ...]
+    moved: float
+    radius: float = 0.0
+
+    @property
+    def ulp(self) -> float:
+        """The size, of an error in ulp."""
+        return self.size
+
+
+Distances = Mapping[str, ResultDistance]
+"""The distance of each result, by its name."""
+
+
+@dataclass(frozen=True, eq=False)
+class _End:
+    """A result of the program as it is: its numbers, and the exact ones, up to a radius that is infinite where nothing
+    is known.
+    """
+
+    format: Any
+    value: Floats
+    exact: FloatSums
+    radius: Floats
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        return np.isfinite(self.exact.high)
+
+    @property
+    def unit(self) -> Floats:
+        """The ulp at the exact number, or if that is not known at the other one."""
+        with np.errstate(all="ignore"):
+            other = ulps_of_floats(self.format, np.where(np.isfinite(self.value), self.value, 0.0))
+            return np.where(self.known, self.exact.ulps(self.format), other)
+
+
+class Reference:
+    """The exact results of a function for some arguments.
+
+    ``only``: the name of the one result that counts, ``result[0]`` or ``argument[1]``. ``metric``: that of distances.
+    ``unknown``: the number of elements whose exact number is not known, of ``elements``; ``unmeasured``: results whose
+    format has numbers that no f64 holds. Raises InputError if there is no such result, Unsupported for a batch, and the
+    errors of `run`.
+    """
+
+    def __init__(
+        self, module: Module, arguments: Sequence[Any], options: RunOptions, only: str | None, metric: str = "ulp"
+    ) -> None:
+        function = find_entry(module, options.function)
+        if options.batch or options.signature is not None:
+            raise Unsupported("a batch cannot also run with exact real numbers", location=function.location)
+        # A program that prints would print as often as it runs.
+        self._options = replace(options, write=lambda text: None)
+        self._given = given_arguments(function, arguments, options)
+        found = self._ends(module, replace(self._options, recorder=Shadows()))
+        if only is not None and only not in found:
+            has = ", ".join(found) or "none"
+            raise InputError(f"the run has no float result {only}", hint=f"it has {has}")
+        if not found:
+            raise InputError(
+                f"@{function.symbol_name} has no result of floats and no memory of floats among its arguments",
+                location=function.location,
+                hint="return the numbers whose errors matter",
+            )
+        chosen = {name: value for name, value in found.items() if only in (None, name)}
+        self.unmeasured = [name for name, value in chosen.items() if not has_shadows(_format_of(value))]
+        self.metric = checked_metric(metric)
+        self._module = module
+        self._history: tuple[Lineage, Mapping[str, Value]] | None = None
+        self._spent = 0
+        self._exact = {name: _end_of(value) for name, value in chosen.items() if name not in self.unmeasured}
+        for name, end in self._exact.items():
+            for element in np.argwhere(~end.known):
+                self._find(name, tuple(map(int, element)))
+        self.elements = sum(end.value.size for end in self._exact.values())
+        self.unknown = sum(int(np.count_nonzero(~end.known)) for end in self._exact.values())
+        self.distances = self._distances({name: end.value for name, end in self._exact.items()})
+
+    def distances_of(self, module: Module, **options: Any) -> Distances:
+        """Run another program, or with other options, and return how far its results are.
+
+        Raises the errors of `run`.
+        """
+        found = self._ends(module, replace(self._options, **options))
+        return self._distances({name: _numbers(found[name]) for name in self._exact})
+
+    # --- how ---
+
+    def _ends(self, module: Module, options: RunOptions) -> dict[str, Value]:
+        given = [copy.deepcopy(each) if isinstance(each, Buffer) else each for each in self._given]
+        results = run_with(module, given, options)
+        memory = [(f"argument[{k}]", each.load()) for k, each in enumerate(given) if isinstance(each, Buffer)]
+        named = [(f"result[{k}]", each) for k, each in enumerate(results)] + memory
+        return {name: value for name, value in named if isinstance(value.element_type, ty.FloatType)}
+
+    def _find(self, name: str, element: tuple[int, ...]) -> bool:
+        """Find an exact number from its history. Return False if that is not known, or would take too long."""
+        if self._spent >= _MOST_NUMBERS:
+            return False
+        if self._history is None:
+            lineage = Lineage()
+            self._history = lineage, self._ends(self._module, replace(self._options, recorder=lineage))
+        lineage, value, end = self._history[0], self._history[1][name], self._exact[name]
+        id = 0 if value.open is None else int(value.open[element])
+        code = codes_to_ints(np.asarray(value.bits[element]), ty.width_of(value.element_type))[0]
+        try:
+            found = Attribution(lineage, id, value.element_type, code)
+        except LimitExceeded:
+            self._spent = _MOST_NUMBERS
+            return False
+        self._spent += 1 + len(found.shares)
+        if found.end is None or not found.end.exact.is_finite():
+            return False
+        with bits_of_precision(found.bits):
+            exact = found.end.exact
+            high = float(exact.mid())
+            low, radius = float((exact.mid() - high).mid()), float(exact.rad())
+        if not isfinite(high) or radius > end.radius[element]:
+            return False
+        end.exact.high[element], end.exact.low[element], end.radius[element] = high, low, radius
+        return True
+
+    def _distances(self, numbers: Mapping[str, Floats]) -> Distances:
+        return {name: self._distance(name, numbers[name]) for name in self._exact}
+
+    def _distance(self, name: str, numbers: Floats) -> ResultDistance:
+        end = self._exact[name]
+        if numbers.shape != end.value.shape:
+            return ResultDistance(-inf if self.metric == "sqnr" else inf, (), inf)
+        if not numbers.size:
+            return ResultDistance(nan, (), 0.0)
+        with np.errstate(all="ignore"):
+            both = np.isfinite(numbers) & np.isfinite(end.value)
+            same = (numbers == end.value) | (np.isnan(numbers) & np.isnan(end.value))
+            moved = float(np.where(same, 0.0, np.where(both, np.abs(numbers - end.value) / end.unit, inf)).max())
+        if self.metric == "sqnr":
+            return _sqnr(end, numbers, moved)
+        return self._largest(name, end, numbers, moved)
+
+    def _largest(self, name: str, end: _End, numbers: Floats, moved: float) -> ResultDistance:
+        """Return the distance by the largest error. An error that is not known closely may be that: it is found."""
+        tried: set[tuple[int, ...]] = set()
+        while True:
+            unit = self._unit(end)
+            with np.errstate(all="ignore"):
+                sizes, radii = end.exact.errors(numbers) / unit, end.radius / unit
+                at = place_of_largest(sizes + np.where(np.isfinite(radii), radii, 0.0))
+            size, radius = float(sizes[at]), float(radii[at])
+            scale = 1.0 if self.metric == "ulp" else float(np.broadcast_to(end.unit / unit, numbers.shape)[at])
+            if not isfinite(size) or radius <= max(_CLOSE * scale, _RELATIVELY_CLOSE * size):
+                return ResultDistance(size, at, moved)
+            if at in tried or not self._find(name, at):
+                return ResultDistance(size, at, moved, radius)
+            tried.add(at)
+
+    def _unit(self, end: _End) -> Floats | float:
+        if self.metric == "ulp":
+            return end.unit
+        if self.metric == "absolute":
+            return 1.0
+        return float(np.abs((end.exact.high + end.exact.low)[end.known]).max(initial=0.0)) or 1.0
+
+
+def _sqnr(end: _End, numbers: Floats, moved: float) -> ResultDistance:
+    known = end.known
+    if not known.any():
+        return ResultDistance(nan, (), moved)
+    exact, errors = end.exact.high + end.exact.low, end.exact.errors(numbers)[known]
+    noise, radius = float(np.linalg.norm(errors)), float(np.linalg.norm(end.radius[known]))
+    wide = isfinite(noise) and radius > _CLOSE * noise
+    return ResultDistance(
+        sqnr_of(exact[known], errors), (), moved, (20 * log10(1 + radius / noise) if noise else inf) if wide else 0.0
+    )
+
+
+def sqnr_of(exact: Floats, errors: Floats) -> float:
+    """Return the ratio of the squares of exact numbers to those of errors in dB: infinite without an error, negative
+    infinity if an error is infinite.
+    """
+    if not np.isfinite(errors).all():
+        return -inf
+    signal, noise = Energy(), Energy()
+    signal.add(Scaled(exact))
+    noise.add(Scaled(errors))
+    return decibels(signal, noise) if noise.total else inf
+
+
+def _end_of(value: Value) -> _End:
+    shadow, format, number = shadow_of(value), _format_of(value), _numbers(value)
+    assert shadow is not None
+    known = np.isfinite(number) & np.isfinite(shadow.radius)
+    high, low, radius = np.where(known, number, nan), np.where(known, shadow.error, 0.0), shadow.radius
+    return _End(format, number, FloatSums(high, low), np.where(known, radius, inf))
+
+
+def _format_of(value: Value) -> Any:
+    element = value.element_type
+    assert isinstance(element, ty.FloatType)
+    return element.format
+
+
+def _numbers(value: Value) -> Floats:
+    """Return the numbers of a value as f64; NaN for poison."""
+    numbers = np.array(as_f64(_format_of(value), value.bits), np.float64)
+    if value.poison is not None:
+        numbers = np.where(value.poison == 0, numbers, nan)
+    return numbers
