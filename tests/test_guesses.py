@@ -269,7 +269,9 @@ TORCH = [
     gives("hu.convert(torch.tensor([1.5], dtype=torch.bfloat16), torch.float32)", [1.5]),
     gives('hu.convert(torch.tensor([1.5], dtype=torch.float8_e4m3fn), "f32")', [1.5]),
     gives("torch.tensor(v.tolist(), dtype=torch.bfloat16).tolist()", [1.5, 2.5]),
-    fails("torch.tensor(v)", ".tolist()", TypeError),
+    gives("torch.tensor(v).tolist()", [1.5, 2.5]),
+    gives("torch.as_tensor(v).dtype is torch.bfloat16", True),
+    gives("torch.from_dlpack(v).tolist()", [1.5, 2.5]),
     fails("hu.from_torch(torch.tensor([1.5]))", "hu.convert", AttributeError),
     fails("v.to(torch.float32)", ".astype", AttributeError),
 ]

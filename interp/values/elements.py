@@ -5,8 +5,9 @@ Functions below `Value` compute on it and return its class.
 
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -406,6 +407,50 @@ def _without_poison(value: Elements, poison: Any) -> Codes:
     return np.where(mask, code, value.bits)
 
 
+_DLPACK: Mapping[str, int] = {
+    "bfloat16": 4,
+    "float8_e3m4": 7,
+    "float8_e4m3": 8,
+    "float8_e4m3b11fnuz": 9,
+    "float8_e4m3fn": 10,
+    "float8_e4m3fnuz": 11,
+    "float8_e5m2": 12,
+    "float8_e5m2fnuz": 13,
+    "float8_e8m0fnu": 14,
+}
+"""The dtypes of ml_dtypes that DLPack has: their DLDataTypeCode in dlpack.h, version 1.1."""
+CPU = (1, 0)
+"""DLPack's name of the CPU: kDLCPU, and the number of the device."""
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def dlpack(value: Elements, device: tuple[int, int], copy: bool | None) -> object:
+    """Return a capsule of DLPack, without a version, that has a copy of the natural array of a value.
+
+    Raises TypeMismatch for poison and for a type that NumPy and ml_dtypes lack, BufferError for one that DLPack lacks,
+    for a device other than the CPU, and for ``copy=False``: who takes the capsule may write to the array, and a value
+    never changes.
+    """
+    if copy is False:
+        raise BufferError("a Value never changes, so that DLPack gets a copy: copy=False is refused")
+    if tuple(device) != CPU:
+        raise BufferError(f"a Value is on the CPU, not on the device {tuple(device)}")
+    array = exported(value, "raise", None).copy()
+    code = _DLPACK.get(array.dtype.name)
+    if code is None and array.dtype.kind not in "biufc":
+        raise BufferError(f"DLPack does not pass elements of type '{value.element_type}': v.bits has the raw codes")
+    if code is None:
+        return array.__dlpack__()
+    # NumPy refuses dtypes of ml_dtypes. It gives the codes as unsigned integers, whose type is then replaced.
+    capsule: object = array.view(f"u{array.dtype.itemsize}").__dlpack__()
+    # In DLTensor, the type follows the pointer, the device (two int32) and the rank (one int32).
+    place = _pointer_in(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p) + 12
+    ctypes.c_uint8.from_address(place).value = code
+    return capsule
+
+
 # Casts.
 
 
@@ -656,8 +701,8 @@ def applied(op: str, kernel: Kernel, operands: Sequence[V], element: ty.Type) ->
 def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
     """Return all operands as values of one element type, that of the values among them.
 
-    A Python number takes that type, as a literal of MLIR does. A NumPy scalar or array must have exactly that type.
-    Raises TypeMismatch.
+    A Python number takes that type, as a literal of MLIR does, and so does `numpy.float64`, which is one. Any other
+    scalar of NumPy, and an array of any library, must have exactly that type. Raises TypeMismatch.
     """
     values = [operand for operand in operands if isinstance(operand, Elements)]
     element = check_one_element_type(what, values)
@@ -671,6 +716,11 @@ def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
 
 def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
     """Return a number or array that stands beside a value as a value with this element type. Raises TypeMismatch."""
+    ours = isinstance(given, np.ndarray | np.generic)
+    if ours and not given.ndim and given.dtype == np.float64 and element != _F64:
+        given = float(given)  # NumPy makes an array without dimensions of the number in np.float64(2) < v
+    elif not ours and hasattr(given, "__dlpack__"):
+        given = coerce.as_array(given, what)
     if isinstance(given, np.ndarray | np.generic):
         if not _is_of(given.dtype, element):
             raise TypeMismatch(

@@ -329,6 +329,7 @@ _OF_SHAPE = frozenset({np.shape, np.ndim, np.size})
 # Functions of i1 that give places or counts, which are NumPy's own integers.
 _OF_MASKS = frozenset({np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero})
 _OF_MEMORY = frozenset({np.shares_memory, np.may_share_memory})
+_SAVING = frozenset({np.save, np.savez, np.savez_compressed})
 
 _SUM = "write hu.sum(v), which says in which order and in which type it adds; then divide"
 _ERROR = "write hu.error(a, reference=b), which measures the difference in ulp"
@@ -339,7 +340,6 @@ _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(("sort", "argsort", "partition", "argpartition", "unique", "searchsorted"), _SORTED),
     **dict.fromkeys(("inner", "vdot", "vecdot", "tensordot", "einsum"), "write hu.dot(a, b) or hu.matmul(a, b)"),
     **dict.fromkeys(("argmax", "argmin"), "write np.argmax(v.numpy()), which leaves halfulp and rounds nothing"),
-    **dict.fromkeys(("save", "savez", "savez_compressed"), "write np.save(file, v.bits), and the type beside it"),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), "write str(v)"),
     **dict.fromkeys(("histogram", "bincount", "digitize"), "write v.numpy() or v.masked(), which leave halfulp"),
     **dict.fromkeys(("append", "insert", "pad"), "write np.concatenate([a, b])"),
@@ -396,10 +396,24 @@ def function(
     if called in _OF_MEMORY:
         first, second, *rest = (each.bits if isinstance(each, Elements) else each for each in arguments)
         return called(first, second, *rest, **keywords)
+    if called in _SAVING:
+        return called(*map(_saved, arguments), **{key: _saved(each) for key, each in keywords.items()})
     own = _OWN.get(called)
     if own is not None:
         return own(profile, **_named_arguments(called, own, arguments, keywords))
     raise TypeMismatch(f"np.{name} does not compute values of halfulp", hint=_hint(name, arguments))
+
+
+def _saved(given: Any) -> Any:
+    """Return a value as the array that NumPy saves. Raises TypeMismatch for one that it would pickle."""
+    if not isinstance(given, Elements):
+        return given
+    array = exported(given, "raise", None)
+    if array.dtype.hasobject:
+        raise TypeMismatch(
+            f"a .npy file does not hold integers as wide as '{given.element_type}'", hint="write np.save(file, v.bits)"
+        )
+    return array
 
 
 def _named_arguments(

@@ -231,7 +231,8 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
     It is made by `halfulp.convert`, `Value.from_bits` and `Value.from_numpy`; a call of the class itself takes a type
     and codes. Operators, NumPy's ufuncs and NumPy's functions compute by halfulp, under the profile of the `profile`
     block, and raise TypeMismatch for what halfulp does not compute. A Python number beside a value takes its type, as a
-    literal of MLIR does; an array beside it must have exactly its type. Shapes broadcast as NumPy's.
+    literal of MLIR does; an array beside it, also one of torch or JAX, must have exactly its type. Shapes broadcast as
+    NumPy's.
 
     ``==`` and ``!=`` compare whole values and give one bool: two values are equal when their types, their poisoned
     elements and the bits of all other elements are. `np.equal`, ``<`` and the like compare elements and give i1. With a
@@ -290,6 +291,26 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         if copy is False and not np.may_share_memory(array, self.bits) and array.size:
             raise ValueError(f"a copy is needed to turn {self.element_type} into {array.dtype}")
         return array.copy() if copy else array
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        """Return a copy of the natural array as a capsule of DLPack, which other libraries read; bf16 and floats of 8
+        bits included.
+
+        Raises TypeMismatch for poison and for a type that NumPy lacks, BufferError for one that DLPack lacks, for a
+        device that is not the CPU and for ``copy=False``.
+        """
+        return elements.dlpack(self, dl_device or elements.CPU, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's name of the CPU."""
+        return elements.CPU
 
     def item(self, *index: int) -> Any:
         """Return the one element, or the one at ``index``, as a Python number with exactly its value.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import operator
 import pickle
 from typing import Any
@@ -16,6 +17,8 @@ from hypothesis.extra import numpy as npst
 import halfulp as hu
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.values.coerce import as_type
 
 np: Any = numpy
 """NumPy without its types, which do not know that values are arrays."""
@@ -207,3 +210,91 @@ def test_a_view_has_the_memory_of_its_value() -> None:
     big = hu.convert(np.ones(4_000, np.float32), "f32")
     for view in (big[::2], big[::-1], big.reshape(40, 100), big.reshape(40, 100).T, big[None, 5:], big.ravel()):
         assert np.shares_memory(view.bits, big.bits)
+
+
+# --- DLPack and files -------------------------------------------------------------------------------------------------
+
+PASSED = {
+    "bf16": "bfloat16",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "i8": "int8",
+    "ui16": "uint16",
+    "i64": "int64",
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("type_", "dtype"), PASSED.items())
+def test_torch_reads_values_by_dlpack(type_: str, dtype: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    width = ty.width_of(as_type(type_))
+    codes = np.arange(24, dtype=np.uint64).reshape(2, 3, 4) * np.uint64((1 << width) // 24)
+    value = hu.Value.from_bits(codes.astype(f"u{width // 8}"), type_).transpose(2, 0, 1)
+    for read in (torch.from_dlpack, torch.as_tensor):
+        tensor = read(value)
+        assert tensor.dtype == getattr(torch, dtype)
+        assert tuple(tensor.shape) == (4, 2, 3)
+        assert (tensor.view(getattr(torch, f"uint{width}")).numpy() == value.bits).all()
+        # What is written to the tensor never changes the value.
+        tensor.view(torch.uint8).zero_()
+        assert value.bits.any()
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("type_", ["bf16", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f32"])
+def test_jax_reads_values_by_dlpack(type_: str) -> None:
+    jax: Any = pytest.importorskip("jax")
+    value = hu.convert([1.0, -2.0, 0.375], type_)
+    array = np.asarray(jax.dlpack.from_dlpack(value))
+    assert array.dtype == value.dtype
+    assert (array.view(value.bits.dtype) == value.bits).all()
+
+
+def test_numpy_reads_values_by_dlpack() -> None:
+    value = hu.convert([1.5, 2.0], "f32")
+    assert value.__dlpack_device__() == (1, 0)
+    assert np.from_dlpack(value).tolist() == [1.5, 2.0]
+    assert np.from_dlpack(hu.convert(1.5, "f64")).shape == ()
+    assert np.from_dlpack(hu.Value.from_bits([1, 0], "i1")).dtype == np.bool_
+    assert np.from_dlpack(hu.Value.from_bits(np.zeros((0, 3), np.uint32), "f32")).shape == (0, 3)
+
+
+def test_values_that_dlpack_does_not_pass() -> None:
+    value = hu.convert([1.0], "f32")
+    for refused, why in (
+        (lambda: hu.convert([1.0], "f4E2M1FN").__dlpack__(), "DLPack does not pass elements of type 'f4E2M1FN'"),
+        (lambda: hu.convert([1], "i4").__dlpack__(), "DLPack does not pass elements of type 'i4'"),
+        (lambda: value.__dlpack__(copy=False), "a Value never changes"),
+        (lambda: value.__dlpack__(dl_device=(2, 0)), r"not on the device \(2, 0\)"),
+    ):
+        with pytest.raises(BufferError, match=why):
+            refused()
+    with pytest.raises(TypeMismatch, match="NumPy has no dtype for 'f80'"):
+        hu.convert([1.0], "f80").__dlpack__()
+    poison = hu.eval("arith.divsi", hu.convert([1], "i32"), hu.convert([0], "i32"), on_ub="poison")
+    for read in (lambda: poison.__dlpack__(), lambda: np.save(io.BytesIO(), poison)):
+        with pytest.raises(TypeMismatch, match="1 of 1 elements are poison"):
+            read()
+
+
+@pytest.mark.parametrize("type_", ["f32", "bf16", "f8E4M3FN", "i4", "ui16", "i1", "f64"])
+def test_numpy_saves_values_as_it_saves_their_arrays(type_: str) -> None:
+    value = hu.Value.from_bits([[1, 0], [0, 1]], type_)
+    for save in (np.save, np.savez, np.savez_compressed):
+        ours, theirs = io.BytesIO(), io.BytesIO()
+        save(ours, value)
+        save(theirs, value.numpy())
+        assert ours.getvalue() == theirs.getvalue()
+    named = io.BytesIO()
+    np.savez(named, a=value)
+    named.seek(0)
+    assert np.load(named)["a"].tobytes() == value.numpy().tobytes()
+    with pytest.raises(TypeMismatch, match="does not hold integers as wide as 'i65'"):
+        np.save(io.BytesIO(), hu.Value.from_bits([1], "i65"))

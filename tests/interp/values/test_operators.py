@@ -223,6 +223,68 @@ def test_other_operands_must_have_exactly_the_type(other: Any) -> None:
             compute()
 
 
+@pytest.mark.parametrize("operation", [operator.add, operator.truediv, operator.lt, operator.ge, np.equal])
+def test_a_float64_scalar_is_a_number_of_python(operation: Any) -> None:
+    value = hu.convert([1.0, 2.5], "bf16")
+    for number in (2.5, -0.0, 0.1, float("nan")):
+        same(operation(value, np.float64(number)), operation(value, number))
+        same(operation(np.float64(number), value), operation(number, value))
+    with pytest.raises(TypeError, match=r"expected 'i32', got the float 2\.0"):
+        np.float64(2) * hu.convert([1], "i32")
+    # Beside f64 its bits count, also those of a NaN.
+    payload = np.uint64(0x7FF8000000000123).view(np.float64)
+    assert (hu.convert([1.0], "f64") + payload).bits.tolist() == [0x7FF8000000000123]
+
+
+def operands(library: str) -> Any:
+    """Return a function from numbers and the type of an array to an array of a library."""
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        return lambda numbers, dtype: torch.tensor(numbers, dtype=getattr(torch, dtype))
+    jnp = pytest.importorskip("jax.numpy")
+    return lambda numbers, dtype: jnp.array(numbers, getattr(jnp, dtype))
+
+
+LIBRARIES = [pytest.param("torch", marks=pytest.mark.torch), pytest.param("jax", marks=pytest.mark.jax)]
+SAME_DTYPE = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f8E4M3FN": "float8_e4m3fn", "i32": "int32"}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(("type_", "dtype"), SAME_DTYPE.items())
+def test_arrays_of_other_libraries_are_operands(library: str, type_: str, dtype: str) -> None:
+    array = operands(library)
+    numbers = [[3, 4], [1, 5]]
+    value, other = hu.convert([[1, 2], [7, 6]], type_), hu.convert(numbers, type_)
+    theirs = array(numbers, dtype)
+    for operation in (operator.add, operator.sub, operator.mul, operator.matmul, np.equal, np.multiply):
+        if operation is operator.matmul and type_ == "i32":
+            continue
+        same(operation(value, theirs), operation(value, other))
+        same(operation(theirs, value), operation(other, value))
+    same(np.where(np.equal(value, 1), theirs, value), np.where(np.equal(value, 1), other, value))
+    same(np.concatenate([theirs, value]), np.concatenate([other, value]))
+    for wrong in (array([1, 2], "int16"), array(2.0, "float16" if type_ != "f16" else "float32")):
+        for compute in (lambda wrong=wrong: value + wrong, lambda wrong=wrong: wrong * value):
+            with pytest.raises(TypeError, match=rf"(?s)stands beside a value of type '{type_}'.*hu\.convert"):
+                compute()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_rules_of_halfulp_compute_beside_other_libraries(library: str) -> None:
+    # 448 + 448 = 896: beyond f8E4M3FN, whose result is NaN by the spec and 448 where a profile saturates.
+    value, theirs = hu.convert([448.0], "f8E4M3FN"), operands(library)([448.0], "float8_e4m3fn")
+    assert (theirs + value).bits.tolist() == [0x7F]
+    with hu.profile("spec,arithmetic_overflow=saturate"):
+        assert (theirs + value).bits.tolist() == [0x7E]
+
+
+@pytest.mark.torch
+def test_a_tensor_of_another_device_is_refused() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"(?s)np.add: the tensor is on the device meta.*x\.cpu"):
+        hu.convert([1.0], "f32") + torch.ones(1, device="meta")
+
+
 def test_arrays_of_the_type_are_operands() -> None:
     value = hu.convert([1.0, 2.0], "f32")
     same(value + np.array([1, 2], np.float32), value + value)
