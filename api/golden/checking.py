@@ -245,7 +245,12 @@ def _judge_count(found: Check, period: int, asked: CheckedAgainst, options: Chec
     if found.problem is not None:
         return
     if not found.compared:
-        problem = "nothing was compared: every row has undefined behaviour" if found.rows else "the file has no rows"
+        why = (
+            "every row has undefined behaviour"
+            if found.undefined == found.rows
+            else "no row has a value: all are poison"
+        )
+        problem = f"nothing was compared: {why}" if found.rows else "the file has no rows"
     elif count is not None and (found.rows > count or (found.rows < count and not options.partial)):
         problem = f"the file has {found.rows:,} rows, but {asked.metadata} tells of {count:,}"
         if found.strayed is not None:

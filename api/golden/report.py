@@ -92,7 +92,11 @@ class Report:
         rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
         counts = [
             rows,
-            f"{found.differing:,} differ{'s'[: found.differing == 1]}" if found.differing else "none differs",
+            f"{found.differing:,} differ{'s'[: found.differing == 1]}"
+            if found.differing
+            else "none differs"
+            if found.compared
+            else "nothing compared",
         ]
         if found.poison:
             counts.append(f"{found.poison:,} poison, of which results count for nothing")

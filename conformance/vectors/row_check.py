@@ -250,8 +250,9 @@ class Check:
 
     @property
     def compared(self) -> int:
-        """Return the number of rows that were compared."""
-        return self.rows - self.undefined
+        """Return the number of rows of which a value was compared; 0 if all others are poison."""
+        defined = self.rows - self.undefined
+        return 0 if self.poison and self.undefined + self.poison >= self.rows and not self.differing else defined
 
 
 def columns_in_order(

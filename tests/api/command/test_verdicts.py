@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -269,3 +271,109 @@ def test_what_a_pass_refuses_is_no_invalid_op(fake_opt: FakeOpt, command: Comman
     code, out, _ = command("bisect", "f.mlir", "--pass-pipeline=builtin.module(my-pass)", opt)
     assert code == 2
     assert "stopped early: " in out
+
+
+# --- the table of docs/differential-testing.md: what each command says, and its exit code -----------------------------
+
+ADDED = "func.func @f(%x: f16, %y: f16) -> f16 {\n  %r = arith.addf %x, %y : f16\n  return %r : f16\n}\n"
+FUSED = """func.func @f(%x: f32, %y: f32) -> f32 {
+  %p = arith.mulf %x, %y fastmath<contract> : f32
+  %r = arith.addf %p, %y fastmath<contract> : f32
+  return %r : f32
+}
+"""
+UNKNOWN = 'func.func @f(%x: i8, %y: i8) -> i8 {\n  %r = "x.y"(%x) : (i8) -> i8\n  return %r : i8\n}\n'
+FILES = {
+    "nothing.mlir": NOTHING,
+    "nothing-2.mlir": f"// changed\n{NOTHING}",
+    "poison.mlir": SHIFTED.replace("%x, %y", "%x, %c").replace("  %r", "  %c = arith.constant 9 : i8\n  %r", 1),
+    "undefined.mlir": DIVIDED,
+    "undefined-2.mlir": REMAINDER,
+    "first.mlir": FIRST,
+    "nan.mlir": ADDED,
+    "nan-2.mlir": ADDED.replace("%x, %y :", "%y, %x :"),
+    "fused.mlir": FUSED,
+    "fused-2.mlir": FUSED.replace("arith.addf %p, %y fastmath<contract>", "math.fma %x, %y, %y fastmath<contract>"),
+    "unknown.mlir": UNKNOWN,
+    "undefined.txt": "05 00 07\n06 00 08\n",
+    "poison.txt": "05 09 07\n06 0A 08\n",
+    "open.txt": "7C00 FC00 7E01\n",
+    "f.mlir": FIRST,
+}
+PASSES = "--pass-pipeline=builtin.module(cse)"
+CRASH = 'case "$(cat)" in *func.func*) kill -SEGV $$;; *) echo "module {}";; esac'
+REFUSE = 'case "$(cat)" in *func.func*) echo "<stdin>:1:1: error: no" >&2; exit 1;; *) echo "module {}";; esac'
+TO_UNDEFINED = 'sed "s/return %arg0/return %arg0/"'
+FUZZ = ["fuzz", PASSES, "-n", "3", "--no-reduce"]
+VERIFY = ["verify", "arith.divui", "--type", "i2", "--against"]
+BOTH_NAN = ["--input=f16=inf", "--input=f16=-inf"]
+
+TABLE: list[tuple[str, list[str], str, int, str]] = [
+    # what, the command, the body of an mlir-opt, the exit code, words
+    ("nothing", ["diff", "nothing.mlir", "nothing-2.mlir"], "", 3, "nothing was compared (65,536 inputs)"),
+    ("nothing", ["bisect", "nothing.mlir", "nothing-2.mlir"], "", 3, "refined: nothing was compared"),
+    ("nothing", FUZZ, "cat", 3, "unchanged 3, changed 0: 0"),
+    ("nothing", [*VERIFY, "command=./none"], "", 3, "0 compared"),
+    (
+        "poison",
+        ["diff", "poison.mlir", "first.mlir"],
+        "",
+        0,
+        "65,536 open\n  poison before, so that any value is allowed",
+    ),
+    ("poison", ["bisect", "poison.mlir", "first.mlir"], "", 0, "refined; poison before: shift amount"),
+    (
+        "poison",
+        ["vectors", "check", "poison.txt", "--op=arith.shli", "--type=i8"],
+        "",
+        2,
+        "no row has a value: all are poison",
+    ),
+    ("undefined", ["diff", "undefined.mlir", "undefined-2.mlir"], "", 3, "undefined before, so that anything"),
+    ("undefined", ["bisect", "undefined.mlir", "undefined-2.mlir"], "", 3, "nothing was compared; undefined before"),
+    ("undefined", ["diff", "undefined.mlir", "--against=exact"], "", 3, "undefined here, so that anything is allowed"),
+    ("undefined", [*VERIFY, "exact"], "", 0, "4 open by the language"),
+    (
+        "undefined",
+        ["vectors", "check", "undefined.txt", "--op=arith.divui", "--type=i8"],
+        "",
+        2,
+        "nothing was compared",
+    ),
+    ("open", ["diff", "nan.mlir", "nan-2.mlir"], "", 0, "open"),
+    ("open", ["bisect", "nan.mlir", "nan-2.mlir", "--input=f16=0x7E01", "--input=f16=0x7E02"], "", 0, "refined"),
+    (
+        "open",
+        ["vectors", "check", "open.txt", "--op=arith.addf", "--type=f16", "--nan=any", "--no-flags"],
+        "",
+        0,
+        "none differs",
+    ),
+    ("permitted", ["diff", "fused.mlir", "fused-2.mlir"], "", 0, " apart"),
+    ("permitted", ["bisect", "fused.mlir", "fused-2.mlir"], "", 0, "permitted: a product and a sum became a fused"),
+    ("refused", ["diff", "first.mlir", "unknown.mlir"], "", 3, "nothing was compared"),
+    ("refused", ["bisect", "first.mlir", "unknown.mlir"], "", 3, "nothing was compared; 1 stage did not run"),
+    ("refused", ["diff", "f.mlir", PASSES], REFUSE, 2, "my-opt 99.1.0git: no"),
+    ("refused", ["bisect", "f.mlir", PASSES], REFUSE, 2, "my-opt 99.1.0git: no"),
+    ("refused", FUZZ, REFUSE, 3, "3 refused"),
+    ("refused", [*VERIFY, "command=./none"], "", 3, "16 unanswered"),
+    ("crashed", ["diff", "f.mlir", PASSES], CRASH, 2, "crashed"),
+    ("crashed", ["bisect", "f.mlir", PASSES], CRASH, 2, "crashed"),
+    ("crashed", FUZZ, CRASH, 2, "3 broken"),
+    ("crashed", [*VERIFY, "command=false"], "", 2, "failed"),
+]
+
+
+@pytest.mark.parametrize(("what", "arguments", "tool", "code", "words"), TABLE)
+def test_the_table_of_verdicts(
+    fake_opt: FakeOpt, command: Command, what: str, arguments: list[str], tool: str, code: int, words: str
+) -> None:
+    for name, text in FILES.items():
+        Path(name).write_text(text, encoding="utf-8")
+    none = Path("none")
+    none.write_text('#!/bin/sh\ngrep -v "^#" | sed 1d | sed "s/.*/-/"\n', encoding="utf-8")
+    none.chmod(0o755)
+    got, out, err = command(*arguments, *([fake_opt(tool)] if tool else []))
+    assert (got, words in out + err) == (code, True), out + err
+    if got:
+        assert re.search(r"\bidentical\b|[1-9] equal|no difference|none differs", out + err) is None, out + err
