@@ -149,10 +149,10 @@ class RunErrors:
     def _ranked_size(self, result: error_text.ResultError) -> float:
         """Return the size of an error as errors are ranked; see `ranking_sizes`."""
         value, form = self._ends[result.name], self._shadows.form
-        found, shadow = error_in_ulp(value, form), shadow_of(value, form)
-        if found is None or shadow is None or np.isnan(found[0][result.element or ()]):
+        ulps, shadow = _known_ulps(value, form), shadow_of(value, form)
+        if shadow is None or np.isnan(ulps[result.element or ()]):
             return abs(result.ulp)
-        return float(_ranked(value, np.abs(found[0]), shadow)[result.element or ()])
+        return float(_ranked(value, np.abs(ulps), shadow)[result.element or ()])
 
     def worst(self, count: int | None = None) -> list[error_text.OpError]:
         """Return the ops that cost most: by what their own errors bring to the result with the largest error.
@@ -277,6 +277,7 @@ class RunErrors:
             yield error_text.StoryStep(
                 node.op.name, *error_text.fields_of(site)[1:], float(share.value), _exactly(share.exact),
                 share.error * weight + 0.0, share.own * weight + 0.0, tuple(parts),  # + 0.0: no negative zero
+                float(share.exact.rad()),
             )  # fmt: skip
             began = not share.value.is_finite() and not any(special)
             share = None if began else attribution.share(following)
@@ -410,9 +411,8 @@ def _within(element: error_text.Element, shape: error_text.Element) -> bool:
 
 def _error_of(name: str, value: Value, element: error_text.Element | None, form: Form) -> error_text.ResultError:
     """Return the error of an element, or that of the element with the largest known one."""
-    found, shadow, fmt = error_in_ulp(value, form), shadow_of(value, form), _format_of(value)
-    assert found is not None and shadow is not None  # noqa: PT018
-    ulps, _ = found
+    ulps, shadow, fmt = _known_ulps(value, form), shadow_of(value, form), _format_of(value)
+    assert shadow is not None
     unknown = int(np.count_nonzero(np.isnan(ulps)))
     if element is None and value.size:
         element = place_of_largest(_ranked(value, np.abs(ulps), shadow))
@@ -461,6 +461,15 @@ def _special(value: Value, ulps: Floats) -> tuple[tuple[str, int, error_text.Ele
             masks["overflowed"] = (np.abs(as_f64(fmt, value.bits)) == float(fmt.max_value)) & (np.abs(ulps) >= 1)
     found = [(what, np.argwhere(mask)) for what, mask in masks.items()]
     return tuple([(what, len(places), tuple(map(int, places[0]))) for what, places in found if len(places)])
+
+
+def _known_ulps(value: Value, form: Form) -> Floats:
+    """Return errors in ulp: NaN where they are not known, also because a radius is wider than the error and 8 ulp."""
+    found = error_in_ulp(value, form)
+    assert found is not None
+    ulps, radii = found
+    # What underflows, at 2**-1074, is a few ulp of f64.
+    return np.where(radii > np.maximum(np.abs(ulps), 8.0), nan, ulps)
 
 
 def _ranked(value: Value, ulps: Floats, shadow: Shadow) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isfinite, isnan
+from math import ceil, floor, isfinite, isnan, log10
 from typing import Any
 
 from halfulp.interp.ir.base import file_position
@@ -277,7 +277,8 @@ class StoryStep(StepRecord):
 
     ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result,
     ``own``: its own part; ``operands``: the name of each operand, and what comes through it. Of an infinity or a NaN
-    these are NaN, and ``operands`` are those that are infinite or NaN themselves.
+    these are NaN, and ``operands`` are those that are infinite or NaN themselves. ``radius``: up to which ``exact`` is
+    known.
     """
 
     value: float
@@ -285,6 +286,7 @@ class StoryStep(StepRecord):
     brings: float
     own: float
     operands: tuple[tuple[str, float], ...]
+    radius: float = 0.0
 
 
 def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
@@ -307,6 +309,22 @@ def ulps(size: float) -> str:
         return "unknown"
     size = size or 0.0  # no negative zero
     return f"{size:,.0f}" if 1000 <= abs(size) < 1e7 else f"{size:.3g}"
+
+
+def known_text(number: float, radius: float) -> str:
+    """Spell an exact number by the digits that are known of it, at most 17. Fewer than 15 are followed by a bound of
+    what they lack.
+    """
+    place = ceil(log10(radius)) if radius else -400
+    digits = 1 + (floor(log10(abs(number))) if number else place - 1) - place
+    if digits >= 17 or not isfinite(number):
+        return f"{number:.17g}"
+    text = f"{number:.{digits}g}" if digits > 0 else "0"
+    if digits >= 15:
+        return text
+    lacks = radius + abs(number - float(text))
+    unit = max(10.0 ** (floor(log10(lacks)) - 1), 5e-324)
+    return f"{text} ± {ceil(lacks / unit) * unit:.2g}"
 
 
 def events(one: ShadowFigures | OpError) -> Iterator[str]:
@@ -351,19 +369,18 @@ def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str
         at = f"[{', '.join(map(str, each.element))}] " if each.element else ""
         rest = replace(each, special=tuple([row for row in each.special if row[1:] != (1, each.element)]))
         head = "".join([f"{each.type}: ", *_special_texts(rest)])
-        return f"{head}{at}is {each.value:.9g}, {truth} {each.exact:.17g}{unknown}"
+        return f"{head}{at}is {each.value:.9g}, {truth} {known_text(each.exact, each.radius)}{unknown}"
     if not isfinite(each.ulp):
         whole = "" if each.elements == 1 else " of any element"
         return f"{head}nothing is known of the exact number{whole}"
     if each.ulp == 0:
         others = " otherwise" if each.special else ""
         return f"{head}{f'as in {wider}' if wider else 'exact'}{others}{unknown}"
-    loose = f" ± {each.radius:.2g}" if each.radius > abs(each.exact) * 1e-15 else ""
     at = f" at{element_text(each.element)}" if each.element else ""
     relative = f", relative {each.relative:.2g}" if isfinite(each.relative) else ""
     return (
         f"{head}{'largest ' if each.element and not chosen else ''}error {ulps(each.ulp)} ulp{at}{relative}: "
-        f"{each.value:.9g}, {truth} {each.exact:.17g}{loose}{unknown}"
+        f"{each.value:.9g}, {truth} {known_text(each.exact, each.radius)}{unknown}"
     )
 
 
@@ -387,7 +404,7 @@ def story_lines(end: ResultError, story: Sequence[StoryStep], chosen: bool = Fal
     for step in story:
         place = "" if step.line is None else f"line {step.line}: "
         yield f"{place}{step.source}"
-        exact = "unknown" if isnan(step.exact) else f"{step.exact:.17g}"
+        exact = "unknown" if isnan(step.exact) else known_text(step.exact, step.radius)
         if not isfinite(step.value):
             names = " and ".join(dict.fromkeys(name for name, _ in step.operands))
             yield f"    {step.value:.9g}, exactly {exact}: {f'through {names}' if names else 'of finite operands'}"

@@ -123,7 +123,7 @@ class ArrayAttribution:
         if not isfinite(self._radii[id]):
             return Share(id, made, value, arb.nan(), nan, nan, (), weight, chain)
         with bits_of_precision(self.bits):
-            exact = value + arb(error)
+            exact = value + arb(error, float(self._radii[id]))
         if chain is not None:
             return Share(id, made, value, exact, error - sum(errors), error, tuple(errors), weight, chain)
         given = [value_of(kind, each.code) for kind, each in zip(meaning.operands, made.operands, strict=True)]

@@ -22,6 +22,7 @@ from halfulp.interp.run import attribution
 from halfulp.interp.run.compiler import FunctionCompiler
 from halfulp.semantics.kernel import Outcome
 from halfulp.traces import error_report
+from halfulp.traces.error_text import known_text
 from halfulp.traces.record import timeline
 
 # --- known stories ----------------------------------------------------------------------------------------------------
@@ -985,3 +986,41 @@ def test_the_ranking_of_a_long_history_is_quick_and_kept(monkeypatch: pytest.Mon
     monkeypatch.setattr(error_report, "_attributed", None)  # nothing is computed again
     assert trace.worst() == found
     assert "ops whose own errors make that of result[0]" in str(trace.errors)
+
+
+# --- digits that are known --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "radius", "text"),
+    [
+        (-0.00017314792256354207, 0.0013, "0 ± 0.0015"),
+        (1.23456789, 0.002, "1.23 ± 0.0066"),
+        (1.23456789, 1e-30, "1.2345678899999999"),
+        (0.1, 0.0, "0.10000000000000001"),
+        (1 / 3, 3e-16, "0.333333333333333"),
+        (-1234.5, 40.0, "-1.2e+03 ± 75"),
+        (0.0, 2e-20, "0 ± 2e-20"),
+        (5e-324, 5e-324, "0 ± 9.9e-324"),
+    ],
+)
+def test_no_digit_is_shown_that_is_not_known(number: float, radius: float, text: str) -> None:
+    """The digits are those down to the place that a radius reaches, and the bound holds what they lack."""
+    assert known_text(number, radius) == text
+    shown, _, lacks = text.partition(" ± ")
+    if lacks:
+        assert abs(Fraction(number) - Fraction(shown)) + Fraction(radius) <= Fraction(lacks)
+
+
+def test_an_error_that_is_less_than_its_radius_is_unknown() -> None:
+    """The cosines of numbers of 10^36, of which f64 does not know the error to an integer; balls know it for one."""
+    t = "tensor<3xf32>"
+    text = f"""func.func @f(%x: {t}) -> {t} {{
+      %0 = arith.mulf %x, %x : {t} %1 = math.exp %0 : {t} %2 = arith.mulf %1, %1 : {t} %3 = arith.mulf %2, %2 : {t}
+      %4 = math.cos %3 : {t} return %4 : {t}
+    }}"""
+    errors = hu.trace(text, np.array([4.61, 4.62, 4.63], np.float32), shadow=True).errors
+    (result,) = errors.results
+    assert (result.unknown, result.elements) == (2, 3)
+    assert result.radius < 1e-15
+    assert "; nothing is known of 2 elements" in str(errors)
