@@ -8,8 +8,12 @@ from types import MappingProxyType
 from halfulp.fp_formats.aliases import did_you_mean, known_as, with_hint
 
 _ADVICE = {
-    "array asarray tensor as_tensor cast astype from_torch Array Tensor float_quantize": (
+    "array asarray tensor as_tensor cast astype Array Tensor float_quantize": (
         'hu.convert(x, "bf16") makes a Value of numbers, arrays and tensors'
+    ),
+    "from_torch from_pytorch from_module from_model to_mlir": (
+        "hu.run(model, x), hu.trace, hu.sensitivity and hu.compare take a torch module or a function of JAX; "
+        'hu.from_onnx reads an ONNX file; hu.convert(x, "bf16") makes a Value of tensors'
     ),
     "zeros ones full arange linspace eye empty": 'hu.convert(np.{name}(...), "bf16") makes a Value',
     "from_numpy": "hu.Value.from_numpy(x) keeps the type of the array; hu.convert(x, type) rounds",

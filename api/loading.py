@@ -5,7 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -44,6 +45,24 @@ def load(source: Source) -> Module:
         if is_bytecode(data)
         else _from_text(decode_text(data), name)
     )
+
+
+_IMPORTING = "halfulp.importing.lowering"
+"""The module that lowers functions and models. It needs this one."""
+
+
+def program_of(source: Any, arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:
+    """Return a program and its arguments, to run. ``source``: a module, what `load` takes, or a function of JAX or a
+    module of torch, which is lowered for these arguments. Nested arguments are flattened.
+
+    Raises the errors of `load`, and those of `from_jax` and `from_onnx`.
+    """
+    if isinstance(source, Module):
+        return source, tuple(arguments)
+    if callable(source):
+        lowered: tuple[Module, tuple[Any, ...]] = import_module(_IMPORTING).lowered_call(source, arguments)
+        return lowered
+    return load(source), tuple(arguments)
 
 
 def _from_text(text: str, name: str) -> Module:

@@ -24,7 +24,7 @@ from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value, to_value
-from halfulp.loading import Source, load
+from halfulp.loading import Source, program_of
 from halfulp.register import user_functions
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
@@ -189,8 +189,7 @@ def run(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]
 
 def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOptions) -> tuple[Value, ...]:
     """Run a function as `run` does, with these options."""
-    if not isinstance(module, Module):
-        module = load(module)
+    module, arguments = program_of(module, arguments)
     function = find_entry(module, options.function)
     lowered = None if options.signature is None else lowered_from(function, options.signature)
     if options.batch and lowered is not None:

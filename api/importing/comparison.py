@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.neighbours import Summary, integer_steps_between, place_of_largest, steps_between
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
-from halfulp.importing.lowering import traced
+from halfulp.importing.lowering import from_torch, is_torch, traced
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.element_layout import numeric, spell_element
 from halfulp.interp.values.value import Value
-from halfulp.running import CallKeywords, run_options, run_with, takes
+from halfulp.running import CallKeywords, RunOptions, run_options, run_with, takes
 from halfulp.semantics import floats
 
 _HEAD = ("output", "type", "elements", "different", "max ulp", "mean ulp", "NaN in one", "poison", "farthest")
@@ -28,7 +28,8 @@ _HEAD = ("output", "type", "elements", "different", "max ulp", "mean ulp", "NaN 
 
 @dataclass(frozen=True, repr=False)
 class OutputDistance:
-    """One output of a function: ``ours`` and ``jax``, both `Value`, and their distance.
+    """One output of a function: ``ours`` and ``jax``, both `Value`, and their distance. ``against``: what computed
+    ``jax``, JAX or torch.
 
     ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one.
     """
@@ -36,6 +37,7 @@ class OutputDistance:
     name: str
     ours: Value
     jax: Value
+    against: str = "JAX"
 
     @cached_property
     def ulp(self) -> npt.NDArray[np.float64]:
@@ -113,7 +115,7 @@ class OutputDistance:
             return "none"
         element = self.ours.element_type
         ours, jax = (spell_element(element, int(value.bits[at])) for value in (self.ours, self.jax))
-        return f"{list(at) if at else ''} {'poison' if self.ours.poisoned[at] else ours}, JAX {jax}".strip()
+        return f"{list(at) if at else ''} {'poison' if self.ours.poisoned[at] else ours}, {self.against} {jax}".strip()
 
     def poison_text(self) -> str | None:
         """Return where the first element that is poison became so; None without poison."""
@@ -160,7 +162,7 @@ class Comparison:
 
     @property
     def _title(self) -> str:
-        return f"{self.name}: halfulp beside JAX"
+        return f"{self.name}: halfulp beside {self.outputs[0].against if self.outputs else 'JAX'}"
 
     @property
     def _origins(self) -> list[str]:
@@ -214,6 +216,8 @@ def compare(f: Callable[..., Any], /, *args: Any, **options: Unpack[CallKeywords
             f"hu.compare takes a function of JAX and its arguments, not {type(f).__name__}",
             hint="hu.error(x, reference=y) measures how far two arrays are apart",
         )
+    if is_torch(f):
+        return _beside_torch(f, args, run_options("compare", CallKeywords, options))
     program = traced(f, args)
     jax: Any = import_module("jax")
     given = [np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(args)]
@@ -226,8 +230,30 @@ def compare(f: Callable[..., Any], /, *args: Any, **options: Unpack[CallKeywords
     return Comparison(program.name, program.module, tuple(outputs))
 
 
+def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions) -> Comparison:
+    torch: Any = import_module("torch")
+    module = from_torch(model, args)
+    with torch.no_grad():
+        given = model(*(torch.as_tensor(each) for each in args))
+    tensors = list(given) if isinstance(given, list | tuple) else [given]
+    names = [f"[{k}]" for k in range(len(tensors))] if len(tensors) > 1 else [""]
+    ours = run_with(module, args, options)
+    outputs = [
+        OutputDistance(name, value, _tensor_beside(value, tensor), "torch")
+        for name, value, tensor in zip(names, ours, tensors, strict=True)
+    ]
+    return Comparison(type(model).__name__, module, tuple(outputs))
+
+
 def _beside(ours: Value, array: npt.NDArray[Any]) -> Value:
     """Return JAX's result as a value of the type of ours."""
     if isinstance(ours.element_type, ty.ComplexType):
         raise Unsupported(f"hu.compare measures numbers, but a result is of type '{ours.type}'")
     return Value.from_numpy(array, ours.type)
+
+
+def _tensor_beside(ours: Value, tensor: Any) -> Value:
+    """Return torch's result as a value of the type of ours. NumPy lacks bf16; f32 has all its values."""
+    if tensor.is_floating_point() and tensor.element_size() < 4:
+        return Value.from_numpy(tensor.float().numpy()).astype(ours.element_type)
+    return _beside(ours, tensor.numpy())

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
@@ -20,7 +23,7 @@ from halfulp.importing.repairs import explicit, repair
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, file_position, quoted
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
@@ -35,6 +38,7 @@ INSTALL: Mapping[str, str] = {
     "iree.compiler": "pip install 'iree-base-compiler==3.13.*'",
     "jax": "pip install 'jax>=0.5'",
     "onnx": "pip install 'onnx>=1.16'",
+    "onnxscript": "pip install onnxscript",
 }
 """The command that installs each package."""
 
@@ -179,6 +183,11 @@ class Traced:
 
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
     """Lower a function of JAX. Raise what `from_jax` raises."""
+    if is_torch(f):
+        raise TypeMismatch(
+            f"hu.from_jax takes a function of JAX, not the torch module {type(f).__name__}",
+            hint="hu.run(model, x), hu.trace, hu.sensitivity and hu.compare take it; hu.from_onnx reads its ONNX file",
+        )
     require("jax", "hu.from_jax")
     jax: Any = import_module("jax")
     # JAX drops an argument that is not used, unless it is told to keep it.
@@ -212,6 +221,12 @@ def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None)
     Raises Unsupported if a package is not installed, with the command that installs it, or if the compiler cannot lower
     an op; InputError if the file is not a model; LimitExceeded if a tool takes too long.
     """
+    if not isinstance(path, str | os.PathLike):
+        what = "a torch module" if is_torch(path) else type(path).__name__
+        raise TypeMismatch(
+            f"hu.from_onnx reads a file, not {what}",
+            hint='torch.onnx.export(model, (x,), "model.onnx") writes one; hu.run(model, x) takes the model itself',
+        )
     name = os.fspath(path)
     compiler_for(name)
     require("iree.compiler", "hu.from_onnx")
@@ -229,6 +244,38 @@ def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None)
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
         raise InputError(f"iree-import-onnx cannot read {name}: {reason.strip()}")
     return lower(done.printed, name)
+
+
+# --- functions and models that are called -----------------------------------------------------------------------------
+
+
+def lowered_call(f: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:
+    """Return a function of JAX or a module of torch as a module, and the arguments that it takes, in their order."""
+    if is_torch(f):
+        return from_torch(f, arguments), tuple(arguments)
+    module = traced(f, arguments).module
+    jax: Any = import_module("jax")
+    return module, tuple(np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(tuple(arguments)))
+
+
+def is_torch(f: object) -> bool:
+    """Tell whether an object is a module of torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(f, torch.nn.Module)
+
+
+def from_torch(model: Any, arguments: Sequence[Any]) -> Module:
+    """Return a module of torch as `from_onnx` does, exported by ``torch.onnx.export`` for these arguments: tensors or
+    arrays.
+    """
+    for package in ("onnx", "onnxscript"):
+        require(package, "a module of torch")
+    torch: Any = import_module("torch")
+    tensors = tuple(torch.as_tensor(each) for each in arguments)
+    with TemporaryDirectory() as folder:
+        path = os.path.join(folder, f"{type(model).__name__}.onnx")
+        torch.onnx.export(model, tensors, path, verbose=False)
+        return from_onnx(path)
 
 
 # --- stablehlo --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
-from halfulp.loading import Source, load
+from halfulp.loading import Source, program_of
 from halfulp.running import RunOptions, TraceKeywords, find_entry, run_options, takes
 from halfulp.semantics.profile import Profile
 from halfulp.sensitivities import trials as trying
@@ -98,7 +98,7 @@ def ranked(
     wanted = trying.choices_of(*(_listed(each) for each in changes))
     if by not in trying.BY:
         raise InputError(f"by is {by!r}, but must be one of {', '.join(trying.BY)}")
-    module = program if isinstance(program, Module) else load(program)
+    module, arguments = program_of(program, arguments)
     function = find_entry(module, options.function)
     only = f"result[{result}]" if isinstance(result, int) else result
     reference = Reference(module, arguments, options, only, checked_metric(metric))

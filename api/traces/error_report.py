@@ -32,7 +32,7 @@ from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
-from halfulp.loading import Source, load
+from halfulp.loading import Source, program_of
 from halfulp.running import RunKeywords, RunOptions, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.shadows import Shadow
@@ -591,7 +591,7 @@ def exception_flags(module: Module | Source, *arguments: Any, **options: Unpack[
 
     Raises Unsupported for these two, and the errors of `run`.
     """
-    loaded = module if isinstance(module, Module) else load(module)
+    loaded, arguments = program_of(module, arguments)
     return flags_of_run(loaded, arguments, run_options("exception_flags", RunKeywords, options))
 
 

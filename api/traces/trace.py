@@ -22,7 +22,7 @@ from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.run.settings import Listener
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
-from halfulp.loading import Source, load
+from halfulp.loading import Source, program_of
 from halfulp.running import TraceKeywords, find_entry, run_options, run_with, takes
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
@@ -262,8 +262,7 @@ def trace(
     """
     if n < 1:
         raise ValueError(f"n is {n}, but must be at least 1")
-    if not isinstance(module, Module):
-        module = load(module)
+    module, arguments = program_of(module, arguments)
     chosen = run_options("trace", TraceKeywords, options)
     function = find_entry(module, chosen.function)
     traced = Trace(module.filename, f"@{function.symbol_name}", chosen.profile.name, mma=chosen.model)

@@ -394,7 +394,10 @@ def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, formats.Codes]:
 def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.Type, what: str) -> formats.Codes:
     stored = element_layout.numeric(element)
     if type_ is not element:
-        raise TypeMismatch(f"{what}: expected '{type_}', got the number {number!r}", hint="give an array")
+        raise TypeMismatch(
+            f"{what}: expected '{type_}', got the number {number!r}",
+            hint="give an array, such as np.float32(2.0) for tensor<f32>",
+        )
     if isinstance(stored, ty.FloatType):
         if isinstance(number, bool):
             raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
@@ -432,7 +435,10 @@ def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: s
     element = ty.element_type(type_)
     if isinstance(data, int | float | complex) and not isinstance(data, np.generic | bool):
         if type_ is not element or not isinstance(element, ty.ComplexType):
-            raise TypeMismatch(f"{what}: expected '{type_}', got the number {data!r}", hint="give an array")
+            raise TypeMismatch(
+                f"{what}: expected '{type_}', got the number {data!r}",
+                hint="give an array, such as np.float32(2.0) for tensor<f32>",
+            )
         part = element.element
         return np.stack([_codes_from_number(each, part, part, what) for each in (data.real, data.imag)])
     array = as_array(data, what)

@@ -335,7 +335,9 @@ _SUM = "write hu.sum(v), which says in which order and in which type it adds; th
 _ERROR = "write hu.error(a, reference=b), which measures the difference in ulp"
 _SORTED = "write v.masked() or v.numpy(), which leave halfulp, and sort there: sorting rounds nothing"
 _REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(("mean", "average", "var", "std", "median", "nanmean", "nansum", "cumsum", "trace"), _SUM),
+    **dict.fromkeys(("mean", "average", "var", "std", "nanmean", "nansum", "trace"), _SUM),
+    "cumsum": "write hu.sum(v[: k + 1]) for each k, which says in which order and in which type it adds",
+    "median": "write np.median(v.numpy()), which leaves halfulp: of an odd number of elements it rounds nothing",
     **dict.fromkeys(("allclose", "isclose"), _ERROR),
     **dict.fromkeys(("sort", "argsort", "partition", "argpartition", "unique", "searchsorted"), _SORTED),
     **dict.fromkeys(("inner", "vdot", "vecdot", "tensordot", "einsum"), "write hu.dot(a, b) or hu.matmul(a, b)"),

@@ -268,6 +268,55 @@ def test_the_gradient_of_a_pool_goes_to_what_stablehlo_selects(pool: str, dtype:
     assert found.tolist() == wanted
 
 
+# --- functions and models that are called -----------------------------------------------------------------------------
+
+
+@JAX
+def test_a_function_of_jax_runs_as_it_is() -> None:
+    def f(weights: dict[str, Any], x: Any, factor: float) -> Any:
+        return {"low": weights["w"] * x, "more": x * factor}
+
+    w, x = np.array([1, 2], np.float32), np.array([0.5, 4], np.float32)
+    assert [each.tolist() for each in hu.run(f, {"w": w}, x, 3.0)] == [[0.5, 8], [1.5, 12]]
+    trace = hu.trace(f, {"w": w}, x, 3.0, shadow=True)
+    assert [each.value.tolist() for each in trace.arguments if each.value is not None] == [[1, 2], [0.5, 4], 3]
+    rows = hu.sensitivity(jax().jit(f), {"w": w}, x, 3.0, formats=["bf16"]).rows
+    assert {row.op for row in rows} == {"arith.mulf"}
+    assert {row.op for row in hu.exception_flags(jax().numpy.sqrt, np.array([2], np.float32)).ops} >= {"math.sqrt"}
+
+
+def linear() -> Any:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnxscript", reason="torch.onnx.export needs it")
+    model = torch.nn.Linear(2, 2).eval()
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        model.bias.copy_(torch.tensor([0.5, 0.0]))
+    return model
+
+
+@pytest.mark.onnx
+@pytest.mark.filterwarnings("ignore")
+def test_a_module_of_torch_runs_as_it_is() -> None:
+    x = np.array([[1, 2]], np.float32)
+    model = linear()
+    assert hu.run(model, x)[0].tolist() == [[5.5, 11]]
+    found = hu.compare(model, x)
+    assert found.different == 0
+    assert str(found).startswith("Linear: halfulp beside torch\n")
+
+
+@pytest.mark.onnx
+def test_a_module_of_torch_in_another_place_is_named_with_what_takes_it() -> None:
+    model = linear()
+    with pytest.raises(hu.TypeMismatch, match="takes a function of JAX, not the torch module Linear") as caught:
+        hu.from_jax(model, np.float32(1))
+    assert "hu.run(model, x)" in (caught.value.hint or "")
+    with pytest.raises(hu.TypeMismatch, match="reads a file, not a torch module") as caught:
+        hu.from_onnx(model)
+    assert "torch.onnx.export" in (caught.value.hint or "")
+
+
 # --- stablehlo --------------------------------------------------------------------------------------------------------
 #
 # StableHLO runs: `hu.from_stablehlo`, `halfulp run`, and the errors of what is missing, rejected or too slow.
