@@ -147,8 +147,14 @@ def make_elsewhere(
     made_by: tuple[str, int], plan: bytes, directory: str, owner: str, index: int, known: ShardEntry | None
 ) -> MadeShard:
     """Make a shard in a worker. Raises InputError where its halfulp is of another version."""
-    if made_by != generator():
-        raise InputError(f"a worker has version {generator()} of halfulp and its semantics, not {made_by}")
+    ours = generator()
+    if made_by != ours:
+        (theirs, theirs_semantics), (version, semantics) = made_by, ours
+        raise InputError(
+            f"a worker has halfulp {version} (semantics {semantics}), but the sweep is run by halfulp {theirs} "
+            f"(semantics {theirs_semantics})",
+            hint="install one version on all machines",
+        )
     return make_shard(_unpickled(plan), Path(directory), owner, index, known)
 
 

@@ -232,6 +232,29 @@ def test_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.dask
+def test_workers_of_another_version(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halfulp.command.sweep.DASK_SECONDS", PATIENCE)
+    version, semantics = shard_module.generator()
+    with local_cluster(workers=1, threads=1) as cluster:
+        monkeypatch.setattr(shard_module, "generator", lambda: ("9.8.7", 99))
+        assert main([*ADD, "--out", str(tmp_path / "new"), "--dask", cluster.scheduler_address]) == 2
+    err = capsys.readouterr().err
+    assert (
+        f"a worker has halfulp {version} (semantics {semantics}), but the sweep is run by halfulp 9.8.7 (semantics 99)"
+        in err
+    )
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_worker_compares_versions(tmp_path: Path) -> None:
+    """Before it unpickles anything."""
+    with pytest.raises(
+        InputError, match=r"a worker has halfulp .* but the sweep is run by halfulp 0\.0\.1 \(semantics 0\)"
+    ):
+        shard_module.make_elsewhere(("0.0.1", 0), b"no pickle", str(tmp_path), "0-of-1", 0, None)
+
+
+@pytest.mark.dask
 @pytest.mark.parametrize(
     ("address", "message"),
     [("nowhere:x:y", "invalid address"), ("tcp://127.0.0.1:1", "Timed out|refused")],
