@@ -29,8 +29,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @cache
-def outcomes(folder: Path, condition: str, *names: str) -> Mapping[str, dict[str, Any]]:
-    """Run the calls of these commands under a condition."""
+def outcomes(
+    folder: Path, condition: str, *names: str, environment: tuple[tuple[str, str], ...] = ()
+) -> Mapping[str, dict[str, Any]]:
+    """Run the calls of these commands under a condition, with more variables of the environment."""
     process = (sys.executable, str(ROOT / "tests" / "conditions_process.py"))
     done = subprocess.run([*process, str(folder), condition, *names], capture_output=True, timeout=PATIENCE, check=True)
     found: dict[str, dict[str, Any]] = json.loads(done.stdout)
@@ -134,6 +136,44 @@ def test_some_commands(condition: str, prepared: Path) -> None:
 )
 def test_each_command(condition: str, prepared: Path) -> None:
     check(prepared, condition, tuple(EVERY))
+
+
+ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
+    "hash seed 1": {"PYTHONHASHSEED": "1"},
+    "hash seed 4294967295": {"PYTHONHASHSEED": "4294967295"},
+    "locale C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "locale of Turkey": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "LANGUAGE": "tr"},
+    "Latin-1": {"PYTHONIOENCODING": "latin-1", "LC_ALL": "de_DE.ISO-8859-1"},
+    "time zone": {"TZ": "Pacific/Kiritimati", "SOURCE_DATE_EPOCH": "0"},
+    "one thread": {"HALFULP_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    "eight threads": {"HALFULP_THREADS": "8", "OMP_NUM_THREADS": "8"},
+    "machine code": {"HALFULP_BACKEND": "llvm"},
+    "optimised Python": {"PYTHONOPTIMIZE": "2"},
+    "no cache": {"HALFULP_CACHE": "off"},
+    "narrow terminal": {"COLUMNS": "40", "LINES": "10", "TERM": "dumb", "NO_COLOR": "1"},
+    "colours": {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+}
+
+
+def check_environment(folder: Path, name: str, commands: tuple[str, ...]) -> None:
+    """The same call gives the same bytes: exit code, stdout, stderr and files."""
+    usual = outcomes(folder, "nothing", *commands)
+    got = outcomes(folder, "nothing", *commands, environment=tuple(ENVIRONMENTS[name].items()))
+    for command in commands:
+        no_home(command, usual[command], got[command])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the process is one of Linux")
+@pytest.mark.parametrize("name", ["hash seed 1"])
+def test_some_commands_in_another_environment(name: str, prepared: Path) -> None:
+    check_environment(prepared, name, FEW)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the process is one of Linux")
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_each_command_in_each_environment(name: str, prepared: Path) -> None:
+    check_environment(prepared, name, tuple(EVERY))
 
 
 @pytest.mark.usefixtures("interrupts")
