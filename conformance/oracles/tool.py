@@ -194,8 +194,11 @@ MODULES = 256
 
 _OPTIONS = ("--allow-unregistered-dialect",)
 # One thread, since a pass on functions must not run while others are printed. What mlir-opt says goes to one stream.
-_DUMPING = ("--mlir-print-ir-after-all", "--mlir-print-ir-module-scope", "--mlir-disable-threading")
+_ONE_THREAD = ("--mlir-print-ir-module-scope", "--mlir-disable-threading")
+_DUMPING = ("--mlir-print-ir-after-all", *_ONE_THREAD)
 _DUMP = "// -----// IR Dump After "
+# The newer form is NAME: ARGUMENT{OPTIONS}, the older one NAME (ARGUMENT).
+_BEFORE = re.compile(r"^// -----// IR Dump Before [^\s:]+(?:: | \()([\w-]+)", re.MULTILINE)
 _MARKER = "\n// -----\n"
 _VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
@@ -270,6 +273,8 @@ class PassPipeline:
         found: list[str | PassFailure] = []
         for start in range(0, len(texts), MODULES):
             found += self._together(list(map(self._given, texts[start : start + MODULES])))
+        if len(found) == 1 and isinstance(found[0], PassFailure):
+            found = [self._with_pass(found[0], self._given(texts[0]))]
         return [one if isinstance(one, PassFailure) else self._taken(one) for one in found]
 
     def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, PassFailure | None]:
@@ -282,7 +287,7 @@ class PassPipeline:
             done = self.tool.finished(options, text, self.seconds)
             code, said, failure = done.code, done.said, None
         except OracleError as error:
-            code, said, failure = 1, error.said, self._failure(error, name)
+            code, said, failure = 1, error.said, self._with_pass(self._failure(error, name), text)
         if code and failure is None:
             failure = self._failure(OracleError("refusal", said.partition("\n")[0], said=said), name)
         if failure is not None and _DUMP not in said:
@@ -290,7 +295,9 @@ class PassPipeline:
         return said, None if failure is None else self._of_invalid(failure, said)
 
     def _blamed(self, failure: PassFailure, text: str, name: str) -> PassFailure:
-        """Return the failure that names the pass, if a pass made an op that the verifier rejects."""
+        """Return the failure that names the pass, if one crashed or made an op that the verifier rejects."""
+        if failure.kind == "crash":
+            return self._with_pass(failure, text)
         if failure.kind != "refusal" or _OF_OP.search(failure.message) is None:
             return failure
         try:
@@ -369,7 +376,8 @@ class PassPipeline:
         try:
             return self._run([*self._form, self._option], text, "<stdin>")
         except PassFailure as failure:
-            return self._blamed(failure, text, "<stdin>")
+            # Of many crashes, as those of a reduction, none needs the name of its pass.
+            return failure if failure.kind == "crash" else self._blamed(failure, text, "<stdin>")
 
     def _run(self, options: Sequence[str], text: str, name: str) -> str:
         try:
@@ -379,6 +387,21 @@ class PassPipeline:
         if not printed.strip():
             raise PassFailure(f"{self.version} printed no module", kind="garbage")
         return _trimmed(printed)
+
+    def _with_pass(self, failure: PassFailure, text: str) -> PassFailure:
+        """Name in a crash the pass that ran: the passes run once more, and print the module before each."""
+        if failure.kind != "crash":
+            return failure
+        try:
+            self.tool.finished(
+                [*_OPTIONS, "--mlir-print-ir-before-all", *_ONE_THREAD, self._option], text, self.seconds
+            )
+        except OracleError as error:
+            begun = _BEFORE.findall(error.said)
+            if begun:
+                message = f"{failure.message}, in the pass {begun[-1]}"
+                return PassFailure(message, kind="crash", where=failure.where)
+        return failure
 
     def _failure(self, error: OracleError, name: str) -> PassFailure:
         if error.kind == "crash":

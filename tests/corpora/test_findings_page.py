@@ -44,7 +44,38 @@ def test_a_finding_is_found(
         (tmp_path / name).write_text(f"// {name}\n{text}")
     code = cli.main(shlex.split(line))
     captured = capsys.readouterr()
-    assert (code, captured.out + captured.err) == (1, printed)
+    assert (code, captured.out + captured.err) == (2 if " crashed (signal " in printed else 1, printed)
+
+
+NEWER = {
+    "masked_unit.mlir": ("canonicalize", 1),
+    "masked_one.mlir": ("canonicalize", 1),
+    "flattened_mask.mlir": ("flatten-memref", 0),
+    "tiled.mlir": ("func.func(affine-loop-tile{tile-size=2})", 1),
+    "forall.mlir": ("canonicalize", 2),
+    "specialized.mlir": ("func.func(linalg-specialize-generic-ops)", 2),
+    "unrolled.mlir": ("func.func(affine-loop-unroll{unroll-factor=4 unroll-up-to-factor=true})", 2),
+}
+"""The programs that iree-opt runs through the same passes, and the exit codes: 1 is wrong, 2 is a crash."""
+
+
+@pytest.mark.iree
+@pytest.mark.parametrize("name", NEWER)
+def test_the_table_of_newer_versions_is_right(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], iree_opt: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(PROGRAMS[name])
+    passes, code = NEWER[name]
+    assert cli.main(["diff", name, f"--mlir-opt={iree_opt}", f"--pass-pipeline=builtin.module({passes})"]) == code
+    captured = capsys.readouterr()
+    assert "24.0.0git" in captured.out + captured.err
+    if code == 2:
+        named = re.search(r" crashed \(signal \d+\).*, in the pass ([\w-]+)$", captured.err, re.MULTILINE)
+        assert named is not None
+        assert named[1] in passes
+    row = next(line for line in TEXT.splitlines() if line.startswith(f"| `{name}` |"))
+    assert row.split("|")[3].strip() == ("right", "wrong", "crash")[code]
 
 
 BY_TOOLS = {

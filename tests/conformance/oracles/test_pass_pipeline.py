@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -146,6 +147,36 @@ def test_an_output_that_is_cut_short_is_an_error(fake: Fake) -> None:
     pipeline = fake("echo 'module {'")
     with pytest.raises(HalfulpError):
         pipeline.read(pipeline.apply(GOOD), "<after>")
+
+
+BEGUN = "// -----// IR Dump Before {} //----- //"
+
+
+@pytest.mark.parametrize(
+    ("dumps", "named"),
+    [
+        (["CSE (cse)", "Canonicalizer (canonicalize) ('func.func' operation: @f)"], "canonicalize"),
+        (["CanonicalizerPass: canonicalize{max-iterations=10 top-down=true}"], "canonicalize"),
+        (["AffineLoopTiling (affine-loop-tile)"], "affine-loop-tile"),
+    ],
+)
+def test_a_crash_names_the_pass_that_ran(fake: Fake, dumps: list[str], named: str) -> None:
+    said = "\n".join(map(BEGUN.format, dumps))
+    pipeline = fake(f'case "$*" in *print-ir-before-all*) echo "{said}" >&2;; esac; kill -FPE $$')
+    failure = failure_of(pipeline)
+    assert str(failure) == f"error: my-opt 99.1.0git crashed (signal 8), in the pass {named}"
+    assert (failure.kind, failure.exit_code) == ("crash", 2)
+    with pytest.raises(PassFailure, match=rf"in the pass {re.escape(named)}$"):
+        pipeline.dumped(GOOD)
+    (alone,) = pipeline.apply_all([GOOD])
+    assert str(alone) == str(failure)
+
+
+def test_a_crash_outside_of_the_passes_names_none(fake: Fake) -> None:
+    once = fake('case "$*" in *print-ir-before-all*) cat;; *) kill -SEGV $$;; esac')
+    for pipeline in (fake("kill -SEGV $$"), once):
+        failure = failure_of(pipeline)
+        assert str(failure) == "error: my-opt 99.1.0git crashed (signal 11)"
 
 
 def test_many_modules_that_all_crash_are_asked_alone(fake: Fake) -> None:
