@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,12 +21,15 @@ from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.iree_dumps.chains import unwrap
+from halfulp.fp_formats import scalar
 from halfulp.importing.repairs import explicit, repair
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.attributes import FloatAttr
 from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, file_position, quoted
-from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import DocumentWarning, HalfulpError, InputError, LimitExceeded, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, argument_types
+from halfulp.interp.ir.types import FloatType
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.loading import Source, decode_text, is_bytecode, is_text, opened
@@ -139,11 +144,17 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
     """Return the error for a run of the compiler that failed, with the compiler's message and its place."""
     if error.kind == "hang":
         return LimitExceeded(f"IREE's compiler: {error}")
-    found = re.search(rf"^(?:{re.escape(_STDIN)}|-):(\d+):(\d+): error: (.*)$", error.said or "", re.MULTILINE)
-    message = found[3] if found else str(error).partition("error: ")[2] or str(error)
+    found = re.search(r'^"?([^\n"]+?)"?:(\d+):(\d+): error: (.*)$', error.said or "", re.MULTILINE)
+    message = found[4] if found else str(error).partition("error: ")[2] or str(error)
     message = message.partition(" that was explicitly marked illegal")[0]
-    location = FileLineCol(name, int(found[1]), int(found[2])) if found else None
+    file = name if found and found[1] in (_STDIN, "-") else found and found[1]
+    location = FileLineCol(file, int(found[2]), int(found[3])) if found and file else None
     hint = _SHARDY_HINT if _SHARDY in message else None
+    if message.endswith("'stablehlo.custom_call'"):
+        target = re.search(r"""custom_call @([\w.$]+)|call_target_name = "([^"]+)""", error.said or "")
+        called = (target[1] or target[2]) if target else ""
+        message += f" of {called}" if called else ""
+        hint = "it calls a library, such as LAPACK for jnp.linalg: compute that step outside of the program"
     kind = Unsupported if hint or error.kind != "refusal" or "legalize" in message else InputError
     return kind(f"IREE's compiler cannot lower the program: {message}", location=location, hint=hint)
 
@@ -196,6 +207,11 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
     lowered = compiled.lower(*args)
     module = lower(lowered.as_text(debug_info=True), f"<jax {name}>")
     given, kept = len(jax.tree.leaves(lowered.args_info)), len(argument_types(find_entry(module)))
+    if given < kept:
+        raise Unsupported(
+            f"{name} has symbolic shapes, whose {kept - given} sizes JAX takes as more arguments",
+            hint="give arrays, or jax.ShapeDtypeStruct of numbers, and lower the function once for each shape",
+        )
     if given != kept:
         raise InputError(
             f"{name} has {given} arguments, but JAX kept only the {kept} that it uses",
@@ -243,7 +259,30 @@ def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None)
     if done.code:
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
         raise InputError(f"iree-import-onnx cannot read {name}: {reason.strip()}")
-    return lower(done.printed, name)
+    module = lower(done.printed, name)
+    if '"onnx.Gelu"' in done.printed:
+        _warn_of_pi(module, name)
+    return module
+
+
+_WRONG_FACTOR = math.sqrt(2 / (22 / 7))
+"""The factor of the approximation of GELU by tanh as IREE's compiler has it: sqrt(2 / pi), with 22/7 for pi."""
+
+
+def _warn_of_pi(module: Module, name: str) -> None:
+    """Warn of the wrong factor that IREE's compiler gives to a Gelu."""
+    for op in module.walk():
+        value = op.properties.get("value")
+        if op.name == "arith.constant" and isinstance(value, FloatAttr) and isinstance(value.type, FloatType):
+            number = scalar.value(value.type.format, value.code)
+            if number is not None and abs(number - _WRONG_FACTOR) < 1e-6:
+                message = (
+                    f"{name}: IREE's compiler lowers Gelu with approximate=tanh with the constant {float(number):.6f}, "
+                    "sqrt(2 / (22/7)), in place of 0.797885, sqrt(2 / pi): this changes results by thousands of ulp of "
+                    "f32; export the formula itself, or approximate=none"
+                )
+                warnings.warn(DocumentWarning(message, op.location), stacklevel=3)
+                return
 
 
 # --- functions and models that are called -----------------------------------------------------------------------------

@@ -71,7 +71,14 @@ def unsupported(op: Operation, why: str = "") -> Unsupported:
     """Return the error for an op that halfulp does not execute."""
     known = op.definition is not None
     why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
-    return Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
+    hint = _LOWERED_HINT if op.name.startswith("iree_linalg_ext.") else None
+    return Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name, hint=hint)
+
+
+_LOWERED_HINT = (
+    "IREE's compiler made it of an op of StableHLO or ONNX that linalg lacks (sort, scatter, scan, top_k, fft): do "
+    "that step outside of the program, or write it with other ops: a product with a one-hot matrix for a scatter"
+)
 
 
 def misfit_of_sizes(op: Operation, evaluator: Elementwise | OnValues, settings: Settings) -> str | None:

@@ -6,6 +6,7 @@ import inspect
 import stat
 import subprocess
 import sys
+import warnings
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -166,8 +167,28 @@ def test_a_function_without_an_op_is_a_formula(name: str) -> None:
 @pytest.mark.parametrize("name", ["sort", "cumsum"])
 def test_an_op_that_only_iree_has_is_named(name: str) -> None:
     x = np.array([2, 1], np.float32)
-    with pytest.raises(hu.Unsupported, match=r"cannot execute 'iree_linalg_ext\."):
+    with pytest.raises(hu.Unsupported, match=r"cannot execute 'iree_linalg_ext\.") as caught:
         hu.run(hu.from_jax(getattr(jax().numpy, name), x), x)
+    assert "do that step outside of the program" in (caught.value.hint or "")
+
+
+@JAX
+def test_a_call_of_a_library_is_named_with_its_line_in_the_python_file() -> None:
+    def f(x: Any) -> Any:
+        return jax().numpy.linalg.cholesky(x)
+
+    with pytest.raises(hu.Unsupported, match=r"'stablehlo\.custom_call' of lapack_spotrf_ffi") as caught:
+        hu.from_jax(f, np.eye(3, dtype=np.float32))
+    assert str(caught.value).startswith(f"{__file__}:{inspect.getsourcelines(f)[1] + 1}:")
+    assert "outside of the program" in (caught.value.hint or "")
+
+
+@JAX
+def test_symbolic_shapes_are_refused_with_what_to_do() -> None:
+    (size,) = jax().export.symbolic_shape("b")
+    with pytest.raises(hu.Unsupported, match="has symbolic shapes") as caught:
+        hu.from_jax(lambda x: x.sum(), jax().ShapeDtypeStruct((size,), np.float32))
+    assert "lower the function once for each shape" in (caught.value.hint or "")
 
 
 @JAX
@@ -557,6 +578,32 @@ def test_a_model_with_a_dynamic_axis(tmp_path: Path) -> None:
     (result,) = hu.run(module, x, w)
     assert result.tolist() == [[4, 0], [0, 11]]
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+GELU = """
+<ir_version: 10, opset_import: ["" : 20]>
+model ({0}[4] x) => ({0}[4] y) {{ y = Gelu <approximate = "{1}"> (x) }}
+"""
+
+
+@pytest.mark.onnx
+@pytest.mark.parametrize(("element", "approximate"), [("float", "tanh"), ("double", "tanh"), ("float", "none")])
+def test_a_gelu_with_another_pi_is_warned_of(element: str, approximate: str, tmp_path: Path) -> None:
+    onnx: Any = import_module("onnx")
+    onnx.save(onnx.parser.parse_model(GELU.format(element, approximate)), tmp_path / "gelu.onnx")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        module = hu.from_onnx(tmp_path / "gelu.onnx")
+    said = [str(each.message) for each in caught if "Gelu" in str(each.message)]
+    if approximate == "none":
+        assert not said
+        return
+    assert "with the constant 0.797724, sqrt(2 / (22/7)), in place of 0.797885" in said[0]
+    # The warning is true: the results are off.
+    x = np.array([-3, -1, 0.5, 2], np.float64 if element == "double" else np.float32)
+    (found,) = hu.run(module, x)
+    wanted = x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2
+    assert hu.error(found.astype("f32"), reference=wanted).max_ulp > 1000
 
 
 @pytest.mark.onnx
