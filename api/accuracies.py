@@ -487,8 +487,9 @@ class RecordedResults:
         path, fmt = Path(self.name), asked.result
         if path.suffix == ".npy":
             try:
-                array = np.load(path, allow_pickle=False)
-            except (ValueError, EOFError) as error:
+                with np.errstate(over="raise"):  # a shape whose product overflows
+                    array = np.load(path, mmap_mode="r", allow_pickle=False)  # which checks the size
+            except (ValueError, EOFError, FloatingPointError) as error:
                 raise InputError(f"{self.name} is not a file of NumPy: {error}") from None
             if array.dtype.names is not None:
                 return None
