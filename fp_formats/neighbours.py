@@ -572,3 +572,15 @@ def decibels(signal: Energy, noise: Energy) -> float:
     if not signal.total and not noise.total:
         return math.nan
     return 10 * (signal.log10() - noise.log10())
+
+
+def sqnr_of(exact: Floats, errors: Floats) -> float:
+    """Return the ratio of the squares of exact numbers to those of errors in dB: infinite without an error, negative
+    infinity if an error is infinite.
+    """
+    if not np.isfinite(errors).all():
+        return -math.inf
+    signal, noise = Energy(), Energy()
+    signal.add(Scaled(exact))
+    noise.add(Scaled(errors))
+    return decibels(signal, noise) if noise.total else math.inf

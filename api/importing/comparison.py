@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from html import escape
 from importlib import import_module
-from typing import Any, Unpack
+from math import isfinite, isinf, nan
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.neighbours import Summary, integer_steps_between, place_of_largest, steps_between
+from halfulp.fp_formats.neighbours import (
+    Floats,
+    FloatSums,
+    Summary,
+    integer_steps_between,
+    place_of_largest,
+    sqnr_of,
+    steps_between,
+)
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import from_torch, is_torch, traced
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.values.element_layout import numeric, spell_element
 from halfulp.interp.values.value import Value
 from halfulp.running import CallKeywords, RunOptions, run_options, run_with, takes
 from halfulp.semantics import floats
+from halfulp.semantics.judging import as_f64, has_shadows
 
-_HEAD = ("output", "type", "elements", "different", "max ulp", "mean ulp", "NaN in one", "poison", "farthest")
+_HEAD = (
+    *("output", "type", "elements", "different", "max ulp", "mean ulp", "SQNR", "relative", "NaN in one", "poison"),
+    *("nearer", "farthest"),
+)
+Metric = Literal["ulp", "sqnr", "relative", "absolute"]
+_METRICS = get_args(Metric)
+_CLOSE = 2.0**-20
+"""The radius, relative to an exact number or to its error, up to which that number counts as known."""
+Exact = Callable[[], FloatSums | None]
+"""Gives the exact numbers of an output; None if there are none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,13 +51,16 @@ class OutputDistance:
     """One output of a function: ``ours`` and ``jax``, both `Value`, and their distance. ``against``: what computed
     ``jax``, JAX or torch.
 
-    ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one.
+    ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one. ``metric``: "ulp", or
+    the metric by which ``farthest`` is chosen: "sqnr", "relative" and "absolute" choose the largest difference.
     """
 
     name: str
     ours: Value
     jax: Value
     against: str = "JAX"
+    metric: str = "ulp"
+    _exact: Exact = field(default=lambda: None, compare=False)
 
     @cached_property
     def ulp(self) -> npt.NDArray[np.float64]:
@@ -87,7 +110,61 @@ class OutputDistance:
         """
         if not self.different:
             return None
-        return place_of_largest(np.where(self._differs, np.nan_to_num(self.ulp, nan=np.inf), -1.0))
+        sizes = self.ulp if self.metric == "ulp" or self._numbers is None else self._apart
+        return place_of_largest(np.where(self._differs, np.nan_to_num(sizes, nan=np.inf), -1.0))
+
+    @property
+    def sqnr(self) -> float:
+        """The sum of the squares of our numbers to that of the differences, in dB: infinite without a difference, NaN
+        for anything but floats that an f64 holds.
+        """
+        return nan if self._numbers is None else sqnr_of(_finite(self._numbers[0]), self._apart)
+
+    @property
+    def relative(self) -> float:
+        """The largest difference relative to the largest finite number of both results; NaN as for ``sqnr``."""
+        if self._numbers is None or not self.ulp.size:
+            return nan
+        largest = max(float(np.abs(_finite(each)).max()) for each in self._numbers)
+        return float(self._apart.max()) / largest if largest else 0.0
+
+    @cached_property
+    def to_exact(self) -> tuple[float, float] | None:
+        """The SQNR of our result and of the other one beside the exact numbers, in dB, over the elements whose exact
+        numbers are known; None if none is. The exact numbers are those of a run of the program beside exact reals.
+        """
+        exact = self._exact()
+        if exact is None or self._numbers is None or not (known := np.isfinite(exact.high)).any():
+            return None
+        numbers = (exact.high + exact.low)[known]
+        ours, jax = (sqnr_of(numbers, exact.errors(each)[known]) for each in self._numbers)
+        return ours, jax
+
+    def nearer(self) -> str:
+        """Return which result is nearer to the exact one, with the SQNR of both."""
+        if self.to_exact is None:
+            return "not known"
+        ours, jax = self.to_exact
+        if ours == jax:
+            return "both exact" if isinf(ours) else f"equal ({ours:.1f} dB)"
+        return f"{'halfulp' if ours > jax else self.against} ({max(ours, jax):.1f} dB to {min(ours, jax):.1f})"
+
+    @cached_property
+    def _numbers(self) -> tuple[Floats, Floats] | None:
+        stored = numeric(self.ours.element_type)
+        if not isinstance(stored, ty.FloatType) or not has_shadows(stored.format):
+            return None
+        ours, jax = (np.asarray(as_f64(stored.format, value.bits), np.float64) for value in (self.ours, self.jax))
+        return np.where(np.asarray(self.ours.poisoned), nan, ours), jax
+
+    @cached_property
+    def _apart(self) -> Floats:
+        """The size of each difference: infinite if only one is a number."""
+        assert self._numbers is not None
+        ours, jax = self._numbers
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(ours - jax)
+        return np.where((ours == jax) | (np.isnan(ours) & np.isnan(jax)), 0.0, np.nan_to_num(apart, nan=np.inf))
 
     @cached_property
     def _differs(self) -> npt.NDArray[np.bool_]:
@@ -135,7 +212,10 @@ class OutputDistance:
             str(self.ours.type),
             f"{self.ulp.size:,}",
             *figures,
+            _text(self.sqnr, ".1f", " dB"),
+            _text(self.relative, ".3g"),
             *counts,
+            self.nearer(),
             self.farthest_text(),
         )
 
@@ -179,28 +259,37 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        names = ("name", "different", "max_ulp", "mean_ulp", "nan_in_one", "poison", "farthest")
+        names = (
+            *("name", "different", "max_ulp", "mean_ulp", "sqnr", "relative", "to_exact", "nan_in_one", "poison"),
+            "farthest",
+        )
         return {
             "function": self.name,
             "outputs": [
-                {"type": str(out.ours.type), **{name: getattr(out, name) for name in names}} for out in self.outputs
+                {"type": str(out.ours.type), **{name: _plain(getattr(out, name)) for name in names}}
+                for out in self.outputs
             ],
         }
 
 
 @takes(CallKeywords)
-def compare(f: Callable[..., Any], /, *args: Any, **options: Unpack[CallKeywords]) -> Comparison:
-    """Run a function by JAX and by halfulp, and measure the distance of the results in ulp.
+def compare(
+    f: Callable[..., Any], /, *args: Any, metric: Metric = "ulp", **options: Unpack[CallKeywords]
+) -> Comparison:
+    """Run a function by JAX and by halfulp, and measure the distance of the results.
 
     ``f``, ``args``: as `from_jax` takes them; ``args`` are arrays. JAX compiles and runs the same lowering that halfulp
-    runs.
+    runs. ``metric``: what chooses the farthest element: its distance in ulp ("ulp"), or its difference ("sqnr",
+    "relative", "absolute"). In ulp, numbers next to 0 are far apart.
 
     {options}
 
     The result has ``outputs``, and for each of them ``ours``, ``jax``, ``ulp`` (one distance for each element),
-    ``different``, ``max_ulp``, ``mean_ulp`` and ``farthest``. A distance is not an error: neither result is the exact
-    one. XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order, has its own
-    elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once.
+    ``different``, ``max_ulp``, ``mean_ulp``, ``sqnr`` in dB, ``relative``, and ``farthest``. A distance is not an
+    error: neither result is the exact one. ``to_exact`` and the column "nearer" say how near both are to what exact
+    real arithmetic gives; this needs another run, when they are read. XLA fuses ops, contracts a product and a sum,
+    keeps sums of bf16 in f32, adds in another order, has its own elementary functions, and flushes subnormal numbers;
+    halfulp rounds each op of the module once.
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
@@ -216,21 +305,26 @@ def compare(f: Callable[..., Any], /, *args: Any, **options: Unpack[CallKeywords
             f"hu.compare takes a function of JAX and its arguments, not {type(f).__name__}",
             hint="hu.error(x, reference=y) measures how far two arrays are apart",
         )
+    if metric not in _METRICS:
+        raise InputError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
+    if metric not in _METRICS:
+        raise InputError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
+    settings = run_options("compare", CallKeywords, options)
     if is_torch(f):
-        return _beside_torch(f, args, run_options("compare", CallKeywords, options))
+        return _beside_torch(f, args, settings, metric)
     program = traced(f, args)
     jax: Any = import_module("jax")
     given = [np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(args)]
-    ours = run_with(program.module, given, run_options("compare", CallKeywords, options))
+    ours = run_with(program.module, given, settings)
     found = jax.tree_util.tree_leaves_with_path(program.lowered.compile()(*args))
     outputs = [
-        OutputDistance(jax.tree_util.keystr(path), value, _beside(value, np.asarray(leaf)))
+        (jax.tree_util.keystr(path), value, _beside(value, np.asarray(leaf)))
         for value, (path, leaf) in zip(ours, found, strict=True)
     ]
-    return Comparison(program.name, program.module, tuple(outputs))
+    return _comparison(program.name, program.module, given, settings, outputs, "JAX", metric)
 
 
-def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions) -> Comparison:
+def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions, metric: str) -> Comparison:
     torch: Any = import_module("torch")
     module = from_torch(model, args)
     with torch.no_grad():
@@ -239,10 +333,33 @@ def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions) -> Compa
     names = [f"[{k}]" for k in range(len(tensors))] if len(tensors) > 1 else [""]
     ours = run_with(module, args, options)
     outputs = [
-        OutputDistance(name, value, _tensor_beside(value, tensor), "torch")
-        for name, value, tensor in zip(names, ours, tensors, strict=True)
+        (name, value, _tensor_beside(value, tensor)) for name, value, tensor in zip(names, ours, tensors, strict=True)
     ]
-    return Comparison(type(model).__name__, module, tuple(outputs))
+    return _comparison(type(model).__name__, module, args, options, outputs, "torch", metric)
+
+
+def _comparison(
+    name: str,
+    module: Module,
+    given: Sequence[Any],
+    options: RunOptions,
+    outputs: Sequence[tuple[str, Value, Value]],
+    against: str,
+    metric: str,
+) -> Comparison:
+    @cache
+    def exact() -> list[FloatSums | None]:
+        try:
+            beside = replace(options, recorder=Shadows(), write=lambda text: None)
+            return [_exact(value) for value in run_with(module, given, beside)]
+        except HalfulpError:
+            return [None] * len(outputs)
+
+    def exact_of(number: int) -> Exact:
+        return lambda: exact()[number]
+
+    found = [OutputDistance(*each, against, metric, exact_of(number)) for number, each in enumerate(outputs)]
+    return Comparison(name, module, tuple(found))
 
 
 def _beside(ours: Value, array: npt.NDArray[Any]) -> Value:
@@ -257,3 +374,32 @@ def _tensor_beside(ours: Value, tensor: Any) -> Value:
     if tensor.is_floating_point() and tensor.element_size() < 4:
         return Value.from_numpy(tensor.float().numpy()).astype(ours.element_type)
     return _beside(ours, tensor.numpy())
+
+
+def _exact(value: Value) -> FloatSums | None:
+    """Return the exact numbers beside a result, where they are known up to a part of their error."""
+    shadow, element = shadow_of(value), value.element_type
+    if shadow is None or not isinstance(element, ty.FloatType) or not has_shadows(element.format):
+        return None
+    numbers = np.asarray(as_f64(element.format, value.bits), np.float64)
+    known = np.isfinite(numbers) & (
+        shadow.radius <= np.maximum(_CLOSE * np.abs(numbers), _CLOSE * np.abs(shadow.error))
+    )
+    return FloatSums(np.where(known, numbers, nan), np.where(known, shadow.error, 0.0))
+
+
+def _finite(numbers: Floats) -> Floats:
+    return np.where(np.isfinite(numbers), numbers, 0.0)
+
+
+def _text(size: float, spelled: str, unit: str = "") -> str:
+    return "" if size != size else f"{size:{spelled}}{unit}"
+
+
+def _plain(figure: Any) -> Any:
+    """Return a figure for JSON, which has no infinities and no NaN."""
+    if isinstance(figure, tuple):
+        return [_plain(each) for each in figure]
+    if not isinstance(figure, float) or isfinite(figure):
+        return figure
+    return None if figure != figure else str(figure)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import codes_to_ints
-from halfulp.fp_formats.neighbours import Energy, Floats, FloatSums, Scaled, decibels, place_of_largest, ulps_of_floats
+from halfulp.fp_formats.neighbours import Floats, FloatSums, place_of_largest, sqnr_of, ulps_of_floats
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
@@ -288,18 +288,6 @@ def _sqnr(end: _End, numbers: Floats, moved: float) -> ResultDistance:
     return ResultDistance(
         sqnr_of(exact[known], errors), (), moved, (20 * log10(1 + radius / noise) if noise else inf) if wide else 0.0
     )
-
-
-def sqnr_of(exact: Floats, errors: Floats) -> float:
-    """Return the ratio of the squares of exact numbers to those of errors in dB: infinite without an error, negative
-    infinity if an error is infinite.
-    """
-    if not np.isfinite(errors).all():
-        return -inf
-    signal, noise = Energy(), Energy()
-    signal.add(Scaled(exact))
-    noise.add(Scaled(errors))
-    return decibels(signal, noise) if noise.total else inf
 
 
 def _end_of(value: Value) -> _End:

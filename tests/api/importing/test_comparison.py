@@ -1,0 +1,62 @@
+"""Distances of results: figures by hand for two given results, and the metrics of hu.compare."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.fp_formats.neighbours import FloatSums
+from halfulp.importing.comparison import Comparison, OutputDistance
+
+OURS = np.array([1.0, -2.0, 0.0018310546875, 3.0])
+JAX = np.array([1.0, -2.015625, -0.000892639160156, 3.0])
+
+
+def output(metric: str = "ulp", exact: FloatSums | None = None) -> OutputDistance:
+    ours, jax = (hu.Value.from_numpy(each.astype(ml_dtypes.bfloat16)) for each in (OURS, JAX))
+    return OutputDistance("", ours, jax, "JAX", metric, lambda: exact)
+
+
+def test_a_number_next_to_0_is_far_in_ulp_and_near_in_the_tensor() -> None:
+    ours, jax = OURS.astype(ml_dtypes.bfloat16).astype(np.float64), JAX.astype(ml_dtypes.bfloat16).astype(np.float64)
+    found, difference = output(), np.abs(ours - jax)
+    assert found.max_ulp > 30_000
+    assert found.farthest == (2,)
+    assert output("sqnr").farthest == output("absolute").farthest == (1,)
+    assert found.relative == difference.max() / 3
+    assert found.sqnr == pytest.approx(10 * np.log10(np.sum(ours**2) / np.sum(difference**2)))
+    assert found.nearer() == "not known"
+    assert found.to_exact is None
+
+
+def test_who_is_nearer_to_the_exact_numbers() -> None:
+    exact = FloatSums(np.array([1.0, -2.0, math.nan, 3.0]), np.array([0.0, -0.001, 0.0, 0.0]))
+    found = output("ulp", exact)
+    signal, jax = 1 + 2.001**2 + 9, float(ml_dtypes.bfloat16(-2.015625))
+    expected = [10 * math.log10(signal / error**2) for error in (0.001, jax + 2.001)]
+    assert found.to_exact == pytest.approx(tuple(expected))
+    assert found.nearer() == f"halfulp ({expected[0]:.1f} dB to {expected[1]:.1f})"
+    text = repr(Comparison("f", hu.load("module {}"), (found,)))
+    assert all(each in text for each in ("SQNR", "relative", "nearer", found.nearer()))
+
+
+def test_what_has_no_sqnr() -> None:
+    integers = hu.Value.from_numpy(np.array([1, 2], np.int32))
+    found = OutputDistance("", integers, integers)
+    assert (found.sqnr, found.relative) == (pytest.approx(math.nan, nan_ok=True),) * 2
+    one, two = (hu.Value.from_numpy(np.array([x, np.nan, np.inf], np.float32)) for x in (1, np.nan))
+    same, other = OutputDistance("", one, one), OutputDistance("", one, two)
+    assert (same.sqnr, same.relative) == (math.inf, 0.0)
+    assert (other.sqnr, other.relative) == (-math.inf, math.inf)
+    read = json.loads(json.dumps(Comparison("f", hu.load("module {}"), (same, other)).to_dict(), allow_nan=False))
+    assert read["outputs"][0]["sqnr"] == "inf"
+
+
+def test_a_metric_that_does_not_exist() -> None:
+    with pytest.raises(hu.errors.InputError, match="metric is 'snr', but must be one of ulp, sqnr, relative, absolute"):
+        hu.compare(lambda x: x, np.ones(2, np.float32), metric="snr")  # type: ignore[arg-type]
