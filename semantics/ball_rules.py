@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
+from halfulp.fp_formats.neighbours import two_sum
 from halfulp.fp_formats.paths.margins import APPROXIMATIONS, ordinary
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
+from halfulp.semantics.double_functions import DOUBLES, FARTHEST, MARGIN, Double
 
 Ball = Callable[..., arb]
 
@@ -126,9 +128,10 @@ BALLS: Mapping[str, Ball] = {
 #
 # The errors of elementary functions on large arrays of narrow formats, from approximations in f64.
 #
-# An approximation is known up to its margin (`halfulp.fp_formats.paths.margins`), 2**-42 of the result in most cases:
-# that is a hundred thousandth of an ulp of f32. What the error of the operand does is bounded by the slope of the
-# function.
+# Exponentials, logarithms, tanh and what follows from them are known to 2**-60 of the result
+# (`halfulp.semantics.double_functions`). The others are approximations that are known up to a margin
+# (`halfulp.fp_formats.paths.margins`), 2**-42 of the result in most cases: that is a hundred thousandth of an ulp of
+# f32. What the radius of the operand does is bounded by the slope of the function.
 
 Floats = npt.NDArray[np.float64]
 Slope = Callable[[Floats, Floats, Floats], Floats]
@@ -203,6 +206,9 @@ def covers(name: str, size: int) -> bool:
 
 def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> FunctionErrors:
     """Return the errors of ``result``, which stands for a function of ``value``; this has an error up to a radius."""
+    double = DOUBLES.get(name)
+    if double is not None:
+        return _by_doubles(name, double, result, value, error, radius)
     row = APPROXIMATIONS[name]
     margin = row.margin * _ULP
     with np.errstate(all="ignore"):
@@ -218,6 +224,33 @@ def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, r
         total_radius += SLOPES[name](argument, there, distance) * distance * (1 + 4 * _UNIT)
         settled &= (distance < _FARTHEST) & ordinary(argument, 0.0) & ordinary(there, 0.0) & np.isfinite(total_radius)
     return FunctionErrors(own, own_radius, total, total_radius, settled)
+
+
+def _by_doubles(
+    name: str, double: Callable[[Double], Double], result: Floats, value: Floats, error: Floats, radius: Floats
+) -> FunctionErrors:
+    """Do the same by results that are sums of two f64."""
+    least, most = FARTHEST[name]
+    with np.errstate(all="ignore"):
+        here = double(Double(value, np.zeros_like(value)))
+        own, own_radius = _apart_from(here, result)
+        settled = (value > least) & (value < most) & ordinary(value, 0.0) & ordinary(here.high, 0.0) & np.isfinite(own)
+        if not error.any() and not radius.any():
+            return FunctionErrors(own, own_radius, own, own_radius, settled)
+        argument = Double(*two_sum(value, error))
+        distance = radius + 2.0**-100 * np.abs(argument.high)
+        there = double(argument)
+        total, total_radius = _apart_from(there, result)
+        total_radius += SLOPES[name](argument.high, there.high, distance) * distance * (1 + 4 * _UNIT)
+        settled &= (argument.high > least) & (argument.high < most) & (distance < _FARTHEST)
+        settled &= ordinary(argument.high, 0.0) & ordinary(there.high, 0.0) & np.isfinite(total_radius)
+    return FunctionErrors(own, own_radius, total, total_radius, settled)
+
+
+def _apart_from(exact: Double, result: Floats) -> tuple[Floats, Floats]:
+    difference, rest = two_sum(exact.high, -result)
+    error = difference + (rest + exact.low)
+    return error, np.abs(exact.high) * MARGIN + np.abs(error) * _ULP
 
 
 def _apart(approximation: Floats, result: Floats, margin: float) -> tuple[Floats, Floats]:
