@@ -33,6 +33,7 @@ IN_FUNCTIONS = {
     "cocotb": "optional",
     "bitstring": "slow: 30 ms, for single bit patterns alone",
     "distributed": "optional",
+    "flint": "slow: 30 ms; only integers of thousands of digits need it",
     "halfulp.fp_formats.paths.disk": "slow: 3 ms; only tables and machine code that are kept on disk need it",
     "halfulp.conformance.files": "few commands write files, and none should load conformance to read",
     "halfulp.fp_formats.reals": "slow: 30 ms, of python-flint; only elementary functions need it",

@@ -261,8 +261,8 @@ def write_bits(sink: CodeSink, code: int, width: int) -> None:
     else:
         words = max(1, (code.bit_length() + 63) // 64)
         sink.varint(words)
-        for index in range(words):
-            sink.svarint(_signed(code >> (64 * index) & _MASK))
+        for word in struct.unpack(f"<{words}q", code.to_bytes(8 * words, "little")):
+            sink.svarint(word)
 
 
 def _signed(word: int) -> int:

@@ -271,24 +271,21 @@ _STRAIGHT_BITS = 14_000  # what Python itself converts: its limit is 4,300 digit
 
 
 def decimal_text(number: int) -> str:
-    """Return an integer in decimal digits. Python's own conversion stops at 4,300 of them."""
+    """Return an integer in decimal digits. Python converts at most 4,300 of them, in quadratic time."""
     if number.bit_length() < _STRAIGHT_BITS:
         return str(number)
-    if number < 0:
-        return f"-{decimal_text(-number)}"
-    digits = number.bit_length() * 3 // 20  # about half of them
-    high, low = divmod(number, 10**digits)
-    return decimal_text(high) + decimal_text(low).zfill(digits)
+    from flint import fmpz
+
+    return str(fmpz(number))
 
 
 def decimal_number(text: str) -> int:
     """Read an integer of any number of decimal digits."""
     if len(text) < _STRAIGHT_BITS // 4:
         return int(text)
-    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
-    half = len(digits) // 2
-    power: int = 10**half
-    return sign * (decimal_number(digits[:-half]) * power + decimal_number(digits[-half:]))
+    from flint import fmpz
+
+    return int(fmpz(text.removeprefix("+")))
 
 
 # --- locations --------------------------------------------------------------------------------------------------------

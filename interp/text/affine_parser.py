@@ -6,7 +6,7 @@ import re
 from typing import NoReturn
 
 from halfulp.interp.ir import affine_expressions as affine
-from halfulp.interp.ir.base import Attribute, Type, read_decimal, unescaped
+from halfulp.interp.ir.base import Attribute, Type, decimal_number, read_decimal, unescaped
 from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, width_of
 from halfulp.interp.text.lexer import Cursor
 
@@ -130,14 +130,7 @@ def is_integer(token: str) -> bool:
 
 def integer_value(token: str) -> int:
     """Return the value of an integer literal, decimal or hexadecimal."""
-    if token[:2] == "0x":
-        return int(token, 16)
-    # Python converts at most 4,300 digits at once.
-    value = 0
-    for start in range(0, len(token), 4000):
-        part = token[start : start + 4000]
-        value = value * 10 ** len(part) + int(part)
-    return value
+    return int(token, 16) if token[:2] == "0x" else decimal_number(token)
 
 
 # --- affine parser ----------------------------------------------------------------------------------------------------

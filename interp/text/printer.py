@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from halfulp.interp.declare.declarations import OpDefinition, Property, Schema, Trait
 from halfulp.interp.declare.operands import all_operands
 from halfulp.interp.declare.registry import is_upstream
+from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, DictionaryAttr, Names
 from halfulp.interp.ir.base import Location, escaped, is_bare_identifier, quoted
 from halfulp.interp.ir.dialect_attributes import parts
@@ -405,7 +406,8 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     a type that the version does not have, and LimitExceeded for attributes or types that are nested too deep.
     """
     try:
-        return _text_of(module, generic, debug_info, schema)
+        with PausedCollector():
+            return _text_of(module, generic, debug_info, schema)
     except RecursionError:
         raise LimitExceeded("attributes or types are nested too deep to be printed") from None
 
