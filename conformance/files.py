@@ -7,9 +7,9 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedRandom
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO
 
 from halfulp.interp.ir.errors import InputError
 
@@ -28,11 +28,11 @@ _OPENED_AS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 """Without O_NONBLOCK, a pipe would wait for its other end."""
 
 
-def open_to_read(path: Path) -> BinaryIO:
+def open_to_read(path: Path) -> BufferedReader:
     """Open a file that nobody chose by its name, as in a folder. Raises InputError for a pipe or a device, which may
     never end, and OSError.
     """
-    return _regular(path, os.open(path, os.O_RDONLY | _OPENED_AS), "rb", "read")
+    return os.fdopen(_regular(path, os.open(path, os.O_RDONLY | _OPENED_AS), "read"), "rb")
 
 
 def read_whole(path: Path) -> bytes:
@@ -43,11 +43,11 @@ def read_whole(path: Path) -> bytes:
         return file.read()
 
 
-def _regular(path: Path, handle: int, mode: str, verb: str) -> BinaryIO:
+def _regular(path: Path, handle: int, verb: str) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise InputError(f"cannot {verb} '{path}': it is not a regular file")
-    return cast("BinaryIO", os.fdopen(handle, mode))
+    return handle
 
 
 def open_new(path: Path) -> BufferedRandom:
@@ -64,7 +64,7 @@ def open_to_append(path: Path) -> IO[bytes]:
         if path.is_symlink():
             raise InputError(f"cannot write '{path}': it is a link", hint="remove it") from None
         raise
-    return _regular(path, handle, "ab", "write")
+    return os.fdopen(_regular(path, handle, "write"), "ab")
 
 
 @contextmanager

@@ -211,7 +211,7 @@ def _ends_by_exception(received: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         raise SystemExit(128 + number)
 
-    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     here = threading.current_thread() is threading.main_thread()
     ours = [number for number, handler in usual.items() if here and signal.getsignal(number) == handler]
     try:
