@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +51,7 @@ Without --input, the arguments are generated.
 
 
 @dataclass(frozen=True, kw_only=True)
-class BisectArguments(comparing.PassOptions, comparing.ProgramOptions):
+class BisectArguments(comparing.PassOptions, comparing.ContractOption, comparing.ProgramOptions):
     """The options of ``halfulp bisect``."""
 
     files: tuple[str, ...] = argument(
@@ -246,7 +247,7 @@ def _bisected(
         given=comparing.given_arguments(arguments, function, sources, arguments.vscale, memory=True),
     )
     made = made_inputs(function, inputs)
-    judges: list[bisecting.Judge] = [bisecting.permission_judge]
+    judges: list[bisecting.Judge] = [partial(bisecting.permission_judge, fp_contract=arguments.fp_contract)]
     if pipeline is not None:
         judges.insert(
             0, bisecting.known_judge(pipeline, compilation.stages, *comparing.known_divergences(arguments), settings)

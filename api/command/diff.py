@@ -62,7 +62,7 @@ versions. Both versions must call them in the same order, with operands that agr
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffArguments(comparing.PassOptions, comparing.ProgramOptions):
+class DiffArguments(comparing.PassOptions, comparing.ContractOption, comparing.ProgramOptions):
     """The options of ``halfulp diff``."""
 
     file: str = argument("FILE", SOURCE_FILE)
@@ -238,6 +238,7 @@ def _diff_with(
         given=comparing.given_arguments(arguments, pairs[0][0], sources, arguments.vscale, memory=True),
         max_steps=max_steps,
         unknown=Calls if arguments.uninterpreted else None,
+        fp_contract=arguments.fp_contract,
     )
     seconds = _seconds(arguments)
     codes = []
@@ -313,6 +314,7 @@ def _version_lines(
     lines += [f"  not run: {why} ({plural(count, 'input')})" for why, count in found.skipped.most_common()]
     if found.loosened:
         lines.append(f"  unspecified by the language in the second version alone: {plural(found.loosened, 'element')}")
+    lines += [f"  permitted: {ground} ({plural(count, 'input')})" for ground, count in found.permitted.most_common()]
     for names, count in found.known.most_common():
         lines.append(f"  known divergence: {'; '.join(names)} ({plural(count, 'input')})")
     if found.unsearched:
@@ -335,6 +337,8 @@ def _headline(found: validation.ValidationReport) -> str:
         return f"nothing was compared ({tested})"
     if found.basis is validation.Basis.KNOWN:
         how = f"known differences for {found.known.total():,} of {tested}"
+    elif found.basis is validation.Basis.PERMITTED:
+        how = f"permitted differences for {found.permitted.total():,} of {tested}"
     else:
         how = f"tested ({tested})" if found.basis is validation.Basis.SAMPLES else f"{found.basis.value}, {tested}"
     return f"{how}; elements: {_counts(found)}"
@@ -355,6 +359,7 @@ def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
         "poison_by": dict(found.poison_by.counts),
         "differing": found.differing,
         "known": {"; ".join(names): count for names, count in found.known.items()},
+        "permitted": dict(found.permitted),
         "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
         "skipped": dict(found.skipped),
         "loosened": found.loosened,

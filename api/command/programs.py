@@ -58,6 +58,19 @@ class ProgramOptions(KnownOption):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ContractOption:
+    """Where a product and a sum may become a fused multiply-add."""
+
+    fp_contract: str = option(
+        "MODE",
+        "where fused multiply-adds are permitted, as for LLVM's tools: on (default): for ops with the flag contract, "
+        "fast: everywhere, off: nowhere",
+        "on",
+        choices=("on", "off", "fast"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PassOptions:
     """The mlir-opt that runs passes."""
 

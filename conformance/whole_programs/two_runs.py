@@ -549,6 +549,7 @@ class TwoRuns:
     ) -> None:
         watched = any(prints(*version) or (unknown and is_uninterpreted(*version)) for version in (before, after))
         settings = replace(settings, write=silent, track_open=True)
+        self._second = after
         self._first, self._settings = before, replace(settings, track_open=False)
         self.before = Version(*before, settings, watched, unknown)
         self.after = Version(*after, replace(settings, casts=casts_of(after[0])), watched, unknown)
@@ -583,6 +584,13 @@ class TwoRuns:
         program = program_for(self._first[0], replace(self._settings, recorder=lineage))
         results = program.run(self._first[1], values)
         return lineage, (*results, *(each.load() for each in values if isinstance(each, Buffer)))
+
+    def recorded_after(self, part: Part, row: int) -> tuple[Lineage, tuple[Value, ...]]:
+        """Run one input by the second version and record the lineage of its outputs, those of the first."""
+        lineage, call = Lineage(), self._carrier.call(part, row)
+        casts = casts_of(self._second[0])
+        program = program_for(self._second[0], replace(self._settings, recorder=lineage, casts=casts))
+        return lineage, call.outputs(program.run(self._second[1], call.arguments))
 
     # --- in lanes ---
 

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -38,9 +40,10 @@ from halfulp.conformance.whole_programs.arguments import (
     sizes_within,
     trip_counts,
 )
+from halfulp.conformance.whole_programs.bisection.explaining import permission
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions, elements, is_uninterpreted
-from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, carrier
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, carrier, one_lane
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
@@ -53,6 +56,7 @@ from halfulp.interp.ir.operations import (
     argument_types,
     result_types,
 )
+from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import printed as text_of
 from halfulp.interp.values.element_layout import spell_shape
@@ -117,6 +121,7 @@ class Basis(Enum):
 
     DIFFERENT = "differs"
     KNOWN = "known differences"
+    PERMITTED = "permitted differences"
     EVERY_INPUT = "proven (every input)"
     SOLVER = "proven (solver)"
     SAMPLES = "tested"
@@ -147,6 +152,7 @@ class ValidationReport:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     known: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    permitted: Counter[str] = field(default_factory=Counter)
     unsearched: int = 0
     counterexamples: list[Counterexample] = field(default_factory=list)
     notes: tuple[str, ...] = ()
@@ -175,6 +181,8 @@ class ValidationReport:
         """Return the basis of the verdict."""
         if self.differing or self.known:
             return Basis.DIFFERENT if self.differing else Basis.KNOWN
+        if self.permitted:
+            return Basis.PERMITTED
         if self.solver == "proven":
             return Basis.SOLVER
         if self.problem is not None or not self.compared:
@@ -197,6 +205,7 @@ class Inputs:
     ``given``: these; None to generate ``count`` of them, or all if there are few. ``vscale``: the factor of the size of
     scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute. ``unknown``: makes
     the unknown functions that stand for ops that no dialect has and for declarations. ``samples``: never all inputs.
+    ``fp_contract``: a key of `FP_CONTRACT`, which says where fused multiply-adds are permitted.
     ``ordinary``: only numbers as programs usually have them.
     """
 
@@ -209,6 +218,7 @@ class Inputs:
     unknown: UnknownFunctions | None = None
     samples: bool = False
     ordinary: bool = False
+    fp_contract: str = "on"
 
     def of(self, function: Operation, samples: bool = False) -> Arguments:
         """Return the inputs of a function; ``samples``: never all. Raises HalfulpError if there are none."""
@@ -312,7 +322,8 @@ def compare(
         settings = Settings(profile, vscale=inputs.vscale, max_steps=inputs.max_steps)
         versions = (before, first), (after, second)
         unknown = inputs.unknown if any(is_uninterpreted(*version) for version in versions) else None
-        return validate(*versions, inputs.of(first, samples=unknown is not None), settings, explain, unknown)
+        made = inputs.of(first, samples=unknown is not None)
+        return validate(*versions, made, settings, explain, unknown, inputs.fp_contract)
     except HalfulpError as error:
         return ValidationReport(name, problem=error)
 
@@ -324,14 +335,19 @@ def validate(
     settings: Settings,
     explain: Explain | None = None,
     unknown: UnknownFunctions | None = None,
+    fp_contract: str | None = None,
 ) -> ValidationReport:
-    """Run both versions of a function. Raises Unsupported if their types differ too much."""
+    """Run both versions of a function. ``fp_contract``: as in `Inputs`; None: differences are not permitted.
+
+    Raises Unsupported if the types differ too much.
+    """
     way = carrier(before[1], after[1])
     made_up = () if unknown is None else ("unknown functions stand for ops that no dialect has and for declarations",)
     notes = (*arguments.notes, *way.notes, *made_up)
     report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive, notes=notes)
     runs = TwoRuns(before, after, arguments, way, settings, unknown)
     names = outputs_of(before[1])
+    permitted = None if fp_contract is None else _Permitted(runs, fp_contract)
     for piece in runs.pieces():
         if not isinstance(piece.before, Ran):
             report.undefined_by.add_error(piece.before, len(piece.rows))
@@ -339,6 +355,8 @@ def validate(
         differing = differences(report, piece.before, piece.after, len(piece.rows), names)
         if explain is not None:
             _leave_out_known(report, piece, differing, explain)
+        if permitted is not None:
+            permitted.leave_out(report, piece, differing)
         report.differing += len(differing)
         for lane, found in sorted(differing.items())[: SHOWN - len(report.counterexamples)]:
             row = piece.part.row(int(piece.rows[lane]))
@@ -373,6 +391,49 @@ def _leave_out_known(
         if names:
             report.known[names] += 1
             del differing[lane]
+
+
+PERMISSION_SECONDS = 10.0
+"""The time after which differences of one function are no longer explained: their inputs do not count as compared."""
+
+
+class _Permitted:
+    """Removes the differences that something permits. The first one that nothing permits ends the search."""
+
+    def __init__(self, runs: TwoRuns, fp_contract: str) -> None:
+        self._runs, self._fp_contract = runs, fp_contract
+        self._left: float | None = PERMISSION_SECONDS
+
+    def leave_out(self, report: ValidationReport, piece: Piece, differing: dict[int, Counterexample]) -> None:
+        """Count the differences of one piece that are permitted, and remove them."""
+        if not isinstance(piece.after, Ran) or any(each.trap or each.texts for each in differing.values()):
+            return
+        for lane in sorted(differing):
+            if self._left is None:
+                return
+            if self._left < 0:
+                report.skipped[f"not explained within {PERMISSION_SECONDS:g} s how it differs"] += 1
+                del differing[lane]
+                continue
+            start = time.monotonic()
+            runs = self._runs.recorded, self._runs.recorded_after
+            recorded = [partial(_over_one_lane, run, piece.part, int(piece.rows[lane])) for run in runs]
+            lanes = [[lanes_of(value, np.array([lane])) for value in ran.values] for ran in (piece.before, piece.after)]
+            masks = [judged(*pair).doubtful for pair in zip(*lanes, strict=True)]
+            allowed, ground = permission([(recorded[0], recorded[1])], [masks], self._fp_contract)
+            self._left -= time.monotonic() - start
+            if not allowed:
+                self._left = None
+                return
+            report.permitted[ground or ""] += 1
+            del differing[lane]
+
+
+def _over_one_lane(
+    run: Callable[[Part, int], tuple[Lineage, tuple[Value, ...]]], part: Part, row: int
+) -> tuple[Lineage, tuple[Value, ...]]:
+    lineage, values = run(part, row)
+    return lineage, one_lane(values)
 
 
 def outputs_of(function: Operation) -> tuple[str, ...]:

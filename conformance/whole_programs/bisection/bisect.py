@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from itertools import takewhile
 from typing import Any
-
-import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.refinement import Truth, Verdict, record_of, truth_of_run, ulps_away, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
-from halfulp.conformance.whole_programs.bisection.explaining import MOST_WORK, Explainer, Ground, TooLong
-from halfulp.conformance.whole_programs.bisection.histories import History, number_at
+from halfulp.conformance.whole_programs.bisection.explaining import permission
 from halfulp.conformance.whole_programs.bisection.runs import (
     Compilation,
     Stage,
@@ -41,7 +38,6 @@ from halfulp.conformance.whole_programs.pass_differences import (
     reduced,
 )
 from halfulp.conformance.whole_programs.two_runs import signature
-from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir.errors import HalfulpError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation, argument_types
 from halfulp.interp.run.lineage import Lineage
@@ -505,9 +501,6 @@ def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) 
 
 # --- judges -----------------------------------------------------------------------------------------------------------
 
-EXPLAINED = 400
-"""The most elements of a stage that are explained, of all that differ."""
-
 
 def known_judge(
     pipeline: PassPipeline,
@@ -541,7 +534,7 @@ def known_judge(
 
 
 def permission_judge(
-    before: Stage, after: Stage, found: StageComparison, runner: StageRunner
+    before: Stage, after: Stage, found: StageComparison, runner: StageRunner, fp_contract: str = "on"
 ) -> tuple[Judgement, str] | None:
     """Judge differences by the histories of both versions: each element must have an explanation that something allows.
 
@@ -552,41 +545,14 @@ def permission_judge(
         return None
     if any(number not in explained for number, _ in found.examples):
         return None
-    total = sum(int(np.count_nonzero(mask)) for doubt in found.doubts for mask in doubt.masks)
-    share = -(-EXPLAINED // len(found.doubts))
-    grounds: set[Ground] = set()
-    seen = 0
-    for doubt in found.doubts:
-        try:
-            one, two = (runner.recorded(each, doubt.number) for each in (before.module, after.module))
-        except HalfulpError as error:
-            return Judgement.DIFFERENT, f"its lineage cannot be recorded: {error.message}"
-        explainer = Explainer(History(one[0]), History(two[0]), MOST_WORK // len(found.doubts))
-        explained_here = 0
-        for index, place in _chosen(doubt.masks, share):
-            try:
-                reasons = explainer.explain(*(number_at(values[index], place) for values in (one[1], two[1])))
-            except TooLong:
-                if not explained_here:
-                    return Judgement.DIFFERENT, "its history is too long to be explained"
-                break
-            if not reasons:
-                return Judgement.DIFFERENT, _unexplained(found)
-            grounds |= reasons
-            explained_here += 1
-        seen += explained_here
-    text = "; ".join(_spelled(grounds))
-    if seen < total:
-        text += f"; {seen} of {total} elements explained"
-    return (Judgement.PERMITTED if all(each.allowed for each in grounds) else Judgement.DIFFERENT), text
-
-
-def _chosen(masks: Sequence[Mask], most: int) -> list[tuple[int, tuple[int, ...]]]:
-    """Return elements that differ: the number of the output and the place of each, at most ``most``, from everywhere in
-    an order without a rule.
-    """
-    places = [(index, tuple(map(int, place))) for index, mask in enumerate(masks) for place in np.argwhere(mask)]
-    return random.Random(0).sample(places, min(most, len(places)))
+    runs = [
+        (partial(runner.recorded, before.module, doubt.number), partial(runner.recorded, after.module, doubt.number))
+        for doubt in found.doubts
+    ]
+    masks = [doubt.masks for doubt in found.doubts]
+    allowed, text = permission(runs, masks, fp_contract)
+    permitted = Judgement.PERMITTED if allowed else Judgement.DIFFERENT
+    return permitted, _unexplained(found) if text is None else text
 
 
 def _unexplained(found: StageComparison) -> str:
@@ -594,13 +560,3 @@ def _unexplained(found: StageComparison) -> str:
     if found.examples:
         return ""
     return "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
-
-
-def _spelled(grounds: set[Ground]) -> Iterator[str]:
-    """Yield the grounds, one text for each kind: the worst of several distances, and what allows all of them."""
-    for text in dict.fromkeys(each.text for each in sorted(grounds)):
-        alike = [each for each in grounds if each.text == text]
-        ulps = max(each.ulps for each in alike)
-        away = f", {plural(ulps, 'ulp')} away" if ulps else ""
-        allowed = sorted({each.allowed for each in alike})
-        yield f"{text}{away} ({', '.join(allowed) if all(allowed) else 'nothing allows it'})"

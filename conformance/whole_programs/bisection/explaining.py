@@ -8,19 +8,24 @@ formula. Any other difference has no explanation.
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations, product
 from typing import NamedTuple
+
+import numpy as np
 
 from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.whole_programs.bisection import histories
 from halfulp.conformance.whole_programs.bisection.histories import History, Number, Term, Tree
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import Mask
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import plural
-from halfulp.interp.run.lineage import NO_ID, Leaf, Node
+from halfulp.interp.ir.errors import HalfulpError, plural
+from halfulp.interp.run.lineage import NO_ID, Leaf, Lineage, Node
+from halfulp.interp.values.value import Value
 
 MOST_ULP = 16
 """The largest distance in ulp of a formula from the correctly rounded function in whose place it is."""
@@ -30,6 +35,8 @@ MOST_WORK = 400_000
 """The most ops of histories that are looked at."""
 MOST_ORDERS = 8
 """The most terms of a sum whose orders are all tried."""
+FP_CONTRACT: Mapping[str, str | None] = {"on": None, "off": "", "fast": "--fp-contract=fast"}
+"""What allows a fused multiply-add, by the names of LLVM's option --fp-contract: None for the flag of the ops."""
 _DEEPEST = 24
 """The most ops, each different because of the one before it, that are explained by recursion: Python limits its depth.
 What lies deeper is explained first, by itself.
@@ -67,6 +74,67 @@ class TooLong(Exception):
     """The histories of two numbers have too many ops."""
 
 
+Recorded = Callable[[], tuple[Lineage, Sequence[Value]]]
+"""Runs a version on one input and records the lineage of its outputs, which are over one lane. Raises HalfulpError."""
+
+EXPLAINED = 400
+"""The most elements that are explained, of all that differ."""
+
+
+def permission(
+    runs: Sequence[tuple[Recorded, Recorded]], masks: Sequence[Sequence[Mask]], fp_contract: str = "on"
+) -> tuple[bool, str | None]:
+    """Tell whether something allows each number that is another one in the second version, and the grounds; None if
+    there is no explanation.
+
+    ``runs``: both versions on each input. ``masks``: the elements that differ, for each input and output.
+    """
+    total = sum(int(np.count_nonzero(mask)) for each in masks for mask in each)
+    grounds: set[Ground] = set()
+    seen = 0
+    for recorded, differing in zip(runs, masks, strict=True):
+        try:
+            one, two = (record() for record in recorded)
+        except HalfulpError as error:
+            return False, f"its lineage cannot be recorded: {error.message}"
+        explainer = Explainer(History(one[0]), History(two[0]), MOST_WORK // len(runs), fp_contract)
+        explained_here = 0
+        for index, place in _chosen(differing, -(-EXPLAINED // len(runs))):
+            try:
+                reasons = explainer.explain(*(histories.number_at(values[index], place) for values in (one[1], two[1])))
+            except TooLong:
+                if not explained_here:
+                    return False, "its history is too long to be explained"
+                break
+            if not reasons:
+                return False, None
+            grounds |= reasons
+            explained_here += 1
+        seen += explained_here
+    text = "; ".join(_spelled(grounds))
+    if seen < total:
+        text += f"; {seen} of {total} elements explained"
+    return all(each.allowed for each in grounds), text
+
+
+def _chosen(masks: Sequence[Mask], most: int) -> list[tuple[int, tuple[int, ...]]]:
+    """Return elements that differ: the number of the output and the place of each, at most ``most``, from everywhere in
+    an order without a rule.
+    """
+    places = [(index, tuple(map(int, place))) for index, mask in enumerate(masks) for place in np.argwhere(mask)]
+    return random.Random(0).sample(places, min(most, len(places)))
+
+
+def _spelled(grounds: set[Ground]) -> Iterator[str]:
+    """Yield the grounds, one text for each kind: the worst of several distances, and what allows all of them."""
+    for text in dict.fromkeys(each.text for each in sorted(grounds)):
+        alike = [each for each in grounds if each.text == text]
+        ulps = max(each.ulps for each in alike)
+        away = f", {plural(ulps, 'ulp')} away" if ulps else ""
+        allowed = sorted({each.allowed for each in alike})
+        yield f"{text}{away} ({', '.join(allowed) if all(allowed) else 'nothing allows it'})"
+
+
 class _Deeper(Exception):
     """Two numbers that must be explained before others."""
 
@@ -75,9 +143,12 @@ class _Deeper(Exception):
 
 
 class Explainer:
-    """Explains differences between the numbers of two runs. ``work``: the most ops that are looked at."""
+    """Explains differences between the numbers of two runs. ``work``: the most ops that are looked at. ``fp_contract``:
+    a key of `FP_CONTRACT`.
+    """
 
-    def __init__(self, before: History, after: History, work: int = MOST_WORK) -> None:
+    def __init__(self, before: History, after: History, work: int = MOST_WORK, fp_contract: str = "on") -> None:
+        self._fp_contract = fp_contract
         self._before = before
         self._after = after
         self._found: dict[tuple[Number, Number], Grounds | None] = {}
@@ -283,7 +354,7 @@ class Explainer:
         if any(len(a.factors) < len(b.factors) for a, b in pairs):
             products = [node for a, b in pairs if len(a.factors) < len(b.factors) for node in self._product(a)]
             text = "a product and a sum became a fused multiply-add"
-            yield Ground(text, _common([histories.allows(node, histories.CONTRACT) for node in (*ops, *products)]))
+            yield Ground(text, _common([self._fusing(node) for node in (*ops, *products)]))
         if any(len(a.factors) > len(b.factors) for a, b in pairs):
             yield Ground("a fused multiply-add became a product and a sum", "")
         if one.casts != two.casts:
@@ -304,8 +375,24 @@ class Explainer:
         for a, b in (upper, (one, two)):
             if a is not None and b is not None and a.print == b.print and a.nodes and b.nodes:
                 self._spend(len(a.nodes) + len(b.nodes))
-                return frozenset([Ground("a polynomial in another form", _for_rewriting(a.nodes, b.nodes))])
+                return frozenset([Ground("a polynomial in another form", self._for_rewriting(a.nodes, b.nodes))])
         return None
+
+    def _fusing(self, node: Node) -> str:
+        """Return why a product and a sum may become a fused multiply-add; "" if they may not."""
+        always = FP_CONTRACT[self._fp_contract]
+        return histories.allows(node, histories.CONTRACT) if always is None else always
+
+    def _for_rewriting(self, before: Sequence[Node], after: Sequence[Node]) -> str:
+        """Return what allows to compute a polynomial by other ops; "" if nothing does. LLVM's reassoc allows all that
+        is equal in algebra, but not to fuse a product and a sum, or to split them.
+        """
+        fused = [sum(histories.role_of(node) == histories.FUSED for node in nodes) for nodes in (before, after)]
+        rounding = [node for node in before if histories.role_of(node) != histories.NEGATE]
+        permissions = [histories.allows(node, histories.REASSOC) for node in rounding]
+        if fused[1] > fused[0]:
+            permissions += [self._fusing(node) for node in rounding]
+        return _common(permissions) if fused[1] >= fused[0] else ""
 
     def _product(self, term: Term) -> Iterator[Node]:
         """Yield the op that made a term that is a product, and the conversions after it."""
@@ -526,18 +613,6 @@ def _permission(node: Node) -> str:
     if role == histories.NEGATE:
         return "exact"
     return histories.allows(node, histories.CONTRACT) if role == histories.CAST else histories.allows_reordering(node)
-
-
-def _for_rewriting(before: Sequence[Node], after: Sequence[Node]) -> str:
-    """Return what allows to compute a polynomial by other ops; "" if nothing does. LLVM's reassoc allows all that is
-    equal in algebra, but not to fuse a product and a sum, or to split them.
-    """
-    fused = [sum(histories.role_of(node) == histories.FUSED for node in nodes) for nodes in (before, after)]
-    rounding = [node for node in before if histories.role_of(node) != histories.NEGATE]
-    permissions = [histories.allows(node, histories.REASSOC) for node in rounding]
-    if fused[1] > fused[0]:
-        permissions += [histories.allows(node, histories.CONTRACT) for node in rounding]
-    return _common(permissions) if fused[1] >= fused[0] else ""
 
 
 def _common(permissions: Sequence[str]) -> str:

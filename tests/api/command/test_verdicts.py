@@ -377,3 +377,42 @@ def test_the_table_of_verdicts(
     assert (got, words in out + err) == (code, True), out + err
     if got:
         assert re.search(r"\bidentical\b|[1-9] equal|no difference|none differs", out + err) is None, out + err
+
+
+# --- fused multiply-adds ----------------------------------------------------------------------------------------------
+
+CONTRACT = """#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+func.func @f(%x: vector<1x2xf32>, %y: vector<2x2xf32>, %z: vector<1x2xf32>) -> vector<1x2xf32> {
+  %r = vector.contract {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]} %x, %y, %z
+    : vector<1x2xf32>, vector<2x2xf32> into vector<1x2xf32>
+  return %r : vector<1x2xf32>
+}
+"""
+OUTER = """func.func @f(%x: vector<1x2xf32>, %y: vector<2x2xf32>, %z: vector<1x2xf32>) -> vector<1x2xf32> {
+  %t = vector.transpose %x, [1, 0] : vector<1x2xf32> to vector<2x1xf32>
+  %a0 = vector.extract %t[0] : vector<1xf32> from vector<2x1xf32>
+  %b0 = vector.extract %y[0] : vector<2xf32> from vector<2x2xf32>
+  %r0 = vector.outerproduct %a0, %b0, %z : vector<1xf32>, vector<2xf32>
+  %a1 = vector.extract %t[1] : vector<1xf32> from vector<2x1xf32>
+  %b1 = vector.extract %y[1] : vector<2xf32> from vector<2x2xf32>
+  %r1 = vector.outerproduct %a1, %b1, %r0 : vector<1xf32>, vector<2xf32>
+  return %r1 : vector<1x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("after", [OUTER, OUTER.replace("%y[1]", "%y[0]")])
+@pytest.mark.parametrize("mode", ["on", "off", "fast"])
+def test_diff_and_bisect_permit_the_same_fused_multiply_adds(
+    command: Command, write: Any, after: str, mode: str
+) -> None:
+    files = [write("a.mlir", CONTRACT), write("b.mlir", after), f"--fp-contract={mode}"]
+    allowed = after == OUTER and mode == "fast"
+    for name in ("diff", "bisect"):
+        code, out, _ = command(name, *files, "-n", "40")
+        assert code == (0 if allowed else 1)
+        assert ("a product and a sum became a fused multiply-add (--fp-contract=fast)" in out) == allowed
+    record = json.loads(command("diff", *files, "-n", "40", "--json")[1])
+    assert record["basis"] == ("permitted differences" if allowed else "differs")
