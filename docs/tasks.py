@@ -503,7 +503,7 @@ SPELLED = {
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
     "ProgramAccuracy": "what `hu.program_accuracy` returns",
     "Sensitivity": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
-    "OpError, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
+    "OpError, Ranking, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
     "Step": "one of `Trace.steps`: see [Traces](trace.md)",
     "Timeline": "a picture that notebooks show; `save` writes it to a file",
     "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",

@@ -295,6 +295,16 @@ CHANGES: tuple[Change, ...] = (
             ("recorded *", "65500", "65504"),
         )
     ),
+    *(
+        Change(case, "a NaN with a sign is -nan", rf"(?<=[= ]){code}(?=[)\n ])", "-nan")
+        for case in ("recorded *", "docs/*")
+        for code in ("0xFF", "0xFFC0", "0xFE00", "0xFFC00000")
+    ),
+    Change(
+        "*",
+        "the poison of new tensors and buffers is not listed at each step",
+        r"(?m)^ *poison born: an element of \S+ was .*\n",
+    ),
 )
 
 

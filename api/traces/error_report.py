@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from html import escape
 from math import inf, isfinite, isnan, nan
 from operator import or_
 from typing import Any, Unpack
@@ -20,9 +21,9 @@ from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
 from halfulp.fp_formats.neighbours import Floats, place_of_largest, ranking_sizes, ulp_of_float
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.reals.functions import bits_of_precision
-from halfulp.fp_formats.spelling import table_lines
+from halfulp.fp_formats.spelling import fragment, table_lines
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
+from halfulp.interp.ir.errors import UNPRINTABLE, InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.array_attribution import ArrayAttribution
 from halfulp.interp.run.attribution import Attribution, value_of
@@ -72,6 +73,11 @@ class RunErrors:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return fragment(f"<pre>{escape(str(self).translate(UNPRINTABLE))}</pre>")
+
     @property
     def wider(self) -> str:
         """The format whose numbers stand for the exact ones: "f64" or "f128"; "" if these are enclosed."""
@@ -102,20 +108,7 @@ class RunErrors:
         if not found:
             return
         yield f"ops whose own errors make that of {largest.name}{error_text.element_text(largest.element or ())}:"
-        rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
-        for one in found:
-            line = "" if one.line is None else str(one.line)
-            rows.append(
-                (
-                    error_text.ulps(one.effect_ulp),
-                    f"{one.share:.1%}",
-                    error_text.ulps(one.own_ulp),
-                    error_text.ulps(one.total_ulp),
-                    line,
-                    one.source,
-                )
-            )
-        yield from (f"  {line}" for line in table_lines(rows, right=range(5)))
+        yield from (f"  {line}" for line in error_text.Ranking(found).lines())
 
     def as_json(self) -> dict[str, Any]:
         """Return the errors of the results and of the ops, those that cost most first, for a JSON file. Numbers that
@@ -124,7 +117,7 @@ class RunErrors:
         try:
             ops = self.worst()
         except LimitExceeded:
-            ops = sorted(self.ops, key=_own)
+            ops = error_text.Ranking(sorted(self.ops, key=_own))
         return {
             "results": [error_text.json_record(each) for each in self.results],
             "ops": [error_text.json_record(each) for each in ops],
@@ -154,7 +147,7 @@ class RunErrors:
             return abs(result.ulp)
         return float(_ranked(value, np.abs(ulps), shadow)[result.element or ()])
 
-    def worst(self, count: int | None = None) -> list[error_text.OpError]:
+    def worst(self, count: int | None = None) -> error_text.Ranking:
         """Return the ops that cost most: by what their own errors bring to the result with the largest error.
 
         Where no result has a known error but 0, the order is that of the ops' own errors. Raises LimitExceeded for a
@@ -162,7 +155,7 @@ class RunErrors:
         """
         chosen = self.largest
         if chosen is None or not chosen.ulp:
-            return sorted(self.ops, key=_own)[:count]
+            return error_text.Ranking(sorted(self.ops, key=_own)[:count])
         attribution, unit = self._attribution(chosen.name, chosen.element or ())
         effects: dict[Ran, float] = {}
         owns: dict[Ran, float] = {}
@@ -175,7 +168,7 @@ class RunErrors:
             effect = effects.get(ran, 0.0)
             one = self._op_error(ran, effect, effect / chosen.ulp)
             found.append(replace(one, own_ulp=owns.get(ran, nan)) if isnan(one.own_ulp) else one)
-        return sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count]
+        return error_text.Ranking(sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count])
 
     def error_of(self, result: int | str = 0, element: error_text.Element | None = None) -> error_text.ResultError:
         """Return the error of an element of a result: by default of that with the largest error.

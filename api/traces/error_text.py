@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from math import ceil, floor, isfinite, isnan, log10
 from typing import Any
 
+from halfulp.fp_formats.spelling import fragment, table_lines
 from halfulp.interp.ir.base import file_position
-from halfulp.interp.ir.errors import HalfulpError, plural, spell_place
+from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, plural, spell_place
 from halfulp.interp.ir.operations import Blob, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import profile_of
@@ -242,6 +244,27 @@ class OpError(OpRecord):
     otherwise: int
     undecided: int
     wrapped: int
+
+
+class Ranking(list[OpError]):
+    """Ops in an order, those that cost most first: a list that shows itself as a table."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return fragment(f"<pre>{escape(str(self).translate(UNPRINTABLE))}</pre>")
+
+    def lines(self) -> list[str]:
+        """Return the table; nothing for no ops."""
+        rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
+        for one in self:
+            share = "" if isnan(one.share) else f"{one.share:.1%}"
+            line = "" if one.line is None else str(one.line)
+            rows.append((ulps(one.effect_ulp), share, ulps(one.own_ulp), ulps(one.total_ulp), line, one.source))
+        return table_lines(rows, right=range(5)) if len(self) else []
 
 
 @dataclass(frozen=True, slots=True)

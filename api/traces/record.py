@@ -37,7 +37,7 @@ from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at, summary
 
 if TYPE_CHECKING:
     from halfulp.traces.error_report import RunErrors
-    from halfulp.traces.error_text import OpError, StoryStep
+    from halfulp.traces.error_text import Ranking, StoryStep
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +161,7 @@ class Trace:
         table = (
             f'<div><b>{escape(_title(self))}</b><table style="font-family:monospace;border-collapse:collapse">'
             f"{''.join(rows)}</table>{_errors(self)}"
-            f'<div style="{style}">{escape(ending(self))}</div></div>'
+            f'{escape(unlisted(self))}<div style="{style}">{escape(ending(self))}</div></div>'
         )
         return _whole(table)
 
@@ -175,7 +175,7 @@ class Trace:
         last, _, tail = rest.partition("@DATA@")
         return f"{head}{_whole(escape(_title(self)))}{middle}{_whole(_errors(self))}{last}{data}{tail}"
 
-    def worst(self, count: int = 5) -> list[OpError]:
+    def worst(self, count: int = 5) -> Ranking:
         """Return the ops that cost most: by what their own errors bring to the result with the largest error.
 
         Raises ValueError for a trace without shadows, LimitExceeded for a run of more numbers than its history keeps.
@@ -267,13 +267,20 @@ def _lines(trace: Trace) -> Iterator[str]:
             head = f"{step.number:>{digits}} {place:>{places + 1}} {'  ' * min(step.depth, _DEEPEST)}"
             yield head + (f"end of {step.op}" if step.ends else step.source)
             yield from (" " * (len(head) + 2) + line for line in _details(step, births))
-    yield ending(trace)
+    yield from filter(None, (unlisted(trace), ending(trace)))
 
 
 def ending(trace: Trace) -> str:
     """Return the last line: the number of ops that ran, and why no more did."""
     ran = f"{plural(trace.executed, 'op')} ran"
     return ran if trace.error is None else f"{ran}, then: {trace.error.message}"
+
+
+def unlisted(trace: Trace) -> str:
+    """Return the line about the poison of new tensors and buffers, which the steps do not list; "" if there is none."""
+    new = [birth.count for step in trace.steps for birth in step.births if is_unwritten(birth)]
+    what = f"{plural(sum(new), 'poison element')} of new tensors and buffers, in {plural(len(new), 'step')}"
+    return f"not listed: {what}" if new else ""
 
 
 def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
@@ -288,8 +295,7 @@ def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator
     notes += [step.lanes_text] if step.lanes_text else []
     if notes:
         yield "; ".join(notes)
-    for birth in step.births:
-        yield f"poison born: {birth_text(birth)}"
+    yield from (f"poison born: {birth_text(birth)}" for birth in step.births if not is_unwritten(birth))
     for origin in poison_sources(step):
         number = births.get((origin.op, origin.location, origin.reason))
         yield f"poison from {'' if number is None else f'step {number:,}: '}{origin_text(origin)}"
@@ -308,6 +314,11 @@ def poison_sources(step: Step) -> list[Origin]:
 
 def _values(values: Sequence[TracedValue]) -> list[str]:
     return list(dict.fromkeys(f"{value.name} {value}" for value in values))
+
+
+def is_unwritten(birth: Birth) -> bool:
+    """Tell whether the poison is that of a new tensor or buffer, whose elements are there to be written."""
+    return birth.origin.reason == f"an element of {birth.origin.op} was never written"
 
 
 def birth_text(birth: Birth) -> str:
@@ -467,7 +478,7 @@ def _row(step: Step | None) -> str:
     if step is None:
         return ""
     source = f"end of {step.op}" if step.ends else step.source
-    notes = [f"poison born: {birth_text(birth)}" for birth in step.births]
+    notes = [f"poison born: {birth_text(birth)}" for birth in step.births if not is_unwritten(birth)]
     notes += [text for text in (step.where and f"⇒ {step.where}", step.lanes_text, step.undefined) if text]
     place = "" if step.line is None else str(step.line)
     cells = (

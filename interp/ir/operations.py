@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Protocol, TypeVar
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
@@ -25,7 +26,7 @@ from halfulp.interp.ir.base import (
     UnknownLoc,
     location_at,
 )
-from halfulp.interp.ir.errors import VerifyError
+from halfulp.interp.ir.errors import UNPRINTABLE, VerifyError
 
 
 class SSAValue:
@@ -401,6 +402,10 @@ class Resources:
         return entry.data if isinstance(entry, Blob) else None
 
 
+_MOST_NAMES, _MOST_LINES, _LONGEST = 5, 200, 400
+"""How much of a module is shown: names, lines, and characters of a line."""
+
+
 class Module:
     """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the whole file.
 
@@ -421,6 +426,20 @@ class Module:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "programs": {}}
+
+    def __repr__(self) -> str:
+        names = [f"@{op.symbol_name}" for op in self.body if op.symbol_name is not None]
+        more = f", and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+        return f"<Module {self.filename}: {', '.join(names[:_MOST_NAMES]) or 'no functions'}{more}>".translate(
+            UNPRINTABLE
+        )
+
+    def _repr_html_(self) -> str:
+        text = (self.text or "").translate(UNPRINTABLE)
+        lines = text.splitlines()
+        more = f"\n... {len(lines) - _MOST_LINES:,} more lines" if len(lines) > _MOST_LINES else ""
+        shown = "\n".join(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..." for line in lines[:_MOST_LINES])
+        return f"<div><b>{escape(repr(self))}</b><pre>{escape(shown)}{more}</pre></div>"
 
     @property
     def text(self) -> str | None:

@@ -161,8 +161,8 @@ def narrowed_index(codes: Codes, what: str) -> Codes:
 # Spell values as iree-run-module does (``2x2xf32=[1 2][3 4]``, ``f8E4M3FN=nan``), and as mlir-runner does.
 #
 # `halfulp.interp.values.parsing` reads what is printed here back to the same bits. Elements are decimal numbers,
-# ``nan``, ``inf``, ``true``, ``false``, raw bits (``0x7FC00001``) or ``poison``. Raw bits stand for a NaN other than
-# the format's default one, and for a number that no float64 holds.
+# ``nan``, ``-nan``, ``inf``, ``true``, ``false``, raw bits (``0x7FC00001``) or ``poison``. Raw bits are a NaN
+# other than the format's default one with either sign, and a number that no float64 holds.
 #
 # mlir-runner prints floats with six digits, index and i1 without a sign; of floats those of up to 64 bits except tf32,
 # of integers those of up to 64 bits. Other types are spelled alike. It prints the NaN of f8E8M0FNU as inf; here it is
@@ -216,7 +216,7 @@ def _float_text(fmt: FloatFormat, code: int) -> str:
     if code == fmt.nan_code:
         return "nan"
     if fmt.is_nan(code):
-        return raw
+        return "-nan" if fmt.nan_code is not None and code == fmt.nan_code | (fmt.sign_mask or 0) else raw
     if fmt.is_infinite(code):
         return "-inf" if fmt.sign_mask is not None and code & fmt.sign_mask else "inf"
     exact = scalar.value(fmt, code)

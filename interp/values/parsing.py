@@ -70,10 +70,12 @@ def _parse_float(fmt: FloatFormat, text: str) -> int:
     negative = numbers.is_negative(number)
     if text.lstrip("+-")[0] in "nNiI":  # 1e999 is read as infinity, too, and then rounded
         code = fmt.nan_code if numbers.is_nan(number) else fmt.infinity_code
-        signed = fmt.signed and (not numbers.is_nan(number) or fmt.nan_has_payload)
-        if code is None or (negative and not signed):
+        if code is not None and negative:
+            negated = code ^ (fmt.sign_mask or 0)  # the only NaN of some formats has the code of -0
+            code = negated if negated != code and (fmt.is_nan(negated) or fmt.is_infinite(negated)) else None
+        if code is None:
             raise InputError(f"{fmt.name} has no {text}")
-        return code | (fmt.sign_mask or 0) if negative else code
+        return code
     if negative and not fmt.signed:
         raise InputError(f"{fmt.name} has no negative values: {_short(text)}")
     return numbers.round_to_format(fmt, number).code

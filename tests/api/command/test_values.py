@@ -30,7 +30,7 @@ INPUTS = [
     ("f32x4", "7", "4xf32=7 7 7 7"),
     ("f32x4", "4xf32=7", "4xf32=7 7 7 7"),
     ("f32x4", "nan inf -inf -0.0", "4xf32=nan inf -inf -0"),
-    ("f32x4", "0x7FC00001 0xFFC00000 0x3F800000 0x1", "4xf32=0x7FC00001 0xFFC00000 1 1e-45"),
+    ("f32x4", "0x7FC00001 0xFFC00000 0x3F800000 0x1", "4xf32=0x7FC00001 -nan 1 1e-45"),
     ("f32x4", "dense<[1.0, 2.0, 3.0, 0x7F800001]> : tensor<4xf32>", "4xf32=1 2 3 0x7F800001"),
     ("f32x4", "dense<1.5> : tensor<4xf32>", "4xf32=1.5 1.5 1.5 1.5"),
     ("f32x4", 'dense<"0x0000803F0000004000004040000080BF"> : tensor<4xf32>', "4xf32=1 2 3 -1"),
@@ -324,7 +324,7 @@ def test_expected_output(command: Command) -> None:
         "error: result[0]: 3 of 4 elements differ",
         "error: result[0]: [1]: expected -3 (0xC4), got 3 (0x44)",
         "error: result[0]: [2]: expected 4 (0x48), got poison",
-        "error: result[0]: [3]: expected 0xFF, got nan (0x7F)",
+        "error: result[0]: [3]: expected -nan (0xFF), got nan (0x7F)",
     ]
     code, _, err = command(*run, "--expected-output=4xf8E5M2=2")
     assert code == 1

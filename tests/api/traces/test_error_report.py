@@ -1024,3 +1024,40 @@ def test_an_error_that_is_less_than_its_radius_is_unknown() -> None:
     assert (result.unknown, result.elements) == (2, 3)
     assert result.radius < 1e-15
     assert "; nothing is known of 2 elements" in str(errors)
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------------
+
+
+def test_errors_rankings_and_modules_show_themselves() -> None:
+    module = hu.load(
+        """func.func @f(%a: f16, %b: f16) -> f16 {
+  %q = arith.divf %a, %b : f16
+  %s = arith.addf %q, %a : f16 // <b>
+  return %s : f16
+}
+func.func private @other()"""
+    )
+    traced = hu.trace(module, np.float16(1), np.float16(3), function="f", shadow=True)
+    errors = traced.errors
+    assert errors is not None
+    assert repr(errors) == str(errors)
+    assert "error of result[0]" in errors._repr_html_()
+    worst = traced.worst()
+    assert isinstance(worst, list)
+    head, *rows = str(worst).splitlines()
+    assert head.split("  ")[0] == "ulp of it"
+    assert all("arith." in row for row in rows)
+    assert len(rows) == len(worst) == 2
+    assert repr(worst) == str(worst)
+    assert "&lt;b&gt;" in worst._repr_html_()
+    assert "<b>" not in worst._repr_html_()
+    assert str(traced.worst(0)) == ""
+    assert repr(module) == "<Module <string>: @f, @other>"
+    page = module._repr_html_()
+    assert "&lt;Module &lt;string&gt;: @f, @other&gt;" in page
+    assert "// &lt;b&gt;" in page
+    long = hu.load("\n".join(f"func.func private @f{k}()" for k in range(300)))
+    assert repr(long) == "<Module <string>: @f0, @f1, @f2, @f3, @f4, and 295 more>"
+    assert "... 100 more lines" in long._repr_html_()
+    assert repr(hu.load("")) == "<Module <string>: no functions>"

@@ -385,7 +385,7 @@ def test_large_tensors_are_summarised() -> None:
     trace = hu.trace(text, x)
     negated = trace.steps[0].results[0]
     assert negated.value is None
-    assert str(negated) == ("1000000xf32=10 9 8 7 6 0xFFC00000 -inf inf ... (min -999989, max 10, 1 NaN, 2 infinite)")
+    assert str(negated) == ("1000000xf32=10 9 8 7 6 -nan -inf inf ... (min -999989, max 10, 1 NaN, 2 infinite)")
     poisoned = trace.steps[1].results[0]
     assert poisoned.statistics is not None
     assert poisoned.statistics.poisoned == poisoned.poisoned == np.count_nonzero(~(np.abs(x) < 129)) - 0
@@ -696,3 +696,31 @@ def test_the_documented_limits_are_the_real_ones() -> None:
     assert f"more than {MOST_SHOWN} elements" in DOCUMENT
     assert f"first {FIRST}" in DOCUMENT
     assert f"{tracing.MOST_ROWS:,} steps" in DOCUMENT
+
+
+NEW = """func.func @f(%a: tensor<2xi8>, %m: memref<2xi8>) -> (tensor<2xi8>, tensor<2xi8>) {
+  %e = tensor.empty() : tensor<2xi8>
+  %n = memref.alloc() : memref<3xi8>
+  %c = arith.constant 0 : i8
+  %g = linalg.fill ins(%c : i8) outs(%e : tensor<2xi8>) -> tensor<2xi8>
+  %s = arith.addi %a, %e : tensor<2xi8>
+  %o = arith.addi %a, %a overflow<nsw> : tensor<2xi8>
+  return %s, %o : tensor<2xi8>, tensor<2xi8>
+}"""
+
+
+def test_the_poison_of_new_memory_is_counted_not_listed() -> None:
+    traced = hu.trace(NEW, np.int8([1, 100]), np.int8([0, 0]))
+    lines = [line.strip() for line in str(traced).splitlines()]
+    born = [line for line in lines if line.startswith("poison born")]
+    assert born == ["poison born: signed overflow with nsw (1 element, the first [1])"]
+    assert "not listed: 5 poison elements of new tensors and buffers, in 2 steps" in lines
+    # Where it reaches another op, its origin is named.
+    assert "poison from step 1: an element of tensor.empty was never written (tensor.empty at <string>:2:8)" in lines
+    page = traced._repr_html_()
+    assert page.count("poison born") == 1
+    assert "not listed: 5 poison elements" in page
+    # What a trace keeps does not change.
+    assert sum(birth.count for step in traced.steps for birth in step.births) == 6
+    clean = hu.trace("func.func @f(%a: i8) -> i8 { return %a : i8 }", 1)
+    assert "not listed" not in str(clean) + clean._repr_html_()

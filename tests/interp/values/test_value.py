@@ -14,12 +14,12 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import DTYPE_NAMES
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.element_layout import spell_element
-from halfulp.interp.values.parsing import parse_value
+from halfulp.interp.values.parsing import parse_element, parse_value
 from halfulp.interp.values.value import Value, to_elements, to_value
 from halfulp.running import run
 from halfulp.semantics.kernel import Origin, Origins
@@ -346,3 +346,34 @@ def test_all_numbers_without_an_exponent_are_exact_or_fractions(type_: str) -> N
         text = spell_element(as_type(type_), code)
         if "e" not in text and text.lstrip("-").isdigit():
             assert Fraction(text) == scalar.value(FORMATS[type_], code), hex(code)
+
+
+def test_a_negative_nan_is_printed_as_such() -> None:
+    rows = {
+        "f8E4M3FN": 0xFF,
+        "f32": 0xFFC00000,
+        "bf16": 0xFFC0,
+        "f64": 0xFFF8 << 48,
+        "f16": 0xFE00,
+        "f80": 0xFFFFC << 60,
+    }
+    for type_, code in rows.items():
+        value = Value.from_bits(code, type_)
+        assert str(value) == f"Value({type_}=-nan)"
+        assert parse_value(value.type, "-nan") == parse_value(value.type, "-NaN") == value
+    # A payload, and a signalling NaN, stay as codes.
+    for type_, code in (("f32", 0xFFC00001), ("f32", 0x7FC00001), ("f32", 0xFF800001), ("f8E5M2", 0xFD)):
+        assert parse_value(as_type(type_), str(Value.from_bits(code, type_))[6:-1].partition("=")[2]).bits == code
+        assert f"=0x{code:X}" in str(Value.from_bits(code, type_))
+    # The one NaN of these has no sign: its code is that of -0 elsewhere, or the format has no sign.
+    for type_, code in (("f8E4M3FNUZ", 0x80), ("f8E8M0FNU", 0xFF)):
+        assert str(Value.from_bits(code, type_)) == f"Value({type_}=nan)"
+        with pytest.raises(InputError, match=f"{type_} has no -nan"):
+            parse_value(as_type(type_), "-nan")
+
+
+@pytest.mark.parametrize("type_", [name for name, fmt in FORMATS.items() if fmt.bits <= 16])
+def test_what_is_printed_reads_back(type_: str) -> None:
+    element = as_type(type_)
+    for code in range(1 << FORMATS[type_].bits):
+        assert parse_element(element, spell_element(element, code)) == code
