@@ -504,6 +504,7 @@ SPELLED = {
     "ProgramAccuracy": "what `hu.program_accuracy` returns",
     "Sensitivity": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
     "OpError, Ranking, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
+    "Metric": '`"ulp"`, `"sqnr"`, `"relative"` or `"absolute"`: how errors are measured and ranked',
     "Step": "one of `Trace.steps`: see [Traces](trace.md)",
     "Timeline": "a picture that notebooks show; `save` writes it to a file",
     "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",
