@@ -226,10 +226,10 @@ def test_a_batch_of_llvm_programs_does_what_single_runs_do(count: int) -> None:
         rng, module = random.Random(seed), hu.load(llvm_program(seed))
         numbers = [rng.choice(INDICES), rng.randint(0, 3)]
         found: list[Any] = []
-        for options in ({}, {"batch": True}):
-            given = [np.full(2, each, np.int64) if options else each for each in numbers]
+        for batch in (False, True):
+            given = [np.full(2, each, np.int64) if batch else each for each in numbers]
             try:
-                (value,) = hu.run(module, *given, max_steps=5_000, max_bytes=1 << 22, **options)
+                (value,) = hu.run(module, *given, max_steps=5_000, max_bytes=1 << 22, batch=batch)
                 lanes = np.broadcast_to(np.where(value.poisoned, 0, value.bits), 2)
                 found.append(("ended", lanes.tolist(), np.broadcast_to(value.poisoned, 2).tolist()))
             except hu.HalfulpError as error:
