@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -18,6 +18,8 @@ from halfulp.interp.ir.errors import UnknownOp
 from halfulp.interp.ir.operations import Module
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
+Runnable = Module | Source | Callable[..., Any]
+"""A program to run: a module, what `load` takes, or a function of JAX or a module of torch, which is lowered first."""
 _LANGUAGES: Mapping[str, str] = {
     "chlo": "StableHLO",
     "stablehlo": "StableHLO",
@@ -51,7 +53,7 @@ _IMPORTING = "halfulp.importing.lowering"
 """The module that lowers functions and models. It needs this one."""
 
 
-def program_of(source: Any, arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:
+def program_of(source: Runnable, arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:
     """Return a program and its arguments, to run. ``source``: a module, what `load` takes, or a function of JAX or a
     module of torch, which is lowered for these arguments. Nested arguments are flattened.
 

@@ -24,7 +24,7 @@ from halfulp.interp.values.coerce import as_array, as_type
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value, to_value
-from halfulp.loading import Source, program_of
+from halfulp.loading import Runnable, program_of
 from halfulp.register import user_functions
 from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.profile import Profile, as_profile
@@ -157,12 +157,13 @@ _FIELDS = {each.name: each for each in fields(RunOptions)}
 
 
 @takes(RunKeywords)
-def run(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]) -> tuple[Value, ...]:
+def run(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> tuple[Value, ...]:
     """Call a function of a module, and return its results, always as a tuple.
 
-    ``module``: the result of `load`, or anything that `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python
-    numbers for scalars, or `Value`s, of exactly the function's argument types. A memref also takes a `Buffer`, which
-    holds afterwards what was stored into it; anything else is copied.
+    ``module``: the result of `load`, anything that `load` takes, or a function of JAX or a module of torch, which is
+    lowered for these arguments. ``arguments``: NumPy or ml_dtypes arrays, Python numbers for scalars, or `Value`s, of
+    exactly the function's argument types. A memref also takes a `Buffer`, which holds afterwards what was stored into
+    it; anything else is copied.
 
     {options}
 
@@ -187,7 +188,7 @@ def run(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]
     return run_with(module, arguments, run_options("run", RunKeywords, options))
 
 
-def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOptions) -> tuple[Value, ...]:
+def run_with(module: Runnable, arguments: Sequence[Any], options: RunOptions) -> tuple[Value, ...]:
     """Run a function as `run` does, with these options."""
     module, arguments = program_of(module, arguments)
     function = find_entry(module, options.function)

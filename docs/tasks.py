@@ -525,6 +525,7 @@ SPELLED = {
     "Schema": "22 or 24, the version of MLIR",
     "SmtModel": '`"smt"`, `"solver"` or `"iree"`',
     "Unmarked": '`"refuse"`, `"drop"` or `"canonical"`',
+    "Runnable": "a `Module`, a `Source`, a function of JAX or a module of torch",
     "Source": "a path, text of MLIR, or bytes of bytecode",
     "Swizzle": '`"hint"` or `"physical"`; of a buffer, the permutation of its rows',
     "ty.Type, TypeName, ty.MemRefType, ty.UniformQuantizedType": (

@@ -62,7 +62,7 @@ def no_threads() -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise RuntimeError("can't start new thread")
 
-    threading._start_new_thread = _thread.start_new_thread = refuse  # type: ignore[attr-defined, assignment]
+    threading._start_new_thread = _thread.start_new_thread = refuse  # type: ignore[attr-defined]
     threading._start_joinable_thread = _thread.start_joinable_thread = refuse  # type: ignore[attr-defined]
 
 
@@ -151,8 +151,8 @@ def run(folder: Path, name: str, condition: str) -> dict[str, Any]:
     streams = []
     for reading, writing in pipes:
         os.close(writing)
-        with open(reading, "rb") as stream:
-            streams.append(timeless(stream.read()).decode("utf-8", "replace"))
+        with open(reading, "rb") as printed:
+            streams.append(timeless(printed.read()).decode("utf-8", "replace"))
     return {"code": code, "out": streams[0], "err": streams[1], "files": written(folder, place / "here")}
 
 

@@ -13,7 +13,7 @@ from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
-from halfulp.loading import Source, program_of
+from halfulp.loading import Runnable, program_of
 from halfulp.running import RunOptions, TraceKeywords, find_entry, run_options, takes
 from halfulp.semantics.profile import Profile
 from halfulp.sensitivities import trials as trying
@@ -35,7 +35,7 @@ _REDRAWN = "the program rounds stochastically: a change that adds or removes ops
 
 @takes(TraceKeywords)
 def sensitivity(
-    program: Module | Source,
+    program: Runnable,
     *arguments: Any,
     formats: Iterable[str] = FORMATS,
     by: By = "op",
@@ -83,7 +83,7 @@ def sensitivity(
 
 
 def ranked(
-    program: Module | Source,
+    program: Runnable,
     arguments: Sequence[Any],
     options: RunOptions,
     changes: Sequence[Iterable[Any]],

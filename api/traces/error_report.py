@@ -33,7 +33,7 @@ from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
-from halfulp.loading import Source, program_of
+from halfulp.loading import Runnable, program_of
 from halfulp.running import RunKeywords, RunOptions, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.shadows import Shadow
@@ -577,7 +577,7 @@ class _FlagRecorder(Lineage):
 
 
 @takes(RunKeywords)
-def exception_flags(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]) -> FlagReport:
+def exception_flags(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> FlagReport:
     """Run a function, and return its results with the exception flags of all its ops: see `FlagReport`.
 
     ``module``, ``arguments``: as for `run`. ``options``: those of `run` but ``batch`` and ``signature``.

@@ -22,7 +22,7 @@ from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.run.settings import Listener
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
-from halfulp.loading import Source, program_of
+from halfulp.loading import Runnable, program_of
 from halfulp.running import TraceKeywords, find_entry, run_options, run_with, takes
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
@@ -237,7 +237,7 @@ def _place_of(block: Block) -> int:
 
 @takes(TraceKeywords)
 def trace(
-    module: Module | Source,
+    module: Runnable,
     *arguments: Any,
     n: int = MOST_ROWS,
     keep: bool = False,

@@ -18,6 +18,7 @@ from halfulp.importing.comparison import Comparison, OutputDistance
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
+    from playwright.sync_api import Page as BrowserPage
 
 ATTACKS = (
     "\"'></script></title></style></textarea>--><script>window.hacked=1</script>",
@@ -52,7 +53,7 @@ func.func @{S}(%a: tensor<2xf16> loc(#n)) -> tensor<2xf16> attributes {{a = {S}}
 """
 POISONED = PROGRAM.replace("return %1", "return %x")
 CALLS = f"func.func private @{S}(f32) -> f32\nfunc.func @f(%a: f32) -> f32 {{\n  %0 = call @{S}(%a) : (f32) -> f32\n  return %0 : f32\n}}\n"
-X = np.float16([1.1, 2.0])
+X = np.array([1.1, 2.0], np.float16)
 
 
 def by_command(*words: str) -> Callable[[Path], str]:
@@ -135,6 +136,13 @@ def test_a_page_has_no_element_of_the_program(name: str, tmp_path: Path) -> None
     assert len(scripts) == usual.get(name, 3 if "explore" in name else 0)
 
 
+def urls_asked_by(page: BrowserPage) -> list[str]:
+    """Return a list that gets the URL of each request of a page."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    return asked
+
+
 @pytest.mark.chromium
 def test_no_page_runs_a_script_of_the_program(context: BrowserContext, tmp_path: Path) -> None:
     for number, name in enumerate(PAGES):
@@ -143,8 +151,7 @@ def test_no_page_runs_a_script_of_the_program(context: BrowserContext, tmp_path:
         file = folder / "shown.html"
         file.write_text(f"<meta charset=utf-8>{built(name, folder)}", encoding="utf-8")
         page = context.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        asked = urls_asked_by(page)
         page.goto(file.as_uri())
         page.evaluate("document.querySelectorAll('summary, button, .step').forEach(one => one.click())")
         page.wait_for_timeout(50)

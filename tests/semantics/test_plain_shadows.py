@@ -265,5 +265,6 @@ def test_padding_by_infinities_hides_no_number(op: str, shadow: bool | str) -> N
       return %p, %r : tensor<4x5xf32>, tensor<4xf32>
     }}"""
     trace = hu.trace(text, np.arange(6, dtype=np.float32).reshape(2, 3), shadow=shadow)
+    assert trace.errors is not None
     assert [(each.ulp, each.unknown) for each in trace.errors.results] == [(0, 0), (0, 0)]
     assert all(each.unknown == each.undecided == each.otherwise == 0 for each in trace.errors.ops)

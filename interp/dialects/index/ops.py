@@ -58,6 +58,7 @@ def _binary(mnemonic: str, factory: Callable[[int], Kernel], *traits: Trait) -> 
     )
 
 
+_factory: Callable[[int], Kernel]
 for _name, _factory in (
     ("add", integer.addi),
     ("mul", integer.muli),

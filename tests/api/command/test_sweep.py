@@ -234,7 +234,7 @@ def test_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.dask
 def test_workers_of_another_version(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halfulp.command.sweep.DASK_SECONDS", PATIENCE)
-    version, semantics = shard_module.generator()
+    version, semantics = plan_module.generator()
     with local_cluster(workers=1, threads=1) as cluster:
         monkeypatch.setattr(shard_module, "generator", lambda: ("9.8.7", 99))
         assert main([*ADD, "--out", str(tmp_path / "new"), "--dask", cluster.scheduler_address]) == 2

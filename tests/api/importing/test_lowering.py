@@ -601,7 +601,7 @@ def test_a_gelu_with_another_pi_is_warned_of(element: str, approximate: str, tmp
         return
     assert "with the constant 0.797724, sqrt(2 / (22/7)), in place of 0.797885" in said[0]
     # The warning is true: the results are off.
-    x = np.array([-3, -1, 0.5, 2], np.float64 if element == "double" else np.float32)
+    x: Any = np.array([-3, -1, 0.5, 2], np.float64 if element == "double" else np.float32)
     (found,) = hu.run(module, x)
     wanted = x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2
     assert hu.error(found.astype("f32"), reference=wanted).max_ulp > 1000

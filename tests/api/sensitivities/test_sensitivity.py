@@ -148,7 +148,7 @@ def test_a_cast_before_a_matmul_is_not_credited_with_the_accumulator() -> None:
     random, narrow = np.random.default_rng(0), ml_dtypes.bfloat16
     p, v = random.uniform(0.5, 1.5, (4, 64)).astype(np.float32), random.uniform(0.5, 1.5, (64, 8)).astype(narrow)
     found = hu.sensitivity(CAST_BEFORE_MATMUL, p, hu.Value.from_numpy(v), formats=["f32"])
-    exact = np.float64(p) @ np.float64(v)
+    exact = p.astype(np.float64) @ v.astype(np.float64)
 
     def error_of_matmul(left: Any) -> float:
         total = np.zeros((4, 8))
@@ -223,7 +223,7 @@ def test_few_histories_are_read_of_many_numbers(monkeypatch: pytest.MonkeyPatch)
     assert found.elements == 9072
     assert found.unknown == 0
     assert read <= 8
-    exact, (result,) = np.exp(np.float64(x) @ np.float64(y)), hu.run(text, x, y)
+    exact, (result,) = np.exp(x.astype(np.float64) @ y.astype(np.float64)), hu.run(text, x, y)
     errors = np.abs(result.numpy() - exact) / np.exp2(np.floor(np.log2(exact)) - 23)
     assert found.errors["result[0]"].ulp == pytest.approx(float(errors.max()), rel=2**-16)
 

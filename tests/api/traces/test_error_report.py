@@ -847,9 +847,10 @@ def test_an_error_counts_in_ulp_of_the_exact_number_everywhere(a: float, b: floa
     (value,) = hu.run(ROUNDED_DIFFERENCE, np.float32(a), np.float32(b))
     want = (Fraction(float(value)) - exact) / ulp_at(FORMATS["bf16"], exact)
     trace = hu.trace(ROUNDED_DIFFERENCE, np.float32(a), np.float32(b), shadow=shadow)
+    assert trace.errors is not None
     (result,) = trace.errors.results
     # The plain shadows have less than the last bits of their tag.
-    close = {} if shadow is True else {"rel": 2.0**-45}
+    close: dict[str, Any] = {} if shadow is True else {"rel": 2.0**-45}
     assert (result.ulp, result.error) == pytest.approx((float(want), float(Fraction(float(value)) - exact)), **close)
     assert result.ulp == pytest.approx(hu.error(value, reference=exact).ulp, **close)
     assert result.relative == pytest.approx(float(abs(Fraction(float(value)) - exact) / abs(exact)), **close)
@@ -872,6 +873,7 @@ def test_rankings_do_not_chase_zeros(shadow: bool | str) -> None:
     x, y = np.array([1, 1, 1, 64], np.float32), np.array([0.1, 0.2, 0.3, 0.7], np.float32)
     z = np.array([0, 0.2, 0, 0], np.float32)
     trace = hu.trace(text, x, y, z, shadow=shadow)
+    assert trace.errors is not None
     zero = trace.errors.error_of(0, (1,))
     assert (abs(zero.exact) < 1e-20, abs(zero.error) > 1e-9, abs(zero.ulp) > 1e12) == (True, True, True)
     (result,) = trace.errors.results
@@ -893,6 +895,7 @@ def test_an_error_of_a_zero_is_not_hidden() -> None:
       return %4 : {t}
     }}"""
     trace = hu.trace(text, np.array([1, 1], np.float16), np.array([1, 11], np.float16), shadow=True)
+    assert trace.errors is not None
     (result,) = trace.errors.results
     assert (result.element, result.exact) == ((1,), 0.0)
     assert abs(result.value) > 0.4
@@ -901,7 +904,9 @@ def test_an_error_of_a_zero_is_not_hidden() -> None:
 def test_an_error_beyond_the_largest_number_counts_in_its_last_ulp() -> None:
     profile = hu.Profile(base="spec", conversion_overflow="saturate")
     text = "func.func @f(%x: f32) -> f8E4M3FN { %0 = arith.truncf %x : f32 to f8E4M3FN return %0 : f8E4M3FN }"
-    (result,) = hu.trace(text, 1000.0, shadow=True, profile=profile).errors.results
+    errors = hu.trace(text, 1000.0, shadow=True, profile=profile).errors
+    assert errors is not None
+    (result,) = errors.results
     assert (result.value, result.ulp) == (448.0, (448 - 1000) / 32)
 
 
@@ -943,6 +948,7 @@ def test_what_is_no_number_is_said_first(
 def test_a_scalar_that_is_no_number_is_said_first(x: float, said: str) -> None:
     text = "func.func @f(%x: f16) -> f16 { %0 = arith.subf %x, %x : f16 %1 = math.exp %x : f16 %2 = arith.addf %0, %1 : f16 return %2 : f16 }"
     errors = hu.trace(text, np.float16(x), shadow="f64").errors
+    assert errors is not None
     assert str(errors).startswith(f"error of result[0], beside f64: f16: {said}nothing is known of the exact number")
     assert errors.results[0].special == ((said.split()[1].strip(";"), 1, ()),)
 
@@ -959,7 +965,9 @@ def test_an_element_that_overflowed_to_the_largest_number_is_said_first() -> Non
 
 def test_an_infinity_that_is_exact_is_no_error() -> None:
     text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { %0 = arith.addf %x, %x : tensor<2xf32> return %0 : tensor<2xf32> }"
-    (result,) = hu.trace(text, np.array([-np.inf, 1], np.float32), shadow=True).errors.results
+    errors = hu.trace(text, np.array([-np.inf, 1], np.float32), shadow=True).errors
+    assert errors is not None
+    (result,) = errors.results
     assert (result.special, result.ulp, result.unknown) == ((), 0, 0)
 
 
@@ -980,6 +988,7 @@ def test_the_ranking_of_a_long_history_is_quick_and_kept(monkeypatch: pytest.Mon
     begun = perf_counter()
     found = trace.worst()
     assert perf_counter() - begun < 30  # one second, on a machine that does nothing else
+    assert trace.errors is not None
     (result,) = trace.errors.results
     assert sum(op.effect_ulp for op in found) == pytest.approx(result.ulp, rel=1e-6)
     assert [step.op for step in trace.explain_error()][:2] == ["arith.addf", "math.exp"]
@@ -1020,6 +1029,7 @@ def test_an_error_that_is_less_than_its_radius_is_unknown() -> None:
       %4 = math.cos %3 : {t} return %4 : {t}
     }}"""
     errors = hu.trace(text, np.array([4.61, 4.62, 4.63], np.float32), shadow=True).errors
+    assert errors is not None
     (result,) = errors.results
     assert (result.unknown, result.elements) == (2, 3)
     assert result.radius < 1e-15

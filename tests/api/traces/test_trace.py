@@ -710,7 +710,7 @@ NEW = """func.func @f(%a: tensor<2xi8>, %m: memref<2xi8>) -> (tensor<2xi8>, tens
 
 
 def test_the_poison_of_new_memory_is_counted_not_listed() -> None:
-    traced = hu.trace(NEW, np.int8([1, 100]), np.int8([0, 0]))
+    traced = hu.trace(NEW, np.array([1, 100], np.int8), np.array([0, 0], np.int8))
     lines = [line.strip() for line in str(traced).splitlines()]
     born = [line for line in lines if line.startswith("poison born")]
     assert born == ["poison born: signed overflow with nsw (1 element, the first [1])"]

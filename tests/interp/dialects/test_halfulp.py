@@ -515,7 +515,7 @@ def _reduced(fmt: FloatFormat, code: int, exponent: int, mantissa: int) -> int:
     assert fmt.infinity_code is not None
     if rounded >= Fraction(2) ** ((reach if exponent < fmt.exponent_bits else fmt.bias) + 1):
         return sign | fmt.infinity_code
-    return sign | hu.convert(float(rounded), fmt).bits.item()
+    return sign | int(hu.convert(float(rounded), fmt).bits.item())
 
 
 @pytest.mark.parametrize(("name", "exponent", "mantissa"), [("f16", 4, 3), ("f16", 5, 2), ("f16", 2, 9), ("f16", 3, 10), ("bf16", 5, 7), ("bf16", 8, 3), ("bf16", 5, 2)])  # fmt: skip
@@ -553,6 +553,7 @@ def test_reduced_precision_is_a_rounding_for_shadows() -> None:
     }"""
     x = np.array([0.1, 2**-14.5, 1.0], np.float32)
     errors = hu.trace(program, x, shadow=True).errors
+    assert errors is not None
     for k, computed in enumerate([0.010002136230468750, 0.0, 1.0]):
         wanted = float(Fraction(computed) - Fraction(float(x[k])) ** 2)
         assert errors.error_of(0, (k,)).error == pytest.approx(wanted, rel=1e-12)

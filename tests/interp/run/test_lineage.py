@@ -504,6 +504,7 @@ def both(
     given = [hu.convert(each, "f32") for each in arguments]
     value = program_for(module, Settings(recorder=lineage)).run(find_entry(module, None), given)[result]
     code = int(value.bits[place])
+    assert value.open is not None
     wanted = lineage, int(value.open[place]), value.element_type, code
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(array_attribution, "FEWEST_EACH", 0)

@@ -43,8 +43,8 @@ def run(number: int) -> list[int]:
     """Run the shared module, in one of three ways."""
     x, n = X + np.float16(number), number % 5
     if number % 3 == 2:
-        return hu.trace(module, x, n).results[0].bits.tolist()  # type: ignore[no-any-return, union-attr]
-    return hu.run(module, x, n)[0].bits.tolist()  # type: ignore[no-any-return, union-attr]
+        return hu.trace(module, x, n).results[0].bits.tolist()  # type: ignore[no-any-return]
+    return hu.run(module, x, n)[0].bits.tolist()  # type: ignore[no-any-return]
 
 
 def fresh() -> None:
