@@ -1,7 +1,5 @@
-"""The table of benchmarks/: every row can be measured, peers that are absent are said, RESULTS.md holds all rows. And
-
-pytestmark = pytest.mark.lint
-the table of two commits.
+"""The table of benchmarks/: every row can be measured, peers that are absent are said, RESULTS.md holds all rows;
+and the table of two commits.
 
 Nothing here depends on how long something takes.
 """
@@ -18,6 +16,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 from tree import ROOT
+
+pytestmark = pytest.mark.lint
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """README and docs/: programs and commands print what is shown, what was generated is what the code says, links lead somewhere.
 
-pytestmark = pytest.mark.lint
-
 The site is built once, from a copy of docs/, as ``make docs`` builds it; what a browser would ask of a network is looked for
 in all its pages.
 """
@@ -37,6 +35,8 @@ from halfulp.command import main as cli
 from halfulp.explorer.notebook import page as explore_page
 from halfulp.interp.declare.registry import MODULES, default_registry
 from halfulp.semantics.profile import PROFILE_FIELDS
+
+pytestmark = pytest.mark.lint
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext

@@ -1,6 +1,5 @@
 """Imports point one way, api -> conformance -> interp -> semantics -> fp_formats, form no circle, and cost little.
 
-pytestmark = pytest.mark.lint
 Within api, they point down from room to room.
 
 A circle counts wherever its imports stand: at the top of a file, inside a function, or under TYPE_CHECKING.
@@ -23,6 +22,8 @@ from command import PATIENCE
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tree import LAYERS, modules, pyproject
+
+pytestmark = pytest.mark.lint
 
 RANKS = {package: rank for rank, package in enumerate(LAYERS.values())}
 # Packages whose import name is not their name on the index; the value is the latter.
