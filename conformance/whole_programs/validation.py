@@ -398,7 +398,7 @@ PERMISSION_SECONDS = 10.0
 
 
 class _Permitted:
-    """Removes the differences that something permits. The first one that nothing permits ends the search."""
+    """Removes the differences that flags permit. The first one that no flag permits ends the search."""
 
     def __init__(self, runs: TwoRuns, fp_contract: str) -> None:
         self._runs, self._fp_contract = runs, fp_contract
@@ -420,7 +420,7 @@ class _Permitted:
             recorded = [partial(_over_one_lane, run, piece.part, int(piece.rows[lane])) for run in runs]
             lanes = [[lanes_of(value, np.array([lane])) for value in ran.values] for ran in (piece.before, piece.after)]
             masks = [judged(*pair).doubtful for pair in zip(*lanes, strict=True)]
-            allowed, ground = permission([(recorded[0], recorded[1])], [masks], self._fp_contract)
+            allowed, ground = permission([(recorded[0], recorded[1])], [masks], self._fp_contract, flags_alone=True)
             self._left -= time.monotonic() - start
             if not allowed:
                 self._left = None

@@ -82,12 +82,17 @@ EXPLAINED = 400
 
 
 def permission(
-    runs: Sequence[tuple[Recorded, Recorded]], masks: Sequence[Sequence[Mask]], fp_contract: str = "on"
+    runs: Sequence[tuple[Recorded, Recorded]],
+    masks: Sequence[Sequence[Mask]],
+    fp_contract: str = "on",
+    flags_alone: bool = False,
 ) -> tuple[bool, str | None]:
     """Tell whether something allows each number that is another one in the second version, and the grounds; None if
     there is no explanation.
 
     ``runs``: both versions on each input. ``masks``: the elements that differ, for each input and output.
+    ``flags_alone``: only flags of the ops and ``fp_contract`` allow a difference, not an order that MLIR leaves open,
+    nor the distance of a formula.
     """
     total = sum(int(np.count_nonzero(mask)) for each in masks for mask in each)
     grounds: set[Ground] = set()
@@ -114,7 +119,12 @@ def permission(
     text = "; ".join(_spelled(grounds))
     if seen < total:
         text += f"; {seen} of {total} elements explained"
-    return all(each.allowed for each in grounds), text
+    return all(_by_flags(each) if flags_alone else bool(each.allowed) for each in grounds), text
+
+
+def _by_flags(ground: Ground) -> bool:
+    """Tell whether flags of the ops, or the option --fp-contract, are all that allows a difference."""
+    return all(each.startswith(("fastmath<", "--fp-contract=")) for each in ground.allowed.split(", "))
 
 
 def _chosen(masks: Sequence[Mask], most: int) -> list[tuple[int, tuple[int, ...]]]:

@@ -416,3 +416,61 @@ def test_diff_and_bisect_permit_the_same_fused_multiply_adds(
         assert ("a product and a sum became a fused multiply-add (--fp-contract=fast)" in out) == allowed
     record = json.loads(command("diff", *files, "-n", "40", "--json")[1])
     assert record["basis"] == ("permitted differences" if allowed else "differs")
+
+
+# --- what only bisect permits -----------------------------------------------------------------------------------------
+
+SUMMED = """#a = affine_map<(i) -> (i)>
+#b = affine_map<(i) -> ()>
+func.func @f(%x: tensor<2xf32>, %z: tensor<f32>) -> tensor<f32> {
+  %r = linalg.generic {indexing_maps = [#a, #b], iterator_types = ["reduction"]}
+    ins(%x : tensor<2xf32>) outs(%z : tensor<f32>) {
+  ^body(%e: f32, %o: f32):
+    %s = arith.addf %o, %e FLAGS : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+"""
+ADDED_LAST = """func.func @f(%x: tensor<2xf32>, %z: tensor<f32>) -> tensor<f32> {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %a = tensor.extract %x[%0] : tensor<2xf32>
+  %b = tensor.extract %x[%1] : tensor<2xf32>
+  %o = tensor.extract %z[] : tensor<f32>
+  %s = arith.addf %a, %b : f32
+  %t = arith.addf %o, %s : f32
+  %r = tensor.from_elements %t : tensor<f32>
+  return %r : tensor<f32>
+}
+"""
+TANGENT = "func.func @f(%x: f32) -> f32 {\n  %r = math.tan %x : f32\n  return %r : f32\n}\n"
+QUOTIENT = """func.func @f(%x: f32) -> f32 {
+  %s = math.sin %x : f32
+  %c = math.cos %x : f32
+  %r = arith.divf %s, %c : f32
+  return %r : f32
+}
+"""
+ORDER = ["--input=2xf32=5e-8", "--input=f32=1"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "inputs", "code", "ground"),
+    [
+        (SUMMED.replace("FLAGS", ""), ADDED_LAST, ORDER, 1, "in another order (the order of linalg.generic)"),
+        (SUMMED.replace("FLAGS", "fastmath<reassoc>"), ADDED_LAST, ORDER, 0, "in another order (fastmath<reassoc>)"),
+        (TANGENT, QUOTIENT, ["--input=f32=0.75"], 1, "math.tan became a formula"),
+    ],
+)
+def test_diff_permits_only_what_flags_permit(
+    command: Command, write: Any, before: str, after: str, inputs: list[str], code: int, ground: str
+) -> None:
+    files = [write("a.mlir", before), write("b.mlir", after), *inputs]
+    got, out, _ = command("diff", *files)
+    assert got == code
+    assert ("differs for" in out) == bool(code)
+    assert "permitted" not in out or not code
+    got, out, _ = command("bisect", *files)
+    assert got == 0
+    assert ground in out
