@@ -92,9 +92,10 @@ def permission(
 
     ``runs``: both versions on each input. ``masks``: the elements that differ, for each input and output.
     ``flags_alone``: only flags of the ops and ``fp_contract`` allow a difference, not an order that MLIR leaves open,
-    nor the distance of a formula.
+    nor the distance of a formula; and each element must be explained, not a sample.
     """
     total = sum(int(np.count_nonzero(mask)) for each in masks for mask in each)
+    most = total if flags_alone else EXPLAINED
     grounds: set[Ground] = set()
     seen = 0
     for recorded, differing in zip(runs, masks, strict=True):
@@ -104,7 +105,7 @@ def permission(
             return False, f"its lineage cannot be recorded: {error.message}"
         explainer = Explainer(History(one[0]), History(two[0]), MOST_WORK // len(runs), fp_contract)
         explained_here = 0
-        for index, place in _chosen(differing, -(-EXPLAINED // len(runs))):
+        for index, place in _chosen(differing, -(-most // len(runs))):
             try:
                 reasons = explainer.explain(*(histories.number_at(values[index], place) for values in (one[1], two[1])))
             except TooLong:
@@ -119,7 +120,9 @@ def permission(
     text = "; ".join(_spelled(grounds))
     if seen < total:
         text += f"; {seen} of {total} elements explained"
-    return all(_by_flags(each) if flags_alone else bool(each.allowed) for each in grounds), text
+    if flags_alone:
+        return seen == total and all(map(_by_flags, grounds)), text
+    return all(each.allowed for each in grounds), text
 
 
 def _by_flags(ground: Ground) -> bool:
