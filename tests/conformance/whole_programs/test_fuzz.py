@@ -406,7 +406,7 @@ def test_a_wrong_rewrite_is_found_and_reduced(right: str, wrong: str) -> None:
     assert [(one.before, one.after) for one in again] == [(finding.before, finding.after)]
     text = reduced(pipeline, finding)
     assert right in text
-    assert len(text.splitlines()) <= 6, text
+    assert len(text.splitlines()) <= 8, text  # a function on memory needs a load
 
 
 @pytest.mark.long
