@@ -43,7 +43,8 @@ from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.block_scaling import RECIPES
 from halfulp.semantics.fixed_point import OVERFLOWS, QUANTIZATIONS
-from halfulp.semantics.matrix_units.chips import CHIPS, Row
+from halfulp.semantics.matrix_units.accumulator import OWN
+from halfulp.semantics.matrix_units.chips import CHIPS, INFERRED, PRODUCTS, PUBLISHED, RECORDED, Row
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
 from halfulp.semantics.profile import PROFILE_FIELDS
@@ -226,12 +227,23 @@ def profile_fields() -> str:
 
 # --- matrix units -----------------------------------------------------------------------------------------------------
 
-UNKNOWN = {"all": "", "nan": "infinities not published", "none": "infinities and NaN not published"}
+UNKNOWN = {
+    "all": "",
+    "nan": "infinities not published",
+    "none": "infinities and NaN not published",
+    "normal": "infinities, NaN and subnormal sums not published",
+}
 NOTES: Mapping[str, Any] = {
     "fraction": lambda rule: f"results have {rule.fraction} fraction bits" if rule.fraction is not None else "",
     "dot": lambda rule: (
         f"{rule.dot} products with one scale are added exactly and count as one; signs of scales are ignored"
         if rule.dot != 1
+        else ""
+    ),
+    "steps": lambda rule: (
+        f"A and B are converted to {rule.steps}; of {2 * rule.order} neighbouring k the first {rule.order} are added "
+        "first; C is added at the end, rounded to nearest even"
+        if rule.steps != OWN
         else ""
     ),
     "tree": lambda rule: "even and odd k are added separately" if rule.tree == "even_odd" else "",
@@ -294,6 +306,21 @@ def matrix_units() -> str:
     ]
     head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|notes"
     return table(head.split("|"), rows)
+
+
+def products() -> str:
+    """Return the names of products and of compilers' targets, by what their rows rest on."""
+    rows = []
+    for chip in CHIPS:
+        named = [(f"`chip:{name}`", product) for name, product in PRODUCTS.items() if product.chip == chip]
+        cells = [
+            "<br>".join(
+                f"{name}: {of.recorded:,} rows, {of.wrong} wrong" for name, of in named if of.basis == RECORDED
+            ),
+            *(" ".join(name for name, of in named if of.basis == basis) for basis in (PUBLISHED, INFERRED)),
+        ]
+        rows.append((f"`chip:{chip}`", *cells))
+    return table(("rows", "recorded on the chip", "published model", "inferred from the architecture"), rows)
 
 
 def widths_of_balls() -> str:
@@ -672,6 +699,7 @@ BLOCKS = {
         requantisation_rules,
         fixed_point_modes,
         widths_of_balls,
+        products,
         matrix_units,
         accumulator_fields,
         rules_of_chips,

@@ -160,6 +160,14 @@ CHANGES: tuple[Change, ...] = (
     Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),
     Change("help", "fourteen commands are listed, with their forms"),
     Change("help explain-dot", "the name of the command and its examples"),
+    *(
+        Change(case, "names of products are models of tile operations")
+        for case in (
+            "* hu.run(*mma='chip:h100')",
+            "* hu.sensitivity(*models=['chip:h100'])",
+            "wrong: vectors *--mma=chip:h100",
+        )
+    ),
     Change("help explore", "the option --explore"),
     Change("help inspect", "the option --summary"),
     Change("help accuracy", "the option --ulp"),

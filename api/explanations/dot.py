@@ -37,7 +37,7 @@ from halfulp.interp.values.parsing import parse_element
 from halfulp.interp.values.value import Value, to_value
 from halfulp.number_reader import read_number
 from halfulp.semantics.matrix_units import models as tiled
-from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator
+from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, Accumulator
 from halfulp.semantics.matrix_units.aligned_sums import SumTrace
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
@@ -115,8 +115,7 @@ def _explained(op: TileOp, model: str, dot: DotOperands, notes: tuple[str, ...])
     try:
         dot.result, trace = dot.run(model)
     except tiled.Unpublished as error:
-        hint = "the models exact and ieee have it" if model.startswith("chip:") else None
-        raise Unsupported(str(error), hint=hint) from None
+        raise Unsupported(str(error), hint=error.hint) from None
     groups = _groups(op, model, dot, trace)
     scales = None if dot.scales is None else (tuple(dot.scales[0]), tuple(dot.scales[1]))
     rows, unpublished = _models(op, model, dot, rounding)
@@ -192,15 +191,17 @@ def _how(rule: Accumulator, op: TileOp) -> str:
     if rule.chain:
         return "fused multiply-adds one by one"
     size = min(rule.group or op.shape[2], op.shape[2])
-    groups = f"k in groups of {size}, " if size < op.shape[2] else ""
+    dealt = f" dealt {rule.order} at a time" if rule.order else ""
+    groups = f"k in groups of {size}{dealt}, " if size < op.shape[2] else ""
+    groups += f"as {rule.steps}, " if rule.steps != OWN else ""
     if rule.plain and rule.tree == "neighbours":
         return f"{groups}products and sums of two rounded"
     order = {"flat": "", "even_odd": ""}.get(rule.tree, f"{rule.tree}, ")
     bits = "all bits" if rule.bits is None else f"{rule.bits} bits below the largest"
     partial = "" if rule.partial == KEPT else ", partial sums rounded"
-    cut = op.d == "f32" and rule.rounding == "toward_zero" and rule.c == "with"
+    cut = op.d == "f32" and rule.rounding == "toward_zero" and rule.c != "last"
     end = f", cut to {rule.sum_format(op.d).mantissa_bits}" if cut or rule.fraction is not None else ""
-    return f"{groups}{order}{bits}{partial}{', then c' if rule.c == 'last' else ''}{end}"
+    return f"{groups}{order}{bits}{partial}{'' if rule.c == 'with' else ', then c'}{end}"
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from halfulp.fp_formats.spelling import (
     value_text,
 )
 from halfulp.semantics.matrix_units import models as tiled
-from halfulp.semantics.matrix_units.accumulator import Accumulator, shape_of
+from halfulp.semantics.matrix_units.accumulator import Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
 
@@ -128,8 +128,8 @@ class DotStep:
 
     @property
     def title(self) -> str:
-        """Name the elements."""
-        return f"k = {ranges(self.elements)}"
+        """Name the elements; there are none where C is added at the end."""
+        return f"k = {ranges(self.elements)}" if self.elements else "c"
 
     @property
     def words(self) -> list[str]:
@@ -482,29 +482,43 @@ class StepReader:
     """Turns the trace of one element into steps."""
 
     def __init__(self, op: TileOp, rule: Accumulator | None, dot: DotOperands, trace: SumTrace) -> None:
-        self.op, self.rule, self.dot = op, rule, dot
+        self.op, self.dot, self.at_end = op, dot, rule is not None and rule.c == "end"
+        self.order = places_of(rule, op, len(dot.a))
+        self.rule = None if rule is None else rule.of_a_step
         self.trace = list(trace)
         self.at = 0
-        whole = len(op.order) if op.order is not None else op.shape[2]
-        order = op.order if op.order is not None else tuple(range(whole))
-        self.order = [start + k for start in range(0, len(dot.a), whole) for k in order]
         self.format = FORMATS[op.d]
         self.c = scalar.convert(FORMATS[op.c], self.format, dot.c).code
 
     def groups(self) -> Iterator[DotStep]:
         """Yield the steps in order."""
+        whole = self.op.shape[2]
         if self.rule is None or self.rule.chain:
-            yield self._chain()
-            return
+            size = group = whole if self.at_end else len(self.order)
+        else:
+            size, group = whole, min(self.rule.group or whole, whole)
+        for start in range(0, len(self.order), size):
+            instruction, addend = self.order[start : start + size], self.c
+            self.c = 0 if self.at_end else addend
+            for first in range(0, size, group):
+                yield self._make(tuple(instruction[first : first + group]), start == first == 0)
+            if self.at_end:
+                yield self._with_c(addend, "c" if start == 0 else "sum so far")
+
+    def _make(self, elements: tuple[int, ...], first: bool) -> DotStep:
+        if self.rule is None or self.rule.chain:
+            return self._chain(elements)
         make = self._tree if self.rule.plain and not self.op.scale else self._by_rule
-        size = min(self.rule.group or self.op.shape[2], self.op.shape[2])
-        first = 0
-        while first < len(self.order):
-            # A group ends with an instruction.
-            left = self.op.shape[2] - first % self.op.shape[2]
-            elements = tuple(self.order[first : first + min(size, left)])
-            yield make(elements, first == 0)
-            first += len(elements)
+        return make(elements, first)
+
+    def _with_c(self, addend: int, name: str) -> DotStep:
+        """Return the step that adds C to the sum of the products."""
+        pair = [0 if self.rule and self.rule.flush and self.format.is_subnormal(x) else x for x in (self.c, addend)]
+        total = plus(*(scalar.value(self.format, x) for x in pair))
+        self.c = self._next(RoundedResult).code
+        how = "to nearest even" if total is not None else "by the rules for special values"
+        rounding = DotRounding(f"products and {name}", total, self.c, self.format, how)
+        return DotStep((), (), (rounding,), f"{name} is added to the sum of the products")
 
     def _next(self, kind: Any) -> Any:
         step = self.trace[self.at]
@@ -520,7 +534,7 @@ class StepReader:
     def _by_rule(self, elements: tuple[int, ...], first: bool) -> DotStep:
         assert self.rule is not None
         special, sums, roundings = self._special(elements), list[AlignedSum](), list[DotRounding]()
-        before = "c" if first else "sum so far"
+        before = "c" if first and not self.at_end else "sum so far"
         flushed = self._flushed(elements, before) if self.rule.flush else []
         # The exact number that is rounded next: a product, the last aligned sum, or all of the group at once.
         exact = None if special else self._exact_sum(elements)
@@ -618,10 +632,10 @@ class StepReader:
         before = scalar.value(fmt, self.c)
         if self.rule.flush and fmt.is_subnormal(self.c):
             before = Fraction(0)
-            flushed.append("c" if first else "the sum so far")
+            flushed.append("c" if first and not self.at_end else "the sum so far")
         total = plus(before, numbers[-1])
         self.c = self._next(RoundedResult).code
-        label = "c" if first else "sum so far"
+        label = "c" if first and not self.at_end else "sum so far"
         roundings.append(DotRounding(f"with {label}", total, self.c, fmt, "to nearest even"))
         if self.rule.flush and elements[-1] == self.order[-1]:
             value, code = scalar.value(fmt, self.c), self.dot.result
@@ -632,20 +646,20 @@ class StepReader:
             return DotStep(elements, (), tuple(roundings[-1:]), f"all products are zero: {label} stays", tuple(flushed))
         return DotStep(elements, (), tuple(roundings), "", tuple(flushed))
 
-    def _chain(self) -> DotStep:
+    def _chain(self, elements: tuple[int, ...]) -> DotStep:
         roundings = []
-        for k in self.order:
+        for k in elements:
             x, y = self.dot.factors(k, False)
             before = scalar.value(self.format, self.c)
             exact = None if x is None or y is None or before is None else x * y + before
             step: RoundedResult = self._next(RoundedResult)
             moved = step.code != self.c or (exact is not None and x != 0 and y != 0)
             self.c = step.code
-            if moved or k == self.order[-1]:
+            if moved or k == elements[-1]:
                 roundings.append(DotRounding(f"+ k = {k}", exact, step.code, self.format, "to nearest even"))
         inexact = self.dot.rounded_scaled
         note = f"scaled elements are rounded to {self.format.name}: k = {ranges(inexact)}" if inexact else ""
-        return DotStep(tuple(self.order), (), tuple(roundings), note)
+        return DotStep(elements, (), tuple(roundings), note)
 
 
 def _aligned_sum(step: Alignment, labels: Sequence[str]) -> AlignedSum:

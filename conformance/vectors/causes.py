@@ -783,6 +783,9 @@ def _values(field: str, choices: Sequence[str], rule: Accumulator, op: TileOp) -
         case "group":
             k = op.shape[2]
             yield from (size if size < k else 0 for size in (1 << power for power in range(k.bit_length() + 1)))
+        case "order":
+            k = op.shape[2]
+            yield from (0, *(1 << power for power in range((k - 1).bit_length())))
         case "width" if fmt is None:
             yield from (None, *range(int(op.d[1:]) - 1, NEAR - 1, -1))
         case "bits" if fmt is not None:

@@ -132,7 +132,7 @@ class TileComputation:
             scale_a, scale_b = scales or (None, None)
             return multiply_accumulate(model or self.model, self.operation, a, b, c, scale_a, scale_b)
         except Unpublished as error:
-            raise Unsupported(str(error)) from None
+            raise Unsupported(str(error), hint=error.hint) from None
 
     def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
         """See `Computation.truth`; a unit is judged by its own rule, not by the exact sum."""

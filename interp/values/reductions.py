@@ -140,8 +140,7 @@ def _product(
         try:
             reduced = sums.Reduced(multiply_by_unit(mma, rows, columns))
         except Unpublished as error:
-            hint = "the models exact and ieee have it" if error.model.startswith("chip:") else None
-            raise Unsupported(str(error), hint=hint) from None
+            raise Unsupported(str(error), hint=error.hint) from None
     lanes = np.broadcast_shapes((rows.shape[0], rows.shape[1], 1), (columns.shape[0], 1, columns.shape[2]))
 
     def over_columns(marks: Marks | None) -> Marks | None:

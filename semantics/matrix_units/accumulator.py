@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, get_type_hints
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, Rounding, as_rounding
+from halfulp.semantics.matrix_units.kinds import TileOp, holds
 
 PREFIX = "custom:"
 KEPT = "kept"
 TO_ODD = Rounding.TO_ODD.spelling
 NOTHING = "none"
+OWN = "own"
+NORMAL = "normal"
 
 MOST_BITS = 4096
 """The most bits of a field: more would only take time."""
@@ -59,10 +62,28 @@ class Accumulator:
             TREES,
         ),
     )
+    order: int = field(
+        default=0,
+        metadata=_about(
+            "the elements of an instruction are dealt to its groups in turn, so many neighbours at a time; 0: each "
+            "group takes consecutive elements"
+        ),
+    )
+    steps: str = field(
+        default=OWN,
+        metadata=_about(
+            "the type of A and B in the groups, where a unit without a type does an instruction in steps, each an "
+            "instruction of another type: A and B are converted to it first, exactly. own: those of A and B",
+            (OWN, "f16", "bf16", "tf32", "f32"),
+        ),
+    )
     c: str = field(
         default="with",
         metadata=_about(
-            "C is the first term of the group (with), or is added to the sum of the products (last)", ("with", "last")
+            "C, or the sum so far, is the first term of a group (with), or is added to the sum of its products (last). "
+            "end: the first group adds to +0, and C is added to the sum of all groups of an instruction as IEEE 754 "
+            "adds, rounded to nearest even",
+            ("with", "last", "end"),
         ),
     )
     products: str = field(
@@ -155,7 +176,9 @@ class Accumulator:
     specials: str = field(
         default="all",
         metadata=_about(
-            "the special operands whose results are known: all; NaN alone; or none", ("all", "nan", "none")
+            "the special operands whose results are known: all; NaN alone; or none. normal: none, and the sums of "
+            "groups must be zero or normal numbers",
+            ("all", "nan", "none", NORMAL),
         ),
     )
 
@@ -165,6 +188,7 @@ class Accumulator:
             _check(each.name, getattr(self, each.name), each.metadata, _OPTIONAL.get(each.name))
         rules = (
             (not self.guard or (self.c == "last" and self.bits is not None), "guard needs c=last and bits"),
+            (not self.order or self.group, "order needs group, the size of what it deals elements to"),
             (self.products == "exact" or self.partial != KEPT, "products=rounded needs partial, the rounding"),
             (self.tree != "even_odd" or self.c == "last", "tree=even_odd needs c=last"),
             (
@@ -176,9 +200,19 @@ class Accumulator:
                 "shifter, c_shifter and zero_exponent are about alignment, which needs bits",
             ),
         )
-        for holds, rule in rules:
-            if not holds:
+        for kept, rule in rules:
+            if not kept:
                 raise ValueError(f"accumulator: {rule}")
+
+    @cached_property
+    def of_a_step(self) -> Accumulator:
+        """Return the rule by which a group is added to the sum so far, once its elements are dealt and converted."""
+        return replace(self, order=0, steps=OWN, c="with" if self.c == "end" else self.c)
+
+    def dealt(self, size: int) -> list[int]:
+        """Return the elements of an instruction of K ``size`` in the order of its groups."""
+        groups = -(-size // self.group) if self.group else 1
+        return sorted(range(size), key=lambda k: k // self.order % groups if self.order else 0)
 
     @property
     def chain(self) -> bool:
@@ -229,6 +263,8 @@ class Accumulator:
             about_floats = [name for name in given if name not in _FOR_INTEGERS]
             if about_floats:
                 raise ValueError(f"accumulator: {about_floats[0]} is about floats, but {d} is an integer")
+            if self.c == "end":
+                raise ValueError(f"accumulator: c=end is about floats, but {d} is an integer")
             if self.overflow == "infinity":
                 raise ValueError(f"accumulator: {d} has no infinity")
             if self.width is not None and self.width > int(d[1:]):
@@ -243,6 +279,10 @@ class Accumulator:
             raise ValueError(
                 f"accumulator: {d} has 1 to {fmt.mantissa_bits} fraction bits, not fraction={self.fraction}"
             )
+        if self.order and scale:
+            raise ValueError("accumulator: order is about operations without scales")
+        if self.steps != OWN and not all(holds(self.steps, each) for each in types):
+            raise ValueError(f"accumulator: steps={self.steps} lacks values of {' or '.join(dict.fromkeys(types))}")
         if self.dot > 1 and (types != ("f4E2M1FN", "f4E2M1FN") or not scale):
             raise ValueError("accumulator: dot is about f4E2M1FN with scales")
 
@@ -354,3 +394,13 @@ def shape_of(tree: str, terms: int) -> list[tuple[int, int]]:
         additions += zip(level[first], level[second], strict=True)
         level = [*range(begin, terms + len(additions)), *level[rest]]
     return additions
+
+
+def places_of(rule: Accumulator | None, op: TileOp, length: int) -> list[int]:
+    """Return the places along K, of which there are ``length``, in the order in which a rule takes them."""
+    order = range(op.shape[2]) if op.order is None else op.order
+    places = [start + k for start in range(0, length, len(order)) for k in order]
+    if rule is None or not rule.order:
+        return places
+    dealt = rule.dealt(op.shape[2])
+    return [places[start + k] for start in range(0, length, op.shape[2]) for k in dealt]

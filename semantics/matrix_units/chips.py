@@ -1,17 +1,30 @@
 """The rules by which the matrix units of real chips add, as far as published: a row for each chip and instruction.
 
 The facts are those of MMA-Sim (Xie, Wang, Yang and Yang, arXiv 2511.10909), whose authors found them by tests on the
-chips. Our tests compare the rows with the results of MMA-Sim; halfulp itself was not compared with a chip. For an
-instruction without a row nothing is published. `halfulp.semantics.matrix_units.models` computes by these rows.
+chips. Our tests compare the rows with the results of MMA-Sim. The rows of six chips were also compared with what these
+chips computed: 160,000 dot products that Khattak and Mikaitis recorded (arXiv 2512.07004). From these recordings alone
+come the rows for f8 by mma of Hopper and Blackwell. For an instruction without a row nothing is published.
+`halfulp.semantics.matrix_units.models` computes by these rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from halfulp.fp_formats.aliases import asking, did_you_mean
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
+
+
+class Instruction(NamedTuple):
+    """An instruction, in the words of a `Row`."""
+
+    unit: str
+    types: str
+    results: str
+    shape: str
+    scales: str
 
 
 @dataclass(frozen=True)
@@ -30,15 +43,30 @@ class Row:
     rule: Accumulator
     scales: tuple[str, ...] = ("",)
 
-    def covers(self, unit: str, types: str, results: str, shape: str, scales: str) -> bool:
-        """Tell whether the row is for this instruction."""
-        return (
-            unit == self.unit
-            and types in self.types
-            and results in self.results
-            and scales in self.scales
-            and any(fnmatchcase(shape, pattern) for pattern in self.shapes)
+    def others(self, asked: Instruction) -> list[str]:
+        """List in what the row's instructions differ from another one; nothing where the row is for it."""
+        fits = {
+            "unit": asked.unit == self.unit,
+            "types of A and B": asked.types in self.types,
+            "types of C and D": asked.results in self.results,
+            "shape": any(fnmatchcase(asked.shape, pattern) for pattern in self.shapes),
+            "scales": asked.scales in self.scales,
+        }
+        return [what for what, same in fits.items() if not same]
+
+    def nearest(self, asked: Instruction) -> str:
+        """Spell the instruction of the row that is nearest to another one."""
+        others = self.others(asked)
+        types, results, shape = (
+            (own[0] if what in others else wanted).replace("*", "N")
+            for what, own, wanted in (
+                ("types of A and B", self.types, asked.types),
+                ("types of C and D", self.results, asked.results),
+                ("shape", self.shapes, asked.shape),
+            )
         )
+        (a, b), (c, d) = types.split(","), results.split(",")
+        return f"{self.unit} {shape} {a} * {b} + {c} to {d}"
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -58,6 +86,7 @@ CHAIN = Accumulator(tree="sequential", partial=_NEAREST, nan="payload")
 INTEGER = Accumulator()
 
 _FP8 = _pairs("f8E5M2", "f8E4M3FN")
+_SAME_FP8 = "f8E5M2,f8E5M2 f8E4M3FN,f8E4M3FN"
 
 # NVIDIA: C and the products are aligned to the largest exponent among them, cut off toward zero and added.
 _VOLTA = Accumulator(
@@ -66,6 +95,8 @@ _VOLTA = Accumulator(
 _TURING = replace(_VOLTA, bits=24)
 _HOPPER = replace(_VOLTA, bits=25)
 _NARROW = replace(_VOLTA, bits=13, fraction=13)
+# f8 by mma: the results are those of two f16 instructions, on every other pair of elements; C comes last.
+_BY_F16 = replace(_HOPPER, group=16, order=2, steps="f16", c="end", specials="normal")
 _DOTS = replace(_VOLTA, bits=35, dot=16, specials="nan")
 
 
@@ -117,6 +148,7 @@ CHIPS: dict[str, tuple[Row, ...]] = {
     "hopper": (
         *_WHOLE_K_ROWS,
         _row("mma", "f64,f64", "f64,f64", "8x8x4 16x8x4 16x8x8 16x8x16", CHAIN),
+        _row("mma", _SAME_FP8, "f16,f16", "16x8x32", _to_f16(_BY_F16)),
         _row("wgmma", "tf32,tf32", "f32,f32", "64x*x8", _HOPPER),
         *_both("wgmma", "f16,f16", "64x*x16", _HOPPER),
         _row("wgmma", "bf16,bf16", "f32,f32", "64x*x16", _HOPPER),
@@ -125,6 +157,7 @@ CHIPS: dict[str, tuple[Row, ...]] = {
     "blackwell": (
         *_WHOLE_K_ROWS,
         _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
+        *_both("mma", _SAME_FP8, "16x8x32", _BY_F16),
         _row("tcgen05", "tf32,tf32", "f32,f32", "64x*x8 128x*x8", _HOPPER),
         *_both("tcgen05", "f16,f16", "64x*x16 128x*x16", _HOPPER),
         _row("tcgen05", "bf16,bf16 f16,bf16 bf16,f16", "f32,f32", "64x*x16 128x*x16", _HOPPER),
@@ -174,31 +207,75 @@ CHIPS: dict[str, tuple[Row, ...]] = {
 MODELS = ("exact", "ieee", *(f"chip:{name}" for name in CHIPS))
 """The names of all models of tile operations: two that no chip computes, and the chips."""
 
-PRODUCTS: dict[str, str] = {
-    "v100": "volta", "sm_70": "volta", "t4": "turing", "rtx2080": "turing", "sm_75": "turing",
-    "a100": "ampere", "a30": "ampere", "a10": "ampere", "rtx3090": "ampere", "sm_80": "ampere", "sm_86": "ampere",
-    "l4": "ada", "l40": "ada", "l40s": "ada", "rtx4090": "ada", "sm_89": "ada",
-    "h100": "hopper", "h200": "hopper", "gh200": "hopper", "sm_90": "hopper", "sm_90a": "hopper",
-    "b100": "blackwell", "b200": "blackwell", "gb200": "blackwell", "sm_100": "blackwell", "sm_100a": "blackwell",
-    "rtx5090": "rtx-blackwell", "sm_120": "rtx-blackwell", "sm_120a": "rtx-blackwell",
-    "mi100": "cdna1", "gfx908": "cdna1", "mi210": "cdna2", "mi250": "cdna2", "mi250x": "cdna2", "gfx90a": "cdna2",
-    "mi300a": "cdna3", "mi300x": "cdna3", "mi325x": "cdna3", "gfx942": "cdna3",
-}  # fmt: skip
-"""Names of products and of compilers' targets, with the chip of `CHIPS` that each has."""
+RECORDED, PUBLISHED, INFERRED = "recorded", "published", "inferred"
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product, or a target of compilers. ``chip``: its rows in `CHIPS`.
+
+    ``basis``: what the rows rest on for it. "recorded": dot products that it computed, of which there are ``recorded``;
+    ``wrong`` of them differ from ours. "published": a published model of it, or of its architecture where the name is
+    that of a compiler's target. "inferred": it has the architecture of a chip that one of these is about.
+    """
+
+    chip: str
+    basis: str
+    recorded: int = 0
+    wrong: int = 0
+
+
+def _products(chip: str, published: str, inferred: str, **recorded: int) -> dict[str, Product]:
+    return (
+        {name: Product(chip, RECORDED, count) for name, count in recorded.items()}
+        | {name: Product(chip, PUBLISHED) for name in published.split()}
+        | {name: Product(chip, INFERRED) for name in inferred.split()}
+    )
+
+
+PRODUCTS: dict[str, Product] = (
+    _products("volta", "sm_70", "titanv sm_72", v100=10_000)
+    | _products("turing", "sm_75", "t4 rtx2060 rtx2070 rtx2080 titanrtx")
+    | _products(
+        "ampere",
+        "a2 a30 a40 sm_80 sm_86",
+        "a10 a16 rtx3050 rtx3060 rtx3070 rtx3080 rtx3090 rtxa6000 sm_87",
+        a100=20_000,
+    )
+    | _products(
+        "ada", "sm_89", "l4 l40 rtx4050 rtx4060 rtx4070 rtx4080 rtx4090 rtx6000ada", rtx1000ada=25_000, l40s=25_000
+    )
+    | _products("hopper", "h200 gh200 sm_90 sm_90a", "h800 h20", h100=40_000)
+    | _products("blackwell", "sm_100 sm_100a", "b100 gb200", b200=40_000)
+    | _products("rtx-blackwell", "rtxpro6000 sm_120 sm_120a", "rtx5050 rtx5060 rtx5070 rtx5080 rtx5090")
+    | _products("cdna1", "mi100 gfx908", "")
+    | _products("cdna2", "mi210 mi250 gfx90a", "mi250x")
+    | _products("cdna3", "mi300a mi300x gfx942", "mi325x gfx940 gfx941")
+)
+"""Names of products and of compilers' targets, which models have beside those of `CHIPS`."""
+
+
+def near(chip: str, asked: Instruction) -> str:
+    """Say which instruction of a chip is nearest to one that it has no row for, and which chips have a row for it."""
+    row = min(CHIPS[chip], key=lambda row: len(row.others(asked)))
+    said = f"the nearest one of chip:{chip} is {row.nearest(asked)}, which differs in {' and '.join(row.others(asked))}"
+    having = [f"chip:{name}" for name, rows in CHIPS.items() if any(not row.others(asked) for row in rows)]
+    return f"{said}; {', '.join(having)} have this one" if having else said
 
 
 def model_hint(name: str) -> str | None:
     """Return a hint for the name of a model of tile operations that is not known; None where none is near."""
     word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
     word = word.removeprefix("nvidia").removeprefix("amd")
-    chip = PRODUCTS.get(word) or (name.lower() if name.lower() in CHIPS else None)
-    if chip is not None:
-        return asking((f"chip:{chip}",))
-    return did_you_mean(name, MODELS)
+    if word in PRODUCTS or name.lower() in CHIPS:
+        return asking((f"chip:{word if word in PRODUCTS else name.lower()}",))
+    return did_you_mean(name, (*MODELS, *(f"chip:{each}" for each in PRODUCTS)))
 
 
 def as_model(given: object) -> str:
     """Return a model of tile operations as text: one of `MODELS`, or an `Accumulator` in its text form.
+
+    A product is the model of its chip.
 
     Raises ValueError for anything else; `model_hint` may have a hint.
     """
@@ -208,4 +285,6 @@ def as_model(given: object) -> str:
         return Accumulator.from_text(given).text
     if isinstance(given, str) and given in MODELS:
         return given
+    if isinstance(given, str) and given.startswith("chip:") and given.removeprefix("chip:") in PRODUCTS:
+        return f"chip:{PRODUCTS[given.removeprefix('chip:')].chip}"
     raise ValueError(f"{given!r} is none of {', '.join(MODELS)}, and no accumulator, as in {PREFIX}group=8,bits=25")

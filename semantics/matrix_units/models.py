@@ -30,9 +30,9 @@ from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS, Codes, signed_integers, storage_dtype
 from halfulp.fp_formats.paths import fast
 from halfulp.semantics.matrix_units import aligned_sums
-from halfulp.semantics.matrix_units.accumulator import KEPT, PREFIX, Accumulator, shape_of
+from halfulp.semantics.matrix_units.accumulator import KEPT, NORMAL, OWN, PREFIX, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrace
-from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, as_model
+from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, Instruction, as_model, near
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import accumulate, nan_of
 
@@ -43,14 +43,22 @@ class Unpublished(Exception):
     """Raised where nobody has published how hardware computes an operation, or where the rule of a user leaves it open.
 
     ``model`` and ``operation`` are their names; ``what`` names the operands for which this holds, if not for all.
+    ``near``: what is published instead, in words.
     """
 
-    def __init__(self, model: str, operation: str, what: str = "") -> None:
+    def __init__(self, model: str, operation: str, what: str = "", near: str = "") -> None:
         if model.startswith(PREFIX):
             super().__init__(f"{model}: the accumulator leaves {operation}{what} open")
         else:
             super().__init__(f"{model}: how hardware computes {operation}{what} is not published")
-        self.model, self.operation, self.what = model, operation, what
+        self.model, self.operation, self.what, self.near = model, operation, what, near
+
+    @property
+    def hint(self) -> str | None:
+        """Return what the user can do instead; None if there is nothing."""
+        if not self.model.startswith("chip:"):
+            return None
+        return f"{self.near}{'; ' if self.near else ''}the models exact and ieee (--mma, mma=) have it"
 
 
 # Models.
@@ -63,6 +71,10 @@ def _slices(k: int, size: int) -> Iterator[slice]:
 
 def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     """Return the function of a rule: by IEEE operations, on integers of 64 bits, or else by the specification."""
+    given, at_end, stepped = op, rule.c == "end", rule.steps != OWN
+    if stepped:
+        op = replace(op, a=rule.steps, b=rule.steps)
+    rule = rule.of_a_step
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     group = min(rule.group or op.shape[2], op.shape[2])
 
@@ -75,6 +87,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 c = aligned_sums.exact_group(rule, op, factors, c, trace)
             else:
                 c = aligned_sums.aligned_group(rule, fmt, factors, c, trace)
+            _check_sum(model, op, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
@@ -87,15 +100,18 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                 if rule.chain
                 else aligned_sums.tree(rule, fmt, a[part], b[part], c, trace)
             )
+            _check_sum(model, op, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
     def specified(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
-        if trace is not None:
+        if trace is not None or rule.specials == NORMAL:
             for part in _slices(len(a), group):
                 first = slice(0, part.stop)
                 so_far = replace(op, shape=(*op.shape[:2], len(a[first])))
                 sums = by_specification(rule, so_far, a[first], b[first], c, tuple(scale[first] for scale in scales))
-                trace.rounded(aligned_sums.Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
+                _check_sum(model, op, rule, sums)
+                if trace is not None:
+                    trace.rounded(aligned_sums.Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
         return by_specification(rule, op, a, b, c, scales)
 
     exactly = (
@@ -108,11 +124,27 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     else:
         each = specified
 
+    def with_c(total: Codes, c: Codes, trace: SumTrace | None) -> Codes:
+        if rule.flush:
+            total, c = (aligned_sums.flushed(fmt, codes, signed=False) for codes in (total, c))
+        c = fast.add(fmt, c, total).codes
+        if rule.flush:
+            c = aligned_sums.flushed(fmt, c, signed=True)
+        _check_sum(model, op, rule, c)
+        if trace is not None:
+            trace.rounded(aligned_sums.Members((), True), fmt, c, last=True)
+        return c
+
     def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
+        if stepped:
+            a = fast.convert(FORMATS[given.a], fmt_a, a).codes
+            b = fast.convert(FORMATS[given.b], fmt_b, b).codes
         for number, part in enumerate(_slices(len(a), op.shape[2])):
             if number:  # the result of one instruction is an operand of the next
                 _check_known(model, op, rule, ((op.d, c),))
-            c = each(a[part], b[part], c, tuple(scale[part] for scale in scales), trace)
+            before = np.zeros_like(c) if at_end else c
+            total = each(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
+            c = with_c(total, c, trace) if at_end else total
         if rule.nan != "payload":
             # A NaN of C stays as it is where there is nothing to add.
             c = np.where(comparisons.is_nan(fmt, c), nan_of(rule, fmt), c).astype(fmt.storage_dtype)
@@ -207,6 +239,7 @@ def rule_of(model: str, op: TileOp) -> Accumulator | None:
 
     Raises `Unpublished` where a chip's is not known, ValueError where a rule does not go with the types.
     """
+    model = as_model(model)
     if model.startswith(PREFIX):
         rule = Accumulator.from_text(model)
         rule.check((op.a, op.b), op.d, op.scale)
@@ -216,10 +249,11 @@ def rule_of(model: str, op: TileOp) -> Accumulator | None:
     m, n, k = op.shape
     shape = f"{m}x{n}x{k}" + (f"x{op.blocks}B" if op.blocks > 1 else "")
     scales = f"{op.scale},{op.block}" if op.scale else ""
-    for row in CHIPS[model.removeprefix("chip:")]:
-        if row.covers(op.unit, f"{op.a},{op.b}", f"{op.c},{op.d}", shape, scales):
+    chip, asked = model.removeprefix("chip:"), Instruction(op.unit, f"{op.a},{op.b}", f"{op.c},{op.d}", shape, scales)
+    for row in CHIPS[chip]:
+        if not row.others(asked):
             return row.rule
-    raise Unpublished(model, op.name)
+    raise Unpublished(model, op.name, near=near(chip, asked))
 
 
 def supports(model: str, op: TileOp) -> bool:
@@ -278,8 +312,8 @@ def multiply_accumulate(
     _check_shapes(op, a, b, c, scales)
     if rule is not None:
         _check_known(model, op, rule, ((op.a, a), (op.b, b), (op.c, c)))
-        if op.order is not None:
-            order = np.add.outer(np.arange(0, a.shape[-1], len(op.order)), op.order).reshape(-1)
+        if op.order is not None or rule.order:
+            order = places_of(rule, op, a.shape[-1])
             a, b = a[..., order], b[..., order, :]
     if op.c != op.d and chunk is not None:
         c = fast.convert(FORMATS[op.c], FORMATS[op.d], c).codes
@@ -310,7 +344,8 @@ def _of_columns(x: Codes) -> Codes:
     return np.ascontiguousarray(x.transpose(1, 2, 0))[:, None, :, :]
 
 
-_UNKNOWN = {"nan": " with infinite operands", "none": " with infinite or NaN operands"}
+_SPECIAL = " with infinite or NaN operands"
+_UNKNOWN = {"nan": " with infinite operands", "none": _SPECIAL, NORMAL: _SPECIAL}
 
 
 def _check_known(model: str, op: TileOp, rule: Accumulator, operands: tuple[tuple[str, Codes], ...]) -> None:
@@ -326,6 +361,16 @@ def _unknown_special(rule: Accumulator, name: str, codes: Codes) -> bool:
         return bool(comparisons.is_infinite(FORMATS[name], codes).any())
     special = specials_of(FORMATS[name], codes.astype(np.uint64))
     return special is not None and bool(special.any())
+
+
+def _check_sum(model: str, op: TileOp, rule: Accumulator, codes: Codes) -> None:
+    """Raise `Unpublished` if the sum of a group is neither zero nor normal, and the rule is not known for such sums."""
+    if rule.specials != NORMAL:
+        return
+    fmt = FORMATS[op.d]
+    magnitude = codes & codes.dtype.type(fmt.code_mask >> 1)
+    if ((magnitude < fmt.min_normal_code) & (magnitude != 0) | (magnitude > fmt.max_code)).any():
+        raise Unpublished(model, op.name, " with sums that are infinite, NaN or subnormal")
 
 
 def _check_shapes(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor
 
@@ -14,7 +14,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.fp_formats.scalar import OVERFLOW, RD
-from halfulp.semantics.matrix_units.accumulator import KEPT, TO_ODD, Accumulator, shape_of
+from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, TO_ODD, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 Scales = tuple[Sequence[int], Sequence[int]]
@@ -55,19 +55,25 @@ def accumulate(
     ``op.block`` elements. Raises ValueError where the rule does not go with the types.
     """
     rule.check((op.a, op.b), op.d, op.scale)
-    whole = len(op.order) if op.order is not None else op.shape[2]
-    order = op.order if op.order is not None else range(whole)
-    places = [start + k for start in range(0, len(a), whole) for k in order]
+    places, at_end, size = places_of(rule, op, len(a)), rule.c == "end", op.shape[2]
+    if rule.steps != OWN:
+        into = FORMATS[rule.steps]
+        a, b = ([scalar.convert(FORMATS[name], into, x).code for x in codes] for name, codes in ((op.a, a), (op.b, b)))
+        op = replace(op, a=rule.steps, b=rule.steps)
+    rule = rule.of_a_step
     each = _integers if op.d not in FORMATS else _floats
     if rule.plain and not op.scale and op.d in FORMATS:
         each = _chain if rule.chain else _plain_tree
     c = c if op.d not in FORMATS else scalar.convert(FORMATS[op.c], FORMATS[op.d], c).code
-    size = op.shape[2]
     group = min(rule.group or size, size)
     for start in range(0, len(a), size):
-        instruction = places[start : start + size]
+        instruction, before = places[start : start + size], c
+        c = 0 if at_end else c
         for first in range(0, len(instruction), group):
             c = each(Group(rule, op, a, b, scales, instruction[first : first + group]), c)
+        if at_end:
+            c, before = (0 if rule.flush and _is_small(FORMATS[op.d], code) else code for code in (c, before))
+            c = scalar.add(FORMATS[op.d], before, c).code
         if rule.flush and op.d in FORMATS:
             c = _flushed(FORMATS[op.d], c)
     if op.d in FORMATS and scalar.unpack(FORMATS[op.d], c).kind in (scalar.QUIET_NAN, scalar.SIGNALLING_NAN):

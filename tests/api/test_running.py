@@ -207,7 +207,7 @@ def test_a_value_that_is_no_choice_is_refused() -> None:
     with pytest.raises(ValueError, match="on_ub is 'ignore', but must be 'raise' or 'poison'"):
         hu.run(PROGRAM, 1.0, on_ub="ignore")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"bits=25 \(did you mean `chip:hopper`\?\)$"):
-        hu.run(PROGRAM, 1.0, mma="chip:h100")
+        hu.run(PROGRAM, 1.0, mma="chip:hoper")
 
 
 def test_the_command_line_has_the_same_choices_and_no_defaults_of_its_own() -> None:

@@ -302,8 +302,7 @@ def _computed(op: Operation, plan: TilePlan, model: str, run: Run, operands: Seq
 
 
 def _unpublished(error: Unpublished) -> Unsupported:
-    hint = "the models exact and ieee (--mma) have it" if error.model.startswith("chip:") else None
-    return Unsupported(str(error), hint=hint)
+    return Unsupported(str(error), hint=error.hint)
 
 
 def _clean(value: Value) -> Codes:

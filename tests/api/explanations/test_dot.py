@@ -602,6 +602,7 @@ def test_an_accumulator_of_ones_own() -> None:
     "text",
     [
         "custom:", "custom:bits=9,products=rounded,partial=upward", "custom:group=3,bits=70", "custom:tree=halves,bits=5,c=last",
+        "custom:bits=9,group=3,order=1,c=end,steps=f16", "custom:c=end,tree=sequential,partial=to_nearest_even",
         "custom:bits=8,flush=true,group=2", "custom:tree=neighbours,partial=toward_zero", "custom:tree=even_odd,c=last,bits=6",
     ],
 )  # fmt: skip
@@ -611,6 +612,7 @@ def test_the_steps_of_any_accumulator_lead_to_its_result(text: str) -> None:
         pairs = [(dice.choice((0.5, -3, 1.25, 0, 2.0**-20, 100)), dice.choice((1, -0.75, 2.0**-9))) for _ in range(8)]
         e = dot("mma.m16n8k8.f32.f16.f16", pairs, dice.choice((0, 1, -2.5)), text)
         assert sum(len(group.elements) for group in e.groups) == 8
+        assert (e.groups[-1].title == "c") == ("c=end" in text)
         assert e.groups[-1].roundings[-1].code == e.result
         for group in e.groups:
             for each in group.sums:

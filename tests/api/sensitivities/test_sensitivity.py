@@ -541,7 +541,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"modes": ["stochastic"]}, "stochastic rounding has no mode that an op can have"),
     ({"profiles": ["mlir"]}, "unknown profile 'mlir'"),
     ({"orders": ["pairwse"]}, r"'pairwse' is no order of reductions.*did you mean `pairwise`"),
-    ({"models": ["chip:h100"]}, "models of tile operations: 'chip:h100' is none of exact"),
+    ({"models": ["chip:hoper"]}, "models of tile operations: 'chip:hoper' is none of exact"),
     ({"metric": "snr"}, "metric is 'snr', but must be one of ulp, sqnr, relative, absolute"),
     ({"result": 1}, r"no float result result\[1\]"),
     ({"result": "argument[0]"}, r"no float result argument\[0\]"),

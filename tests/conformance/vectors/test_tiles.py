@@ -289,7 +289,7 @@ def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["vectors", "make", KIND], "random operands need a count"),
         (["vectors", "make", KIND, "-n", "4", "--level=2"], "tiles have no level '2'; choose one of random, weighted"),
         (["vectors", "make", KIND, "-n", "4", "--rounding=upward"], "--rounding goes with an op"),
-        (["vectors", "make", KIND, "-n", "4", "--mma=chip:h100"], "no model is called 'chip:h100'"),
+        (["vectors", "make", KIND, "-n", "4", "--mma=chip:hoper"], "no model is called 'chip:hoper'"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:bit=3"], "an accumulator has no field 'bit'"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:width=3"], "width is about integers"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:flush=1"], "flush is '1', but must be true or false"),

@@ -34,7 +34,7 @@ def random_rule(dice: random.Random, fraction: int) -> Accumulator:
                 continue
             choices = each.metadata["choices"]
             numbers = {
-                "group": (0, 1, 2, 3, 5), "bits": (None, 0, 3, 8, 12, 24, 30), "guard": (0, 1, 7),
+                "group": (0, 1, 2, 3, 5), "order": (0, 1, 2, 3), "bits": (None, 0, 3, 8, 12, 24, 30), "guard": (0, 1, 7),
                 "shifter": (None, 0, 5, 11), "c_shifter": (None, 3, 9), "zero_exponent": (None, -126, -14, 0),
                 "fraction": (None, 1, fraction - 1, fraction),
             }.get(each.name, (False, True))  # fmt: skip
@@ -193,6 +193,14 @@ def dot(text: str, pairs: list[tuple[float, float]], c: float = 0.0, d: str = "f
     return float(value)
 
 
+def test_a_subnormal_factor_is_normal_in_the_type_of_steps() -> None:
+    """2^-9 * 1 beside 2^-6 / 4 * 1 = 2^-8: an f8E4M3FN subnormal has the exponent -6, so 2 bits cut both off; in f16 it
+    has its own, so that the largest is -8, and both stay."""
+    pairs = [(2.0**-9, 1.0), (2.0**-8, 1.0)]
+    assert dot("custom:bits=1", pairs, a="f8E4M3FN") == 0
+    assert dot("custom:bits=1,steps=f16", pairs, a="f8E4M3FN") == 2.0**-9 + 2.0**-8
+
+
 @pytest.mark.parametrize(
     ("text", "pairs", "c", "want"),
     [
@@ -216,6 +224,13 @@ def dot(text: str, pairs: list[tuple[float, float]], c: float = 0.0, d: str = "f
         ("custom:bits=4,tree=neighbours,c=last", [(4, 4), (4, 4), (0.75, 1), (0.75, 1)], 0, 33),
         # Two groups: the second begins with the first one's sum of 0.
         ("custom:bits=4,group=2", [(4, 4), (-4, 4), (0.75, 1), (0, 0)], 0, 0.75),
+        # Two groups, of k = 0 and 2, and of k = 1 and 3: 16 is not there when 0.75 is added, or is.
+        ("custom:bits=4,group=2,order=1", [(4, 4), (0.75, 1), (-4, 4), (0.75, 1)], 0, 1.5),
+        ("custom:bits=4,group=2", [(4, 4), (0.75, 1), (-4, 4), (0.75, 1)], 0, 0),
+        ("custom:bits=4,group=2,order=2", [(4, 4), (0.75, 1), (-4, 4), (0.75, 1)], 0, 0),
+        # C comes after all groups, and is not cut off: 16 + 16 + 0.75, where alignment would keep 32.
+        ("custom:bits=4,group=1,c=end", [(4, 4), (4, 4)], 0.75, 32.75),
+        ("custom:bits=4,group=1,c=last", [(4, 4), (4, 4)], 0.75, 32),
         # Three fraction bits of a sum: 17 is between 16 and 18, a tie.
         ("custom:bits=20,fraction=3", [(4, 4), (1, 1)], 0, 16),
         ("custom:bits=20,fraction=3,rounding=upward", [(4, 4), (1, 1)], 0, 18),
@@ -265,6 +280,8 @@ def test_the_text_form() -> None:
         ("custom:products=rounded", "products=rounded needs partial"),
         ("custom:tree=even_odd,bits=4", "tree=even_odd needs c=last"),
         ("custom:nan=payload,bits=4", "nan=payload needs a rule of IEEE operations"),
+        ("custom:order=2", "order needs group"),
+        ("custom:steps=i8", "steps is 'i8', but must be one of own, f16"),
         ("custom:shifter=4", "are about alignment, which needs bits"),
     ],
 )
@@ -281,6 +298,8 @@ def test_texts_that_are_none(text: str, message: str) -> None:
         ("custom:width=40", "i8", "i32", "width=40 does not fit into i32"),
         ("custom:overflow=infinity", "i8", "i32", "i32 has no infinity"),
         ("custom:width=24", "f16", "f32", "width is about integers, but f32 is a float"),
+        ("custom:c=end", "i8", "i32", "c=end is about floats, but i32 is an integer"),
+        ("custom:steps=f16", "bf16", "f32", "steps=f16 lacks values of bf16"),
         ("custom:bits=4", "f4E2M1FN", "f8E4M3FN", "sums in f8E4M3FN are not defined"),
         ("custom:bits=4,fraction=24", "f16", "f32", "f32 has 1 to 23 fraction bits, not fraction=24"),
         ("custom:bits=4,dot=2", "f16", "f32", "dot is about f4E2M1FN with scales"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -339,7 +340,7 @@ def test_virtual_kinds_are_their_instructions() -> None:
 RUNS_ON = {
     "ampere": {"NV_MMA_SYNC_F32_16x8x16_F16", "NV_MMA_SYNC_F16_16x8x16_F16", "NV_MMA_SYNC_F32_16x8x16_BF16"},
     "hopper": {"NV_MMA_SYNC_F32_16x8x16_F16", "NV_MMA_SYNC_F16_16x8x16_F16", "NV_MMA_SYNC_F32_16x8x16_BF16"},
-    "blackwell": {"NV_MMA_SYNC_F32_16x8x16_F16", "NV_MMA_SYNC_F16_16x8x16_F16", "NV_MMA_SYNC_F32_16x8x16_BF16"},
+    "blackwell": {name for name in KINDS if name.startswith("NV_MMA_SYNC")},
     "ada": {name for name in KINDS if name.startswith("NV_MMA_SYNC")},
     "rtx-blackwell": {name for name in KINDS if name.startswith("NV_MMA_SYNC")},
     "volta": set(),
@@ -364,7 +365,7 @@ RUNS_ON["cdna3"] = (
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_which_kinds_run_on_a_chip(chip: str) -> None:
-    """The rest is `Unpublished`, naming both: CDNA4, WMMA, sparse instructions, Hopper's and Blackwell's mma of f8."""
+    """The rest is `Unpublished`, naming both: CDNA4, WMMA, sparse instructions, Hopper's mma of f8 in f32."""
     runs = {
         kind.name for kind in KINDS.values() if models.supports(f"chip:{chip}", operation_of(kind, "f8E5M2", "f8E5M2"))
     }
@@ -376,6 +377,10 @@ def test_what_is_not_published() -> None:
     with pytest.raises(models.Unpublished, match=r"^chip:cdna3: .* MFMA_F32_16x16x32_F16 is not published$") as caught:
         models.multiply_accumulate("chip:cdna3", op, *arrays)
     assert (caught.value.model, caught.value.operation) == ("chip:cdna3", "MFMA_F32_16x16x32_F16")
+    assert caught.value.hint == (
+        "the nearest one of chip:cdna3 is mfma 16x16x16 f16 * f16 + f32 to f32, which differs in shape; "
+        "the models exact and ieee (--mma, mma=) have it"
+    )
     op, arrays = random_tiles(KINDS["VDMFMA_F32_8x16x64x2_F16"], 1)
     for model in MODELS:
         with pytest.raises(models.Unpublished, match="VDMFMA_F32_8x16x64x2_F16"):
@@ -398,6 +403,44 @@ def test_what_one_instruction_leaves_is_an_operand_of_the_next(chip: str) -> Non
     a[3, 2] = b[2, 5] = 0x7F00
     with pytest.raises(models.Unpublished, match="infinite or NaN operands"):
         models.multiply_accumulate(f"chip:{chip}", op, a, b, c)
+
+
+F8_BY_F16 = TileOp("f8", "f8E4M3FN", "f8E4M3FN", "f16", "f16", (16, 8, 32), 1, "mma")
+
+
+@pytest.mark.parametrize(
+    ("ones", "c", "want"),
+    [
+        # Beside 64 * 32 = 2048 at k = 0, whose ulp is 2 in f16: k = 1 is added with it, and 2049 is a tie; k = 2 is a
+        # step later, and a tie again; two of one step are no tie; nor is what comes with k = 1.
+        ((1,), 0, 2048), ((2,), 0, 2048), ((1, 2), 0, 2048), ((2, 3), 0, 2050), ((1, 4), 0, 2050), ((3, 30), 0, 2050),
+        ((1, 30), 0, 2048), ((1, 28, 29), 0, 2052), ((29,), 1, 2048), ((29, 28), 1, 2052), ((), 1, 2048), ((), 3, 2052),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("chip", ["chip:hopper", "chip:blackwell"])
+def test_f8_by_two_steps_of_f16(chip: str, ones: tuple[int, ...], c: int, want: int) -> None:
+    """First the k with (k / 2) % 2 == 0, then the others, then C; each sum is rounded to nearest even."""
+    a, b = np.zeros(32, np.uint8), np.full(32, 0x38, np.uint8)
+    a[0], b[0] = 0x68, 0x60  # 64, 32
+    a[list(ones)] = 0x38
+    code, _ = models.explain(chip, F8_BY_F16, a, b, scalar.from_fraction(FORMATS["f16"], Fraction(c)).code)
+    assert scalar.value(FORMATS["f16"], code) == want
+
+
+@pytest.mark.parametrize(
+    ("code", "c", "what"),
+    [(0x7E, 0, "sums that are"), (0x01, 0, "sums that are"), (0, 0x0001, "sums that are"), (0x7F, 0, "operands")],
+)
+def test_sums_of_f8_that_were_not_recorded(code: int, c: int, what: str) -> None:
+    """448 * 448 overflows, 8 * 2^-9 * 2^-9 is subnormal in f16."""
+    codes = np.array([code] * 8 + [0] * 24, np.uint8)
+    with pytest.raises(models.Unpublished, match=what):
+        models.explain("chip:hopper", F8_BY_F16, codes, codes, c)
+    with pytest.raises(models.Unpublished) as caught:
+        models.rule_of("chip:h100", replace(F8_BY_F16, c="f32", d="f32"))
+    assert "differs in types of C and D; chip:ada, chip:blackwell, chip:rtx-blackwell have this one" in str(
+        caught.value.hint
+    )
 
 
 @pytest.mark.parametrize("c", [0x7F800000, 0xFF800000])

@@ -15,8 +15,8 @@ from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.accumulator import Accumulator
-from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint
-from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, as_model, model_hint
+from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, operation_of
 
 FILE = ROOT / "tests" / "data" / "mma_recorded.npz"
 ARCHITECTURES = {"AdaLovelace": "ada", "RTXBlackwell": "rtx-blackwell"}
@@ -133,14 +133,14 @@ def test_another_rule_differs(name: str, changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "model"),
     [
-        ("chip:h100", "chip:hopper"),
-        ("chip:H200", "chip:hopper"),
-        ("NVIDIA A100", "chip:ampere"),
-        ("chip:MI300X", "chip:cdna3"),
+        ("chip:H200", "chip:h200"),
+        ("NVIDIA A100", "chip:a100"),
+        ("chip:MI300X", "chip:mi300x"),
+        ("chip:RTX PRO 6000", "chip:rtxpro6000"),
         ("hopper", "chip:hopper"),
         ("chip:hoper", "chip:hopper"),
         ("exat", "exact"),
-        ("chip:sm_90a", "chip:hopper"),
+        ("sm_90a", "chip:sm_90a"),
         ("chip:pascal", None),
         ("nonsense", None),
     ],
@@ -150,4 +150,17 @@ def test_the_hint(name: str, model: str | None) -> None:
 
 
 def test_every_product_has_a_known_chip() -> None:
-    assert set(PRODUCTS.values()) == set(CHIPS)
+    assert {product.chip for product in PRODUCTS.values()} == set(CHIPS)
+    assert not set(PRODUCTS) & set(CHIPS)
+    assert all((product.basis == "recorded") == bool(product.recorded) for product in PRODUCTS.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "model"), [("chip:h100", "chip:hopper"), ("chip:gfx90a", "chip:cdna2"), ("chip:t4", "chip:turing")]
+)
+def test_products_are_models(given: str, model: str) -> None:
+    assert as_model(given) == model
+    op = operation_of(KINDS["MFMA_F32_16x16x16_F16" if "gfx" in given else "NV_MMA_SYNC_F32_16x8x16_F16"])
+    assert models.supports(given, op) == models.supports(model, op)
+    if models.supports(model, op):
+        assert models.rule_of(given, op) == models.rule_of(model, op)

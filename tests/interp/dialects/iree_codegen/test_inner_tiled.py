@@ -544,5 +544,5 @@ def test_the_command_line_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert code("--mma=ieee", one) == 1
     assert code("--mma=chip:z80") == 2
     assert "'chip:z80' is none of exact, ieee, chip:" in capsys.readouterr().err
-    assert code("--mma=chip:h100") == 2
+    assert code("--mma=chip:hoper") == 2
     assert "hint: did you mean `chip:hopper`?" in capsys.readouterr().err
