@@ -515,7 +515,7 @@ def test_a_worker_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyP
         def submit(self, fn: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
             return super().submit(fn, next(versions, real()), *given[1:], **named)
 
-    with Elsewhere(1) as executor, pytest.raises(InputError, match="a worker has version"):
+    with Elsewhere(1) as executor, pytest.raises(InputError, match="a worker has halfulp"):
         sweep_shards(add_f8(), tmp_path, executor=executor)
 
 
