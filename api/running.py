@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from halfulp.inputs import refuse_other_arguments
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported, wrong_count
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported, wrong_count
 from halfulp.interp.ir.operations import FUNCTIONS, Module, Operation, argument_types, result_types
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.program import program_for
@@ -229,13 +229,21 @@ def given_arguments(function: Operation, arguments: Sequence[Any], options: RunO
     types = argument_types(function) if lowered is None else lowered.source.inputs
     _check_count(function, arguments, types)
     values = []
-    labels = [each.label for block in function.blocks[:1] for each in block.arguments]
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
-        label = labels[index] if index < len(labels) else None
-        what = f"argument {index} of @{function.symbol_name}" + (f" ({label})" if label else "")
-        given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
-        values.append(options.accepted(given, what))
+        what = f"argument {index} of @{function.symbol_name}"
+        try:
+            given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
+            values.append(options.accepted(given, what))
+        except HalfulpError as error:
+            error.message = error.message.replace(what, f"{what}{_label_of(function, index)}", 1)
+            raise
     return values
+
+
+def _label_of(function: Operation, index: int) -> str:
+    """Return the name that an argument has in the user's program, in brackets; "" without one."""
+    named = [each.label for block in function.blocks[:1] for each in block.arguments[index : index + 1]]
+    return f" ({named[0]})" if named and named[0] else ""
 
 
 def _check_count(function: Operation, arguments: Sequence[Any], types: Sequence[ty.Type]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -107,6 +108,12 @@ def test_arguments_that_do_not_fit_name_argument_expected_and_given() -> None:
         hu.TypeMismatch, match=r"argument 1 of @main: expected 'tensor<2xf32>', got an array of dtype int64"
     ):
         hu.run(ADD, x, np.array([1, 2]))
+    # The name that an argument has in the user's program, as JAX writes it, stands beside its number.
+    named = "func.func @f(%a: f32, %b: f32 loc(\"p['w']\")) { return }"
+    with pytest.raises(hu.TypeMismatch, match=re.escape("argument 1 of @f (p['w']): expected 'f32', got 'f16'")):
+        hu.run(named, 1.0, hu.convert(1, "f16"))
+    with pytest.raises(hu.TypeMismatch, match="argument 0 of @f: expected 'f32'"):
+        hu.run(named, x, 1.0)
 
 
 def test_options_are_checked() -> None:
