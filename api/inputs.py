@@ -60,6 +60,13 @@ _OTHER_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "matmul": _ACCUMULATOR,
     **dict.fromkeys(("ulp", "neighbours", "all_values", "next_up", "next_down"), _TYPE),
     **dict.fromkeys(("round", "round_rows"), _FUNCTION),
+    "quantize": {
+        **dict.fromkeys(("to", "dtype"), "storage"),
+        "scales": "scale",
+        **dict.fromkeys(("zero_points", "zp"), "zero_point"),
+        **dict.fromkeys(("block_size", "group_size"), "block"),
+        "dim": "axis",
+    },
     "quantize_blocks": {"element": "to", "dtype": "to"},
     **dict.fromkeys(("compare", "constraints", "exception_flags", "run", "sensitivity", "workgroups"), _RUN),
     "trace": {**_RUN, "limit": "n"},

@@ -14,7 +14,7 @@ from halfulp.inputs import read_file
 from halfulp.interp import loading
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.blobs import MAGIC
-from halfulp.interp.ir.errors import UnknownOp
+from halfulp.interp.ir.errors import TypeMismatch, UnknownOp
 from halfulp.interp.ir.operations import Module
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
@@ -33,7 +33,8 @@ def load(source: Source) -> Module:
     """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
 
     A string with a newline, a brace, a parenthesis or a quote is text; any other string is a path. Raises InputError
-    when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR.
+    when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR;
+    TypeMismatch for anything else than a program, such as a function.
 
     Functions of a text with ops whose form halfulp does not know are skipped, and so are such ops beside functions, as
     transform.named_sequence, if another function is left to run. What is skipped is printed as one op, with the text.
@@ -61,6 +62,8 @@ def program_of(source: Runnable, arguments: Sequence[Any]) -> tuple[Module, tupl
     """
     if isinstance(source, Module):
         return source, tuple(arguments)
+    if isinstance(source, type):
+        raise _no_program(source)
     if callable(source):
         lowered: tuple[Module, tuple[Any, ...]] = import_module(_IMPORTING).lowered_call(source, arguments)
         return lowered
@@ -110,11 +113,41 @@ def opened(source: Any) -> tuple[bytes | memoryview, str]:
     """
     if isinstance(source, bytes):
         return source, "<bytes>"
+    if isinstance(source, str | os.PathLike):
+        return open_file(source), os.fspath(source)
     try:
         view = memoryview(source)
     except TypeError:
-        return open_file(source), os.fspath(source)
+        raise _no_program(source) from None
+    if view.itemsize != 1:
+        raise _no_program(source)
     return view.cast("B") if view.readonly and view.c_contiguous else view.tobytes(), "<bytes>"
+
+
+def _no_program(source: Any) -> TypeMismatch:
+    """Return the error for an object that is neither a path nor text nor bytes, with how it is run."""
+    name = getattr(source, "__name__", "")
+    what = f"the function {name}" if name and not isinstance(source, type) else type(source).__name__
+    if isinstance(source, Module):
+        hint = "it is loaded already: hu.run and the other calls that take a program take it as it is"
+    elif isinstance(source, type):
+        what, hint = f"the class {name}", f"give an object of it, {name}(…), or a function"
+    elif hasattr(source, "as_text"):
+        hint = "JAX has it as text: hu.from_stablehlo(lowered.as_text())"
+    elif hasattr(source, "mlir_module"):
+        hint = "JAX has it as text: hu.from_stablehlo(exported.mlir_module())"
+    elif hasattr(source, "SerializeToString"):
+        hint = 'onnx.save(model, "model.onnx") writes it to a file, which hu.from_onnx reads'
+    elif callable(source):
+        hint = (
+            "hu.run(f, x), hu.trace, hu.sensitivity and hu.compare take a function of JAX or a module of torch; "
+            "hu.from_jax(f, x) makes a module of a function"
+        )
+    elif hasattr(source, "jaxpr"):
+        hint = "give the function itself: hu.run(f, x), or hu.from_jax(f, x)"
+    else:
+        hint = "the program comes first, then its arguments: hu.run(program, x)"
+    return TypeMismatch(f"expected a program, which is a path, MLIR text or bytes, not {what}", hint=hint)
 
 
 def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", producer: str | None = None) -> bytes:

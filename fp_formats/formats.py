@@ -14,7 +14,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -176,6 +176,25 @@ class NanEncoding(Enum):
     ALL_ONES = "all ones"  # largest exponent and all fraction bits set, with either sign; always quiet
     NEGATIVE_ZERO = "negative zero"  # the one code that would be -0; always quiet
     NONE = "none"
+
+
+_ADVICE = {
+    "min min_value lowest": "-fmt.max_value is the lowest value, fmt.min_positive_value the smallest positive one",
+    "max": "fmt.max_value is the largest finite value",
+    "tiny smallest_normal": "fmt.min_normal_value is the smallest positive normal value",
+    "smallest_subnormal": "fmt.min_positive_value is the smallest positive value",
+    "eps epsilon resolution": "hu.ulp(1.0, fmt) is the distance from 1 to the next value",
+    "nmant fraction_bits": "fmt.mantissa_bits counts the fraction, fmt.precision also the leading bit",
+    "nexp": "fmt.exponent_bits is the width of the exponent",
+    "minexp": "fmt.emin is the exponent of the smallest normal value",
+    "maxexp": "fmt.emax is the exponent of the largest finite value",
+    "width itemsize nbits": "fmt.bits is the width of a code",
+    "dtype": "fmt.storage_dtype is that of codes; np.dtype(fmt.name) is that of values, with ml_dtypes",
+    "has_infinity has_inf": "fmt.infinities tells",
+    "has_nan": "fmt.nan_code is None in a format without NaN",
+}
+_INSTEAD = {name: advice for names, advice in _ADVICE.items() for name in names.split()}
+"""What to write instead of the attributes of np.finfo and of other libraries."""
 
 
 @dataclass(frozen=True)
@@ -359,6 +378,13 @@ class FloatFormat:
     def min_positive_value(self) -> float | Fraction:
         """The smallest positive value, which is subnormal in most formats."""
         return self._number(int(self.zero))
+
+    if not TYPE_CHECKING:  # type checkers know the attributes
+
+        def __getattr__(self, name: str) -> Never:
+            hint = _INSTEAD.get(name)
+            message = f"'FloatFormat' object has no attribute {name!r}"
+            raise AttributeError(message if hint is None else f"{message} ({hint})")
 
     def _number(self, magnitude: int) -> float | Fraction:
         normal = int(magnitude >= self.min_normal_magnitude)

@@ -6,7 +6,7 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.base import file_position
-from halfulp.interp.ir.errors import HalfulpError, UnknownOp
+from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, UnknownOp
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.parser import Parser, parse_unverified
 from halfulp.interp.text.skipping import SkippingParser, has_function
@@ -29,8 +29,11 @@ def parse_module(
     ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
     text uses; nothing else of the text depends on it. ``start``: the line and column at which the text begins in its
     file. ``skip_unknown``: skip functions with ops of an unknown form, and such ops beside functions
-    (`halfulp.interp.text.skipping`). Raises ParseError and VerifyError.
+    (`halfulp.interp.text.skipping`). Raises ParseError, VerifyError, and TypeMismatch for
+    anything but text.
     """
+    if not isinstance(text, str | bytes):
+        raise TypeMismatch(f"expected MLIR text, not {type(text).__name__}", hint="hu.load reads a file or bytes")
     kind = SkippingParser if skip_unknown else Parser
     with PausedCollector():
         module = parse_unverified(text, filename, allow_unregistered, registry, schema, start, kind)

@@ -279,7 +279,7 @@ CHANGES: tuple[Change, ...] = (
         "docs/explore.md python 0",
         "a number of Python is shown exactly",
         "number='0.3'",
-        "number='0x1.3333333333333p-2'",
+        "number='0.299999999999999988897769753748434595763683319091796875'",
     ),
     Change("docs/sweeps.md python 0", "the program imports modules of the package by their former names"),
     Change("help cache", "it says who may write the folder"),

@@ -106,6 +106,10 @@ FORMATS = [
     gives('hu.float_format("bfloat16").max_value', (2 - 2.0**-7) * 2.0**127),
     fails('hu.finfo("f8E4M3FN")', "hu.float_format", AttributeError),
     fails('hu.iinfo("i8")', "np.iinfo", AttributeError),
+    fails('hu.float_format("f16").min_value', "min_positive_value", AttributeError),
+    fails('hu.float_format("f16").eps', "hu.ulp(1.0, fmt)", AttributeError),
+    fails('hu.float_format("f16").tiny', "min_normal_value", AttributeError),
+    gives('hasattr(copy.copy(hu.float_format("f16")), "min")', False),
     fails('hu.dtype("bf16")', "hu.float_format", AttributeError),
     fails("hu.formats()", "hu.float_formats", AttributeError),
     fails("hu.float8_e4m3fn", '"f8E4M3FN"', AttributeError),
@@ -243,6 +247,24 @@ COMPUTING = [
     fails("hu.set_printoptions(precision=3)", "np.set_printoptions", AttributeError),
 ]
 
+PROGRAMS = [
+    fails("hu.run(3)", "hu.run(program, x)", hu.TypeMismatch),
+    fails("hu.run(x)", "hu.run(program, x)", hu.TypeMismatch),
+    fails("hu.run(v, v)", "hu.run(program, x)", hu.TypeMismatch),
+    fails("hu.trace([1, 2])", "not list", hu.TypeMismatch),
+    fails("hu.sensitivity(None)", "not NoneType", hu.TypeMismatch),
+    fails("hu.run(Fraction, x)", "Fraction(…)", hu.TypeMismatch),
+    fails("hu.load(math.sqrt)", "hu.from_jax(f, x)", hu.TypeMismatch),
+    fails("hu.bisect(math.sqrt, pipeline='cse')", "not the function sqrt", hu.TypeMismatch),
+    fails("hu.program_accuracy(math.sqrt)", "not the function sqrt", hu.TypeMismatch),
+    fails("hu.from_stablehlo(math.sqrt)", "not the function sqrt", hu.TypeMismatch),
+    fails("hu.read_bytecode(3)", "not int", hu.TypeMismatch),
+    fails("hu.load(hu.parse(''))", "loaded already", hu.TypeMismatch),
+    fails("hu.parse(math.sqrt)", "hu.load", hu.TypeMismatch),
+    fails("hu.check(x, w)", "hu.error(x, reference=y)", hu.TypeMismatch),
+    fails("hu.compare(3)", "hu.error(x, reference=y)", hu.TypeMismatch),
+]
+
 MEASURING = [
     says('hu.error(x, to="bf16")', "ulp"),
     says("hu.error(v, reference=[1.5, 2.4])", "ulp"),
@@ -253,6 +275,11 @@ MEASURING = [
     gives('hu.dequantize(hu.quantize_blocks(b, "f4E2M1FN", recipe="nvfp4")).shape', (32,)),
     gives('hu.dequantize(hu.quantize_blocks(b, "f4E2M1FN", recipe="floor"))[0]', -1.0),
     fails('hu.quantize(x, "int8")', "scale", TypeError),
+    fails('hu.quantize(x, 0.1, to="i8")', "storage=", TypeError),
+    fails("hu.quantize(np.ones((2, 4)), np.ones((2, 2)), block={1: 2})", "block={0: 1, 1: 2}", hu.TypeMismatch),
+    fails(
+        "hu.quantize(np.ones((2, 5)), np.ones((2, 2)), block={1: 2})", "divisible by the block size", hu.TypeMismatch
+    ),
     fails('hu.quantize_blocks(b, "f4E2M1FN", recipe="best")', "nvfp4", ValueError),
     fails("hu.mse(v, w)", "hu.error", AttributeError),
     fails("hu.assert_allclose(v, w)", "hu.error", AttributeError),
@@ -276,7 +303,7 @@ TORCH = [
     fails("v.to(torch.float32)", ".astype", AttributeError),
 ]
 
-GUESSES = [*CONVERTING, *FORMATS, *ARRAY, *COMPUTING, *MEASURING]
+GUESSES = [*CONVERTING, *FORMATS, *ARRAY, *COMPUTING, *PROGRAMS, *MEASURING]
 
 
 def plain(value: Any) -> Any:

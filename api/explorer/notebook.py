@@ -24,7 +24,7 @@ from halfulp.explorer.decisions import OPERATIONS, tables
 from halfulp.fp_formats.aliases import float_format
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding, as_rounding
-from halfulp.fp_formats.spelling import hex_text
+from halfulp.fp_formats.spelling import decimal_text, hex_text
 from halfulp.inputs import write_file
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
@@ -104,6 +104,8 @@ _OPERATORS: Mapping[str, str] = {
 _STYLE = "width: 100%; height: 46rem; border: 1px solid #8a8f98; border-radius: 4px; resize: vertical"
 
 
+_MOST_DIGITS = 60
+"""The most digits of a decimal in a control: a double between 0.1 and 1 has at most 55."""
 _SMALLEST, _LARGEST = Fraction(2) ** -1022, Fraction(2) ** 1023
 
 
@@ -240,14 +242,15 @@ def _exact_text(given: GivenNumber, fmt: FloatFormat) -> str:
         return f"{sign}{'inf' if given.infinite else 'nan'}"
     if not given.exact:
         return f"{sign}0"
-    # A decimal, if it is short, else a hexadecimal float or a fraction: all of them are read exactly.
+    # A decimal, as `explain` shows it, if it is not too long; else a hexadecimal float or a fraction: all of them are
+    # read exactly. The short text of a float would be another number: the double 0.3 is below 3/10.
     number, numerator, denominator = given.exact, given.exact.numerator, given.exact.denominator
     if denominator & (denominator - 1):
         return f"{numerator}/{denominator}"
     if _SMALLEST < abs(number) < _LARGEST:
-        short = repr(float(number)).removesuffix(".0")
-        if Fraction(short) == number:
-            return short
+        digits = decimal_text(number, _MOST_DIGITS)
+        if "..." not in digits:
+            return digits
         if Fraction(float(number)) == number:
             return re.sub(r"\.?0+p", "p", float(number).hex())
     power = (numerator & -numerator).bit_length() - denominator.bit_length()

@@ -26,7 +26,7 @@ from halfulp.golden.recipes import CheckOptions, codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
 from halfulp.inputs import names_arguments, read_file
-from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 
 Path = str | os.PathLike[str]
 
@@ -70,6 +70,11 @@ def check(
         if results is None:
             raise InputError("the results are missing: check(vectors, results), or check(vectors, 'FILE')")
         return _values_checked(given, results, flags, operands, bool(any_nan), n)
+    if not isinstance(given, Vectors | str | os.PathLike):
+        raise TypeMismatch(
+            f"hu.check takes the vectors of hu.vectors, or the path of a file, not {type(given).__name__}",
+            hint="hu.error(x, reference=y) measures how far two arrays are apart",
+        )
     if (not isinstance(given, Vectors) and results is not None) or flags is not None or operands is not None:
         raise InputError("results, flags and operands need vectors: call check(vectors, results, flags)")
     path = os.fspath(given if not isinstance(given, Vectors) else results)

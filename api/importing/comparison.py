@@ -23,7 +23,7 @@ from halfulp.fp_formats.neighbours import (
     steps_between,
 )
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
-from halfulp.importing.lowering import from_torch, is_torch, traced
+from halfulp.importing.lowering import from_torch, is_torch, leaves_of, traced, without_tensors
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
@@ -307,14 +307,13 @@ def compare(
         )
     if metric not in _METRICS:
         raise InputError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
-    if metric not in _METRICS:
-        raise InputError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
     settings = run_options("compare", CallKeywords, options)
     if is_torch(f):
         return _beside_torch(f, args, settings, metric)
+    args = without_tensors(args)
     program = traced(f, args)
     jax: Any = import_module("jax")
-    given = [np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(args)]
+    given = leaves_of(args)
     ours = run_with(program.module, given, settings)
     found = jax.tree_util.tree_leaves_with_path(program.lowered.compile()(*args))
     outputs = [

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from halfulp.conformance.oracles import iree
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
@@ -32,6 +33,7 @@ from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.ir.types import FloatType
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.coerce import as_array, is_tensor
 from halfulp.loading import Source, decode_text, is_bytecode, is_text, opened
 from halfulp.running import find_entry
 
@@ -183,6 +185,13 @@ def from_jax(f: Callable[..., Any], /, *args: Any) -> Module:
     return traced(f, args).module
 
 
+_TRACED = (
+    "halfulp lowers a function of JAX by tracing it: the function computes by jax.numpy, not by NumPy or torch; what "
+    "is not an array goes in before, functools.partial(f, axis=1); a torch.nn.Module is taken as it is"
+)
+"""A note on errors of JAX about what a function does with the arrays that it gets."""
+
+
 @dataclass(frozen=True)
 class Traced:
     """A function of JAX with the types of its arguments: what JAX lowered, and the module of it."""
@@ -199,12 +208,19 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
             f"hu.from_jax takes a function of JAX, not the torch module {type(f).__name__}",
             hint="hu.run(model, x), hu.trace, hu.sensitivity and hu.compare take it; hu.from_onnx reads its ONNX file",
         )
+    if type(f).__name__ == "ExportedProgram":
+        raise TypeMismatch("a program that torch.export made is not called", hint="hu.run(exported.module(), x)")
     require("jax", "hu.from_jax")
     jax: Any = import_module("jax")
     # JAX drops an argument that is not used, unless it is told to keep it.
     compiled = f if hasattr(f, "lower") else jax.jit(f, keep_unused=True)
     name = getattr(f, "__name__", "f")
-    lowered = compiled.lower(*args)
+    try:
+        lowered = compiled.lower(*args)
+    except TypeError as error:
+        if "Tracer" in str(error) or isinstance(error, jax.errors.JAXTypeError):
+            error.add_note(_TRACED)
+        raise
     module = lower(lowered.as_text(debug_info=True), f"<jax {name}>")
     given, kept = len(jax.tree.leaves(lowered.args_info)), len(argument_types(find_entry(module)))
     if given < kept:
@@ -292,9 +308,25 @@ def lowered_call(f: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Modul
     """Return a function of JAX or a module of torch as a module, and the arguments that it takes, in their order."""
     if is_torch(f):
         return from_torch(f, arguments), tuple(arguments)
+    arguments = without_tensors(arguments)
     module = traced(f, arguments).module
+    return module, leaves_of(arguments)
+
+
+def without_tensors(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return arguments for a function of JAX with the tensors of torch in them as arrays, which JAX takes."""
+    require("jax", "hu.from_jax")
+    tree: Any = import_module("jax.tree")
+    found: tuple[Any, ...] = tree.map(
+        lambda leaf: as_array(leaf, "an argument") if is_tensor(leaf) else leaf, tuple(arguments)
+    )
+    return found
+
+
+def leaves_of(arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
+    """Return the arrays in arguments for a function of JAX, with the dtypes that JAX gives to them."""
     jax: Any = import_module("jax")
-    return module, tuple(np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(tuple(arguments)))
+    return tuple(np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(arguments))
 
 
 def is_torch(f: object) -> bool:
@@ -310,6 +342,10 @@ def from_torch(model: Any, arguments: Sequence[Any]) -> Module:
     for package in ("onnx", "onnxscript"):
         require(package, "a module of torch")
     torch: Any = import_module("torch")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise TypeMismatch(
+            "torch.onnx.export takes no module of TorchScript", hint="give the module that torch.jit.script was given"
+        )
     tensors = tuple(torch.as_tensor(each) for each in arguments)
     with TemporaryDirectory() as folder:
         path = os.path.join(folder, f"{type(model).__name__}.onnx")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.policy import as_rounding
 from halfulp.fp_formats.spelling import number_text
-from halfulp.inputs import as_value
+from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.dialects.quant.ops import MAX_STORAGE_WIDTH, quantization_of, verify_container
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
@@ -194,6 +194,7 @@ def _zero_point(point: Any, lowest: int, highest: int) -> int:
 # Quantise and dequantise arrays by a type of the quant dialect, with the kernels of quant.qcast and quant.dcast.
 
 
+@names_arguments
 def quantize(
     x: Any,
     scale: Any = None,
@@ -236,7 +237,7 @@ def quantize(
         if not isinstance(element, ty.QuantizedType):
             raise TypeError(
                 f"quantize needs a scale beside the type '{element}': hu.quantize(x, scale, storage=…), or the type "
-                f"that hu.quant.type makes"
+                f"that hu.quant.type makes; hu.quant.suggest_scale finds one, hu.quantize_blocks one for each block"
             )
         optional = {"expressed": expressed, "axis": axis, "block": block, "min": min, "max": max}
         others = {
@@ -323,11 +324,24 @@ def _stored(q: Any, element: ty.Type) -> Value:
     return Value(ty.with_element(value.type, element), value.bits, value.poison, value.open, value.origins)
 
 
+def _fitting_blocks(shape: Sequence[int], element: ty.Type) -> str | None:
+    """Return the ``block=`` with which a type has one scale for each block of a tensor; None if there is none."""
+    scales = element.parameter_shape if isinstance(element, ty.UniformQuantizedType) else ()
+    if (
+        not scales
+        or len(scales) != len(shape)
+        or any(not count or size % count for size, count in zip(shape, scales, strict=True))
+    ):
+        return None
+    blocks = {axis: size // count for axis, (size, count) in enumerate(zip(shape, scales, strict=True)) if count > 1}
+    return f"a dimension that block does not name is one block; to these scales fits block={blocks}"
+
+
 def _cast(
     kernel: quant.QuantKernel, name: str, value: Value, result: ty.Type, element: ty.Type, profile: Profile
 ) -> Value:
     container = ty.with_element(value.type, element)
     problem = verify_container(container)
     if problem is not None:
-        raise TypeMismatch(f"{name.replace('quant.', '')}: {problem}")
+        raise TypeMismatch(f"{name.replace('quant.', '')}: {problem}", hint=_fitting_blocks(value.shape, element))
     return applied(name, kernel(quantization_of(element), profile), (value,), result)

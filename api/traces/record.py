@@ -295,7 +295,7 @@ def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator
     notes += [step.lanes_text] if step.lanes_text else []
     if notes:
         yield "; ".join(notes)
-    yield from (f"poison born: {birth_text(birth)}" for birth in step.births if not is_unwritten(birth))
+    yield from (f"poison born: {birth_text(birth)}" for birth in listed_births(step))
     for origin in poison_sources(step):
         number = births.get((origin.op, origin.location, origin.reason))
         yield f"poison from {'' if number is None else f'step {number:,}: '}{origin_text(origin)}"
@@ -319,6 +319,11 @@ def _values(values: Sequence[TracedValue]) -> list[str]:
 def is_unwritten(birth: Birth) -> bool:
     """Tell whether the poison is that of a new tensor or buffer, whose elements are there to be written."""
     return birth.origin.reason == f"an element of {birth.origin.op} was never written"
+
+
+def listed_births(step: Step) -> list[Birth]:
+    """Return the births of a step that are shown with it: those of poison that is not of new memory."""
+    return [birth for birth in step.births if not is_unwritten(birth)]
 
 
 def birth_text(birth: Birth) -> str:
@@ -411,7 +416,7 @@ def _data(trace: Trace) -> dict[str, Any]:
             int(step.ends),
             [_value(seen, texts) for seen in step.operands],
             [_value(seen, texts) for seen in step.results],
-            [birth_text(birth) for birth in step.births],
+            [birth_text(birth) for birth in listed_births(step)],
             step.undefined or "",
             step.where,
             step.lanes_text,
@@ -424,7 +429,9 @@ def _data(trace: Trace) -> dict[str, Any]:
     return {
         "title": _title(trace),
         "function": trace.function,
-        "summary": ", ".join([trace.numerics, *own, f"{plural(trace.executed, 'op')} ran"]),
+        "summary": ", ".join(
+            filter(None, [trace.numerics, *own, f"{plural(trace.executed, 'op')} ran", unlisted(trace)])
+        ),
         "arguments": [_value(seen, texts) for seen in trace.arguments],
         "results": [_value(look_at(f"result[{k}]", value, False), texts) for k, value in enumerate(trace.results)],
         "stopped": "" if trace.error is None else trace.error.message,
@@ -478,7 +485,7 @@ def _row(step: Step | None) -> str:
     if step is None:
         return ""
     source = f"end of {step.op}" if step.ends else step.source
-    notes = [f"poison born: {birth_text(birth)}" for birth in step.births if not is_unwritten(birth)]
+    notes = [f"poison born: {birth_text(birth)}" for birth in listed_births(step)]
     notes += [text for text in (step.where and f"⇒ {step.where}", step.lanes_text, step.undefined) if text]
     place = "" if step.line is None else str(step.line)
     cells = (

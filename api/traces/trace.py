@@ -27,7 +27,7 @@ from halfulp.running import TraceKeywords, find_entry, run_options, run_with, ta
 from halfulp.semantics.kernel import Origin
 from halfulp.semantics.profile import Profile
 from halfulp.traces.error_text import Site, SiteNames, labelled
-from halfulp.traces.record import Archive, Birth, Step, Trace
+from halfulp.traces.record import Archive, Birth, Step, Trace, is_unwritten
 from halfulp.traces.values import MOST_SHOWN, TracedValue, look_at
 
 MOST_ROWS = 5000
@@ -132,10 +132,13 @@ class Recorder(Listener):
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
         """Note that poison was born in the step."""
-        self.names.site(op).births += count
+        birth = Birth(origin, count)
+        listed = not is_unwritten(birth)
+        self.names.site(op).births += count if listed else 0
         if self._current is not None:
-            self._current.births += (Birth(origin, count),)
-            self._mark(self._current)
+            self._current.births += (birth,)
+            if listed:
+                self._mark(self._current)
 
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
         """Note that the step is undefined."""

@@ -307,6 +307,36 @@ def test_a_function_of_jax_runs_as_it_is() -> None:
     assert {row.op for row in hu.exception_flags(jax().numpy.sqrt, np.array([2], np.float32)).ops} >= {"math.sqrt"}
 
 
+@JAX
+def test_what_jax_cannot_trace_says_what_halfulp_takes() -> None:
+    jnp = jax().numpy
+    x = np.array([1, 2], np.float32)
+    for wrong in (lambda a: np.sin(a), lambda a: a * float(a[0]), lambda a: jnp.sum(a, axis=a[0])):
+        with pytest.raises(TypeError) as caught:
+            hu.run(wrong, x)
+        assert any("functools.partial" in note for note in caught.value.__notes__)
+    with pytest.raises(TypeError) as caught:
+        hu.run(lambda a: a, x, x)
+    assert not any("functools.partial" in note for note in getattr(caught.value, "__notes__", ()))
+    for staged, call in (
+        (jax().jit(jnp.sin).lower(x), "hu.from_stablehlo(lowered.as_text())"),
+        (jax().export.export(jax().jit(jnp.sin))(x), "hu.from_stablehlo(exported.mlir_module())"),
+        (jax().make_jaxpr(jnp.sin)(x), "hu.from_jax(f, x)"),
+    ):
+        with pytest.raises(hu.TypeMismatch) as refused:
+            hu.run(staged, x)
+        assert call in (refused.value.hint or "")
+
+
+@pytest.mark.torch
+def test_a_function_of_jax_takes_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    weights = {"w": torch.tensor([1.5, 2.0], dtype=torch.bfloat16, requires_grad=True)}
+    (product,) = hu.run(lambda p, x: p["w"] * x, weights, torch.tensor([2.0, 3.0]).to(torch.bfloat16))
+    assert (str(product.type), product.tolist()) == ("tensor<2xbf16>", [3, 6])
+    assert hu.compare(jax().numpy.negative, torch.tensor([1.5])).different == 0
+
+
 def linear() -> Any:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript", reason="torch.onnx.export needs it")
@@ -329,6 +359,7 @@ def test_a_module_of_torch_runs_as_it_is() -> None:
 
 
 @pytest.mark.onnx
+@pytest.mark.filterwarnings("ignore:.torch.jit.script")
 def test_a_module_of_torch_in_another_place_is_named_with_what_takes_it() -> None:
     model = linear()
     with pytest.raises(hu.TypeMismatch, match="takes a function of JAX, not the torch module Linear") as caught:
@@ -337,6 +368,12 @@ def test_a_module_of_torch_in_another_place_is_named_with_what_takes_it() -> Non
     with pytest.raises(hu.TypeMismatch, match="reads a file, not a torch module") as caught:
         hu.from_onnx(model)
     assert "torch.onnx.export" in (caught.value.hint or "")
+    torch = pytest.importorskip("torch")
+    x = torch.ones(1, 2)
+    for other, call in ((torch.export.export(model, (x,)), "exported.module()"), (torch.jit.script(model), "script")):
+        with pytest.raises(hu.TypeMismatch) as caught:
+            hu.run(other, x)
+        assert call in (caught.value.hint or "")
 
 
 # --- stablehlo --------------------------------------------------------------------------------------------------------

@@ -720,6 +720,12 @@ def test_the_poison_of_new_memory_is_counted_not_listed() -> None:
     page = traced._repr_html_()
     assert page.count("poison born") == 1
     assert "not listed: 5 poison elements" in page
+    # The page with its steps lists and marks the one line in which an op made poison.
+    data = json.loads(traced.html().partition('id="data">')[2].partition("</script>")[0])
+    births = [step[6] for step in data["steps"]["rows"] if step[6]]
+    assert births == [["signed overflow with nsw (1 element, the first [1])"]]
+    assert data["born"] == {"7": 1}
+    assert "not listed: 5 poison elements of new tensors and buffers, in 2 steps" in data["summary"]
     # What a trace keeps does not change.
     assert sum(birth.count for step in traced.steps for birth in step.births) == 6
     clean = hu.trace("func.func @f(%a: i8) -> i8 { return %a : i8 }", 1)
