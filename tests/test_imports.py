@@ -74,7 +74,7 @@ FLOORS = (
     ("measuring", "quantizing", "running"),
     ("accuracies", "bisecting", "codegen", "fixed", "importing", "p3109", "quant", "traces"),
     ("explanations", "iree", "sensitivities", "summing"),
-    ("explorer", "golden", "plot"),
+    ("chips", "explorer", "golden", "plot"),
     ("cocotb",),
     ("command",),
     ("__main__",),

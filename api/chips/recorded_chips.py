@@ -1,0 +1,175 @@
+"""Compare the models of chips with recordings of what chips computed: ``python -m halfulp.chips.recorded_chips FILE…``.
+
+A recording is a file ``.npz`` of bit patterns, whose keys have three parts, CHIP/INSTRUCTION/ARRAY:
+
+- CHIP: a name that a model has, such as H100 or rtx4090.
+- INSTRUCTION: as `explain_dot` takes it, ``mma.m16n8k32.f16.e4m3.e4m3``. In its place may stand the type of A and B,
+  such as f16: then it is the chip's first instruction for these types and this K.
+- ARRAY: a and b [rows, K]; c [rows], codes of the type of C; d [rows], those of D. With a type in place of the
+  instruction, c has codes of f32, and d_f32 and d_f16 are results of both types. For d_f16, c is rounded to f16, to
+  nearest even. For an instruction wgmma, which then adds to +0, c is not used.
+
+Each row is one element of D = A * B + C, of one instruction. The programs in ``examples/chips`` record a chip.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.chips.rows import Rows, hexadecimal, instructions
+from halfulp.codegen.tile_names import operation_named
+from halfulp.explanations.dot import explain_dot
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.spelling import table_lines
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint
+from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.models import Unpublished, rule_of
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Rows that a chip computed by one instruction."""
+
+    name: str
+    model: str
+    operation: TileOp
+    rows: Rows
+
+
+class Comparison(NamedTuple):
+    """How many rows of a recording differ, and the first one; None where nothing is published for ``open`` of them."""
+
+    recording: Recording
+    wrong: int
+    first: int | None
+    open: int
+
+
+def read(path: str) -> list[Recording]:
+    """Read the recordings of a file. Raises InputError for a file that is none."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read as recordings: {error}") from None
+    stems = dict.fromkeys(name.rpartition("/")[0] for name in arrays)
+    try:
+        found = [each for stem in stems for each in _recordings(stem, arrays)]
+    except KeyError as error:
+        raise InputError(f"{path}: the array {error} is missing") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", hint=error.hint) from None
+    if not found:
+        raise InputError(f"{path}: has no arrays CHIP/INSTRUCTION/a, b, c and d")
+    return found
+
+
+def _recordings(stem: str, arrays: Mapping[str, Any]) -> Iterator[Recording]:
+    chip, _, what = stem.partition("/")
+    model = _model(chip)
+    a, b, c = (arrays[f"{stem}/{name}"] for name in "abc")
+    if what not in FORMATS:
+        op = operation_named(what)
+        yield Recording(stem, model, op, _checked(stem, op, a, b, c, arrays[f"{stem}/d"]))
+        return
+    for d in ("f32", "f16"):
+        if f"{stem}/d_{d}" in arrays:
+            op = _first(model, what, d, int(a.shape[-1]))
+            used = np.zeros_like(c) if op.unit == "wgmma" else c
+            rounded = fast.convert(FORMATS["f32"], FORMATS[d], used).codes
+            yield Recording(f"{stem} to {d}", model, op, _checked(stem, op, a, b, rounded, arrays[f"{stem}/d_{d}"]))
+
+
+def _model(chip: str) -> str:
+    name = chip.lower().replace(" ", "").replace("_", "") if chip.lower() not in PRODUCTS else chip.lower()
+    if name not in PRODUCTS and name not in CHIPS:
+        raise InputError(f"no chip is called '{chip}'", hint=model_hint(chip))
+    return f"chip:{name}"
+
+
+def _first(model: str, type: str, d: str, k: int) -> TileOp:
+    """Return the first instruction of a chip for a type and a length."""
+    chip = model.removeprefix("chip:")
+    chip = PRODUCTS[chip].chip if chip in PRODUCTS else chip
+    ours = (op for name, op, _ in instructions(type, type, d, d) if name == chip and op.shape[2] == k)
+    return next(ours, TileOp(f"mma.m16n8k{k}.{d}.{type}.{type}.{d}", type, type, d, d, (16, 8, k), 1))
+
+
+def _checked(stem: str, op: TileOp, *arrays: Any) -> Rows:
+    a, b, c, d = arrays
+    count, k = len(d), op.shape[2]
+    types = (op.a, op.b, op.c, op.d)
+    if a.shape != (count, k) or b.shape != (count, k) or c.shape != (count,) or d.shape != (count,):
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise InputError(f"{stem}: a and b must be [rows, {k}], and c and d [rows]; they are {shapes}")
+    if any(
+        array.dtype.kind != "u" or (array > FORMATS[name].code_mask).any()
+        for array, name in zip(arrays, types, strict=True)
+    ):
+        raise InputError(f"{stem}: a, b, c and d must be bit patterns of {', '.join(types)}")
+    return Rows(*(array.astype(FORMATS[name].storage_dtype) for array, name in zip(arrays, types, strict=True)), types)
+
+
+def compare(recording: Recording) -> Comparison:
+    """Compute a recording by the model of its chip."""
+    computed = recording.rows.by(recording.model, recording.operation)
+    wrong = computed.wrong(recording.rows)
+    first = int(wrong.argmax()) if wrong.any() else None
+    return Comparison(recording, int(wrong.sum()), first, int(computed.unknown.sum()))
+
+
+def explanation(recording: Recording, row: int) -> str:
+    """Explain a row bit by bit."""
+    rows = recording.rows
+    a, b, (c,), (d,) = (
+        hexadecimal(codes) for codes in (rows.a[row], rows.b[row], rows.c[row : row + 1], rows.d[row : row + 1])
+    )
+    explained = explain_dot(recording.operation.name, a, b, c, recording.model)
+    return f"{recording.name}, row {row}: the chip has {d}\n{explained}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table of the files. Return 0 where all rows are equal, 1 where some differ, 2 for a file that cannot be
+    read, 3 where nothing is published for a row.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.chips.recorded_chips", description="Compare the models of chips with recordings."
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of chips, .npz")
+    try:
+        recordings = [each for path in parser.parse_args(arguments).files for each in read(path)]
+    except HalfulpError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    comparisons = [compare(recording) for recording in recordings]
+    table = [("recording", "model", "rows", "wrong", "not published")]
+    for each in comparisons:
+        table.append(
+            (each.recording.name, each.recording.model, *map(str, (len(each.recording.rows), each.wrong, each.open)))
+        )
+    total = [
+        sum(numbers)
+        for numbers in zip(*((len(each.recording.rows), each.wrong, each.open) for each in comparisons), strict=True)
+    ]
+    print("\n".join(table_lines([*table, ("all", "", *map(str, total))])))
+    for each in comparisons:
+        if each.first is not None:
+            print(f"\n{explanation(each.recording, each.first)}")
+        elif each.open == len(each.recording.rows):
+            try:
+                rule_of(each.recording.model, each.recording.operation)
+            except Unpublished as error:
+                print(f"\n{each.recording.name}: {error}; {error.hint}")
+    return 1 if total[1] else 3 if total[2] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

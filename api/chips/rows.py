@@ -1,0 +1,124 @@
+"""Dot products that a unit computed, one a row, and what the models give for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask
+from halfulp.inputs import as_value
+from halfulp.interp.ir.errors import InputError
+from halfulp.interp.values.coerce import as_type
+from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Codes of A and B [rows, K], and of C and D [rows]; ``types`` are those of A, B, C and D."""
+
+    a: Codes
+    b: Codes
+    c: Codes
+    d: Codes
+    types: tuple[str, str, str, str]
+
+    def __len__(self) -> int:
+        return len(self.d)
+
+    def at(self, which: Any) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.a[which], self.b[which], self.c[which], self.d[which], self.types)
+
+    @property
+    def length(self) -> int:
+        """The elements of a row of A."""
+        return int(self.a.shape[1])
+
+    def operation(self, k: int = 0) -> TileOp:
+        """Return an operation of these types, that adds ``k`` products at a time, or all."""
+        return TileOp("dot products", *self.types, (1, 1, k or self.length), 1)
+
+    def by(self, model: str, op: TileOp) -> Computed:
+        """Compute the rows by a model. Raises ValueError where it does not go with the types."""
+        try:
+            d = multiply_accumulate(model, op, self.a[:, None, :], self.b[:, :, None], self.c[:, None, None])
+        except Unpublished:
+            if len(self) == 1:
+                return Computed(np.zeros_like(self.d), np.ones(1, np.bool_))
+            half = len(self) // 2
+            parts = [self.at(part).by(model, op) for part in (slice(half), slice(half, None))]
+            return Computed(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
+        return Computed(d[:, 0, 0], np.zeros(len(self), np.bool_))
+
+
+class Computed(NamedTuple):
+    """The codes of D, and the rows for which the model gives none."""
+
+    codes: Codes
+    unknown: Mask
+
+    def wrong(self, rows: Rows) -> Mask:
+        """Return the rows with another result."""
+        different: Mask = (self.codes != rows.d) & ~self.unknown
+        return different
+
+
+def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -> Rows:
+    """Return what a user gives as rows: Values, arrays, or arrays of codes of an unsigned dtype.
+
+    ``type``: the element type of A and B, and ``acc`` of C and D, where arrays do not say so. C may be None: +0.
+    Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
+    """
+    x, a_type = _codes(a, type, "a")
+    y, b_type = _codes(b, type, "b")
+    results, d_type = _codes(d, acc, "d")
+    addends, c_type = (np.zeros_like(results), d_type) if c is None else _codes(c, acc, "c")
+    x, y = np.atleast_2d(x), np.atleast_2d(y)
+    addends, results = np.atleast_1d(addends), np.atleast_1d(results)
+    if (
+        x.shape != y.shape
+        or addends.shape != results.shape
+        or x.shape[:1] != results.shape
+        or x.ndim != 2
+        or not x.size
+    ):
+        shapes = ", ".join(
+            f"{name} {array.shape}" for name, array in zip("abcd", (x, y, addends, results), strict=True)
+        )
+        raise InputError(f"a and b must be [rows, K], and c and d [rows]; given are {shapes}")
+    return Rows(x, y, addends, results, (a_type, b_type, c_type, d_type))
+
+
+def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
+    if type is not None and isinstance(given, np.ndarray) and given.dtype.kind == "u":
+        name = str(as_type(type))
+        fmt = FORMATS.get(name)
+        if fmt is None or (given > fmt.code_mask).any():
+            raise InputError(f"{what}: an array of {given.dtype} must hold codes of a float type, but {type} is given")
+        return given.astype(fmt.storage_dtype), name
+    value = as_value(given, type, what=what)
+    name = str(value.element_type)
+    if name not in FORMATS:
+        raise InputError(f"{what}: the elements are {name}, but must be floats")
+    return np.asarray(value.bits), name
+
+
+def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, str]]:
+    """Yield the instructions of all chips for element types: the chip, the operation, and the rule as text."""
+    for chip, rows in CHIPS.items():
+        for row in rows:
+            if f"{a},{b}" in row.types and f"{c},{d}" in row.results and "" in row.scales:
+                for shape in row.shapes:
+                    m, n, k, *blocks = map(int, shape.replace("*", "8").removesuffix("B").split("x"))
+                    name = f"{row.unit}.m{m}n{n}k{k}.{d}.{a}.{b}.{c}"
+                    yield chip, TileOp(name, a, b, c, d, (m, n, k), *(blocks or [1]), row.unit), row.rule.text
+
+
+def hexadecimal(codes: Sequence[int] | Codes) -> list[str]:
+    """Return codes as `explain_dot` takes them."""
+    return [hex(int(code)) for code in codes]
