@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
@@ -19,6 +20,7 @@ from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.bisection import bisect as judging
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection
+from halfulp.conformance.whole_programs.bisection.explaining import FP_CONTRACT
 from halfulp.conformance.whole_programs.bisection.runs import Compilation, Stage, StageRunner, made_inputs, of_pipeline
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.validation import Inputs
@@ -47,6 +49,7 @@ def bisect(
     seed: int = 0,
     profile: Profile | str | None = None,
     max_steps: int = MAX_STEPS,
+    fp_contract: Literal["on", "off", "fast"] = "on",
     mlir_opt: str | os.PathLike[str] | None = None,
 ) -> Bisection:
     """Run every stage of a compilation on the same inputs, and find the first whose results the stage before it does
@@ -55,7 +58,8 @@ def bisect(
     ``module``: the program before all passes, as for `halfulp.run`. ``pipeline``: the passes that mlir-opt runs,
     ``"builtin.module(canonicalize,cse)"``; or ``stages``: the programs after each pass. ``arguments``: one input, as
     for `halfulp.run`; without them ``n`` inputs are made with ``seed``. ``function``: its name; the only public one
-    by default. ``max_steps``: the most ops of one run. ``mlir_opt``: the program; by default mlir-opt-22.
+    by default. ``max_steps``: the most ops of one run. ``fp_contract``: where fused multiply-adds are permitted: "fast"
+    everywhere, else of ops with the flag contract alone. ``mlir_opt``: the program; by default mlir-opt-22.
 
     A stage that halfulp cannot run runs by mlir-runner where that is installed and can; then its ``ground`` says so.
 
@@ -81,7 +85,10 @@ def bisect(
         raise TypeMismatch(wrong_count(f"@{entry.symbol_name}", "argument", types, len(arguments)))
     one = taken_from(arguments, types) if arguments else None
     inputs = made_inputs(entry, Inputs(n, seed, given=one))
+    if fp_contract not in FP_CONTRACT:
+        raise InputError(f"fp_contract is {fp_contract!r}, but must be one of {', '.join(FP_CONTRACT)}")
     compilation, judges = _compilation(first, pipeline, stages, settings, mlir_opt)
+    judges.append(partial(judging.permission_judge, fp_contract=fp_contract))
     return judging.bisect(compilation, StageRunner(entry, inputs, settings), judges, fallback=installed_runner)
 
 
@@ -96,14 +103,13 @@ def _compilation(
     if pipeline is None:
         later = [one if isinstance(one, Module) else load(one) for one in stages or ()]
         named = [Stage(f"stage {k}", "", one.text or text_of(one), one) for k, one in enumerate(later, 1)]
-        return Compilation((start, *named)), [judging.permission_judge]
+        return Compilation((start, *named)), []
     try:
         passes = PassPipeline(find_mlir_opt(None if mlir_opt is None else os.fspath(mlir_opt)), pipeline)
     except Unavailable as reason:
         raise Unsupported(str(reason)) from None
     compilation = of_pipeline(start, passes)
-    judge = judging.known_judge(passes, compilation.stages, divergences(), cancellations(), settings)
-    return compilation, [judge, judging.permission_judge]
+    return compilation, [judging.known_judge(passes, compilation.stages, divergences(), cancellations(), settings)]
 
 
 # --- page -------------------------------------------------------------------------------------------------------------

@@ -315,6 +315,10 @@ def _version_lines(
     if found.loosened:
         lines.append(f"  unspecified by the language in the second version alone: {plural(found.loosened, 'element')}")
     lines += [f"  permitted: {ground} ({plural(count, 'input')})" for ground, count in found.permitted.most_common()]
+    if found.apart:
+        lines.append(f"  left open by fast-math flags, and not looked at one by one: {plural(found.apart, 'input')}")
+    if found.reason:
+        lines.append(f"  the first difference: {found.reason}")
     for names, count in found.known.most_common():
         lines.append(f"  known divergence: {'; '.join(names)} ({plural(count, 'input')})")
     if found.unsearched:
@@ -338,7 +342,7 @@ def _headline(found: validation.ValidationReport) -> str:
     if found.basis is validation.Basis.KNOWN:
         how = f"known differences for {found.known.total():,} of {tested}"
     elif found.basis is validation.Basis.PERMITTED:
-        how = f"permitted differences for {found.permitted.total():,} of {tested}"
+        how = f"permitted differences for {found.permitted.total() + found.apart:,} of {tested}"
     else:
         how = f"tested ({tested})" if found.basis is validation.Basis.SAMPLES else f"{found.basis.value}, {tested}"
     return f"{how}; elements: {_counts(found)}"
@@ -360,6 +364,8 @@ def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
         "differing": found.differing,
         "known": {"; ".join(names): count for names, count in found.known.items()},
         "permitted": dict(found.permitted),
+        "apart": found.apart,
+        "reason": found.reason or None,
         "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
         "skipped": dict(found.skipped),
         "loosened": found.loosened,

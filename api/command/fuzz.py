@@ -60,7 +60,7 @@ A program with an unexplained difference is reduced, unless it was run by mlir-r
 
 
 @dataclass(frozen=True, kw_only=True)
-class FuzzArguments(comparing.KnownOption, comparing.PassOptions):
+class FuzzArguments(comparing.KnownOption, comparing.ContractOption, comparing.PassOptions):
     """The options of ``halfulp fuzz``."""
 
     against: str | None = option("ORACLE[,ORACLE...]", "the implementations to compare with, as for verify")
@@ -92,7 +92,7 @@ class FuzzArguments(comparing.KnownOption, comparing.PassOptions):
 PASS_SECONDS = 6.0
 """Most seconds of mlir-opt for one batch of programs. They take less than one."""
 
-OP_COLUMNS = ("programs", "changed", "ops_changed", "equal", "known", "undefined", "differing")
+OP_COLUMNS = ("programs", "changed", "ops_changed", "equal", "open", "permitted", "known", "undefined", "differing")
 
 
 def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind = MIXED) -> int:
@@ -122,7 +122,8 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
             most_failures=arguments.max_failures or functions.MAX_FINDINGS,
             emit=emit,
             known=known,
-            reduce=None if arguments.no_reduce else lambda one: reduced(pipeline, one.before, NAME, one.arguments),
+            fp_contract=arguments.fp_contract,
+            reduce=_reducing(pipeline, arguments),
             progress=progress,
         )
     _summary(arguments, lambda: _pass_record(found), lambda: _pass_lines(found, arguments.statistics))
@@ -136,6 +137,13 @@ def fuzz_passes(pipeline_text: str, arguments: FuzzArguments, kind: ProgramKind 
     return console.ranked([*codes, console.SUCCESS if found.compared else console.UNSUPPORTED])
 
 
+def _reducing(pipeline: PassPipeline, arguments: FuzzArguments | ValidateArguments) -> functions.Reduce | None:
+    """Return the function that reduces findings; None if they are printed as they were found."""
+    if arguments.no_reduce:
+        return None
+    return lambda one: reduced(pipeline, one.before, NAME, one.arguments, arguments.fp_contract)
+
+
 def _finding_codes(found: functions.PassFuzzReport) -> list[int]:
     """Return the exit code of findings: a pass that makes an invalid op is wrong; a crash is a failure of mlir-opt."""
     if found.findings or any(broken.failure.kind == "invalid" for broken in found.broken):
@@ -147,6 +155,8 @@ def _pass_lines(found: functions.PassFuzzReport, statistics: bool) -> list[str]:
     """Return the counts of a run as lines for people."""
     changed = {
         "equal": found.equal,
+        "open in every result": found.open,
+        "permitted by flags": found.permitted,
         "differing": found.differing,
         "known": found.known_programs,
         "undefined on every input": found.undefined,
@@ -187,8 +197,8 @@ def _op_table(found: functions.PassFuzzReport) -> list[str]:
 
 
 def _pass_record(found: functions.PassFuzzReport) -> dict[str, Any]:
-    counts = ("pipeline", "version", "seed", "first", "programs", "steps", "unchanged", "changed", "equal", "undefined")
-    more = ("differing", "crashed", "exhaustive", "inputs", "undefined_inputs", "stopped")
+    counts = ("pipeline", "version", "seed", "first", "programs", "steps", "unchanged", "changed", "equal", "open")
+    more = ("permitted", "undefined", "differing", "crashed", "exhaustive", "inputs", "undefined_inputs", "stopped")
     return {
         **{name: getattr(found, name) for name in (*counts, *more)},
         "refused": dict(found.refused),
@@ -390,7 +400,7 @@ reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, all st
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidateArguments(comparing.KnownOption, comparing.PassOptions):
+class ValidateArguments(comparing.KnownOption, comparing.ContractOption, comparing.PassOptions):
     """The options of ``halfulp fuzz``."""
 
     passes: tuple[str, ...] = repeated(
@@ -485,7 +495,8 @@ def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _Clai
             seconds=arguments.seconds,
             most_failures=functions.MAX_FINDINGS,
             known=known,
-            reduce=None if arguments.no_reduce else lambda one: reduced(pipeline, one.before, NAME, one.arguments),
+            fp_contract=arguments.fp_contract,
+            reduce=_reducing(pipeline, arguments),
             progress=progress,
         )
     return _ClaimRow(claim, start, found, programs.not_lowered)
@@ -497,7 +508,7 @@ def _claim_counts(row: _ClaimRow) -> tuple[int, ...]:
     return (
         found.programs,
         found.unchanged,
-        found.equal,
+        found.allowed,
         found.known_programs,
         found.differing,
         found.undefined,

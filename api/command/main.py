@@ -204,6 +204,16 @@ def _ends_by_exception(received: list[int]) -> Iterator[None]:
     left. The second SIGTERM ends all. A program that calls `main` keeps what it does itself at a signal.
     """
 
+    def again(ignored: sys.UnraisableHookArgs) -> None:
+        """Send a signal again whose exception Python ignores, as in the callback of a weak reference."""
+        if not received or not isinstance(ignored.exc_value, SystemExit | KeyboardInterrupt):
+            hook(ignored)
+            return
+        signal.signal(received[-1], stop)
+        waiting = threading.Timer(0.01, os.kill, (os.getpid(), received[-1]))
+        waiting.daemon = True
+        waiting.start()
+
     def stop(number: int, frame: object) -> NoReturn:
         received.append(number)
         if number == signal.SIGINT:
@@ -214,11 +224,15 @@ def _ends_by_exception(received: list[int]) -> Iterator[None]:
     usual: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     here = threading.current_thread() is threading.main_thread()
     ours = [number for number, handler in usual.items() if here and signal.getsignal(number) == handler]
+    hook = sys.unraisablehook
     try:
+        if ours:
+            sys.unraisablehook = again
         for number in ours:
             signal.signal(number, stop)
         yield
     finally:
+        sys.unraisablehook = hook
         for number in ours:
             signal.signal(number, usual[number])
 

@@ -63,8 +63,8 @@ class ContractOption:
 
     fp_contract: str = option(
         "MODE",
-        "where fused multiply-adds are permitted, as for LLVM's tools: on (default): for ops with the flag contract, "
-        "fast: everywhere, off: nowhere",
+        "where fused multiply-adds are permitted, as for LLVM's tools: on (default) and off: for ops with the flag "
+        "contract, fast: everywhere",
         "on",
         choices=("on", "off", "fast"),
     )

@@ -59,7 +59,7 @@ _CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReduceArguments(comparing.ProgramOptions, comparing.PassOptions):
+class ReduceArguments(comparing.PassOptions, comparing.ContractOption, comparing.ProgramOptions):
     """The options of ``halfulp reduce``."""
 
     file: str = argument("FILE", SOURCE_FILE)
@@ -175,7 +175,7 @@ def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources)
     profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     module = comparing.parse(arguments.file, sources)
     known = KnownByPass(pipeline, *comparing.known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
-    same = SamePassDifference(pipeline, profile, known)
+    same = SamePassDifference(pipeline, profile, known, arguments.fp_contract)
     found = _found_by_passes(same, module, pipeline, arguments, sources)
     if found is None:
         say("the passes change no result that was tested")

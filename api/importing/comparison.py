@@ -104,6 +104,11 @@ class OutputDistance:
         return int(np.count_nonzero(self.ours.poisoned))
 
     @property
+    def compared(self) -> int:
+        """The count of elements that are compared: poison is not."""
+        return int(self.ulp.size) - self.poison
+
+    @property
     def farthest(self) -> tuple[int, ...] | None:
         """The index of the element with the largest distance, one that is NaN in one result first; None without a
         difference.
@@ -116,14 +121,16 @@ class OutputDistance:
     @property
     def sqnr(self) -> float:
         """The sum of the squares of our numbers to that of the differences, in dB: infinite without a difference, NaN
-        for anything but floats that an f64 holds.
+        for anything but floats that an f64 holds, and if no element is compared.
         """
-        return nan if self._numbers is None else sqnr_of(_finite(self._numbers[0]), self._apart)
+        if self._numbers is None or not self.compared:
+            return nan
+        return sqnr_of(_finite(self._numbers[0]), self._apart)
 
     @property
     def relative(self) -> float:
         """The largest difference relative to the largest finite number of both results; NaN as for ``sqnr``."""
-        if self._numbers is None or not self.ulp.size:
+        if self._numbers is None or not self.compared:
             return nan
         largest = max(float(np.abs(_finite(each)).max()) for each in self._numbers)
         return float(self._apart.max()) / largest if largest else 0.0
@@ -245,17 +252,18 @@ class Comparison:
         return f"{self.name}: halfulp beside {self.outputs[0].against if self.outputs else 'JAX'}"
 
     @property
-    def _origins(self) -> list[str]:
-        """The origins of poison."""
-        return [text for output in self.outputs if (text := output.poison_text())]
+    def _notes(self) -> list[str]:
+        """Say if no element was compared, and name the origins of poison."""
+        nothing = ["nothing was compared"] * (not any(output.compared for output in self.outputs))
+        return [*nothing, *(text for output in self.outputs if (text := output.poison_text()))]
 
     def __repr__(self) -> str:
         lines = table_lines([_HEAD, *(output.row() for output in self.outputs)])
-        return "\n".join([self._title, *lines, *self._origins])
+        return "\n".join([self._title, *lines, *self._notes])
 
     def _repr_html_(self) -> str:
         rows = table([tuple(map(escape, out.row())) for out in self.outputs], _HEAD)
-        return fragment(title(self._title), rows, *(f"<p>{escape(text)}</p>" for text in self._origins))
+        return fragment(title(self._title), rows, *(f"<p>{escape(text)}</p>" for text in self._notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""

@@ -280,8 +280,9 @@ def _confirmed(question: _Question, found: Mapping[str, int]) -> Proof:
     report = question.run(values)
     if report.differing:
         return Proof(Decision.DIFFERENT, report=report)
-    if report.known:
-        return Proof(Decision.NOT_PROVABLE, "there are known differences", report)
+    if report.known or report.permitted:
+        kind = "known" if report.known else "permitted"
+        return Proof(Decision.NOT_PROVABLE, f"there are {kind} differences", report)
     if report.verdicts[Verdict.APART]:
         return Proof(Decision.NOT_PROVABLE, OPEN_RESULT)
     raise SolverDisagrees(
@@ -314,7 +315,7 @@ def with_proof(
     such an input shows no difference.
     """
     first, second = pair
-    decided = found.problem is not None or found.basis in (Basis.DIFFERENT, Basis.KNOWN)
+    decided = found.problem is not None or found.basis in (Basis.DIFFERENT, Basis.KNOWN, Basis.PERMITTED)
     every = found.exhaustive and not found.skipped
     if second is None or decided or every or inputs.given is not None or seconds <= 0:
         return found
@@ -328,7 +329,8 @@ def with_proof(
         )
 
     def run(values: tuple[Value, ...]) -> ValidationReport:
-        return validate((before, first), (after, second), one_input(values, argument_types(first)), settings, explain)
+        given = one_input(values, argument_types(first))
+        return validate((before, first), (after, second), given, settings, explain, fp_contract=inputs.fp_contract)
 
     proof = prove((before, first), (after, second), terms, seconds, run, ranges)
     found = replace(found, solver=proof.decision.value, unproven=proof.reason)
@@ -339,6 +341,7 @@ def with_proof(
         inputs=found.inputs + proof.report.inputs,
         differing=proof.report.differing,
         known=proof.report.known,
+        permitted=proof.report.permitted,
         verdicts=found.verdicts + proof.report.verdicts,
         counterexamples=proof.report.counterexamples,
     )

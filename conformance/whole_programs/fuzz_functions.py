@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class OpCounts:
     changed: int = 0
     ops_changed: int = 0
     equal: int = 0
+    open: int = 0
+    permitted: int = 0
     undefined: int = 0
     known: int = 0
     differing: int = 0
@@ -86,11 +88,13 @@ class OpCounts:
 class PassFuzzReport(SearchReport):
     """The result of a run.
 
-    ``unchanged``: programs that the pass leaves as they are; ``equal``: those with results that are all allowed;
-    ``undefined``: those that were undefined on every input; ``refused``: messages of mlir-opt; ``skipped``: reasons why
-    a program was not compared; ``known``: programs by the known divergences that explain all of their differences,
-    ``known_programs`` in all. ``differing``: programs with other differences; of each kind, one is in ``findings``,
-    and ``again`` counts the others. ``inputs``, ``undefined_inputs``: of all compared programs.
+    ``unchanged``: programs that the pass leaves as they are; ``equal``: those with results that are all allowed, some
+    of them with equal bits; ``open``: those in which the language leaves every result open; ``permitted``: those with
+    differences that flags permit, all of which are explained; ``undefined``: those that were undefined on every input;
+    ``refused``: messages of mlir-opt; ``skipped``: reasons why a program was not compared; ``known``: programs by the
+    known divergences that explain all of their differences, ``known_programs`` in all. ``differing``: programs with
+    other differences; of each kind, one is in ``findings``, and ``again`` counts the others. ``inputs``,
+    ``undefined_inputs``: of all compared programs.
     """
 
     pipeline: str
@@ -98,6 +102,8 @@ class PassFuzzReport(SearchReport):
     first: int
     unchanged: int = 0
     equal: int = 0
+    open: int = 0
+    permitted: int = 0
     undefined: int = 0
     exhaustive: int = 0
     inputs: int = 0
@@ -121,7 +127,12 @@ class PassFuzzReport(SearchReport):
     @property
     def compared(self) -> int:
         """Return the number of programs whose two versions ran on an input that is defined."""
-        return self.equal + self.differing + self.known_programs
+        return self.allowed + self.differing + self.known_programs
+
+    @property
+    def allowed(self) -> int:
+        """Return the number of programs that the pass changed to one that does only what they allow."""
+        return self.equal + self.open + self.permitted
 
 
 FunctionFinding = PassFinding | BrokenPass
@@ -140,6 +151,7 @@ def fuzz_pass(
     most_failures: int = MAX_FINDINGS,
     emit: Emit = lambda program, before, after: None,
     known: KnownByPass | None = None,
+    fp_contract: str = "on",
     reduce: Reduce | None = None,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> PassFuzzReport:
@@ -148,12 +160,14 @@ def fuzz_pass(
     ``kind``: the kind of programs. ``seconds``: the time after which no more programs are made. ``most_failures``: the
     number of findings, and of programs that break the pass, after which the run ends. ``emit``: is given each program,
     its text, and the text after the pass if there is one. ``known``: explains differences: all of them, or the first
-    ones each alone, or that of the reduced program. Then there is no finding. ``reduce``: reduces findings; of several
-    whose reduced programs return the result of the same op, the first one counts. If the user interrupts the run, the
-    report has everything up to then.
+    ones each alone, or that of the reduced program. Then there is no finding. ``fp_contract``: as in
+    `validation.Inputs`. ``reduce``: reduces findings; of several whose reduced programs return the result of the same
+    op, the first one counts. If the user interrupts the run, the report has everything up to then.
     """
     report = PassFuzzReport(seed=seed, pipeline=pipeline.pipeline, version=pipeline.version, first=first)
-    judge: Judge[RandomFunction, FunctionFinding] = PassJudge(report, pipeline, kind, emit, known, most_failures)
+    judge: Judge[RandomFunction, FunctionFinding] = PassJudge(
+        report, pipeline, kind, emit, known, most_failures, fp_contract
+    )
     programs = kind.functions(seed, count, first)
     search(programs, judge, reduce, seconds=seconds, progress=lambda done: progress(done, count))
     return report
@@ -170,9 +184,11 @@ class PassJudge:
         emit: Emit,
         known: KnownByPass | None,
         most_failures: int,
+        fp_contract: str = "on",
     ) -> None:
         self.batch = BATCH
         self.report = report
+        self._fp_contract = fp_contract
         self._pipeline = pipeline
         self._kind = kind
         self._emit = emit
@@ -242,7 +258,7 @@ class PassJudge:
             counts.changed += 1
             counts.ops_changed += left[name] != names[name]
         with report.timed("comparing"):
-            found = compare(program.module, changed, report.seed, self._known, self._kind)
+            found = compare(program.module, changed, report.seed, self._known, self._kind, self._fp_contract)
         if found.problem is not None:
             report.skipped[_without_numbers(found.problem.message)] += 1
             return None
@@ -254,14 +270,17 @@ class PassJudge:
         if found.known:
             self._count_known({name for each in found.known for name in each}, program)
         elif found.compared:
-            report.equal += 1
-            self._count_ops("equal", program)
+            outcome = "permitted" if found.permitted else "equal" if found.verdicts[Verdict.EQUAL] else "open"
+            setattr(report, outcome, getattr(report, outcome) + 1)
+            self._count_ops(outcome, program)
         elif found.skipped:
             ((why, _),) = found.skipped.most_common(1)
             report.skipped[_without_numbers(why)] += 1
-        else:
+        elif found.undefined:
             report.undefined += 1
             self._count_ops("undefined", program)
+        else:
+            report.skipped["it has no results"] += 1
         return None
 
     def _count_known(self, names: set[str], program: RandomFunction) -> None:
@@ -296,13 +315,19 @@ class PassJudge:
 
 
 def compare(
-    before: Module, after: Module, seed: int, known: KnownByPass | None = None, kind: ProgramKind = MIXED
+    before: Module,
+    after: Module,
+    seed: int,
+    known: KnownByPass | None = None,
+    kind: ProgramKind = MIXED,
+    fp_contract: str = "on",
 ) -> ValidationReport:
     """Compare ``@f`` of two versions. A pair that cannot be compared has its `ValidationReport.problem`."""
     one, two = before.lookup(NAME), after.lookup(NAME)
     assert one is not None
     explain = pass_differences.explaining(known, before, NAME)
-    return validation.compare(before, after, (one, two), inputs_of(before, seed, kind), explain=explain)
+    inputs = replace(inputs_of(before, seed, kind), fp_contract=fp_contract)
+    return validation.compare(before, after, (one, two), inputs, explain=explain)
 
 
 def _without_numbers(message: str) -> str:

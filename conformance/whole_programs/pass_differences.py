@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,18 @@ class SamePassDifference:
     """A test for programs that a pass changes in the same way: the result is another integer, another float, or poison,
     or the program is undefined. Or mlir-opt crashes in the same place.
 
-    ``known``: explains differences, which then do not count.
+    ``known``: explains differences, which then do not count. ``fp_contract``: as in `Inputs`.
     """
 
-    def __init__(self, pipeline: PassPipeline, profile: Profile = SPEC, known: KnownByPass | None = None) -> None:
+    def __init__(
+        self,
+        pipeline: PassPipeline,
+        profile: Profile = SPEC,
+        known: KnownByPass | None = None,
+        fp_contract: str = "on",
+    ) -> None:
         self._known = known
+        self._fp_contract = fp_contract
         self._pipeline = pipeline
         self._profile = profile
         self.signature: tuple[Any, ...] | None = None
@@ -111,6 +118,7 @@ class SamePassDifference:
         if one is None or two is None:
             return None
         explain = explaining(self._known, program.module, program.function)
+        inputs = replace(inputs, fp_contract=self._fp_contract)
         report = validation.compare(program.module, changed, (one, two), inputs, self._profile, explain)
         if report.problem is not None:
             raise report.problem
@@ -149,9 +157,11 @@ SECONDS = 60.0
 """The time after which no smaller program is looked for. A crash in a batch of programs makes all others run again."""
 
 
-def reduced(pipeline: PassPipeline, text: str, function: str, arguments: tuple[Value, ...]) -> PassFault | None:
+def reduced(
+    pipeline: PassPipeline, text: str, function: str, arguments: tuple[Value, ...], fp_contract: str = "on"
+) -> PassFault | None:
     """Return the difference of the smallest program that still has it; None if a program does not differ alone."""
-    same = SamePassDifference(pipeline)
+    same = SamePassDifference(pipeline, fp_contract=fp_contract)
     found = next(iter(same.differences([ClosedProgram(parse_module(text), function, arguments)])))
     if found is None:
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
@@ -16,6 +16,7 @@ from math import prod
 import numpy as np
 
 from halfulp.conformance.comparing.refinement import (
+    Judged,
     Mismatch,
     Reasons,
     Truth,
@@ -40,7 +41,7 @@ from halfulp.conformance.whole_programs.arguments import (
     sizes_within,
     trip_counts,
 )
-from halfulp.conformance.whole_programs.bisection.explaining import permission
+from halfulp.conformance.whole_programs.bisection.explaining import NO_RULE, permission
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.printed import Printed, UnknownFunctions, elements, is_uninterpreted
 from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Outcome, Piece, Ran, TwoRuns, carrier, one_lane
@@ -140,7 +141,9 @@ class ValidationReport:
     and of printed values. ``notes``: what the user should know of the inputs. ``problem``: why the functions were not
     compared at all. ``solver``: a solver's decision: "proven", "different", "unknown" or "not provable"; "" if it was
     not asked. ``unproven``: why it has not proven anything. ``loosened``: the number of elements whose bits agree here,
-    but the language leaves them unspecified in the second version alone.
+    but the language leaves them unspecified in the second version alone. ``permitted``: inputs with differences that
+    flags permit, by the explanation; ``apart``: those of them that were not looked at one by one; ``reason``: what is
+    known of the first difference that no flag permits.
     """
 
     function: str
@@ -153,6 +156,8 @@ class ValidationReport:
     skipped: Counter[str] = field(default_factory=Counter)
     known: Counter[tuple[str, ...]] = field(default_factory=Counter)
     permitted: Counter[str] = field(default_factory=Counter)
+    apart: int = 0
+    reason: str = ""
     unsearched: int = 0
     counterexamples: list[Counterexample] = field(default_factory=list)
     notes: tuple[str, ...] = ()
@@ -181,7 +186,7 @@ class ValidationReport:
         """Return the basis of the verdict."""
         if self.differing or self.known:
             return Basis.DIFFERENT if self.differing else Basis.KNOWN
-        if self.permitted:
+        if self.permitted or self.apart:
             return Basis.PERMITTED
         if self.solver == "proven":
             return Basis.SOLVER
@@ -347,7 +352,7 @@ def validate(
     report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive, notes=notes)
     runs = TwoRuns(before, after, arguments, way, settings, unknown)
     names = outputs_of(before[1])
-    permitted = None if fp_contract is None else _Permitted(runs, fp_contract)
+    permitted = None if fp_contract is None else _Permitted(runs, fp_contract, Counterexample(outputs=names))
     for piece in runs.pieces():
         if not isinstance(piece.before, Ran):
             report.undefined_by.add_error(piece.before, len(piece.rows))
@@ -356,7 +361,7 @@ def validate(
         if explain is not None:
             _leave_out_known(report, piece, differing, explain)
         if permitted is not None:
-            permitted.leave_out(report, piece, differing)
+            permitted.judge(report, piece, differing)
         report.differing += len(differing)
         for lane, found in sorted(differing.items())[: SHOWN - len(report.counterexamples)]:
             row = piece.part.row(int(piece.rows[lane]))
@@ -397,34 +402,74 @@ PERMISSION_SECONDS = 10.0
 """The time after which differences of one function are no longer explained: they stay differences."""
 
 
+APART_INPUTS = 100
+"""The most inputs of one function that are explained where only elements differ that flags leave open."""
+
+
 class _Permitted:
-    """Removes the differences that flags permit. The first one that no flag permits ends the search."""
+    """Removes the differences that flags permit, and adds elements that flags leave open, if nothing explains them: a
+    wrong op may have flags, too. The first difference that is not permitted ends the search.
+    """
 
-    def __init__(self, runs: TwoRuns, fp_contract: str) -> None:
-        self._runs, self._fp_contract = runs, fp_contract
-        self._left: float | None = PERMISSION_SECONDS
+    def __init__(self, runs: TwoRuns, fp_contract: str, blank: Counterexample) -> None:
+        self._runs, self._fp_contract, self._blank = runs, fp_contract, blank
+        self._left = PERMISSION_SECONDS
+        self._inputs = APART_INPUTS
+        self._ended = False
 
-    def leave_out(self, report: ValidationReport, piece: Piece, differing: dict[int, Counterexample]) -> None:
-        """Count the differences of one piece that are permitted, and remove them."""
-        if not isinstance(piece.after, Ran) or any(each.trap or each.texts for each in differing.values()):
+    def judge(self, report: ValidationReport, piece: Piece, differing: dict[int, Counterexample]) -> None:
+        """Count the differences of one piece that are permitted, and leave in ``differing`` those that are not."""
+        if not isinstance(piece.before, Ran) or not isinstance(piece.after, Ran):
+            return
+        if any(each.trap or each.texts for each in differing.values()):
             return
         for lane in sorted(differing):
-            if self._left is None:
-                return
-            if self._left < 0:
-                return
-            start = time.monotonic()
-            runs = self._runs.recorded, self._runs.recorded_after
-            recorded = [partial(_over_one_lane, run, piece.part, int(piece.rows[lane])) for run in runs]
-            lanes = [[lanes_of(value, np.array([lane])) for value in ran.values] for ran in (piece.before, piece.after)]
-            masks = [judged(*pair).doubtful for pair in zip(*lanes, strict=True)]
-            allowed, ground = permission([(recorded[0], recorded[1])], [masks], self._fp_contract, flags_alone=True)
-            self._left -= time.monotonic() - start
-            if not allowed:
-                self._left = None
-                return
+            if self._goes_on and self._permits(report, piece, lane, flags_alone=True):
+                del differing[lane]
+        for lane in _lanes_apart(piece.before, piece.after, differing):
+            if not self._inputs or not self._goes_on:
+                report.apart += 1
+                continue
+            self._inputs -= 1
+            if not self._permits(report, piece, lane, flags_alone=False):
+                one = next(each for each in _of_lane(piece.before, piece.after, lane) if each.doubtful.any())
+                mismatch = one.mismatch_in_lane(places_of(one.doubtful)[0])
+                differing[lane] = replace(self._blank, mismatch=mismatch, type=one.value.element_type)
+
+    @property
+    def _goes_on(self) -> bool:
+        return not self._ended and self._left >= 0
+
+    def _permits(self, report: ValidationReport, piece: Piece, lane: int, flags_alone: bool) -> bool:
+        """Tell whether all elements of a lane that differ are permitted, and note why, or why not."""
+        assert isinstance(piece.before, Ran)
+        assert isinstance(piece.after, Ran)
+        start = time.monotonic()
+        runs = self._runs.recorded, self._runs.recorded_after
+        recorded = [partial(_over_one_lane, run, piece.part, int(piece.rows[lane])) for run in runs]
+        masks = [one.doubtful for one in _of_lane(piece.before, piece.after, lane)]
+        allowed, ground = permission([(recorded[0], recorded[1])], [masks], self._fp_contract, flags_alone=flags_alone)
+        self._left -= time.monotonic() - start
+        if allowed:
             report.permitted[ground or ""] += 1
-            del differing[lane]
+        else:
+            self._ended, report.reason = True, ground or ("" if flags_alone else NO_RULE)
+        return allowed
+
+
+def _of_lane(before: Ran, after: Ran, lane: int) -> list[Judged]:
+    """Judge the outputs of one lane."""
+    values = [[lanes_of(value, np.array([lane])) for value in ran.values] for ran in (before, after)]
+    return [judged(*pair, index) for index, pair in enumerate(zip(*values, strict=True))]
+
+
+def _lanes_apart(before: Ran, after: Ran, others: Collection[int]) -> list[int]:
+    """Return the lanes with elements that differ and that flags leave open, without some others."""
+    found: set[int] = set()
+    for one, two in zip(before.values, after.values, strict=True):
+        if one.open is not None and one.shape == two.shape and not np.array_equal(one.bits, two.bits):
+            found.update(place[0] for place in places_of(np.asarray(judged(one, two).verdicts == Verdict.APART)))
+    return sorted(found.difference(others))
 
 
 def _over_one_lane(

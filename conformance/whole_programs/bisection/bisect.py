@@ -14,7 +14,7 @@ from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.refinement import Truth, Verdict, record_of, truth_of_run, ulps_away, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
-from halfulp.conformance.whole_programs.bisection.explaining import permission
+from halfulp.conformance.whole_programs.bisection.explaining import NO_RULE, permission
 from halfulp.conformance.whole_programs.bisection.runs import (
     Compilation,
     Stage,
@@ -552,11 +552,4 @@ def permission_judge(
     masks = [doubt.masks for doubt in found.doubts]
     allowed, text = permission(runs, masks, fp_contract)
     permitted = Judgement.PERMITTED if allowed else Judgement.DIFFERENT
-    return permitted, _unexplained(found) if text is None else text
-
-
-def _unexplained(found: StageComparison) -> str:
-    """Return what to say of an element that no rule explains."""
-    if found.examples:
-        return ""
-    return "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
+    return permitted, ("" if found.examples else NO_RULE) if text is None else text

@@ -35,8 +35,10 @@ MOST_WORK = 400_000
 """The most ops of histories that are looked at."""
 MOST_ORDERS = 8
 """The most terms of a sum whose orders are all tried."""
-FP_CONTRACT: Mapping[str, str | None] = {"on": None, "off": "", "fast": "--fp-contract=fast"}
-"""What allows a fused multiply-add, by the names of LLVM's option --fp-contract: None for the flag of the ops."""
+FP_CONTRACT: Mapping[str, str] = {"on": "", "off": "", "fast": "--fp-contract=fast"}
+"""What allows a fused multiply-add of ops without the flag contract, by the names of LLVM's option --fp-contract. The
+flag of an op allows it whatever the option is, as in LLVM.
+"""
 _DEEPEST = 24
 """The most ops, each different because of the one before it, that are explained by recursion: Python limits its depth.
 What lies deeper is explained first, by itself.
@@ -79,6 +81,8 @@ Recorded = Callable[[], tuple[Lineage, Sequence[Value]]]
 
 EXPLAINED = 400
 """The most elements that are explained, of all that differ."""
+NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
+"""What to say of an element that a flag leaves open, and nothing explains."""
 
 
 def permission(
@@ -393,8 +397,7 @@ class Explainer:
 
     def _fusing(self, node: Node) -> str:
         """Return why a product and a sum may become a fused multiply-add; "" if they may not."""
-        always = FP_CONTRACT[self._fp_contract]
-        return histories.allows(node, histories.CONTRACT) if always is None else always
+        return histories.allows(node, histories.CONTRACT) or FP_CONTRACT[self._fp_contract]
 
     def _for_rewriting(self, before: Sequence[Node], after: Sequence[Node]) -> str:
         """Return what allows to compute a polynomial by other ops; "" if nothing does. LLVM's reassoc allows all that

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -176,19 +178,36 @@ def test_each_command_in_each_environment(name: str, prepared: Path) -> None:
     check_environment(prepared, name, tuple(EVERY))
 
 
+def raising_another(number: signal.Signals) -> None:
+    """Raise RuntimeError or SyntaxError for a signal, as Python does in some places of an import."""
+    try:
+        os.kill(os.getpid(), number)
+    except BaseException:
+        raise RuntimeError("Error calling __set_name__") from None
+
+
+def ignoring(number: signal.Signals) -> None:
+    """Get a signal in the callback of a weak reference, whose exceptions Python ignores; then work on."""
+    target = type("Target", (), {})()
+    kept = weakref.ref(target, lambda _: os.kill(os.getpid(), number))
+    del target
+    for _ in range(PATIENCE * 100):
+        time.sleep(0.01)
+    del kept
+
+
 @pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_an_import_makes_another_error_of(
-    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("interrupted", [raising_another, ignoring])
+def test_a_signal_whose_exception_is_lost(
+    number: signal.Signals,
+    interrupted: Callable[[signal.Signals], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Python raises RuntimeError or SyntaxError for an interrupt in some places of an import."""
-
-    def imported(name: str) -> None:
-        try:
-            os.kill(os.getpid(), number)
-        except BaseException:
-            raise RuntimeError("Error calling __set_name__") from None
-
-    monkeypatch.setattr("halfulp.command.main.command_named", imported)
+    hook = sys.unraisablehook
+    monkeypatch.setattr("halfulp.command.main.command_named", lambda name: interrupted(number))
     assert main(["cache"]) == 128 + number
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert sys.unraisablehook is hook
+    assert capsys.readouterr().err == ""

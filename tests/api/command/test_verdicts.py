@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import Command
 from fake_mlir_opt import FakeOpt
+
+import halfulp as hu
+from halfulp.command.fuzz import fuzz_passes
+from halfulp.conformance.whole_programs.bisection.explaining import NO_RULE
+from halfulp.conformance.whole_programs.generator.grower import RandomFunction
+from halfulp.conformance.whole_programs.generator.structured import ProgramKind
 
 DIVIDED = """func.func @f(%x: i8, %y: i8) -> i8 {
   %z = arith.constant 0 : i8
@@ -275,7 +282,13 @@ def test_what_a_pass_refuses_is_no_invalid_op(fake_opt: FakeOpt, command: Comman
 
 # --- the table of docs/differential-testing.md: what each command says, and its exit code -----------------------------
 
-ADDED = "func.func @f(%x: f16, %y: f16) -> f16 {\n  %r = arith.addf %x, %y : f16\n  return %r : f16\n}\n"
+NANS = """func.func @f() -> f16 {
+  %x = arith.constant 0x7E01 : f16
+  %y = arith.constant 0x7E02 : f16
+  %r = arith.addf %x, %y : f16
+  return %r : f16
+}
+"""
 FUSED = """func.func @f(%x: f32, %y: f32) -> f32 {
   %p = arith.mulf %x, %y fastmath<contract> : f32
   %r = arith.addf %p, %y fastmath<contract> : f32
@@ -290,10 +303,11 @@ FILES = {
     "undefined.mlir": DIVIDED,
     "undefined-2.mlir": REMAINDER,
     "first.mlir": FIRST,
-    "nan.mlir": ADDED,
-    "nan-2.mlir": ADDED.replace("%x, %y :", "%y, %x :"),
-    "fused.mlir": FUSED,
-    "fused-2.mlir": FUSED.replace("arith.addf %p, %y fastmath<contract>", "math.fma %x, %y, %y fastmath<contract>"),
+    "open.mlir": NANS,
+    "open-2.mlir": NANS.replace("%x, %y :", "%y, %x :"),
+    "permitted.mlir": FUSED,
+    "permitted-2.mlir": FUSED.replace("arith.addf %p, %y fastmath<contract>", "math.fma %x, %y, %y fastmath<contract>"),
+    "wrong.mlir": FUSED.replace("addf", "subf"),
     "unknown.mlir": UNKNOWN,
     "undefined.txt": "05 00 07\n06 00 08\n",
     "poison.txt": "05 09 07\n06 0A 08\n",
@@ -303,16 +317,18 @@ FILES = {
 PASSES = "--pass-pipeline=builtin.module(cse)"
 CRASH = 'case "$(cat)" in *func.func*) kill -SEGV $$;; *) echo "module {}";; esac'
 REFUSE = 'case "$(cat)" in *func.func*) echo "<stdin>:1:1: error: no" >&2; exit 1;; *) echo "module {}";; esac'
-TO_UNDEFINED = 'sed "s/return %arg0/return %arg0/"'
 FUZZ = ["fuzz", PASSES, "-n", "3", "--no-reduce"]
+ONE = ["fuzz", PASSES, "-n", "1", "--no-reduce"]
+"""The same for one program, which is that of the cell."""
 VERIFY = ["verify", "arith.divui", "--type", "i2", "--against"]
-BOTH_NAN = ["--input=f16=inf", "--input=f16=-inf"]
 
+PERMITTED = "permitted: a product and a sum became a fused multiply-add (fastmath<contract>)"
 TABLE: list[tuple[str, list[str], str, int, str]] = [
     # what, the command, the body of an mlir-opt, the exit code, words
     ("nothing", ["diff", "nothing.mlir", "nothing-2.mlir"], "", 3, "nothing was compared (65,536 inputs)"),
     ("nothing", ["bisect", "nothing.mlir", "nothing-2.mlir"], "", 3, "refined: nothing was compared"),
     ("nothing", FUZZ, "cat", 3, "unchanged 3, changed 0: 0"),
+    ("nothing", ONE, "cat nothing-2.mlir", 3, "changed 1: 1 not compared"),
     ("nothing", [*VERIFY, "command=./none"], "", 3, "0 compared"),
     (
         "poison",
@@ -322,6 +338,8 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
         "65,536 open\n  poison before, so that any value is allowed",
     ),
     ("poison", ["bisect", "poison.mlir", "first.mlir"], "", 0, "refined; poison before: shift amount"),
+    ("poison", ONE, "cat first.mlir", 0, "changed 1: 1 open in every result"),
+    ("poison", ["verify", "arith.shli", "--type", "i2", "--against", "exact"], "", 0, "8 open by the language"),
     (
         "poison",
         ["vectors", "check", "poison.txt", "--op=arith.shli", "--type=i8"],
@@ -331,6 +349,7 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
     ),
     ("undefined", ["diff", "undefined.mlir", "undefined-2.mlir"], "", 3, "undefined before, so that anything"),
     ("undefined", ["bisect", "undefined.mlir", "undefined-2.mlir"], "", 3, "nothing was compared; undefined before"),
+    ("undefined", ONE, "cat undefined-2.mlir", 3, "changed 1: 1 undefined on every input"),
     ("undefined", ["diff", "undefined.mlir", "--against=exact"], "", 3, "undefined here, so that anything is allowed"),
     ("undefined", [*VERIFY, "exact"], "", 0, "4 open by the language"),
     (
@@ -340,8 +359,10 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
         2,
         "nothing was compared",
     ),
-    ("open", ["diff", "nan.mlir", "nan-2.mlir"], "", 0, "open"),
-    ("open", ["bisect", "nan.mlir", "nan-2.mlir", "--input=f16=0x7E01", "--input=f16=0x7E02"], "", 0, "refined"),
+    ("open", ["diff", "open.mlir", "open-2.mlir"], "", 0, "elements: 1 open"),
+    ("open", ["bisect", "open.mlir", "open-2.mlir"], "", 0, "refined"),
+    ("open", ONE, "cat open-2.mlir", 0, "changed 1: 1 open in every result"),
+    ("open", ["verify", "arith.addf", "--type", "f8E5M2", "--against", "ml_dtypes"], "", 0, "open by the language"),
     (
         "open",
         ["vectors", "check", "open.txt", "--op=arith.addf", "--type=f16", "--nan=any", "--no-flags"],
@@ -349,8 +370,21 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
         0,
         "none differs",
     ),
-    ("permitted", ["diff", "fused.mlir", "fused-2.mlir"], "", 0, " apart"),
-    ("permitted", ["bisect", "fused.mlir", "fused-2.mlir"], "", 0, "permitted: a product and a sum became a fused"),
+    ("permitted", ["diff", "permitted.mlir", "permitted-2.mlir"], "", 0, PERMITTED),
+    ("permitted", ["diff", "permitted.mlir", "permitted-2.mlir", "--fp-contract=off"], "", 0, PERMITTED),
+    ("permitted", ["bisect", "permitted.mlir", "permitted-2.mlir"], "", 0, PERMITTED),
+    ("permitted", ["bisect", "permitted.mlir", "permitted-2.mlir", "--fp-contract=off"], "", 0, PERMITTED),
+    ("permitted", ONE, "cat permitted-2.mlir", 0, "changed 1: 1 permitted by flags"),
+    (
+        "permitted",
+        ["verify", "arith.addf", "--type=f4E2M1FN", "--attr=fastmath=reassoc", "--against=command=./zero"],
+        "",
+        0,
+        "239 open by fast-math flags, different",
+    ),
+    ("wrong, with flags", ["diff", "permitted.mlir", "wrong.mlir"], "", 1, NO_RULE),
+    ("wrong, with flags", ["bisect", "permitted.mlir", "wrong.mlir"], "", 1, NO_RULE),
+    ("permitted", ONE, "cat wrong.mlir", 1, "changed 1: 1 differing"),
     ("refused", ["diff", "first.mlir", "unknown.mlir"], "", 3, "nothing was compared"),
     ("refused", ["bisect", "first.mlir", "unknown.mlir"], "", 3, "nothing was compared; 1 stage did not run"),
     ("refused", ["diff", "f.mlir", PASSES], REFUSE, 2, "my-opt 99.1.0git: no"),
@@ -366,17 +400,30 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
 
 @pytest.mark.parametrize(("what", "arguments", "tool", "code", "words"), TABLE)
 def test_the_table_of_verdicts(
-    fake_opt: FakeOpt, command: Command, what: str, arguments: list[str], tool: str, code: int, words: str
+    fake_opt: FakeOpt,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    arguments: list[str],
+    tool: str,
+    code: int,
+    words: str,
 ) -> None:
     for name, text in FILES.items():
         Path(name).write_text(text, encoding="utf-8")
-    none = Path("none")
-    none.write_text('#!/bin/sh\ngrep -v "^#" | sed 1d | sed "s/.*/-/"\n', encoding="utf-8")
-    none.chmod(0o755)
+    for name, answer in (("none", "-"), ("zero", "0")):
+        Path(name).write_text(f'#!/bin/sh\ngrep -v "^#" | sed 1d | sed "s/.*/{answer}/"\n', encoding="utf-8")
+        Path(name).chmod(0o755)
+    if arguments is ONE:
+        one = RandomFunction(1, 0, hu.load(f"{what}.mlir"))
+        kind = ProgramKind(lambda seed, count, first: iter([one]), inputs=40, memory_inputs=4, max_steps=100)
+        monkeypatch.setattr("halfulp.command.fuzz.fuzz_passes", partial(fuzz_passes, kind=kind))
     got, out, err = command(*arguments, *([fake_opt(tool)] if tool else []))
     assert (got, words in out + err) == (code, True), out + err
-    if got:
+    if got > 1:
         assert re.search(r"\bidentical\b|[1-9] equal|no difference|none differs", out + err) is None, out + err
+    elif what in ("poison", "open") and arguments[0] != "verify":
+        assert re.search(r"\bidentical\b|\bequal\b", out) is None, out
 
 
 # --- fused multiply-adds ----------------------------------------------------------------------------------------------
@@ -410,10 +457,12 @@ def test_diff_and_bisect_permit_the_same_fused_multiply_adds(
 ) -> None:
     files = [write("a.mlir", CONTRACT), write("b.mlir", after), f"--fp-contract={mode}"]
     allowed = after == OUTER and mode == "fast"
+    fused = "a product and a sum became a fused multiply-add (nothing allows it)"
     for name in ("diff", "bisect"):
         code, out, _ = command(name, *files, "-n", "40")
         assert code == (0 if allowed else 1)
         assert ("a product and a sum became a fused multiply-add (--fp-contract=fast)" in out) == allowed
+        assert (fused in out) == (after == OUTER and not allowed)
     record = json.loads(command("diff", *files, "-n", "40", "--json")[1])
     assert record["basis"] == ("permitted differences" if allowed else "differs")
 

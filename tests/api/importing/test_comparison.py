@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -60,3 +61,58 @@ def test_what_has_no_sqnr() -> None:
 def test_a_metric_that_does_not_exist() -> None:
     with pytest.raises(hu.errors.InputError, match="metric is 'snr', but must be one of ulp, sqnr, relative, absolute"):
         hu.compare(lambda x: x, np.ones(2, np.float32), metric="snr")  # type: ignore[arg-type]
+
+
+# --- the cells of hu.compare in the table of docs/differential-testing.md ---------------------------------------------
+
+NOTHING = "nothing was compared"
+CELLS = {
+    # ours, as the program without arguments that gives it; the other one; elements that differ; words; words that lack
+    "nothing": ("tensor.empty() : tensor<0xf32>", [], 0, NOTHING, "inf dB"),
+    "poison": ("tensor.empty() : tensor<2xf32>", [0, 1], 2, "an element of tensor.empty was never written", "dB"),
+    "only poison": ("tensor.empty() : tensor<2xf32>", [0, 1], 2, NOTHING, "dB"),
+    "open NaNs": ("arith.constant dense<0x7FC00001> : tensor<2xf32>", [math.nan] * 2, 0, " 0 ", NOTHING),
+    "open zeros": ("arith.constant dense<[0.0, 1.0]> : tensor<2xf32>", [-0.0, 1], 1, "[0] 0, JAX -0", NOTHING),
+    "permitted": ("arith.constant dense<[1.0, 2.0]> : tensor<2xf32>", [1, 3], 1, "[1] 2, JAX 3", NOTHING),
+}
+
+
+@pytest.mark.parametrize(("made", "jax", "different", "words", "lack"), CELLS.values(), ids=CELLS)
+def test_the_verdicts_of_a_comparison(made: str, jax: list[float], different: int, words: str, lack: str) -> None:
+    type_ = made.rpartition(" : ")[2]
+    (ours,) = hu.run(f"func.func @f() -> {type_} {{ %r = {made} return %r : {type_} }}")
+    found = Comparison(
+        "f", hu.load("module {}"), (OutputDistance("", ours, hu.Value.from_numpy(np.array(jax, np.float32))),)
+    )
+    assert found.different == different
+    for text in (repr(found), found._repr_html_()):
+        assert words in text
+        assert lack not in text
+        assert "equal" not in text
+        assert "both exact" not in text
+
+
+def test_a_function_without_results_compares_nothing() -> None:
+    assert repr(Comparison("f", hu.load("module {}"), ())).endswith(NOTHING)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(
+    ("body", "error", "words"),
+    [
+        ("arith.divsi %x, %z : tensor<1xi32>", hu.errors.UndefinedBehavior, "division by zero"),
+        ('"x.y"(%x) : (tensor<1xi32>) -> tensor<1xi32>', hu.errors.Unsupported, "x.y"),
+    ],
+)
+def test_undefined_and_refused_functions_are_errors(
+    monkeypatch: pytest.MonkeyPatch, body: str, error: type[Exception], words: str
+) -> None:
+    text = f"""func.func @f(%x: tensor<1xi32>) -> tensor<1xi32> {{
+      %z = arith.constant dense<0> : tensor<1xi32>
+      %r = {body}
+      return %r : tensor<1xi32>
+    }}"""
+    traced = SimpleNamespace(name="f", module=hu.load(text), lowered=None)
+    monkeypatch.setattr("halfulp.importing.comparison.traced", lambda f, args: traced)
+    with pytest.raises(error, match=words):
+        hu.compare(lambda x: x, np.ones(1, np.int32))
