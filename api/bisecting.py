@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
@@ -49,7 +49,7 @@ def bisect(
     seed: int = 0,
     profile: Profile | str | None = None,
     max_steps: int = MAX_STEPS,
-    fp_contract: Literal["on", "off", "fast"] = "on",
+    fp_contract: str = "on",
     mlir_opt: str | os.PathLike[str] | None = None,
 ) -> Bisection:
     """Run every stage of a compilation on the same inputs, and find the first whose results the stage before it does

@@ -459,8 +459,8 @@ class _Permitted:
 
 def _of_lane(before: Ran, after: Ran, lane: int) -> list[Judged]:
     """Judge the outputs of one lane."""
-    values = [[lanes_of(value, np.array([lane])) for value in ran.values] for ran in (before, after)]
-    return [judged(*pair, index) for index, pair in enumerate(zip(*values, strict=True))]
+    one, two = ([lanes_of(value, np.array([lane])) for value in ran.values] for ran in (before, after))
+    return [judged(*pair, index) for index, pair in enumerate(zip(one, two, strict=True))]
 
 
 def _lanes_apart(before: Ran, after: Ran, others: Collection[int]) -> list[int]:

@@ -100,46 +100,6 @@ RULES: Mapping[str, Callable[[str, Mapping[str, Any], Mapping[str, Any]], None]]
 }
 
 
-def test_every_command_is_here() -> None:
-    assert EVERY.keys() == COMMANDS.keys()
-
-
-def check(folder: Path, condition: str, names: tuple[str, ...]) -> None:
-    usual, got = outcomes(folder, "nothing", *names), outcomes(folder, condition, *names)
-    for name in names:
-        assert usual[name]["code"] == EVERY[name].code, usual[name]
-        assert set(EVERY[name].writes) <= {
-            str(part) for path in usual[name]["files"] for part in (Path(path), *Path(path).parents)
-        }
-        assert "Traceback" not in got[name]["err"], (name, got[name])
-        assert "internal error" not in got[name]["err"], (name, got[name])
-        for path, digest in got[name]["files"].items():
-            whole = usual[name]["files"].get(path) == digest
-            assert whole or (path == "out/junit.xml" and got[name]["code"]), (name, path)  # it says what failed
-        RULES[condition](name, usual[name], got[name])
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
-@pytest.mark.parametrize("condition", ["full disk"])
-def test_some_commands(condition: str, prepared: Path) -> None:
-    check(prepared, condition, FEW)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
-@pytest.mark.parametrize(
-    "condition",
-    [
-        pytest.param(each, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root drops rights"))
-        if each == "read-only folder"
-        else each
-        for each in RULES
-    ],
-)
-def test_each_command(condition: str, prepared: Path) -> None:
-    check(prepared, condition, tuple(EVERY))
-
-
 ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "hash seed 1": {"PYTHONHASHSEED": "1"},
     "hash seed 4294967295": {"PYTHONHASHSEED": "4294967295"},
@@ -155,27 +115,51 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "narrow terminal": {"COLUMNS": "40", "LINES": "10", "TERM": "dumb", "NO_COLOR": "1"},
     "colours": {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-256color", "COLORTERM": "truecolor"},
 }
+"""Environments in which the same call gives the same bytes: exit code, stdout, stderr and files."""
 
 
-def check_environment(folder: Path, name: str, commands: tuple[str, ...]) -> None:
-    """The same call gives the same bytes: exit code, stdout, stderr and files."""
-    usual = outcomes(folder, "nothing", *commands)
-    got = outcomes(folder, "nothing", *commands, environment=tuple(ENVIRONMENTS[name].items()))
-    for command in commands:
-        no_home(command, usual[command], got[command])
+def test_every_command_is_here() -> None:
+    assert EVERY.keys() == COMMANDS.keys()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the process is one of Linux")
-@pytest.mark.parametrize("name", ["hash seed 1"])
-def test_some_commands_in_another_environment(name: str, prepared: Path) -> None:
-    check_environment(prepared, name, FEW)
+def check(folder: Path, condition: str, names: tuple[str, ...]) -> None:
+    usual, environment = outcomes(folder, "nothing", *names), ENVIRONMENTS.get(condition)
+    if environment is None:
+        got, rule = outcomes(folder, condition, *names), RULES[condition]
+    else:
+        got, rule = outcomes(folder, "nothing", *names, environment=tuple(environment.items())), no_home
+    for name in names:
+        assert usual[name]["code"] == EVERY[name].code, usual[name]
+        assert set(EVERY[name].writes) <= {
+            str(part) for path in usual[name]["files"] for part in (Path(path), *Path(path).parents)
+        }
+        assert "Traceback" not in got[name]["err"], (name, got[name])
+        assert "internal error" not in got[name]["err"], (name, got[name])
+        for path, digest in got[name]["files"].items():
+            whole = usual[name]["files"].get(path) == digest
+            assert whole or (path == "out/junit.xml" and got[name]["code"]), (name, path)  # it says what failed
+        rule(name, usual[name], got[name])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
+@pytest.mark.parametrize("condition", ["full disk", "hash seed 1"])
+def test_some_commands(condition: str, prepared: Path) -> None:
+    check(prepared, condition, FEW)
 
 
 @pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="the process is one of Linux")
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_each_command_in_each_environment(name: str, prepared: Path) -> None:
-    check_environment(prepared, name, tuple(EVERY))
+@pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(each, marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root drops rights"))
+        if each == "read-only folder"
+        else each
+        for each in (*RULES, *ENVIRONMENTS)
+    ],
+)
+def test_each_command(condition: str, prepared: Path) -> None:
+    check(prepared, condition, tuple(EVERY))
 
 
 def raising_another(number: signal.Signals) -> None:

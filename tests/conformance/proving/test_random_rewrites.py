@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -114,31 +115,18 @@ def _without_flags(op: str) -> str:
     return op
 
 
-def decisions(seed: int, count: int) -> Counter[Decision]:
-    """Compare the solver with runs of every input; return how often each decision was made."""
-    found: Counter[Decision] = Counter()
-    for number in range(count):
-        rng = random.Random(f"{seed} {number}")
-        program = Program(rng)
-        before = program.text()
-        program.change()
-        proof, run = proof_and_run(before, program.text())
-        expected = Decision.DIFFERENT if run.differing else Decision.PROVEN
-        if run.undefined == run.inputs:
-            expected = Decision.NOT_PROVABLE
-        assert proof.decision is expected, f"{before}\n{program.text()}\n{proof}"
-        found[proof.decision] += 1
-    return found
+def integers(rng: random.Random) -> tuple[str, str]:
+    program = Program(rng)
+    before = program.text()
+    program.change()
+    return before, program.text()
 
 
-@pytest.mark.parametrize("sample", amounts((range(1), 60), (range(5, 25), 500), long=(range(1, 5), 60)))
-def test_the_solver_decides_as_a_run_of_every_input(sample: tuple[range, int]) -> None:
-    """``sample``: the seeds, and the number of programs of each."""
-    seeds, count = sample
-    for seed in seeds:
-        found = decisions(seed, count)
-        assert found[Decision.PROVEN] > count // 10
-        assert found[Decision.DIFFERENT] > 5
+def decides(proof: Proof, run: ValidationReport) -> bool:
+    """Tell whether a decision on integers is that of a run of every input."""
+    if run.undefined == run.inputs:
+        return proof.decision is Decision.NOT_PROVABLE
+    return proof.decision is (Decision.DIFFERENT if run.differing else Decision.PROVEN)
 
 
 # --- random float rewrites --------------------------------------------------------------------------------------------
@@ -209,26 +197,46 @@ def agrees(proof: Proof, run: ValidationReport) -> bool:
     return proof.decision is Decision.DIFFERENT and run.differing > 0
 
 
-def random_float_rewrites_decisions(seed: int, count: int) -> Counter[Decision]:
-    found: Counter[Decision] = Counter()
-    for number in range(count):
-        rng = random.Random(f"{seed} {number}")
-        type_ = rng.choice(("f8E4M3", "f8E3M4"))
-        lines = lines_of(rng)
-        before, place = text(lines, type_), rng.randrange(len(lines))
-        lines[place] = lines[place].changed(rng)
-        after = text(lines, type_)
-        proof, run = proof_and_run(before, after)
-        assert agrees(proof, run), f"{before}\n{after}\n{proof}\n{run}"
-        found[proof.decision] += 1
-    return found
+def floats(rng: random.Random) -> tuple[str, str]:
+    type_ = rng.choice(("f8E4M3", "f8E3M4"))
+    lines = lines_of(rng)
+    before, place = text(lines, type_), rng.randrange(len(lines))
+    lines[place] = lines[place].changed(rng)
+    return before, text(lines, type_)
+
+
+# --- the tests --------------------------------------------------------------------------------------------------------
+
+
+def check(
+    rewrite: Callable[[random.Random], tuple[str, str]],
+    fits: Callable[[Proof, ValidationReport], bool],
+    seeds: range,
+    count: int,
+) -> Iterator[Counter[Decision]]:
+    """Compare the solver with runs of every input, for ``count`` rewrites of each seed; yield how often each decision
+    was made.
+    """
+    for seed in seeds:
+        found: Counter[Decision] = Counter()
+        for number in range(count):
+            before, after = rewrite(random.Random(f"{seed} {number}"))
+            proof, run = proof_and_run(before, after)
+            assert fits(proof, run), f"{before}\n{after}\n{proof}\n{run}"
+            found[proof.decision] += 1
+        yield found
+
+
+@pytest.mark.parametrize("sample", amounts((range(1), 60), (range(5, 25), 500), long=(range(1, 5), 60)))
+def test_the_solver_decides_as_a_run_of_every_input(sample: tuple[range, int]) -> None:
+    """``sample``: the seeds, and the number of programs of each."""
+    for found in check(integers, decides, *sample):
+        assert found[Decision.PROVEN] > sample[1] // 10
+        assert found[Decision.DIFFERENT] > 5
 
 
 @pytest.mark.parametrize("sample", amounts((range(1), 15), (range(4, 14), 150), long=(range(1, 4), 15)))
 def test_the_solver_agrees_with_a_run_of_every_input(sample: tuple[range, int]) -> None:
-    """``sample``: the seeds, and the number of programs of each."""
-    seeds, count = sample
-    for seed in seeds:
-        found = random_float_rewrites_decisions(seed, count)
-        assert found[Decision.PROVEN] > count // 15
+    for found in check(floats, agrees, *sample):
+        assert found[Decision.PROVEN] > sample[1] // 15
         assert found[Decision.DIFFERENT] > 1

@@ -12,39 +12,32 @@ import halfulp as hu
 from halfulp.conformance.whole_programs import two_runs
 from halfulp.conformance.whole_programs.validation import Inputs, ValidationReport, common_functions, compare
 
-MATMUL = """func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {
-  affine.for %i = 0 to 8 {
-    affine.for %j = 0 to 8 {
-      affine.for %k = 0 to 8 {
-        %0 = affine.load %a[%i, %k] : memref<8x8xf32>
-        %1 = affine.load %b[%k, %j] : memref<8x8xf32>
-        %2 = affine.load %c[%i, %j] : memref<8x8xf32>
-        %3 = arith.mulf %0, %1 : f32
-        %4 = arith.addf %2, %3 : f32
-        affine.store %4, %c[%i, %j] : memref<8x8xf32>
-      }
-    }
-  }
-  return
-}"""
-LOWERED = """func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c8 = arith.constant 8 : index
-  scf.for %i = %c0 to %c8 step %c1 {
-    scf.for %j = %c0 to %c8 step %c1 {
-      scf.for %k = %c0 to %c8 step %c1 {
-        %0 = memref.load %a[%i, %k] : memref<8x8xf32>
-        %1 = memref.load %b[%k, %j] : memref<8x8xf32>
-        %2 = memref.load %c[%i, %j] : memref<8x8xf32>
-        %3 = arith.mulf %0, %1 : f32
-        %4 = arith.addf %2, %3 : f32
-        memref.store %4, %c[%i, %j] : memref<8x8xf32>
-      }
-    }
-  }
-  return
-}"""
+
+def product(loop: str, dialect: str, *constants: str) -> str:
+    """Return a product of matrices. ``loop``: a loop over the index @; ``dialect``: of loads and stores."""
+    loops = "".join(f"{loop.replace('@', f'%{index}')} {{\n" for index in "ijk")
+    load = "\n".join(
+        f"%{number} = {dialect}.load {place} : memref<8x8xf32>"
+        for number, place in enumerate(("%a[%i, %k]", "%b[%k, %j]", "%c[%i, %j]"))
+    )
+    given = "\n".join(constants)
+    return f"""func.func @f(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<8x8xf32>) {{
+{given}
+{loops}{load}
+%3 = arith.mulf %0, %1 : f32
+%4 = arith.addf %2, %3 : f32
+{dialect}.store %4, %c[%i, %j] : memref<8x8xf32>
+}}}}}}
+return
+}}"""
+
+
+MATMUL = product("affine.for @ = 0 to 8", "affine")
+LOWERED = product(
+    "scf.for @ = %c0 to %c8 step %c1",
+    "memref",
+    *(f"%c{number} = arith.constant {number} : index" for number in (0, 1, 8)),
+)
 
 
 def compared(before: str, after: str, count: int) -> ValidationReport:
