@@ -145,8 +145,10 @@ def _reducing(pipeline: PassPipeline, arguments: FuzzArguments | ValidateArgumen
 
 
 def _finding_codes(found: functions.PassFuzzReport) -> list[int]:
-    """Return the exit code of findings: a pass that makes an invalid op is wrong; a crash is a failure of mlir-opt."""
-    if found.findings or any(broken.failure.kind == "invalid" for broken in found.broken):
+    """Return the exit code of findings: a pass that crashes or makes an invalid op is wrong; what else ends mlir-opt,
+    such as a time limit, is its failure.
+    """
+    if found.findings or any(broken.failure.guilty for broken in found.broken):
         return [console.DIFFERENT]
     return [console.WRONG_USE] if found.broken else []
 

@@ -209,22 +209,27 @@ _FAILED = re.compile(
     re.DOTALL,
 )
 _ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
+# Signals that end a program from outside: hang up, interrupt, kill (also by a lack of memory), terminate, CPU time.
+_FROM_OUTSIDE = (1, 2, 9, 15, 24)
 _FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) (?:\(/\S*\)|[\w.]+:\d+:\d+)$", re.MULTILINE)
 
 
 class PassFailure(InputError):
-    """An error of mlir-opt, or of the pass that it ran. An invalid op that a pass makes is a finding: exit code 1.
+    """An error of mlir-opt, or of the pass that it ran. That a pass crashes or makes an invalid op is a finding: exit
+    code 1.
 
     ``kind``: "refusal" for an error that mlir-opt reports, "invalid" if a pass made an op that the verifier rejects,
     "crash", "hang" if it did not end in time, "garbage" if its output cannot be read. ``where``: the function of MLIR
-    that crashed, or the pass and the op that it made, or "".
+    that crashed, or the pass and the op that it made, or "". ``guilty``: the pass, by its argument, that made the op,
+    or that crashed on a program which mlir-opt itself reads and prints; "" for all other failures.
     """
 
-    def __init__(self, message: str, *, kind: str = "refusal", where: str = "", **more: Any) -> None:
+    def __init__(self, message: str, *, kind: str = "refusal", where: str = "", guilty: str = "", **more: Any) -> None:
         super().__init__(message, **more)
         self.kind = kind
         self.where = where
-        if kind == "invalid":
+        self.guilty = guilty
+        if guilty:
             self.exit_code = 1
 
 
@@ -280,7 +285,7 @@ class PassPipeline:
     def dumped(self, text: str, name: str = "<stdin>") -> tuple[str, PassFailure | None]:
         """Run the passes, and return what mlir-opt printed after each, and why it stopped early, if it did.
 
-        Raise PassFailure if no pass has ended.
+        Raise PassFailure if no pass has ended, unless the first one crashed.
         """
         options = [*_OPTIONS, *_DUMPING, self._option]
         try:
@@ -290,9 +295,13 @@ class PassPipeline:
             code, said, failure = 1, error.said, self._with_pass(self._failure(error, name), text)
         if code and failure is None:
             failure = self._failure(OracleError("refusal", said.partition("\n")[0], said=said), name)
-        if failure is not None and _DUMP not in said:
+        if failure is not None and _DUMP not in said and not failure.guilty:
             raise failure
         return said, None if failure is None else self._of_invalid(failure, said)
+
+    def blamed(self, failure: PassFailure, text: str) -> PassFailure:
+        """Return the failure of a module among many that names the pass, if one crashed: `apply_all` names none."""
+        return self._with_pass(failure, self._given(text))
 
     def _blamed(self, failure: PassFailure, text: str, name: str) -> PassFailure:
         """Return the failure that names the pass, if one crashed or made an op that the verifier rejects."""
@@ -317,7 +326,8 @@ class PassPipeline:
                 name, what = failed["argument"] or failed["name"], failure.message[rejected.start() :]
                 notes = [] if failure.location is None else [(failure.location, "the pass put it in place of this op")]
                 message = f"{self.version}: the pass {name} made an invalid op: {what}"
-                return PassFailure(message, kind="invalid", where=f"{name}: {rejected['op']}", notes=notes)
+                where = f"{name}: {rejected['op']}"
+                return PassFailure(message, kind="invalid", where=where, guilty=name, notes=notes)
         return failure
 
     def read(self, text: str, name: str, placed: bool = False) -> Module:
@@ -389,7 +399,9 @@ class PassPipeline:
         return _trimmed(printed)
 
     def _with_pass(self, failure: PassFailure, text: str) -> PassFailure:
-        """Name in a crash the pass that ran: the passes run once more, and print the module before each."""
+        """Name in a crash the pass that ran: the passes run once more, and print the module before each. No pass is
+        named if a signal came from outside, or if mlir-opt crashes on the program without passes, too.
+        """
         if failure.kind != "crash":
             return failure
         try:
@@ -398,10 +410,18 @@ class PassPipeline:
             )
         except OracleError as error:
             begun = _BEFORE.findall(error.said)
-            if begun:
+            if begun and error.signal not in _FROM_OUTSIDE and self._reads(text):
                 message = f"{failure.message}, in the pass {begun[-1]}"
-                return PassFailure(message, kind="crash", where=failure.where)
+                return PassFailure(message, kind="crash", where=failure.where, guilty=begun[-1])
         return failure
+
+    def _reads(self, text: str) -> bool:
+        """Tell whether mlir-opt reads, verifies and prints a program where no pass runs."""
+        try:
+            self._run(self._form, text, "<stdin>")
+        except PassFailure:
+            return False
+        return True
 
     def _failure(self, error: OracleError, name: str) -> PassFailure:
         if error.kind == "crash":

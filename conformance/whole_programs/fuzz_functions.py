@@ -242,7 +242,7 @@ class PassJudge:
                 report.again[again] += 1
                 report.differing += after.kind == "invalid"
                 return None
-            return BrokenPass(program, before, after, self._first_input(program))
+            return BrokenPass(program, before, self._pipeline.blamed(after, before), self._first_input(program))
         if after == before:
             report.unchanged += 1
             return None

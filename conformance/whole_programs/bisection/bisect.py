@@ -65,7 +65,12 @@ class Judgement(Enum):
     KNOWN = "known divergence"
     DIFFERENT = "DIFFERENT"
     INVALID = "INVALID"  # the pass made an op that the verifier rejects
+    CRASHED = "CRASHED"  # mlir-opt crashed in the pass
     NOT_RUN = "not run"
+
+
+_FAILED = {"invalid": Judgement.INVALID, "crash": Judgement.CRASHED}
+"""The judgements of stages that a pass did not end well, by the kind of its failure."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +118,14 @@ class Bisection:
 
     @property
     def guilty(self) -> int | None:
-        """The number of the first stage that differs, or whose pass made an invalid op; None without one."""
-        wrong = (Judgement.DIFFERENT, Judgement.INVALID)
+        """The number of the first stage that differs, or whose pass crashed or made an invalid op; None without one."""
+        wrong = (Judgement.DIFFERENT, *_FAILED.values())
         return next((k for k, one in enumerate(self.results) if one.judgement in wrong), None)
 
     @property
     def compared(self) -> int:
         """The number of stages of which a value was compared with another one's."""
-        apart = (Judgement.FIRST, Judgement.NOT_RUN, Judgement.INVALID)
+        apart = (Judgement.FIRST, Judgement.NOT_RUN, *_FAILED.values())
         return sum(one.judgement not in apart and not one.vacuous for one in self.results)
 
     def suspects(self, number: int) -> Sequence[StageResult]:
@@ -180,7 +185,7 @@ def conclusion(found: Bisection) -> Iterator[str]:
             yield f"nothing was compared{out}"
         return
     one = found.results[found.guilty]
-    if one.judgement is Judgement.INVALID:
+    if one.judgement in _FAILED.values():
         yield one.ground
         return
     assert one.comparison is not None
@@ -320,8 +325,8 @@ class _Work:
             self.results.append(replace(before, stage=stage, seconds=0.0) if again else unchanged)
             return
         try:
-            if isinstance(stage.module, PassFailure) and stage.module.kind == "invalid":
-                self.results.append(StageResult(stage, Judgement.INVALID, stage.module.message))
+            if isinstance(stage.module, PassFailure) and stage.module.guilty:
+                self.results.append(StageResult(stage, _FAILED[stage.module.kind], stage.module.message))
                 return
             if isinstance(stage.module, HalfulpError):
                 raise stage.module
@@ -472,8 +477,10 @@ def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation)
     """
     assert found.guilty is not None
     one = found.results[found.guilty]
-    if one.judgement is Judgement.INVALID:
-        raise Unsupported("an invalid op has no input that shows it", hint="halfulp reduce --pass-pipeline shrinks it")
+    if one.judgement in _FAILED.values():
+        raise Unsupported(
+            "no input shows a crash or an invalid op: all do", hint="halfulp reduce --pass-pipeline shrinks the program"
+        )
     assert one.against is not None
     assert one.comparison is not None
     before = found.results[one.against].stage

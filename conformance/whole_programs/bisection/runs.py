@@ -49,11 +49,12 @@ _HEADER = re.compile(
     r"// -----// IR Dump (?P<when>After|Before) (?P<name>.+?)(?P<failed> Failed)?"
     r"(?: \((?P<argument>[^()\s]*)\))?(?: \('(?P<op>[^']*)' operation(?:: (?P<symbol>@.*?))?\))? //----- //[^\S\n]*\n?"
 )
-# What a tool says at its end, after the last dump: a diagnostic, the report of a crash.
-_SAID = re.compile(
-    r"^(?:\S+:\d+:\d+: (?:error|warning|note|remark): |PLEASE submit|Stack dump|[\w./-]+: (?:/|error: ))", re.MULTILINE
+# What a tool says at its end, after the last dump: a diagnostic, the report of a crash by LLVM or by the C library.
+_CRASH = (
+    r"PLEASE submit|Stack dump:|LLVM ERROR: |UNREACHABLE executed|terminate called|\w+\(\): |double free|corrupted "
 )
-_FAILURE = re.compile(r"\berror: |^PLEASE submit|^Stack dump:")
+_SAID = re.compile(rf"^(?:\S+:\d+:\d+: (?:error|warning|note|remark): |{_CRASH}|[\w./-]+: (?:/|error: ))", re.MULTILINE)
+_FAILURE = re.compile(rf"\berror: |^(?:{_CRASH})")
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ class Compilation:
 def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
     """Run the passes on a program, in one process, and return it and the program after each.
 
-    If a pass fails, the stages end before it. Raises PassFailure if mlir-opt cannot read the program or the pipeline.
+    If a pass crashes or makes an invalid op, the last stage has this failure; if it reports an error, the stages end
+    before it. Raises PassFailure if mlir-opt cannot read the program or the pipeline.
     """
     printed, failure = pipeline.dumped(first.text, first.name)
     dumps = read_dumps(printed)
@@ -180,6 +182,9 @@ def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
         (failed,) = (dump for dump in dumps.passes if dump.failed)
         found = of_dumps(replace(dumps, said=""), pipeline.read, first)
         return Compilation((*found.stages, Stage(failed.name, failed.argument, failed.text, failure, failed.op)))
+    if failure is not None and failure.guilty:
+        found = of_dumps(replace(dumps, said=""), pipeline.read, first)
+        return Compilation((*found.stages, Stage(failure.guilty, failure.guilty, "", failure)))
     # A pass may say "error" and go on; how mlir-opt ended is known here.
     end = "" if failure is None else str(failure).removeprefix("error: ")
     return of_dumps(dumps if end else replace(dumps, said=""), pipeline.read, first, end)

@@ -317,6 +317,12 @@ FILES = {
 PASSES = "--pass-pipeline=builtin.module(cse)"
 CRASH = 'case "$(cat)" in *func.func*) kill -SEGV $$;; *) echo "module {}";; esac'
 REFUSE = 'case "$(cat)" in *func.func*) echo "<stdin>:1:1: error: no" >&2; exit 1;; *) echo "module {}";; esac'
+IN_PASS = f"""case "$*" in
+  *print-ir-before-all*) echo "// -----// IR Dump Before CSE (cse) //----- //" >&2; {CRASH};;
+  *--pass-pipeline*) {CRASH};;
+  *) cat;;
+esac"""
+CLAIM = ["fuzz", "--pass=cse", "--from=mixed", "-n", "3", "--no-reduce"]
 FUZZ = ["fuzz", PASSES, "-n", "3", "--no-reduce"]
 ONE = ["fuzz", PASSES, "-n", "1", "--no-reduce"]
 """The same for one program, which is that of the cell."""
@@ -391,9 +397,20 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
     ("refused", ["bisect", "f.mlir", PASSES], REFUSE, 2, "my-opt 99.1.0git: no"),
     ("refused", FUZZ, REFUSE, 3, "3 refused"),
     ("refused", [*VERIFY, "command=./none"], "", 3, "16 unanswered"),
+    ("crashed in a pass", ["diff", "f.mlir", PASSES], IN_PASS, 1, "crashed (signal 11), in the pass cse"),
+    (
+        "crashed in a pass",
+        ["bisect", "f.mlir", PASSES],
+        IN_PASS,
+        1,
+        "CRASHED: my-opt 99.1.0git crashed (signal 11), in",
+    ),
+    ("crashed in a pass", FUZZ, IN_PASS, 1, "crashed (signal 11), in the pass cse"),
+    ("crashed in a pass", CLAIM, IN_PASS, 1, "crashed (signal 11), in the pass cse"),
     ("crashed", ["diff", "f.mlir", PASSES], CRASH, 2, "crashed"),
     ("crashed", ["bisect", "f.mlir", PASSES], CRASH, 2, "crashed"),
     ("crashed", FUZZ, CRASH, 2, "3 broken"),
+    ("crashed", CLAIM, CRASH, 2, "3 crashed"),
     ("crashed", [*VERIFY, "command=false"], "", 2, "failed"),
 ]
 

@@ -531,6 +531,8 @@ def test_dumps_before_passes_and_what_stands_before_the_first_dump_do_not_count(
     [
         "model.mlir:4:3: error: failed to legalize operation 'arith.addi'\n",
         "PLEASE submit a bug report\nStack dump:\n0. mlir-opt\n",
+        "free(): invalid pointer\nPLEASE submit a bug report\n",
+        "LLVM ERROR: not this type\nPLEASE submit a bug report\n",
     ],
 )
 def test_what_a_tool_says_at_its_end_is_no_part_of_a_program(said: str) -> None:
