@@ -199,6 +199,8 @@ _DUMPING = ("--mlir-print-ir-after-all", *_ONE_THREAD)
 _DUMP = "// -----// IR Dump After "
 # The newer form is NAME: ARGUMENT{OPTIONS}, the older one NAME (ARGUMENT).
 _BEFORE = re.compile(r"^// -----// IR Dump Before [^\s:]+(?:: | \()([\w-]+)", re.MULTILINE)
+_OWN = "halfulp."
+"""The beginning of the names of halfulp's ops."""
 _MARKER = "\n// -----\n"
 _VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
@@ -287,7 +289,7 @@ class PassPipeline:
 
         Raise PassFailure if no pass has ended, unless the first one crashed.
         """
-        options = [*_OPTIONS, *_DUMPING, self._option]
+        options, text = [*_OPTIONS, *_DUMPING, self._option], self._given(text)
         try:
             done = self.tool.finished(options, text, self.seconds)
             code, said, failure = done.code, done.said, None
@@ -352,8 +354,19 @@ class PassPipeline:
         return ("--mlir-print-op-generic",) * self.in_generic_form
 
     def _given(self, text: str) -> str:
-        """Return the text of a module as the program gets it."""
-        return print_module(parse_module(text), generic=True) if self.in_generic_form else text
+        """Return the text of a module as the program gets it. It knows no op of halfulp, but carries those in the
+        generic form; locations keep their places in the text.
+        """
+        if self.in_generic_form:
+            return print_module(parse_module(text), generic=True)
+        if _OWN not in text:
+            return text
+        try:
+            module = parse_module(text, "<stdin>")
+        except HalfulpError:  # the program says what is wrong
+            return text
+        carried = any(op.name.startswith(_OWN) for op in module.walk())
+        return print_module(module, generic=True, debug_info=True) if carried else text
 
     def _taken(self, text: str) -> str:
         """Return the text of a module that the program printed, in the form that callers get."""

@@ -280,6 +280,42 @@ def test_what_a_pass_refuses_is_no_invalid_op(fake_opt: FakeOpt, command: Comman
     assert "stopped early: " in out
 
 
+OWN = """func.func @f(%x: f32) -> f32 {
+  %0 = arith.mulf %x, %x : f32
+  %1 = halfulp.reduce_precision %0 {exponent_bits = 5 : i64, mantissa_bits = 10 : i64} : f32
+  return %1 : f32
+}
+"""
+
+
+def test_passes_carry_ops_of_halfulp(fake_opt: FakeOpt, command: Command, write: Any) -> None:
+    options = [write("f.mlir", OWN), PASSES, "-n", "40"]
+    for body, code, said in (
+        ("cat", 0, "40 equal"),
+        ("sed 's/mantissa_bits = 10/mantissa_bits = 9/'", 1, "differs for"),
+        # What mlir-opt says of an op has the place of the op in the file.
+        (
+            "grep -o 'loc(\"<stdin>\":3:8)' | head -1 | sed 's/loc(\"//; s/\"//; s/)/: error: no/' >&2; exit 1",
+            2,
+            "f.mlir:3:8: error: my-opt 99.1.0git: no",
+        ),
+    ):
+        got, out, err = command("diff", *options, fake_opt(body))
+        assert (got, said in out + err) == (code, True), out + err
+
+
+@pytest.mark.mlir
+def test_real_passes_carry_ops_of_halfulp(command: Command, write: Any) -> None:
+    file = write("f.mlir", OWN)
+    code, out, err = command("bisect", file, "--pass-pipeline=builtin.module(cse,convert-to-llvm)")
+    assert (code, err) == (0, "")
+    assert out.endswith("no difference in 2 stages\n")
+    lower = write("invalid.mlir", OWN + CAST.replace("@f", "@g"))
+    code, _, err = command("diff", lower, "--pass-pipeline=builtin.module(canonicalize)")
+    assert code == 1
+    assert "invalid.mlir:8:8: note: the pass put it in place of this op" in err
+
+
 # --- the table of docs/differential-testing.md: what each command says, and its exit code -----------------------------
 
 NANS = """func.func @f() -> f16 {
