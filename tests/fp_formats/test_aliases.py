@@ -1,7 +1,5 @@
 """Names that people type: of types and of rounding modes."""
 
-from __future__ import annotations
-
 import time
 
 import ml_dtypes

@@ -4,8 +4,6 @@ A row says which cases it covers and predicts what APFloat returns there; nothin
 predicts fails, and so does a row that covers another number of cases than the one pinned beside it.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator

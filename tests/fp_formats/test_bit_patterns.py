@@ -1,7 +1,5 @@
 """Single bit patterns as `bitstring.Bits`: fields of codes, and patterns to codes."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

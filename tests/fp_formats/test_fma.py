@@ -1,7 +1,5 @@
 """fma: the specification against fractions, APFloat and the C library; arrays and the quicker path against it."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import itertools

@@ -4,8 +4,6 @@ sum that is rounded to odd by that rest rounds like the exact one.
 This is the third proof, beside test_fma.py and test_mixed.py: it runs with the long tests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The format table, what is derived from it, and what a user may build."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

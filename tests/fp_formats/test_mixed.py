@@ -2,8 +2,6 @@
 the specification.
 """
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The fields that the profile `ml_dtypes` sets, against the installed ml_dtypes: every conversion it has."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The scalar specification against known answers and against rounding by search among all values of a format."""
 
-from __future__ import annotations
-
 import bisect
 import math
 import random

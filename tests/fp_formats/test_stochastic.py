@@ -1,7 +1,5 @@
 """The rules of stochastic rounding against their inequalities, as IEEE P3109 and the documentation state them."""
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Distances in ulp: steps between codes are those of ranks, errors are those of fractions, and sums are exact."""
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

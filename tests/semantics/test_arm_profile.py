@@ -3,8 +3,6 @@
 ``tests/build_arm.sh FOLDER`` builds the program that runs them; ``HALFULP_ARM`` names the folder.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence

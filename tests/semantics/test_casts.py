@@ -1,7 +1,5 @@
 """Conversions between element types: exactness, ranges, bit casts and stochastic rounding."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -4,8 +4,6 @@ cuda_fp4 that runs on a processor, in every rounding mode, with and without satu
 ``tests/build_cuda_headers.sh FOLDER`` fetches and compiles them; ``HALFULP_CUDA_HEADERS`` names the folder.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Iterator

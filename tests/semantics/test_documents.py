@@ -4,8 +4,6 @@ tests/data/arith_examples.txt holds the examples as printed in the document. `CO
 wrong in them: real MLIR rejects those statements too, and the tests marked ``mlir`` prove it.
 """
 
-from __future__ import annotations
-
 import bisect
 import math
 import operator

@@ -1,7 +1,5 @@
 """Elementary functions as sums of two f64: within the margin of Arb's results."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from amounts import amounts

@@ -1,7 +1,5 @@
 """Fixed point and requantisation against recorded runs of ac_types, gemmlowp and CMSIS-NN, and against their rules."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

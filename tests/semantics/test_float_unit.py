@@ -1,7 +1,5 @@
 """The operations of a float unit that MLIR has no op for: what they drop, what they signal, what they call a code."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -3,8 +3,6 @@
 That the values themselves are right is the subject of the tests of fp_formats; here the ops are.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The integer kernels: scalar implementation against definitions from the arith document, array implementation against the scalar implementation."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import math

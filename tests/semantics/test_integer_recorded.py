@@ -4,8 +4,6 @@ Where the reference has a value, the tool must have given the same bits or no an
 undefined behaviour) the tool may do anything; what it does is predicted all the same, so that nothing goes by unseen.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys

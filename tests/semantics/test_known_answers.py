@@ -3,8 +3,6 @@
 Codes are written in hexadecimal, or built by the small functions below from fields, never by halfulp's own rounding.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

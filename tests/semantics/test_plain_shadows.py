@@ -1,7 +1,5 @@
 """Shadows in a wider format: near the exact errors where these are known, and unknown where they cannot be seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, floor

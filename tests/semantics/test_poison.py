@@ -1,7 +1,5 @@
 """Poison with provenance, and undefined behaviour: how both arise, spread and are reported."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

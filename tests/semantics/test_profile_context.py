@@ -1,7 +1,5 @@
 """The profile of a `with` block: what it applies to, nesting, threads, tasks, worker processes and the command line."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from concurrent.futures import ThreadPoolExecutor

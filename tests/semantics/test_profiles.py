@@ -4,8 +4,6 @@ mlir22-fold is compared with the constant folder of mlir-opt-22; `test_profile_m
 package.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -3,8 +3,6 @@
 The independent rounding is that of `neighbours`, which looks a number up between two values of the format.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence

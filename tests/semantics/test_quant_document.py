@@ -5,8 +5,6 @@ that names both numbers; where a dimension is dynamic, that happens when the pro
 types are those of MLIR 22, which came after the document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The sources of random bits: published words of Philox4x32-10, and sequences of shift registers by hand."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Sums and sums of products of codes, beside loops over the scalar specification and exact fractions."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Sums in order, beside linalg ops that MLIR lowers to loops and executes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

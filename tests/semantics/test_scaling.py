@@ -1,7 +1,5 @@
 """Block scaling: arith.scaling_extf and arith.scaling_truncf, in the steps of their document and exactly."""
 
-from __future__ import annotations
-
 import math
 import random
 import warnings

@@ -1,7 +1,5 @@
 """Shadows: the exact number lies inside each, and what a correctly rounded op loses is at most half an ulp."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Mapping

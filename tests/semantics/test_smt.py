@@ -1,7 +1,5 @@
 """Terms of the smt dialect: truth tables by hand, divisions with the arithmetic shown, lookups, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from ctypes import c_int64
 from fractions import Fraction

@@ -3,8 +3,6 @@ processor, `arm`, `riscv` and `cuda-sat` beside the cases of their documents. te
 with NVIDIA's headers, test_arm_profile.py compares `arm` with qemu.
 """
 
-from __future__ import annotations
-
 import ctypes
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """The descriptions of kernels on machine words give what the scalar implementations give, wherever they do not refuse."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Implementations with planted errors: every figure of `hu.accuracy` is compared with one that was counted by hand."""
 
-from __future__ import annotations
-
 import ctypes
 import math
 import re

@@ -1,7 +1,5 @@
 """The implementations that are measured: files of results, and the tools, whose figures were measured once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError

@@ -1,7 +1,5 @@
 """The table of known divergences: every row predicts its example, and real tools do what the row says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NoReturn
 

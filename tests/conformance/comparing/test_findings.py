@@ -1,7 +1,5 @@
 """Bugs of real tools are found among generated inputs, and reduced to one op on one element."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The operands of cases, and their coverage."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -3,8 +3,6 @@
 Vector files have a column for each of these, or none, by the declaration alone.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from functools import cache

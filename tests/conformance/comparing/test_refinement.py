@@ -1,7 +1,5 @@
 """Refinement, verdict by verdict, on cases written out by hand."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -2,8 +2,6 @@
 there.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

@@ -3,8 +3,6 @@
 Every oracle of the registry that starts programs is found by itself: without them it says which program is missing.
 """
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path

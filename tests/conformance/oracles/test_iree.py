@@ -1,7 +1,5 @@
 """IREE 3.13 as an oracle: it finds IREE's bugs by itself, and the profile `iree-3.13` predicts every bit of them."""
 
-from __future__ import annotations
-
 import os
 import re
 from functools import cache

@@ -3,8 +3,6 @@
 Its functions of f16 and f32 claim correct rounding. So do most of those of f64.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """mlir-runtime, mlir-expand and mlir-native: each does what its profile or the rows say, and finds what it can show."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """ml_dtypes as an oracle: every answer agrees with the specification, or is a known divergence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

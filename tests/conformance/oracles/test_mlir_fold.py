@@ -1,7 +1,5 @@
 """mlir-opt 22 as an oracle: its folder agrees on every op of arith, and its known oddities are found by asking."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MLIR's lowering of quant as an oracle: per layer, channel and block it does what the rows say, and otherwise agrees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fake_oracle import results

@@ -1,7 +1,5 @@
 """Pass pipelines: what mlir-opt prints, and what is said where it refuses, crashes, hangs or prints nothing of use."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable
 from dataclasses import replace

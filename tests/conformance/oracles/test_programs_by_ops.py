@@ -1,7 +1,5 @@
 """Oracles of single ops run whole programs: each op on the oracle's own results, and nothing in between is invented."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

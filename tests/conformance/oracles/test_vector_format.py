@@ -1,7 +1,5 @@
 """The vector format: programs that compute results, files of results, and malformed ones of both."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

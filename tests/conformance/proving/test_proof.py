@@ -1,7 +1,5 @@
 """Proofs of rewrites: right ones are proven, each wrong one has a counterexample that the executor confirms."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

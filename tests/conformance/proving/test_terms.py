@@ -1,7 +1,5 @@
 """The integer terms agree with the executor: on all inputs of narrow types, poison included, and on wide samples."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from itertools import product

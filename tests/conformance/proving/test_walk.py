@@ -1,7 +1,5 @@
 """Control flow, calls, vectors and tensors as terms agree with the executor on every input of narrow types."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

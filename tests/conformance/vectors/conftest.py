@@ -1,7 +1,5 @@
 """A finished sweep, made once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Models in C beside the evaluation of halfulp: every pair of 8 bits, hard rows of wider formats, all rounding modes."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The columns and the digest of a set of vectors."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -3,8 +3,6 @@
 ``tests/build_cvfpu.sh FOLDER`` builds it with Verilator from the published sources; ``HALFULP_CVFPU`` names the folder.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Diagnoses of faulty devices: what was planted is named first. And the rows that are kept to find it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count, islice
 from typing import Any, Literal

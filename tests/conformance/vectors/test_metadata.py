@@ -1,7 +1,5 @@
 """The metadata of a set of vectors: its schema, its text, its anchors, and its page of the documentation."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """The models' operands: their hits are recomputed from exact fractions and from the flags of the results."""
 
-from __future__ import annotations
-
 import hashlib
 from fractions import Fraction
 from itertools import product

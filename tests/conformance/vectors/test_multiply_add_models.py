@@ -4,8 +4,6 @@ A number is held as an integer times a power of two that is small enough for all
 rounded, and nothing of the models is used but the names of their buckets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product

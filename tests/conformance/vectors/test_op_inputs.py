@@ -1,7 +1,5 @@
 """Operands of vector sets: TestFloat's corners, Philox by position, integers, quantised types, and every level."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import tracemalloc

@@ -4,8 +4,6 @@ Floats are recomputed by `scalar`, value by value; flags also by LLVM's APFloat 
 quantised types by formulas in Python; programs by `hu.run`, row by row.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections import Counter

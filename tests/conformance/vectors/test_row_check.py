@@ -1,7 +1,5 @@
 """Checks of other people's vectors: every planted error is found and named, and nothing else is reported."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ the NaNs and the invalid integers of RISC-V and of SSE.
 ``tests/build_testfloat.sh FOLDER`` builds it from the published sources; ``HALFULP_TESTFLOAT`` names the folder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

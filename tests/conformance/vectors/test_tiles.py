@@ -1,7 +1,5 @@
 """Golden vectors of tile operations: their results are those of a specification, and wrong units are found and named."""
 
-from __future__ import annotations
-
 import json
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Made-up arguments: all, or samples; their sizes, layouts and number."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import product

@@ -2,8 +2,6 @@
 branches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

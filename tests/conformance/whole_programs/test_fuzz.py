@@ -1,7 +1,5 @@
 """Random programs: their ops, their meaning, and that wrong results are found."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Dumps of IREE's compiler: which of them run, and that the verdicts come from the right bindings and workgroups."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Known divergences of passes: a row explains the difference that its pass makes, and no other one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Functions on memory, compared in lanes: the same verdicts as one input after the other, for far fewer steps."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

@@ -3,8 +3,6 @@
 tests/data/programs.md describes the models.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Reports of passes: complete, in the words of MLIR, and shown by mlir-runner where it can run the program."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Compare the printed values of two versions, in order."""
 
-from __future__ import annotations
-
 import pytest
 
 import halfulp as hu

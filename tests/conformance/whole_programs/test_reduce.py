@@ -1,7 +1,5 @@
 """Programs shrink to the op that differs, and no further than the difference allows."""
 
-from __future__ import annotations
-
 import stat
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """IREE's wrappers come off: programs as iree-compile 3.13 prints them in generic form, without IREE."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

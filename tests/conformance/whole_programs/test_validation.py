@@ -1,7 +1,5 @@
 """Translation validation by execution: the second version must do something that the first allows."""
 
-from __future__ import annotations
-
 import pytest
 
 import halfulp as hu

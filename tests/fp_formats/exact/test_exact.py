@@ -1,7 +1,5 @@
 """`exact` equals `scalar`: codes, flags and poison, for every format, mode and policy."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from fractions import Fraction

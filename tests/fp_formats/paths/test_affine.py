@@ -1,7 +1,5 @@
 """The affine casts, in blocks of every kind, beside the operations of `exact`, one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The loop of machine code: what test_fast_domains.py checks of every path, by it; its own domains; when it is made."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

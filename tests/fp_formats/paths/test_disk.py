@@ -1,7 +1,5 @@
 """The cache on disk: its place, its limit, and that nothing which happens to its files changes a result."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import stat

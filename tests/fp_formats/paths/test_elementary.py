@@ -4,8 +4,6 @@ Monotone functions give monotone codes, odd and even ones are symmetric, directe
 what the results show.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ MPFR has four of the five modes. Ties away from zero differ from ties to even on
 between two neighbours: where one bit more makes it exact.
 """
 
-from __future__ import annotations
-
 import gmpy2
 import numpy as np
 import numpy.typing as npt

@@ -3,8 +3,6 @@
 `results` knows nothing of the code that it checks: it takes MPFR's numbers apart and puts IEEE codes together.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from typing import Any

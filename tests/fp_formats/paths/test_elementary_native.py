@@ -1,7 +1,5 @@
 """Functions of f32 by f64 and one test on bits equal the specification."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator

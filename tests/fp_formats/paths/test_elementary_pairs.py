@@ -1,7 +1,5 @@
 """Functions of two arguments by f64 and a margin equal the specification; the margins hold against Arb."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tables of elementary functions equal the specification: codes, poison and flags."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import time

@@ -5,8 +5,6 @@ results, the ends of every window, signed zeros, NaN payloads), adversarial and 
 are all 2**16 codes with a few partners, and `make test-exhaustive` takes all 2**32 in every operation and mode.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from itertools import product

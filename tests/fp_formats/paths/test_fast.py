@@ -3,8 +3,6 @@
 Tables, and whole domains, are in `test_fast_domains`.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from inspect import isfunction, signature
 from typing import Any

@@ -1,7 +1,5 @@
 """Every path of `fast` equals `exact` over its whole domain: sampled here, enumerated by `make test-exhaustive`."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The margins of approximations in f64, against Arb: errors, sides, domains, and what a margin settles."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The descriptions of f128 beside `exact`, and beside `scalar`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conversions that mend a few elements of long arrays, such as NaNs, are exact in all chunks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Threads that share machine code: every element once, and the same results for any number of them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Elementary functions of every code of the small formats, and of samples of the wide ones, against MPFR."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable
 from fractions import Fraction

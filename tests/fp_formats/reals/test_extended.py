@@ -1,7 +1,5 @@
 """Exact numbers of expressions: IEEE's zeros and infinities, enclosures beside balls, and what is known next to them."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable

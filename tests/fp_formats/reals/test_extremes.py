@@ -3,8 +3,6 @@
 The expected results come from first terms of series and from MPFR at a precision that shows the difference.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Accumulators of one's own: the array path equals the specification, and the specification what the words say."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import fields, replace
 from fractions import Fraction

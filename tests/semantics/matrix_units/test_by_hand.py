@@ -4,8 +4,6 @@ A term in an aligned sum of F fraction bits, below the largest exponent E, is a 
 is less than a unit is cut off: toward zero, or downward where that is said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple

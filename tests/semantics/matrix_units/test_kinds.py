@@ -1,7 +1,5 @@
 """The table of kinds against the names of the kinds, which say types and shapes, and what lanes hold."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """`exact` and `ieee` against sums of fractions, tiles in the hands of lanes, and what no model computes."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Every recorded tile of the published model of matrix units, 0 differences: see tests/data/mma_recorded.md."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache

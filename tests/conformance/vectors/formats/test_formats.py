@@ -1,7 +1,5 @@
 """Vectors in binary files, and tables of runs."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc

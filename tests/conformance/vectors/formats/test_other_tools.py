@@ -1,7 +1,5 @@
 """Vectors that other tools read: C and Verilog compilers, simulators, mlir-opt."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The directory of a sweep: kills, damage, other sweeps, full disks."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Sweeps: shards that depend on the recipe and their index only, and the processes that compute them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

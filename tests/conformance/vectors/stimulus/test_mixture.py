@@ -1,7 +1,5 @@
 """Mixtures: every stretch has its shares, whatever the parts are, and metadata makes the same rows again."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections import Counter

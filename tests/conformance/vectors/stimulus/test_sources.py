@@ -1,7 +1,5 @@
 """Sources of operands: files of arrays and of text, and distributions, against exact arithmetic and NumPy itself."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

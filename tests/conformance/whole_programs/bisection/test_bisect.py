@@ -1,7 +1,5 @@
 """Stages of a compilation: the judgement of each, the guilty one, and those that do not run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Known bugs of mlir-opt 22 are found again by name: bisection names the pass that makes each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

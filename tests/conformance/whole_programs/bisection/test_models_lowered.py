@@ -1,7 +1,5 @@
 """The ten models through whole pipelines, from tensors to LLVM's dialect: every stage runs, and none is wrong."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

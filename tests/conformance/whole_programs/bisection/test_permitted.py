@@ -1,7 +1,5 @@
 """Permitted differences between two stages: each has a ground, and no wrong op is taken for one."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import permutations
 from typing import Any

@@ -1,7 +1,5 @@
 """Planted miscompiles: one op of a stage is changed, and the passes go on. Bisection names that stage."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Random functions on tensors: always the same, of every kind, and equal at every stage of their lowering."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
