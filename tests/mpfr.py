@@ -1,6 +1,4 @@
-"""MPFR's functions by the names of halfulp, and its rounding modes."""
-
-from __future__ import annotations
+"""MPFR's functions by the names of halfulp."""
 
 import math
 from collections.abc import Callable
@@ -9,8 +7,6 @@ from typing import Any
 import gmpy2
 import mpmath
 from mpmath import mp
-
-from halfulp.fp_formats.policy import Rounding
 
 _NAMED_ALIKE = (
     *("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "erf", "erfc"),
@@ -25,13 +21,6 @@ MPFR: dict[str, Callable[..., Any]] = {
 }
 """MPFR's functions of one argument. It has sinpi and cospi, but gmpy2 does not offer them."""
 MPFR_OF_TWO: dict[str, Callable[..., Any]] = {"atan2": gmpy2.atan2, "hypot": gmpy2.hypot, "powf": lambda x, y: x**y}
-MPFR_MODES = {
-    Rounding.TO_NEAREST_EVEN: gmpy2.RoundToNearest,
-    Rounding.DOWNWARD: gmpy2.RoundDown,
-    Rounding.UPWARD: gmpy2.RoundUp,
-    Rounding.TOWARD_ZERO: gmpy2.RoundToZero,
-}
-"""MPFR does not have ties away from zero."""
 
 
 # --- by mpmath --------------------------------------------------------------------------------------------------------

@@ -95,16 +95,8 @@ def samples(fmt: FloatFormat, count: int) -> list[int]:
         for _ in range(count)
     ]
     near_one = [scalar.from_integer(fmt, 1).code + step for step in (-2, -1, 0, 1, 2)]
-    edges = [
-        0,
-        1,
-        2,
-        fmt.min_normal_code - 1,
-        fmt.min_normal_code,
-        fmt.max_code,
-        fmt.infinity_code or 0,
-        fmt.nan_code or 0,
-    ]
+    edges = [0, 1, 2, fmt.min_normal_code - 1, fmt.min_normal_code, fmt.max_code]
+    edges += [fmt.infinity_code or 0, fmt.nan_code or 0]
     codes = [*ordinary, *near_one, *edges, *(draw.getrandbits(fmt.bits) for _ in range(count))]
     return [*codes, *(code | (fmt.sign_mask or 0) for code in (*near_one, *edges))]
 
@@ -124,7 +116,7 @@ def test_every_code_of_a_small_format_is_rounded_as_mpfr_says(fmt: FloatFormat, 
 
 @pytest.mark.parametrize("name", MPFR)
 @pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("bf16", "f16", "f32", "f64", "f80", "f128")], ids=str)
-@pytest.mark.parametrize("count", amounts(2, long=12))
+@pytest.mark.parametrize("count", amounts(2, 1_000, long=12))
 def test_samples_of_a_wide_format_are_rounded_as_mpfr_says(fmt: FloatFormat, name: str, count: int) -> None:
     for code in samples(fmt, count):
         if (name == "rsqrt" and fmt.is_zero(code)) or fmt.is_invalid(code):
@@ -136,22 +128,17 @@ def test_samples_of_a_wide_format_are_rounded_as_mpfr_says(fmt: FloatFormat, nam
 
 @pytest.mark.parametrize("name", MPFR_OF_TWO)
 @pytest.mark.parametrize(
-    "fmt", [FORMATS[name] for name in ("f4E2M1FN", "f8E4M3FN", "bf16", "f32", "f64", "f128")], ids=str
+    "fmt", [FORMATS[name] for name in ("f4E2M1FN", "f8E4M3FN", "bf16", "f16", "f32", "f64", "f80", "f128")], ids=str
 )
-@pytest.mark.parametrize("count", amounts(120, long=600))
+@pytest.mark.parametrize("count", amounts(90, 10_000, long=600))
 def test_functions_of_two_arguments_are_rounded_as_mpfr_says(fmt: FloatFormat, name: str, count: int) -> None:
-    codes = samples(fmt, 20)
+    codes = [code for code in samples(fmt, 20) if not fmt.is_invalid(code)]
     draw = random.Random(name)
     for a, b in ((draw.choice(codes), draw.choice(codes)) for _ in range(count)):
         mode = draw.choice(MODES)
         operands = [exact_operand(fmt, a), exact_operand(fmt, b)]
-        check(
-            fmt,
-            name,
-            binary(name, fmt, a, b, mode),
-            expected(fmt, MPFR_OF_TWO[name], operands, mode),
-            (hex(a), hex(b), mode),
-        )
+        wanted = expected(fmt, MPFR_OF_TWO[name], operands, mode)
+        check(fmt, name, binary(name, fmt, a, b, mode), wanted, (hex(a), hex(b), mode))
 
 
 @pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E5M2", "bf16", "f64")], ids=str)
@@ -195,13 +182,13 @@ def composed(precision: int) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", composed(53))
-@pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E4M3FN", "f8E5M2FNUZ", "bf16", "f32", "f64")], ids=str)
-def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat, name: str) -> None:
+@pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E4M3FN", "bf16", "f32", "f64", "f80", "f128")], ids=str)
+@pytest.mark.parametrize("count", amounts(4, 1_000, long=40))
+def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat, name: str, count: int) -> None:
     """At 5,000 bits, all that is lost lies far below the last bit: the arguments are no larger than 24."""
     compared = 0
-    for code in samples(fmt, 40):
+    for code in samples(fmt, count)[:: 7 if fmt.bits == 8 and count < 40 else 1]:
         exact = scalar.value(fmt, code)
         if not exact or abs(exact) > 24 or exponent_of(exact) < -200 or FUNCTIONS[name].exact(exact) is not None:
             continue
@@ -216,7 +203,7 @@ def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat
         wanted = scalar.from_fraction(fmt, number, mode).code
         check(fmt, name, unary(name, fmt, code, mode), wanted, (hex(code), mode))
         compared += 1
-    assert compared > 5
+    assert compared > count // 8
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda row: row.name)
