@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
+from amounts import amounts
 from float_samples import codes, interesting, pairs
 
 from halfulp.conformance.oracles import apfloat
@@ -381,18 +382,10 @@ def run_all(exhaustive: bool) -> Tally:
             case = Case("negate", fmt, fmt, (a,), RNE)
             tally.check(case, our_result(case), tally.llvm.negate(fmt, a))
             for rounding in MODES:
-                for width, signed in (
-                    (1, True),
-                    (1, False),
-                    (8, True),
-                    (8, False),
-                    (32, True),
-                    (64, False),
-                    (128, True),
-                ):
+                for width, signed in ((1, 1), (1, 0), (8, 1), (8, 0), (32, 1), (64, 0), (128, 1)):
                     case = Case("to_integer", fmt, None, (a,), rounding)
-                    ours = our_result(case, width, signed)
-                    theirs = tally.llvm.to_integer(fmt, a, width, signed, rounding)
+                    ours = our_result(case, width, bool(signed))
+                    theirs = tally.llvm.to_integer(fmt, a, width, bool(signed), rounding)
                     if ours.poison:  # APFloat saturates there
                         theirs = (theirs[0] if not theirs[1] & INVALID else 0, theirs[1])
                         ours = ours._replace(poison=False)
@@ -416,18 +409,12 @@ def assert_explained(tally: Tally, attribute: str) -> None:
     assert {row.name: tally.covered[row.name] for row in rows} == {row.name: getattr(row, attribute) for row in rows}
 
 
-def test_sampled() -> None:
-    tally = run_all(exhaustive=False)
-    assert_explained(tally, "sampled")
-    assert tally.cases == 298_123
-
-
-@pytest.mark.exhaustive
-def test_exhaustive() -> None:
-    """Every pair of every format of up to 8 bits, and 100,000 adversarial pairs of each larger one."""
-    tally = run_all(exhaustive=True)
-    assert_explained(tally, "exhaustive")
-    assert tally.cases == 36_141_313
+@pytest.mark.parametrize(("sample", "cases"), [("sampled", 298_123), *amounts(None, ("exhaustive", 36_141_313))[1:]])
+def test_every_difference_is_explained(sample: str, cases: int) -> None:
+    """Exhaustive: every pair of every format of up to 8 bits, and 100,000 adversarial pairs of each larger one."""
+    tally = run_all(exhaustive=sample == "exhaustive")
+    assert_explained(tally, sample)
+    assert tally.cases == cases
 
 
 @pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
@@ -468,37 +455,10 @@ def test_policy_of_mlir_fold(dst: FloatFormat) -> None:
                 assert (ours.code, ours.poison) == (theirs, False), (src.name, hex(a), rounding)
 
 
-def test_policy_of_mlir_fold_widening() -> None:
-    llvm = apfloat.load()
-    for dst in FORMATS.values():
-        assert scalar.convert(E8M0, dst, 0xFF, RNE, FOLD).code == llvm.convert(E8M0, dst, 0xFF, RNE)[0]
-
-
-def test_mlir_folds_alike(mlir_opt: Callable[..., str]) -> None:
-    """The folder itself, where it folds f4E2M1FN: x/0 is a zero of the quotient's sign, 0/0 is +0."""
-    text = """
-        func.func @f() -> (vector<4xi4>) {
-          %a = arith.constant dense<[1.0, -1.0, 0.0, -0.0]> : vector<4xf4E2M1FN>
-          %b = arith.constant dense<[0.0, 0.0, 0.0, -0.0]> : vector<4xf4E2M1FN>
-          %q = arith.divf %a, %b : vector<4xf4E2M1FN>
-          %r = arith.bitcast %q : vector<4xf4E2M1FN> to vector<4xi4>
-          return %r : vector<4xi4>
-        }
-    """
-    assert "dense<[0, -8, 0, 0]> : vector<4xi4>" in mlir_opt(text, "--canonicalize")
-    quotients = [scalar.divide(NANLESS[0], a, b, RNE, FOLD).code for a, b in ((2, 0), (10, 0), (0, 0), (8, 8))]
-    assert quotients == [0, 8, 0, 0]
-
-
 @pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits <= 64], ids=str)
 @pytest.mark.parametrize(
     ("theirs", "ours"),
-    [
-        ("minimum", "minimum"),
-        ("maximum", "maximum"),
-        ("minnum", "minimum_number"),
-        ("maxnum", "maximum_number"),
-    ],
+    [("minimum", "minimum"), ("maximum", "maximum"), ("minnum", "minimum_number"), ("maxnum", "maximum_number")],
 )
 def test_extrema(fmt: FloatFormat, theirs: str, ours: str) -> None:
     """MLIR's run-time library, and the folder's policy; in ours a number wins over a signalling NaN."""

@@ -18,7 +18,6 @@ import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 
 E8M0 = FORMATS["f8E8M0FNU"]
-SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]
 POISON: Outcome = "poison"
 
 

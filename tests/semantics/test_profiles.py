@@ -1,31 +1,25 @@
 """Every field of every profile: the table of what each gives, and the tools that the profiles predict.
 
-mlir22-fold is compared with the constant folder of mlir-opt-22; `test_profile_ml_dtypes` compares ml_dtypes with the
-package.
+tests/conformance/oracles compares mlir22-fold and mlir22-quant with mlir-opt 22, test_profile_context.py ml_dtypes with
+the package.
 """
 
-import itertools
 import random
 import re
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
 from float_samples import codes as sample_codes
-from float_samples import interesting
 from op_implementations import Outcome, check, every_implementation, outcomes_of, value, width_of
 
 import halfulp as hu
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.golden.recipes import FIELDS
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile, as_profile
 
 POISON: Outcome = "poison"
 NAMES = ("spec", "mlir22-fold", "mlir22-quant", "ml_dtypes", "ocp-saturate")
-SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]
 
 
 def f32(number: float) -> int:
@@ -389,251 +383,3 @@ def test_faces_agree_in_any_profile() -> None:
 @pytest.mark.parametrize("seed", range(2, 34))
 def test_faces_agree_in_many_profiles(seed: int) -> None:
     check_random_profiles(1500, seed)
-
-
-# --- mlir22-fold against mlir-opt-22 ----------------------------------------------------------------------------------
-
-FOLD = ("--canonicalize", "--mlir-print-elementsattrs-with-hex-if-larger=1")
-
-
-@dataclass(frozen=True)
-class Folding:
-    """One op on dense constants: types and codes of its operands, and the width of its result in bits."""
-
-    body: str
-    types: tuple[str, ...]
-    result: str
-    columns: tuple[Sequence[int], ...]
-
-    @property
-    def width(self) -> int:
-        return width(self.result)
-
-
-def width(element: str) -> int:
-    return FORMATS[element].bits if element in FORMATS else int(element[1:])
-
-
-def blob(codes: Sequence[int], bits: int) -> str:
-    size = -(-bits // 8)
-    return b"".join(int(code).to_bytes(size, "little") for code in codes).hex().upper()
-
-
-def fold(mlir_opt: Any, cases: Sequence[Folding], scalars: bool = False) -> list[list[int] | None]:
-    """Return the codes that mlir-opt folds each op to; None where it does not. ``scalars``: constants of one element."""
-    functions = []
-    for number, case in enumerate(cases):
-        count = len(case.columns[0])
-
-        def container(element: str, count: int = count) -> str:
-            return element if scalars else f"tensor<{count}x{element}>"
-
-        lines = []
-        for name, element, column in zip("ab", case.types, case.columns, strict=False):
-            bits = width(element)
-            literal = f"0x{column[0]:0{-(-bits // 4)}X}" if element in FORMATS else str(column[0])
-            literal = literal if scalars else f'dense<"0x{blob(column, bits)}">'
-            lines.append(f"%{name} = arith.constant {literal} : {container(element)}")
-        result, stored = container(case.result), container(f"i{case.width}")
-        lines.append("%r = " + case.body.format(*map(container, case.types), r=result))
-        if case.result in FORMATS:
-            lines.append(f"%i = arith.bitcast %r : {result} to {stored}")
-        lines.append(f"return %{'i' if case.result in FORMATS else 'r'} : {stored}")
-        body = "\n  ".join(lines)
-        functions.append(f"func.func @f{number}() -> {stored} {{\n  {body}\n}}\n")
-    text = mlir_opt("\n".join(functions), *FOLD)
-    answers: list[list[int] | None] = [None] * len(cases)
-    for match in re.finditer(r"func\.func @f(\d+)\(\).*?\n  }", text, re.DOTALL):
-        number = int(match[1])
-        if match[0].count("arith.") == 1:
-            answers[number] = answer(match[0], cases[number])
-    return answers
-
-
-def answer(text: str, case: Folding) -> list[int]:
-    count, bits = len(case.columns[0]), case.width
-    packed = re.search(r'dense<"0x([0-9A-F]*)">', text)
-    if packed:
-        data, size = bytes.fromhex(packed[1]), -(-bits // 8)
-        return [int.from_bytes(data[k : k + size], "little") for k in range(0, len(data), size)]
-    literal = re.search(r"arith\.constant (?:dense<)?(-?\w+)", text)
-    assert literal is not None
-    number = {"true": 1, "false": 0}.get(literal[1])
-    return [(int(literal[1]) if number is None else number) % (1 << bits)] * count
-
-
-def predicted(case: Folding, profile: str = "mlir22-fold") -> list[Outcome]:
-    """Return the same by halfulp."""
-    count = len(case.columns[0])
-    inputs = [f"tensor<{count}x{element}>" for element in case.types]
-    result = f"tensor<{count}x{case.result}>"
-    arguments = ", ".join(f"%{name}: {type_}" for name, type_ in zip("ab", inputs, strict=False))
-    body = case.body.format(*inputs, r=result)
-    text = f"func.func @f({arguments}) -> {result} {{\n  %x = {body}\n  return %x : {result}\n}}\n"
-    given = [value(list(map(int, c)), t, (count,)) for c, t in zip(case.columns, inputs, strict=True)]
-    return outcomes_of(hu.run(text, *given, profile=profile, on_ub="poison")[0])
-
-
-@pytest.mark.mlir
-@pytest.mark.parametrize("fmt", SMALL, ids=str)
-def test_fold_of_every_pair(fmt: FloatFormat, mlir_opt: Any) -> None:
-    """Nine ops on every pair of every type of up to 8 bits: 4.8 million results, bit for bit, NaNs included."""
-    a, b = (np.ravel(x) for x in np.meshgrid(np.arange(1 << fmt.bits), np.arange(1 << fmt.bits)))
-    ops = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
-    cases = [Folding(add(op), (fmt.name,) * 2, fmt.name, (a.tolist(), b.tolist())) for op in ops]
-    cases.append(Folding("arith.negf %a : {0}", (fmt.name,), fmt.name, (range(1 << fmt.bits),)))
-    operands = {2: [hu.Value.from_bits(x.astype(np.uint8), fmt.name) for x in (a, b)]}
-    operands[1] = [hu.Value.from_bits(np.arange(1 << fmt.bits, dtype=np.uint8), fmt.name)]
-    for case, folded in zip(cases, fold(mlir_opt, cases), strict=True):
-        assert folded is not None, case.body
-        op = case.body.split()[0]
-        found = hu.eval(op, *operands[len(case.types)], profile="mlir22-fold")
-        assert found.poison is None
-        np.testing.assert_array_equal(found.bits, np.array(folded, np.uint8), err_msg=op)
-
-
-def corners(fmt: FloatFormat) -> list[int]:
-    """Corner codes, one and one half, of both signs."""
-    one = fmt.bias << (fmt.mantissa_bits + fmt.explicit_integer_bit)
-    half = (fmt.bias - 1) << (fmt.mantissa_bits + fmt.explicit_integer_bit)
-    integer_bit = 1 << fmt.mantissa_bits if fmt.explicit_integer_bit else 0
-    found = {*interesting(fmt), one | integer_bit, half | integer_bit}
-    return sorted(found | {code | (fmt.sign_mask or 0) for code in found})
-
-
-@pytest.mark.mlir
-def test_fold_of_conversions(mlir_opt: Any) -> None:
-    """extf and truncf between all pairs of types, as scalars. Only exact conversions fold, and those of specials."""
-    cases = [
-        Folding(EXT if source.bits < target.bits else TRUNC, (source.name,), target.name, ((code,),))
-        for source, target in itertools.product(FORMATS.values(), repeat=2)
-        if source.bits != target.bits
-        for code in corners(source)[::2]
-        + [fmt_code for fmt_code in (source.nan_code, source.infinity_code) if fmt_code]
-    ]
-    folded = fold(mlir_opt, cases, scalars=True)
-    seen: Counter[str] = Counter()
-    for case, answers in zip(cases, folded, strict=True):
-        if answers is None:
-            continue
-        source = FORMATS[case.types[0]]
-        code = case.columns[0][0]
-        kind = "NaN" if source.is_nan(code) else "infinity" if source.is_infinite(code) else "finite"
-        seen[f"{kind} into f4 or f6" if FORMATS[case.result].nan_code is None else kind] += 1
-        one = case.types[0], case.result
-        found = hu.eval(case.body.split()[0], value([code], one[0], ()), to=one[1], profile="mlir22-fold")
-        assert outcomes_of(found) == answers, (one, hex(code))
-    # The deviating cells are among what folded.
-    assert seen["finite"] > 1000
-    assert seen["NaN"] > 100
-    assert seen["infinity"] > 50
-    assert seen["NaN into f4 or f6"] > 10
-    assert seen["infinity into f4 or f6"] > 10
-
-
-@pytest.mark.mlir
-def test_fold_of_the_table(mlir_opt: Any) -> None:
-    """Every cell of mlir22-fold in `ROWS` that is an op of MLIR 22 and folds.
-
-    The rows avoid operands for which mlir-opt has an identity that is not arithmetic: x * 1.0 is x, a signalling NaN
-    included, and so is maxnumf or minnumf of x and a NaN that is one constant for all elements.
-    """
-    newer = ("convertf", "nneg", "scaling")
-    rows = [row for row in ROWS if not any(word in row.body for word in newer)]
-    cases = [Folding(row.body, row.types, row.result, tuple((c,) for c in row.operands)) for row in rows]
-    folded = fold(mlir_opt, cases, scalars=True)
-    unfolded = 0
-    for row, answers in zip(rows, folded, strict=True):
-        if answers is None:
-            unfolded += 1
-            continue
-        assert answers == [row.results[NAMES.index("mlir22-fold")]], row
-    # Conversions that round or lose something do not fold, a shift by the width neither.
-    assert unfolded < len(rows) // 3
-    fields = {row.field for row, answers in zip(rows, folded, strict=True) if answers is not None}
-    assert fields == {row.field for row in ROWS}
-
-
-@pytest.mark.mlir
-def test_fold_of_integers_to_floats(mlir_opt: Any) -> None:
-    """sitofp and uitofp round once, into every type; i64 values that two roundings would get wrong among them."""
-    rng = np.random.default_rng(1)
-    wide = [int(n) for n in rng.integers(0, 1 << 62, 60)] + [(257 << 30) + 1, (257 << 30) - 1, 2**64 - 1, 2**63]
-    cases = [
-        Folding(f"arith.{op} %a : {{0}} to {{r}}", (source,), fmt.name, (codes,))
-        for op in ("sitofp", "uitofp")
-        for fmt in FORMATS.values()
-        for source, codes in (("i8", range(256)), ("i64", wide))
-    ]
-    folded = fold(mlir_opt, cases)
-    done = 0
-    for case, answers in zip(cases, folded, strict=True):
-        if answers is not None:
-            assert predicted(case) == answers, case
-            done += 1
-    assert done > len(cases) // 2
-
-
-@pytest.mark.mlir
-def test_fold_of_floats_to_integers(mlir_opt: Any) -> None:
-    """fptosi and fptoui toward zero, where the value fits."""
-    cases = []
-    for source in FORMATS.values():
-        if not source.zero:
-            continue
-        for op in ("fptosi", "fptoui"):
-            codes = list(range(1 << source.bits)) if source.bits <= 8 else sample_codes(source, 200, 5)
-            cases += [
-                Folding(f"arith.{op} %a : {{0}} to {{r}}", (source.name,), "i16", ((code,),)) for code in codes[::3]
-            ]
-    folded = fold(mlir_opt, cases, scalars=True)
-    done = 0
-    for case, answers in zip(cases, folded, strict=True):
-        found = outcomes_of(
-            hu.eval(
-                case.body.split()[0], value(list(case.columns[0]), case.types[0], ()), to="i16", profile="mlir22-fold"
-            )
-        )
-        if answers is None:
-            assert found == [POISON], case
-        else:
-            assert found == answers, case
-            done += 1
-    assert done > 300
-
-
-@pytest.mark.mlir
-def test_fold_of_comparisons(mlir_opt: Any) -> None:
-    """cmpf folds on scalars only."""
-    predicates = [
-        "false",
-        "oeq",
-        "ogt",
-        "oge",
-        "olt",
-        "ole",
-        "one",
-        "ord",
-        "ueq",
-        "ugt",
-        "uge",
-        "ult",
-        "ule",
-        "une",
-        "uno",
-        "true",
-    ]
-    cases = []
-    for name in ("f32", "f8E4M3FN", "f8E5M2FNUZ", "f4E2M1FN", "f80", "f8E8M0FNU"):
-        fmt = FORMATS[name]
-        chosen = sample_codes(fmt, 6, 2)
-        chosen += [0, *[code for code in interesting(fmt) if fmt.is_nan(code)][:2]]
-        for (a, b), predicate in itertools.product(itertools.product(chosen, repeat=2), predicates):
-            cases.append(Folding(f"arith.cmpf {predicate}, %a, %b : {{0}}", (name, name), "i1", ((a,), (b,))))
-    folded = fold(mlir_opt, cases, scalars=True)
-    for case, answers in zip(cases, folded, strict=True):
-        assert answers is not None
-        (a,), (b,) = case.columns
-        given = [value([code], case.types[0], ()) for code in (a, b)]
-        predicate = case.body.split()[1].rstrip(",")
-        assert outcomes_of(hu.eval("arith.cmpf", *given, predicate=predicate, profile="mlir22-fold")) == answers, case

@@ -15,6 +15,7 @@ from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import PROFILES
 
 pytestmark = pytest.mark.mlir
 
@@ -62,6 +63,9 @@ def test_casts_agree_but_for_the_rows(lowering: MlirQuant, quantized: str, expre
     # What is poison to the folder is executed, in types that there is code for.
     assert bool(tally.unanswered) == (expressed in ("f8E5M2", "f128"))
     assert not tally.reformed
+    predicted = check(lowering, there, sampled_inputs(there, 200), (), PROFILES["mlir22-quant"])
+    assert predicted.clean, predicted.mismatches
+    assert predicted.equal
 
 
 def test_every_f16(lowering: MlirQuant) -> None:

@@ -1,7 +1,7 @@
 """Recipes of vectors: every column of a row is what exact arithmetic gives, however the set is cut into parts.
 
-Floats are recomputed by `scalar`, value by value; flags also by LLVM's APFloat and from exact fractions; integers and
-quantised types by formulas in Python; programs by `hu.run`, row by row.
+Floats and their flags are recomputed by `scalar`, value by value; integers and quantised types by formulas in Python;
+programs by `hu.run`, row by row.
 """
 
 import json
@@ -14,12 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
 
 import halfulp as hu
-from halfulp.conformance.comparing.inputs import exact_value
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.oracles import apfloat
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
@@ -31,26 +28,18 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, as_profile
 
 MODES = tuple(Rounding)[:5]
-PROFILES = tuple(
-    map(
-        as_profile,
-        (
-            "spec",
-            "spec,denormals=flush_both",
-            "spec,denormals=flush_operands,denormal_zero=positive",
-            "spec,denormals=flush_results,tininess=before",
-            "ocp-saturate",
-            "spec,tininess=before",
-            "spec,nan_result=canonical",
-            "ml_dtypes",
-        ),
-    )
+_NAMES = (
+    *("spec", "spec,denormals=flush_both", "spec,denormals=flush_operands,denormal_zero=positive", "ml_dtypes"),
+    *(
+        "spec,denormals=flush_results,tininess=before",
+        "ocp-saturate",
+        "spec,tininess=before",
+        "spec,nan_result=canonical",
+    ),
 )
+PROFILES = tuple(map(as_profile, _NAMES))
 
 ROUNDED = {"addf": "add", "subf": "subtract", "mulf": "multiply", "divf": "divide"}
-EXTREMA = {"maximumf": "maximum", "minimumf": "minimum", "maxnumf": "maximum_number", "minnumf": "minimum_number"}
-_PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true"
-PREDICATES = tuple(_PREDICATES.split())  # in MLIR's order
 
 
 def rows_of(recipe: Recipe, *, pieces: int = 4, size: int = 12) -> list[dict[str, int]]:
@@ -106,28 +95,6 @@ def test_arithmetic_is_what_scalar_gives(name: str) -> None:
     assert {"OVERFLOW", "INEXACT"} <= set(seen)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-@pytest.mark.parametrize("step", amounts(3, 1))
-def test_comparisons_and_negations_are_what_scalar_gives(profile: Any, step: int) -> None:
-    policy = profile.arithmetic
-    for k, (name, fmt) in list(enumerate(FORMATS.items()))[PROFILES.index(profile) % step :: step]:
-        for op, function in EXTREMA.items():
-            check_floats(
-                Recipe(OpComputation(op_case(f"arith.{op}", name), profile)),
-                partial(getattr(scalar, function), fmt, policy=policy),
-            )
-        check_floats(
-            Recipe(OpComputation(op_case("arith.negf", name), profile)),
-            partial(scalar.negate, fmt, policy=policy),
-            False,
-        )
-        predicate = k % 16
-        recipe = Recipe(OpComputation(op_case("arith.cmpf", name, predicate=PREDICATES[predicate]), profile))
-        for row in rows_of(recipe):
-            assert row["result"] == scalar.compare(fmt, predicate, row["a"], row["b"], policy)
-
-
 def cast_of(source: FloatFormat, target: FloatFormat, mode: Rounding) -> OpCase:
     """Return the op that converts, with the mode where it takes one."""
     op = "extf" if source.bits < target.bits else "truncf" if source.bits > target.bits else "convertf"
@@ -152,29 +119,6 @@ def test_conversions_are_what_scalar_gives(name: str) -> None:
                 source, target, a, rounding, profile.conversions
             ),
         )
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("width", [1, 8, 32, 64, 100])
-def test_conversions_of_integers_are_what_scalar_gives(width: int) -> None:
-    profiles = (*PROFILES, as_profile("spec,float_to_int=saturate"), as_profile("spec,float_to_int=modular"))
-    turn, poison = count(width), Counter[str]()
-    for (name, fmt), signed in product(FORMATS.items(), (True, False)):
-        profile, letter = profiles[next(turn) % len(profiles)], "si" if signed else "ui"
-        policy = profile.conversions
-
-        def number(code: int, signed: bool = signed) -> int:
-            return code - (1 << width) if signed and code >> (width - 1) else code
-
-        check_floats(
-            Recipe(OpComputation(op_case(f"arith.{letter}tofp", f"i{width}", name), profile)),
-            lambda a, fmt=fmt, policy=policy, number=number: scalar.from_integer(fmt, number(a), policy=policy),
-        )
-        poison += check_floats(
-            Recipe(OpComputation(op_case(f"arith.fpto{letter}", name, f"i{width}"), profile)),
-            lambda a, fmt=fmt, policy=policy, signed=signed: scalar.to_integer(fmt, a, width, signed, policy=policy),
-        )
-    assert poison["poison"]
 
 
 @pytest.mark.parametrize("bits", [1, 5, 16, 64])
@@ -211,147 +155,6 @@ def test_a_table_of_all_rows_gives_what_rows_give_alone() -> None:
         whole = table(recipe)
         pieces = [row for start in range(0, 5_000, 500) for row in table(recipe, start, start + 500)]
         assert whole == pieces
-
-
-# --- flags ------------------------------------------------------------------------------------------------------------
-
-# APFloat says less than IEEE 754 of a result that is inexact, where
-UNDERFLOW_OF_NORMAL = "the result is the smallest normal number, but would not be with another bit: it is no underflow"
-OVERFLOW_TO_FINITE = "the result is the largest finite number, being rounded toward zero, or the format having no other"
-INFINITY_TO_NAN = "an infinity is converted to a format that has NaN alone: it is no overflow"
-# and more, where
-ZERO_WITHOUT_SIGN = "-0 is converted to a format that has one zero: it is inexact"
-
-
-def rounded_freely(fmt: FloatFormat, number: Fraction, mode: Rounding) -> Fraction:
-    """Return the magnitude of a number rounded to the format's precision, whatever its exponent."""
-    size = abs(number)
-    lead = size.numerator.bit_length() - size.denominator.bit_length()
-    lead -= size < Fraction(2) ** lead
-    unit = Fraction(2) ** (lead - fmt.mantissa_bits)
-    kept, tail = divmod(size / unit, 1)
-    half = Fraction(1, 2)
-    up = {
-        Rounding.TO_NEAREST_EVEN: tail > half or (tail == half and kept % 2 == 1),
-        Rounding.TO_NEAREST_AWAY: tail >= half,
-        Rounding.TOWARD_ZERO: False,
-        Rounding.UPWARD: tail > 0 and number > 0,
-        Rounding.DOWNWARD: tail > 0 and number < 0,
-    }
-    return (kept + up[mode]) * unit
-
-
-def ieee_flags(fmt: FloatFormat, number: Fraction, mode: Rounding, inexact: bool) -> int:
-    """Return the flags of a finite result other than 0, from the exact number: tininess is detected after rounding."""
-    rounded = rounded_freely(fmt, number, mode)
-    overflow = rounded > (scalar.value(fmt, fmt.max_code) or 0)
-    underflow = inexact and rounded < Fraction(2) ** fmt.emin
-    return int(overflow) * Flags.OVERFLOW | int(underflow) * Flags.UNDERFLOW | int(inexact) * Flags.INEXACT
-
-
-def difference(fmt: FloatFormat, row: dict[str, int], status: int, real: Fraction | None, mode: Rounding) -> str:
-    """Say why APFloat's status differs from the flags; empty: it does not. Fails without a reason."""
-    flags, result = row["flags"], row["result"]
-    if real:
-        assert flags == ieee_flags(fmt, real, mode, bool(status & Flags.INEXACT)), row
-    if flags == status:
-        return ""
-    if flags ^ status == Flags.UNDERFLOW:
-        assert flags & Flags.UNDERFLOW
-        assert abs(scalar.value(fmt, result) or 0) == Fraction(2) ** fmt.emin, row
-        return UNDERFLOW_OF_NORMAL
-    if flags ^ status == Flags.OVERFLOW:
-        assert flags & Flags.OVERFLOW
-        if real is None:
-            assert fmt.nan_code is not None
-            assert not fmt.infinities
-            return INFINITY_TO_NAN
-        assert abs(scalar.value(fmt, result) or 0) == scalar.value(fmt, fmt.max_code), row
-        return OVERFLOW_TO_FINITE
-    assert (flags, status, real, fmt.has_negative_zero) == (0, Flags.INEXACT, 0, False), row
-    return ZERO_WITHOUT_SIGN
-
-
-SIGNED = tuple(name for name, fmt in FORMATS.items() if fmt.signed)
-"""APFloat drops the sign of a result in f8E8M0FNU: its status belongs to another result."""
-
-
-def reasons(asked: OpCase, function: str, mode: Rounding, rows: int) -> tuple[Counter[str], int]:
-    """Count the reasons why APFloat's status differs in rows of level 1, and collect all flags."""
-    fmt, why, seen = FORMATS[asked.operands[0]], Counter[str](), 0
-    recipe = Recipe(OpComputation(asked), seed=2)
-    for row in table(recipe, 0, min(rows, recipe.rows.count)):
-        _, status = apfloat.load().binary(function, fmt, row["a"], row["b"], mode)
-        why[difference(fmt, row, status, exact_value(asked, (row["a"], row["b"])), mode)] += 1
-        seen |= row["flags"]
-    return why, seen
-
-
-@pytest.mark.mlir
-@pytest.mark.parametrize("name", SIGNED)
-def test_flags_of_arithmetic_are_those_of_apfloat(name: str) -> None:
-    fmt, why, seen = FORMATS[name], Counter[str](), 0
-    rows = 2_000 if fmt.bits <= 16 else 400
-    for (op, function), mode in product(ROUNDED.items(), MODES):
-        asked = op_case(f"arith.{op}", name, rounding=mode.spelling)
-        found, raised = reasons(asked, function, mode, rows if mode is Rounding.TO_NEAREST_EVEN else 200)
-        why, seen = why + found, seen | raised
-    assert seen == sum(Flags)
-    assert why[UNDERFLOW_OF_NORMAL] or fmt.bits > 16
-    assert set(why) <= {"", UNDERFLOW_OF_NORMAL, OVERFLOW_TO_FINITE}
-
-
-@pytest.mark.mlir
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("op", list(ROUNDED))
-@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E5M2", "f8E4M3FN"])
-def test_flags_of_all_of_level_1_are_those_of_apfloat(name: str, op: str) -> None:
-    for mode in MODES:
-        why, _ = reasons(op_case(f"arith.{op}", name, rounding=mode.spelling), ROUNDED[op], mode, 1 << 17)
-        assert why[""] > 0.9 * why.total()
-        assert set(why) <= {"", UNDERFLOW_OF_NORMAL, OVERFLOW_TO_FINITE}
-
-
-@pytest.mark.mlir
-def test_flags_of_conversions_are_those_of_apfloat() -> None:
-    why: dict[str, set[str]] = {}
-    for k, (first, second) in enumerate(product(SIGNED, SIGNED)):
-        if first == second:
-            continue
-        source, target = FORMATS[first], FORMATS[second]
-        nanless = target.nan_code is None
-        mode = MODES[k % 5]
-        asked = cast_of(source, target, mode)
-        rounding = mode if asked.properties else Rounding.TO_NEAREST_EVEN
-        for row in rows_of(Recipe(OpComputation(asked), "1"), pieces=8, size=10):
-            if nanless and scalar.value(source, row["a"]) is None:
-                continue  # APFloat makes zeros of infinities and NaNs
-            _, status = apfloat.load().convert(source, target, row["a"], rounding)
-            reason = difference(target, row, status, exact_value(asked, (row["a"],)), rounding)
-            why.setdefault(reason, set()).add(second)
-    assert why[ZERO_WITHOUT_SIGN] == {name for name in SIGNED if not FORMATS[name].has_negative_zero}
-    assert why[INFINITY_TO_NAN] == {
-        name for name in SIGNED if not FORMATS[name].infinities and FORMATS[name].nan_code is not None
-    }
-    assert why[OVERFLOW_TO_FINITE] >= {"f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E5M2"}
-    assert why[UNDERFLOW_OF_NORMAL]
-
-
-@pytest.mark.mlir
-@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f80", "f8E5M2", "f8E4M3FN"])
-def test_flags_of_conversions_of_integers_are_those_of_apfloat(name: str) -> None:
-    fmt, llvm, seen = FORMATS[name], apfloat.load(), 0
-    for width, signed in product((8, 32, 64), (True, False)):
-        letter = "si" if signed else "ui"
-        for row in rows_of(Recipe(OpComputation(op_case(f"arith.{letter}tofp", f"i{width}", name))), pieces=8):
-            _, status = llvm.from_integer(fmt, row["a"], width, signed, Rounding.TO_NEAREST_EVEN)
-            assert row["flags"] == status, row
-        for row in rows_of(Recipe(OpComputation(op_case(f"arith.fpto{letter}", name, f"i{width}"))), pieces=8):
-            _, status = llvm.to_integer(fmt, row["a"], width, signed, Rounding.TOWARD_ZERO)
-            assert row["flags"] == status, row
-            assert row["poison"] == bool(status & Flags.INVALID)
-            seen |= status
-    assert seen == Flags.INVALID | Flags.INEXACT
 
 
 # --- integers ---------------------------------------------------------------------------------------------------------

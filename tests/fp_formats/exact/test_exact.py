@@ -103,35 +103,22 @@ def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: 
 
 @pytest.mark.parametrize("op", ARITHMETIC)
 @pytest.mark.parametrize("fmt", SMALL, ids=str)
-def test_small_formats(fmt: FloatFormat, op: str) -> None:
-    rng = random.Random(f"{fmt.name} {op}")
-    a, b = ([rng.randrange(1 << fmt.bits) for _ in range(200)] for _ in range(2))
+@pytest.mark.parametrize("count", amounts(200, None))
+def test_small_formats(fmt: FloatFormat, op: str, count: int | None) -> None:
+    """``count``: None for every pair."""
+    rng, every = random.Random(f"{fmt.name} {op}"), all_codes(fmt)
+    a, b = ([rng.randrange(1 << fmt.bits) for _ in range(count or 0)] for _ in range(2))
+    if count is None:
+        a, b = [a for a in every for _ in every], every * len(every)
     for mode in MODES:
         check_arithmetic(fmt, a, b, op, mode)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("op", ARITHMETIC)
-@pytest.mark.parametrize("fmt", SMALL, ids=str)
-def test_every_pair_of_small_formats(fmt: FloatFormat, op: str) -> None:
-    every = all_codes(fmt)
-    for mode in MODES:
-        check_arithmetic(fmt, [a for a in every for _ in every], every * len(every), op, mode)
-
-
 @pytest.mark.parametrize("op", ARITHMETIC)
 @pytest.mark.parametrize("fmt", LARGE, ids=str)
-def test_large_formats(fmt: FloatFormat, op: str) -> None:
-    a, b = pairs(fmt, 400, 51)
-    for mode in MODES:
-        check_arithmetic(fmt, a, b, op, mode)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("op", ARITHMETIC)
-@pytest.mark.parametrize("fmt", LARGE, ids=str)
-def test_100_000_pairs_of_large_formats(fmt: FloatFormat, op: str) -> None:
-    a, b = pairs(fmt, 100_000, 52)
+@pytest.mark.parametrize("count", amounts(400, 100_000))
+def test_large_formats(fmt: FloatFormat, op: str, count: int) -> None:
+    a, b = pairs(fmt, count, 51)
     for mode in MODES:
         check_arithmetic(fmt, a, b, op, mode)
 

@@ -16,7 +16,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, limb_count, storage_dtype
-from halfulp.fp_formats.paths import fast, llvm, tables
+from halfulp.fp_formats.paths import fast, llvm
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.semantics import floats
 from halfulp.semantics.profile import PROFILES
@@ -135,18 +135,6 @@ def test_extrema_negate_and_compare(fmt: FloatFormat, count: int) -> None:
         assert_same(fast.flush(fmt, a, policy), arithmetic.flush(fmt, a, policy))
     for predicate in range(16):
         assert_same(fast.compare(fmt, predicate, a, b), comparisons.compare(fmt, predicate, a, b))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
-@pytest.mark.parametrize("count", amounts(1_000, 5_000))
-def test_conversions(dst: FloatFormat, count: int) -> None:
-    for number, src in enumerate(FORMATS.values()):
-        sample = to_array(src, codes(src, count, 34))
-        for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
-            quick = fast.convert(src, dst, sample, rounding, policy)
-            assert_same(quick, conversions.convert(src, dst, sample, rounding, policy))
-    tables.CACHE.clear()
 
 
 @pytest.mark.parametrize("name", ["f32", "f64", "bf16", "f8E8M0FNU"])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from amounts import amounts
 from float_samples import SMALL, codes, to_array
 
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
@@ -130,29 +131,17 @@ def heads(name: str, dst: FloatFormat, count: int | None = None) -> Codes:
 
 @pytest.mark.long
 @pytest.mark.parametrize("dst", [*SMALL, *OTHERS, FORMATS["bf16"], FORMATS["f16"]], ids=str)
-def test_f32(dst: FloatFormat) -> None:
-    check(some(EVERY_WAY, dst.bias, 6), "convert", FORMATS["f32"], dst, heads("f32", dst, 1 << 14))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dst", [*SMALL, *OTHERS, FORMATS["bf16"], FORMATS["f16"]], ids=str)
-def test_f32_everywhere(dst: FloatFormat) -> None:
-    if dst.bits <= 8:
-        check(EVERY_WAY, "convert", FORMATS["f32"], dst, with_low_bits(every(16), 16, np.uint32))
-    check(EVERY_WAY[:: 1 if dst.bits <= 8 else 7], "convert", FORMATS["f32"], dst, heads("f32", dst))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("dst", [*SMALL, *OTHERS, FORMATS["bf16"]], ids=str)
-def test_f64(dst: FloatFormat) -> None:
-    sample = np.concatenate([heads("f64", dst, 1 << 13), near_f32_ties(dst)])
-    check(some(EVERY_WAY, dst.bias, 6), "convert", FORMATS["f64"], dst, sample)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dst", [*SMALL, *OTHERS, FORMATS["bf16"]], ids=str)
-def test_f64_everywhere(dst: FloatFormat) -> None:
-    check(EVERY_WAY[:: 1 if dst.bits <= 8 else 7], "convert", FORMATS["f64"], dst, heads("f64", dst))
+@pytest.mark.parametrize("name", ["f32", "f64"])
+@pytest.mark.parametrize("whole", amounts(False, True))
+def test_wide_sources(name: str, dst: FloatFormat, whole: bool) -> None:
+    src, ways = FORMATS[name], EVERY_WAY[:: 1 if dst.bits <= 8 else 7] if whole else some(EVERY_WAY, dst.bias, 6)
+    if (name, dst.name) == ("f64", "f16"):
+        return  # a path of NumPy's own, in `test_casts`
+    check(ways, "convert", src, dst, heads(name, dst, None if whole else 1 << 13))
+    if name == "f64" and not whole:
+        check(ways, "convert", src, dst, near_f32_ties(dst))
+    elif name == "f32" and whole and dst.bits <= 8:
+        check(ways, "convert", src, dst, with_low_bits(every(16), 16, np.uint32))
 
 
 def near_f32_ties(dst: FloatFormat) -> Codes:
@@ -164,18 +153,13 @@ def near_f32_ties(dst: FloatFormat) -> Codes:
     return np.concatenate([middles, middles - np.uint64(1), middles + np.uint64(1)])
 
 
-@pytest.mark.parametrize("src", [*UP_TO_16_BITS, *OTHERS], ids=str)
-def test_narrow_sources(src: FloatFormat) -> None:
-    for number, dst in enumerate((*FORMATS.values(), *OTHERS)):
-        step = 1 if src.bits <= 8 else 17
-        check(some(EVERY_WAY, number + src.bias, 1), "convert", src, dst, every(src.bits)[::step])
-
-
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("src", [*UP_TO_16_BITS, FORMATS["tf32"], *OTHERS], ids=str)
-def test_narrow_sources_everywhere(src: FloatFormat) -> None:
-    for dst in (*ONE_LIMB, *OTHERS):
-        check(EVERY_WAY[:: 1 if src.bits <= 8 else 3], "convert", src, dst, every(src.bits))
+@pytest.mark.parametrize("whole", amounts(False, True))
+def test_narrow_sources(src: FloatFormat, whole: bool) -> None:
+    codes_ = every(src.bits)[:: 1 if src.bits <= 8 or whole else 17 if src.bits <= 16 else 101]
+    for number, dst in enumerate((*FORMATS.values(), *OTHERS)):
+        ways = EVERY_WAY[:: 1 if src.bits <= 8 else 3] if whole else some(EVERY_WAY, number + src.bias, 1)
+        check(ways, "convert", src, dst, codes_)
 
 
 LOW_HALVES = (0x0FFF, 0x1000, 0x1001, 0x3000, 0x5000)
@@ -284,14 +268,9 @@ def check_pairs(fmt: FloatFormat, ways: Any, policies: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("fmt", [*SMALL, *OTHERS], ids=str)
-def test_all_pairs(fmt: FloatFormat) -> None:
-    check_pairs(fmt, some(EVERY_WAY, fmt.bias, 1), some(POLICIES, fmt.bias, 1))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("fmt", [*SMALL, *OTHERS], ids=str)
-def test_all_pairs_in_every_way(fmt: FloatFormat) -> None:
-    check_pairs(fmt, EVERY_WAY, POLICIES)
+@pytest.mark.parametrize("whole", amounts(False, True))
+def test_all_pairs(fmt: FloatFormat, whole: bool) -> None:
+    check_pairs(fmt, *((EVERY_WAY, POLICIES) if whole else (some(ways, fmt.bias, 1) for ways in (EVERY_WAY, POLICIES))))
 
 
 @pytest.mark.exhaustive
