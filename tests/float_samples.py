@@ -163,3 +163,10 @@ class Neighbours:
 def neighbours(fmt: FloatFormat) -> Neighbours:
     """Return the one `Neighbours` of a format."""
     return Neighbours(fmt)
+
+
+def number_of(fmt: FloatFormat, code: int) -> Number:
+    """Return the value of a code, also in f8E8M0FNU."""
+    if not fmt.zero:
+        return NAN if code == fmt.nan_code else Fraction(2) ** (code - fmt.bias)
+    return neighbours(fmt).read(code)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+
+from halfulp.interp.ir.errors import VerifyError
 
 SHOWN = 20
 """The most failures that are shown in full."""
@@ -31,3 +34,17 @@ def each_row(rows: Iterable[tuple[Any, ...]]) -> Callable[[Callable[..., None]],
         return looping
 
     return of_all
+
+
+def wrongly_verified(verify: Callable[[str], object], programs: Iterable[tuple[str, str | None]]) -> list[str]:
+    """Return the programs that a verifier treats in another way. Each has a pattern of its error, None where it is right."""
+    failures = []
+    for text, wrong in programs:
+        message = None
+        try:
+            verify(text)
+        except (VerifyError, RuntimeError) as error:  # of halfulp, of mlir-opt
+            message = str(error)
+        if (message is None) != (wrong is None) or re.search(wrong or "", message or "") is None:
+            failures.append(f"{text}{message}")
+    return failures

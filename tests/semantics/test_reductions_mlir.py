@@ -12,16 +12,10 @@ from halfulp.conformance.oracles.tool import find_tool
 
 pytestmark = pytest.mark.mlir
 
-LOWERING = [
-    "--convert-linalg-to-loops",
-    "--convert-scf-to-cf",
-    "--expand-strided-metadata",
-    "--finalize-memref-to-llvm",
-    "--convert-arith-to-llvm",
-    "--convert-cf-to-llvm",
-    "--convert-func-to-llvm",
-    "--reconcile-unrealized-casts",
-]
+LOWERING = (
+    *("--convert-linalg-to-loops", "--convert-scf-to-cf", "--expand-strided-metadata", "--finalize-memref-to-llvm"),
+    *("--convert-arith-to-llvm", "--convert-cf-to-llvm", "--convert-func-to-llvm", "--reconcile-unrealized-casts"),
+)
 DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 

@@ -39,28 +39,14 @@ class Finding:
 
 
 FINDINGS = (
-    Finding(
-        "iree",
-        "arith.truncf",
-        "bf16",
-        "f8E4M3FN",
-        1000,
-        "a float that rounds up to the smallest normal of an f8 is zero",
-    ),
+    Finding("iree", "arith.truncf", "bf16", "f8E4M3FN", 1000, "a float that rounds up to the smallest normal of an f8 is zero"),
     Finding("iree", "arith.extf", "f8E4M3FN", "f32", 256, "the negative NaN of f8E4M3FN is -480"),
     Finding("mlir-runtime", "arith.fptosi", "f32", "i8", 200, "fptosi and fptoui round to nearest even"),
     Finding("mlir-runtime", "arith.remf", "f16", None, 200, "remf is IEEE 754's remainder"),
-    Finding(
-        "mlir-expand",
-        "arith.truncf",
-        "f32",
-        "f4E2M1FN",
-        200,
-        "truncf to f4E2M1FN: ties away, small negatives lose their sign",
-    ),
+    Finding("mlir-expand", "arith.truncf", "f32", "f4E2M1FN", 200, "truncf to f4E2M1FN: ties away, small negatives lose their sign"),
     Finding("mlir-fold", "arith.negf", "f8E8M0FNU", None, 256, "negative f8E8M0FNU"),
     Finding("ml_dtypes", "arith.truncf", "f64", "bf16", 1000, "rounded to f32 first"),
-)
+)  # fmt: skip
 
 
 def programs_of(name: str) -> ProgramOracle:

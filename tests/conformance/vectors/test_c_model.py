@@ -17,29 +17,13 @@ from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.golden.recipes import RecipeKeywords, recipe_of
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 ARITHMETIC = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf")
-PREDICATES = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
+PREDICATES = tuple(CMPF_PREDICATE.cases)
 
 
 def rows_of(computation: Computation, count: int) -> Chunk:

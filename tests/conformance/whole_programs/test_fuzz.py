@@ -11,7 +11,8 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
-from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
+from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Reply
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
 from halfulp.conformance.whole_programs.arguments import Part
 from halfulp.conformance.whole_programs.diff import SameDifference, against, text_of_program
@@ -62,11 +63,7 @@ def test_every_op_of_the_dialects_comes_often_enough() -> None:
     ops = {cell.op for cell in cells()}
     known = {name if "." in name else f"arith.{name}" for name in default_registry().dialects["arith"].ops}
     newer = {
-        "arith.convertf",
-        "arith.maximumnumf",
-        "arith.minimumnumf",
-        "arith.subui_extended",
-        "arith.flush_denormals",
+        f"arith.{name}" for name in ("convertf", "maximumnumf", "minimumnumf", "subui_extended", "flush_denormals")
     }
     assert known - newer - {"arith.constant"} <= ops
     seen = Counter(step.op.cell for program in random_programs(1, 600) for step in program.steps)
@@ -112,14 +109,14 @@ def test_an_oracle_that_is_right_has_no_failures() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("right", "wrong"), [("addf", "subf"), ("maxsi", "maxui"), ("shrsi", "shrui")])
 def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> None:
-    oracle = FakeOracle(exchanged={f"arith.{right}": f"arith.{wrong}"})
-    report = fuzz([oracle], 400, 1, most_failures=2)
+    asked = FakeOracle(exchanged={f"arith.{right}": f"arith.{wrong}"})
+    report = fuzz([asked], 400, 1, most_failures=2)
     assert [failure.case.op for failure in report.failures] == [f"arith.{right}"] * 2
     first = report.failures[0]
-    again = fuzz([oracle], 1, 1, first.index).failures[0]
+    again = fuzz([asked], 1, 1, first.index).failures[0]
     assert again.lines() == first.lines()
     assert again.lines()[0].endswith(f"in program {first.index} of seed 1")
-    same = SameDifference(Search(oracle))
+    same = SameDifference(Search(asked))
     (difference,) = same.differences([first.program])
     assert difference is not None
     same.watch(difference)
@@ -134,10 +131,10 @@ def test_what_a_row_predicts_is_known_and_what_follows_from_it_too() -> None:
     row = Divergence(
         "ignored", ("fake",), ">=1", ("arith.fptosi",), "why", example, profile="spec,to_integer_rounding=upward"
     )
-    oracle = FakeOracle("spec,to_integer_rounding=upward")
-    wrong = fuzz([oracle], 300, 1, most_failures=1000)
+    asked = FakeOracle("spec,to_integer_rounding=upward")
+    wrong = fuzz([asked], 300, 1, most_failures=1000)
     assert {failure.case.op for failure in wrong.failures} == {"arith.fptosi", "arith.fptoui"}
-    (counts,) = fuzz([oracle], 300, 1, rows=[row], most_failures=1000).counts
+    (counts,) = fuzz([asked], 300, 1, rows=[row], most_failures=1000).counts
     assert counts.tally.known["ignored"] > 5
     assert {failure.case.op for failure in counts.failures} == {"arith.fptoui"}
 
@@ -150,13 +147,13 @@ def upward(op: str) -> Divergence:
 @pytest.mark.long
 def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
     """Ops are judged on their actual operands, so a row for earlier ops hides nothing."""
-    oracle = FakeOracle(
+    asked = FakeOracle(
         "spec,to_integer_rounding=upward", exchanged={"arith.xori": "arith.ori", "arith.uitofp": "arith.sitofp"}
     )
     casts = ("arith.fptosi", "arith.fptoui")
 
     def failures(*rows: Divergence) -> list[tuple[int, str]]:
-        (counts,) = fuzz([oracle], 250, 1, rows=rows, most_failures=10_000).counts
+        (counts,) = fuzz([asked], 250, 1, rows=rows, most_failures=10_000).counts
         assert counts.follows == 0
         return [(failure.index, str(failure.case)) for failure in counts.failures if failure.case.op not in casts]
 
@@ -165,7 +162,7 @@ def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
         step
         for program in random_programs(1, 250)
         for step in program.steps
-        if step.op.case.op in oracle.exchanged
+        if step.op.case.op in asked.exchanged
         and any(other.op.case.op in casts and set(other.results) & set(step.operands) for other in program.steps)
     ]
     assert len(after) > 2
@@ -182,11 +179,11 @@ def test_what_is_told_apart_has_a_bound() -> None:
         )
         for profile in ("spec,infinity_to_nanless=zero", "spec,negative_to_unsigned=sign_bit")
     ]
-    oracle = Keeping(
+    asked = Keeping(
         "spec,infinity_to_nanless=zero,negative_to_unsigned=sign_bit",
         {"arith.extf": "arith.extf", "arith.minimumf": "arith.maximumf", "arith.mulf": "arith.addf"},
     )
-    (counts,) = fuzz([oracle], 150, 1, rows=rows, most_failures=10_000).counts
+    (counts,) = fuzz([asked], 150, 1, rows=rows, most_failures=10_000).counts
     assert counts.follows <= FEW
     assert len(counts.failures) > 10
 
@@ -223,13 +220,15 @@ def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
 # --- what real tools get wrong, found without being told ---------------------------------------------------------------
 
 
+def programs_of(name: str) -> ProgramOracle:
+    made = oracle(name)
+    assert isinstance(made, ProgramOracle)
+    return made
+
+
 def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
     """Return the ops that an oracle gets wrong in some programs, with the reduced program of the first failure of each."""
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import ProgramOracle
-
-    asked = oracle(name)
-    assert isinstance(asked, ProgramOracle)
+    asked = programs_of(name)
     report = fuzz([asked], count, 1, most_failures=most)
     programs: dict[str, str] = {}
     for failure in report.failures:
@@ -245,32 +244,26 @@ def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
 
 
 @pytest.mark.mlir
-def test_the_folder_s_negative_f8e8m0fnu_is_found() -> None:
-    reduced = found("mlir-fold", 200, "truncf f8E8M0FNU", "negf f8E8M0FNU", "subf f8E8M0FNU")
-    assert reduced
+@pytest.mark.parametrize(
+    ("name", "count", "most", "ops"),
+    [
+        ("mlir-fold", 200, 60, ("truncf f8E8M0FNU", "negf f8E8M0FNU", "subf f8E8M0FNU")),
+        ("mlir-runtime", 80, 8, ("fptosi", "remf")),
+    ],
+)
+def test_what_a_tool_gets_wrong_is_found_and_reduced(name: str, count: int, most: int, ops: tuple[str, ...]) -> None:
+    reduced = found(name, count, *ops, most=most)
+    assert set(reduced) == set(ops) if name == "mlir-runtime" else reduced
     for key, text in reduced.items():
         assert text.count(f"arith.{key.split()[0]}") == 1
         assert len(text.splitlines()) <= 6
 
 
 @pytest.mark.mlir
-def test_the_run_time_library_s_fptosi_and_remf_are_found() -> None:
-    reduced = found("mlir-runtime", 80, "fptosi", "remf", most=8)
-    assert set(reduced) == {"fptosi", "remf"}
-    for op, text in reduced.items():
-        assert text.count(f"arith.{op}") == 1
-        assert len(text.splitlines()) <= 6
-
-
-@pytest.mark.mlir
 def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import ProgramOracle
-
     for row in cancellations():
         for name in row.tools:
-            asked = oracle(name)
-            assert isinstance(asked, ProgramOracle)
+            asked = programs_of(name)
             module = hu.parse(row.example)
             (type_,) = argument_types(module.body[0])
             given = ClosedProgram(module, "main", (hu.Value.from_bits(row.argument, type_),))
@@ -290,11 +283,7 @@ def test_a_pair_is_taken_for_the_cast_that_it_begins_with() -> None:
 
 @pytest.mark.mlir
 def test_a_pair_on_an_integer_with_its_top_bit_set_is_known() -> None:
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import ProgramOracle
-
-    asked = oracle("mlir-fold")
-    assert isinstance(asked, ProgramOracle)
+    asked = programs_of("mlir-fold")
     text = """
 func.func @main(%x: i64) -> bf16 {
   %0 = arith.uitofp %x : i64 to f32
@@ -311,11 +300,7 @@ func.func @main(%x: i64) -> bf16 {
 
 @pytest.mark.mlir
 def test_the_folder_divides_tensors_by_zero() -> None:
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import ProgramOracle
-
-    asked = oracle("mlir-fold")
-    assert isinstance(asked, ProgramOracle)
+    asked = programs_of("mlir-fold")
     type_ = "tensor<2xi8>"
     text = f"func.func @main(%a: {type_}, %b: {type_}) -> {type_} {{\n  %0 = arith.floordivsi %a, %b : {type_}\n  return %0 : {type_}\n}}"
     values = tuple(hu.Value.from_bits(np.array(codes, np.uint8), type_) for codes in ([7, 6], [0, 3]))
@@ -327,11 +312,7 @@ def test_the_folder_divides_tensors_by_zero() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["mlir-fold", "mlir-native", "mlir-runtime"])
 def test_twenty_thousand_programs_leave_nothing_unexplained(name: str) -> None:
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import ProgramOracle
-
-    asked = oracle(name)
-    assert isinstance(asked, ProgramOracle)
+    asked = programs_of(name)
     (counts,) = fuzz([asked], 20_000, 1, rows=divergences(), pairs=cancellations()).counts
     assert [line for failure in counts.failures for line in failure.lines()] == []
     assert not counts.broken

@@ -261,50 +261,6 @@ def test_the_inputs_of_a_structured_op_are_explained_together(monkeypatch: pytes
     assert len(counts) == 1
 
 
-class OtherPlace(PassPipeline):
-    """A pipeline that also exchanges the indices of a store, which no row knows."""
-
-    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
-        return [re.sub(r"(memref.store .*)\[(.*), (.*)\]", r"\1[\3, \2]", str(t)) for t in super().apply_all(texts)]
-
-
-@pytest.mark.mlir
-def test_a_wrong_store_beside_a_known_divergence_is_found() -> None:
-    square = IN_MEMORY.replace("4x3", "3x3").replace("to %c4", "to %c3")
-    before = value("3x3xf8E8M0FNU=1")
-    one, symmetric = (value(f"3x3xf32=1.9 {number} 1 1 1 1 1 1 1") for number in (4, 1))
-    pipeline = OtherPlace(find_mlir_opt(), f"builtin.module({EXPAND})")
-    # Where the matrix equals its transpose, nothing but the known divergence is seen.
-    found = explained(
-        KnownByPass(pipeline, *ALL, Settings()), hu.parse(square), "f", [(one, before), (symmetric, before)]
-    )
-    assert found == [(), (CUT,)]
-
-
-class OtherText(PassPipeline):
-    """A pipeline that also prints one more value, which no row knows."""
-
-    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
-        return [
-            str(text).replace("    return", "    vector.print %arg0 : f32\n    return", 1)
-            for text in super().apply_all(texts)
-        ]
-
-
-@pytest.mark.mlir
-def test_another_text_beside_a_known_divergence_is_found() -> None:
-    pipeline = OtherText(find_mlir_opt(), f"builtin.module({EXPAND})")
-    known = KnownByPass(pipeline, *ALL, Settings())
-    assert explained(known, hu.parse(PRINTED), "f", [(value("f32=1.9"),)]) == [()]
-
-
-@pytest.mark.mlir
-def test_too_many_operands_are_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_by_pass, "MOST_ELEMENTS", 3)
-    assert explained(known_by(EXPAND), hu.parse(IN_GENERIC), "f", [(value(NUMBERS),)]) == [()]
-    assert explained(known_by(EXPAND), hu.parse(IN_GENERIC), "f", [(value(NUMBERS.replace("-3", "2")),)]) == [(CUT,)]
-
-
 @dataclass(frozen=True)
 class Replacing(PassPipeline):
     """A pipeline that also replaces one text by another one, which no row knows."""
@@ -320,6 +276,29 @@ def replacing(passes: str, *change: str) -> KnownByPass:
     pattern, instead = change
     pipeline = Replacing(find_mlir_opt(), f"builtin.module({passes})", change=(pattern, instead))
     return KnownByPass(pipeline, *ALL, Settings())
+
+
+@pytest.mark.mlir
+def test_a_wrong_store_beside_a_known_divergence_is_found() -> None:
+    square = IN_MEMORY.replace("4x3", "3x3").replace("to %c4", "to %c3")
+    before = value("3x3xf8E8M0FNU=1")
+    one, symmetric = (value(f"3x3xf32=1.9 {number} 1 1 1 1 1 1 1") for number in (4, 1))
+    exchanged = replacing(EXPAND, r"(memref.store .*)\[(.*), (.*)\]", r"\1[\3, \2]")
+    # Where the matrix equals its transpose, nothing but the known divergence is seen.
+    assert explained(exchanged, hu.parse(square), "f", [(one, before), (symmetric, before)]) == [(), (CUT,)]
+
+
+@pytest.mark.mlir
+def test_another_text_beside_a_known_divergence_is_found() -> None:
+    known = replacing(EXPAND, "    return", "    vector.print %arg0 : f32\n    return")
+    assert explained(known, hu.parse(PRINTED), "f", [(value("f32=1.9"),)]) == [()]
+
+
+@pytest.mark.mlir
+def test_too_many_operands_are_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_by_pass, "MOST_ELEMENTS", 3)
+    assert explained(known_by(EXPAND), hu.parse(IN_GENERIC), "f", [(value(NUMBERS),)]) == [()]
+    assert explained(known_by(EXPAND), hu.parse(IN_GENERIC), "f", [(value(NUMBERS.replace("-3", "2")),)]) == [(CUT,)]
 
 
 LAYOUT = """\
@@ -423,13 +402,6 @@ def test_what_a_replaced_op_calls_comes_along() -> None:
     assert explained(known_by("convert-math-to-libm"), hu.parse(CALLS_LIBRARY), "f", [(given,)]) == [(row,)]
 
 
-class OtherBits(PassPipeline):
-    """A pipeline whose result has one more change, which no row knows."""
-
-    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
-        return [str(text).replace("arith.addi", "arith.subi") for text in super().apply_all(texts)]
-
-
 BESIDE = """\
 func.func @f(%x: f32, %y: i32) -> (f8E8M0FNU, i32) {
   %0 = arith.truncf %x : f32 to f8E8M0FNU
@@ -441,8 +413,7 @@ func.func @f(%x: f32, %y: i32) -> (f8E8M0FNU, i32) {
 
 @pytest.mark.mlir
 def test_a_known_divergence_hides_no_other_difference() -> None:
-    pipeline = OtherBits(find_mlir_opt(), f"builtin.module({EXPAND})")
-    known = KnownByPass(pipeline, *ALL, Settings())
+    known = replacing(EXPAND, "arith.addi", "arith.subi")
     inputs = [(value("f32=-1"), value(f"i32={number}")) for number in (0, 1, 0, 2)]
     # 0 + 0 is 0 - 0: there, nothing but the known divergence is seen.
     assert explained(known, hu.parse(BESIDE), "f", inputs) == [(CUT,), (), (CUT,), ()]
@@ -468,23 +439,14 @@ def test_a_result_that_depends_on_a_known_divergence_hides_no_other_difference()
     module = hu.parse(HIDDEN)
     inputs = [(value("f32=1.9"), value(f"i32={number}"), value("i1=true")) for number in (3, 0)]
     assert explained(known_by(EXPAND), module, "f", inputs) == [(CUT,)] * 2
-    pipeline = OtherBits(find_mlir_opt(), f"builtin.module({EXPAND})")
     # 127 + 0 is 127 - 0: there, nothing but the known divergence is seen.
-    assert explained(KnownByPass(pipeline, *ALL, Settings()), module, "f", inputs) == [(), (CUT,)]
-
-
-class WrongBranch(PassPipeline):
-    """A pipeline that also exchanges the targets of a branch, which no op alone shows."""
-
-    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
-        return [str(text).replace("^bb1, ^bb2", "^bb2, ^bb1") for text in super().apply_all(texts)]
+    assert explained(replacing(EXPAND, "arith.addi", "arith.subi"), module, "f", inputs) == [(), (CUT,)]
 
 
 @pytest.mark.mlir
 def test_a_wrong_branch_beside_a_known_divergence_is_found() -> None:
-    module = hu.parse(HIDDEN)
-    known = KnownByPass(WrongBranch(find_mlir_opt(), f"builtin.module({EXPAND})"), *ALL, Settings())
-    assert explained(known, module, "f", [(value("f32=1.9"), value("i32=3"), value("i1=true"))]) == [()]
+    known = replacing(EXPAND, r"\^bb1, \^bb2", "^bb2, ^bb1")
+    assert explained(known, hu.parse(HIDDEN), "f", [(value("f32=1.9"), value("i32=3"), value("i1=true"))]) == [()]
 
 
 def test_a_program_without_the_ops_of_a_row_needs_no_run_of_the_passes() -> None:
