@@ -104,17 +104,8 @@ def test_other_objects() -> None:
     assert name_of(np.longdouble) in ("f80", "f128", "float64")
     assert name_of(int) == "i64"
     assert name_of(bool) == "i1"
-    for other in (
-        np.floating,
-        np.generic,
-        np.complex64,
-        np.dtype("U3"),
-        np.dtype("M8[s]"),
-        np.float32(1),
-        object,
-        5,
-        None,
-    ):
+    scalars = (np.floating, np.generic, np.complex64)
+    for other in (*scalars, np.dtype("U3"), np.dtype("M8[s]"), np.float32(1), object, 5, None):
         assert name_of(other) is None
         with pytest.raises(ValueError, match="unknown float format .*; the float types are f4E2M1FN, "):
             float_format(other)

@@ -181,17 +181,7 @@ def test_copysign_and_clamp() -> None:
 
 # --- infinities that programs spell -----------------------------------------------------------------------------------
 
-UNARY = (
-    "arith.negf",
-    "math.absf",
-    "math.sqrt",
-    "math.floor",
-    "math.trunc",
-    "math.exp",
-    "math.tanh",
-    "math.atan",
-    "math.log",
-)
+UNARY = ("arith.negf", *(f"math.{op}" for op in ("absf", "sqrt", "floor", "trunc", "exp", "tanh", "atan", "log")))
 BINARY = (*(f"arith.{op}" for op in ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")),
           "math.copysign", "math.atan2", "math.powf")  # fmt: skip
 TERNARY = ("math.fma", "math.clampf")

@@ -58,6 +58,7 @@ def test_a_location_in_the_text_counts() -> None:
     assert origin_of(found).reason == "shift amount is not less than the bit width"
 
 
+NAN = float("nan")
 REASONS: tuple[tuple[str, tuple[float, ...], dict[str, Any], str, str | None, str], ...] = (
     ("arith.addi", (127, 1), {"overflow": "nsw"}, "i8", None, "signed overflow with nsw"),
     ("arith.subi", (0, 1), {"overflow": "nuw"}, "i8", None, "unsigned overflow with nuw"),
@@ -70,17 +71,10 @@ REASONS: tuple[tuple[str, tuple[float, ...], dict[str, Any], str, str | None, st
     ("arith.trunci", (200,), {"overflow": "nuw"}, "i16", "i4", "unsigned overflow with nuw"),
     ("arith.fptosi", (1e10,), {}, "f32", "i32", "NaN, infinity or a value outside the range of a signed i32"),
     ("arith.fptoui", (-1.0,), {}, "f32", "i8", "NaN, infinity or a value outside the range of an unsigned i8"),
-    ("arith.truncf", (float("nan"),), {}, "f32", "f4E2M1FN", "NaN is not representable in f4E2M1FN"),
+    ("arith.truncf", (NAN,), {}, "f32", "f4E2M1FN", "NaN is not representable in f4E2M1FN"),
     ("arith.divf", (0.0, 0.0), {}, "f6E3M2FN", None, "NaN is not representable in f6E3M2FN"),
-    (
-        "arith.addf",
-        (float("nan"), 1.0),
-        {"fastmath": "nnan"},
-        "f32",
-        None,
-        "NaN operand or result under fastmath<nnan>",
-    ),
-    ("quant.qcast", (float("nan"),), {}, "f32", "!quant.uniform<i8:f32, 1.0>", "quant.qcast of NaN"),
+    ("arith.addf", (NAN, 1.0), {"fastmath": "nnan"}, "f32", None, "NaN operand or result under fastmath<nnan>"),
+    ("quant.qcast", (NAN,), {}, "f32", "!quant.uniform<i8:f32, 1.0>", "quant.qcast of NaN"),
 )
 
 

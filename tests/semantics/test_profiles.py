@@ -82,27 +82,13 @@ ROWS = (
     Row("overflow", "arith.convertf %a : {0} to {r}", ("bf16",), "f16", (0x7F80,), by_format(0x7C00, 0x7BFF)),
     Row("overflow", "arith.sitofp %a : {0} to {r}", ("i32",), "f16", (2**32 - 10**6,), by_format(0xFC00, 0xFBFF)),
     Row("overflow", "arith.uitofp %a : {0} to {r}", ("i32",), FN, (10**6,), by_format(0x7F, 0x7E)),
-    Row(
-        "overflow",
-        "arith.scaling_truncf %a, %b : {0}, {1} to {r}",
-        ("f32", E8M0),
-        FN,
-        (f32(1e6), 127),
-        by_format(0x7F, 0x7E),
-    ),
+    Row("overflow", "arith.scaling_truncf %a, %b : {0}, {1} to {r}", ("f32", E8M0), FN, (f32(1e6), 127), by_format(0x7F, 0x7E)),
     # ... NaN stays NaN, and nothing but conversions saturates.
     Row("overflow", TRUNC, ("f32",), FN, (NEG_NAN32,), (0xFF,) * 5),
     Row("overflow", add("addf"), (FN, FN), FN, (0x7E, 0x7E), (0x7F,) * 5),
     Row("overflow", add("mulf"), ("f16", "f16"), "f16", (0x7BFF, 0x7BFF), (0x7C00,) * 5),
     Row("overflow", add("divf"), ("f8E5M2", "f8E5M2"), "f8E5M2", (0x7B, 0x01), (0x7C,) * 5),
-    Row(
-        "overflow",
-        "arith.scaling_extf %a, %b : {0}, {1} to {r}",
-        (F4, E8M0),
-        "f16",
-        (0x7, 142),
-        (0x7C00,) * 5,
-    ),
+    Row("overflow", "arith.scaling_extf %a, %b : {0}, {1} to {r}", (F4, E8M0), "f16", (0x7, 142), (0x7C00,) * 5),
     # NaN into f4 and f6.
     Row("NaN into f4", TRUNC, ("f32",), F4, (NAN32,), (POISON, 0x0, 0x0, 0x8, 0x7)),
     Row("NaN into f4", TRUNC, ("f32",), F4, (NEG_NAN32,), (POISON, 0x8, 0x8, 0x0, 0x7)),
@@ -317,11 +303,8 @@ def random_op(rng: random.Random) -> tuple[str, tuple[str, ...], str]:
         op = rng.choice(["remf", "maximumf", "minimumf", "maxnumf", "minnumf"])
         return f"arith.{op} %a, %b{flags} : {{0}}", (source, source), source
     if kind == "rounded":
-        return (
-            f"arith.{rng.choice(['addf', 'subf', 'mulf', 'divf'])} %a, %b{mode}{flags} : {{0}}",
-            (source, source),
-            source,
-        )
+        op = rng.choice(["addf", "subf", "mulf", "divf"])
+        return f"arith.{op} %a, %b{mode}{flags} : {{0}}", (source, source), source
     if kind == "compare":
         predicate = rng.choice(["oeq", "ult", "one", "uno", "ord", "oge"])
         return f"arith.cmpf {predicate}, %a, %b{flags} : {{0}}", (source, source), "i1"

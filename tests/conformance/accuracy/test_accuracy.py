@@ -265,16 +265,16 @@ def test_wrong_use(arguments: tuple[str, str, str], error: type[Exception], mess
 
 
 def test_choices_that_do_not_exist() -> None:
-    with pytest.raises(InputError, match=r"2\*\*64 arguments are too many"):
-        hu.accuracy("exp", "f64", "numpy", exhaustive=True)
-    with pytest.raises(InputError, match="a number to one that is not smaller"):
-        hu.accuracy("exp", "f32", "numpy", range=(1, 0))
-    with pytest.raises(InputError, match="not a finite number"):
-        hu.accuracy("exp", "f32", "numpy", range=(1, "inf"))
-    with pytest.raises(InputError, match="a range needs one operand"):
-        hu.accuracy("arith.addf", "f32", "numpy", range=(0, 1))
-    with pytest.raises(InputError, match="stochastic"):
-        hu.accuracy("exp", "f32", "numpy", rounding="stochastic")
+    choices: tuple[tuple[tuple[str, str], dict[str, Any], str], ...] = (
+        (("exp", "f64"), {"exhaustive": True}, r"2\*\*64 arguments are too many"),
+        (("exp", "f32"), {"range": (1, 0)}, "a number to one that is not smaller"),
+        (("exp", "f32"), {"range": (1, "inf")}, "not a finite number"),
+        (("arith.addf", "f32"), {"range": (0, 1)}, "a range needs one operand"),
+        (("exp", "f32"), {"rounding": "stochastic"}, "stochastic"),
+    )
+    for arguments, choice, message in choices:
+        with pytest.raises(InputError, match=message):
+            hu.accuracy(*arguments, "numpy", **choice)
 
 
 # --- wide formats and several operands --------------------------------------------------------------------------------

@@ -244,26 +244,17 @@ def _on_x86(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_on_x86")
-def test_an_absent_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LIBLLVM, NOWHERE)
-    with pytest.raises(Unavailable, match=f"{NOWHERE} does not load.*set {LIBLLVM}"):
-        oracle("apfloat")
-
-
-@pytest.mark.usefixtures("_on_x86")
-def test_a_library_that_is_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "libLLVM.so"
     path.write_text("hello\n")
-    monkeypatch.setenv(LIBLLVM, str(path))
-    with pytest.raises(Unavailable, match=f"{path} does not load"):
-        oracle("apfloat")
-
-
-@pytest.mark.usefixtures("_on_x86")
-def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(LIBLLVM, "libc.so.6")
-    with pytest.raises(Unavailable, match="does not tell a version"):
-        oracle("apfloat")
+    for library, message in (
+        (NOWHERE, f"{NOWHERE} does not load.*set {LIBLLVM}"),
+        (str(path), f"{path} does not load"),
+        ("libc.so.6", "does not tell a version"),
+    ):
+        monkeypatch.setenv(LIBLLVM, library)
+        with pytest.raises(Unavailable, match=message):
+            oracle("apfloat")
 
 
 @pytest.mark.usefixtures("_on_x86")

@@ -6,6 +6,7 @@ Its functions of f16 and f32 claim correct rounding. So do most of those of f64.
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -78,30 +79,17 @@ def test_pairs_of_f16() -> None:
     assert_alike("hypot", FORMATS["f16"], [samples(FORMATS["f16"], 100_000, seed) for seed in ("first", "second")])
 
 
-@pytest.mark.parametrize("name", OF_F32)
-def test_samples_of_f32(name: str) -> None:
-    columns = [samples(FORMATS["f32"], 40_000, name + seed) for seed in ("first", "second")]
-    assert_alike(name, FORMATS["f32"], columns if name in elementary.OF_TWO else columns[:1])
-
-
-@pytest.mark.parametrize("name", OF_F64)
-def test_samples_of_f64(name: str) -> None:
-    columns = [samples(FORMATS["f64"], 1_500, name + seed) for seed in ("first", "second")]
-    assert_alike(name, FORMATS["f64"], columns if name in elementary.OF_TWO else columns[:1])
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", OF_F64)
-def test_many_samples_of_f64(name: str) -> None:
-    columns = [samples(FORMATS["f64"], 100_000, name + seed + "many") for seed in ("first", "second")]
-    assert_alike(name, FORMATS["f64"], columns if name in elementary.OF_TWO else columns[:1])
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", OF_F32)
-def test_many_samples_of_f32(name: str) -> None:
-    columns = [samples(FORMATS["f32"], 4_000_000, name + seed + "many") for seed in ("first", "second")]
-    assert_alike(name, FORMATS["f32"], columns if name in elementary.OF_TWO else columns[:1])
+@pytest.mark.parametrize(
+    ("name", "type_", "count"),
+    [
+        pytest.param(name, type_, count, marks=[pytest.mark.exhaustive] * (count in (4_000_000, 100_000)))
+        for type_, names, counts in (("f32", OF_F32, (40_000, 4_000_000)), ("f64", OF_F64, (1_500, 100_000)))
+        for name, count in product(names, counts)
+    ],
+)
+def test_samples_of_wide_formats(name: str, type_: str, count: int) -> None:
+    columns = [samples(FORMATS[type_], count, name + seed) for seed in ("first", "second")]
+    assert_alike(name, FORMATS[type_], columns if name in elementary.OF_TWO else columns[:1])
 
 
 def test_a_name_of_two_meanings() -> None:

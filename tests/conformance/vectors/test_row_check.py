@@ -482,15 +482,8 @@ def test_differing_by_hand() -> None:
     def row() -> tuple[int, ...]:
         pick: npt.NDArray[Any] = rng.integers(0, 12, 7)
         opened = (0, 1, 1 << 79)[pick[6] % 3]
-        return (
-            0,
-            lows[pick[1] % 4],
-            highs[pick[2] % 3],
-            int(pick[3] % 2),
-            int(pick[4] % 3 == 0),
-            int(pick[5] % 3 == 0),
-            opened,
-        )
+        poison = (int(pick[4] % 3 == 0), int(pick[5] % 3 == 0))
+        return (0, lows[pick[1] % 4], highs[pick[2] % 3], int(pick[3] % 2), *poison, opened)
 
     def chunk(rows: list[tuple[int, ...]]) -> Chunk:
         return tuple(ints_to_codes([r[k] for r in rows], c.width, (len(rows),)) for k, c in enumerate(columns))

@@ -1,8 +1,4 @@
-"""Properties of elementary functions that hold for each argument, whatever the right bits are.
-
-Monotone functions give monotone codes, odd and even ones are symmetric, directed modes enclose the others, and flags say
-what the results show.
-"""
+"""Paths of elementary functions: equal to the specification, flags that say what the results show, and MPFR's results."""
 
 import math
 import random
@@ -148,16 +144,10 @@ def test_operands_of_more_bits_than_f64_within_its_range() -> None:
     compare_family("of_integer", "rootn", fmt, fmt, Rounding.DOWNWARD, SPEC, 1)
 
 
-# --- elementary properties --------------------------------------------------------------------------------------------
+# --- modes and flags --------------------------------------------------------------------------------------------------
+#
+# Directed modes enclose the others, whatever the right bits are.
 
-INCREASING = {
-    "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "asin", "atan", "sinh", "tanh", "asinh", "acosh",
-    "atanh", "sqrt", "cbrt", "erf", "sigmoid", "softplus", "logit",
-}  # fmt: skip
-DECREASING = {"acos", "erfc"}
-DECREASING_ABOVE_ZERO = {"rsqrt", "reciprocal"}
-ODD = {"sin", "tan", "sinpi", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "reciprocal"}
-EVEN = {"cos", "cospi", "cosh"}
 NEAREST, AWAY = Rounding.TO_NEAREST_EVEN, Rounding.TO_NEAREST_AWAY
 DOWN, UP, ZERO = Rounding.DOWNWARD, Rounding.UPWARD, Rounding.TOWARD_ZERO
 WIDE = ("f32", "f64", "f80", "f128")
@@ -191,35 +181,6 @@ def order(fmt: FloatFormat, code: int) -> int | None:
     if fmt.explicit_integer_bit:
         place = place >> fmt.precision << fmt.mantissa_bits | place & fmt.fraction_mask
     return -place if code & sign else place
-
-
-def is_monotone(fmt: FloatFormat, codes: list[int]) -> bool:
-    places = [place for code in codes if (place := order(fmt, code)) is not None]
-    return places == sorted(places)
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("format_name", ["f8E5M2", *WIDE])
-def test_order_and_symmetry(name: str, format_name: str) -> None:
-    fmt = FORMATS[format_name]
-    sign = fmt.sign_mask or 0
-    positive = list(range(fmt.infinity_code + 1)) if fmt.bits == 8 and fmt.infinity_code else runs(fmt, 80, name)
-    negative = [code | sign for code in positive]
-    above = {mode: results(name, fmt, positive, mode)[0] for mode in (NEAREST, DOWN, UP, ZERO, AWAY)}
-    below = {mode: results(name, fmt, negative, mode)[0] for mode in above}
-    for mode in above:
-        if name in INCREASING:
-            assert is_monotone(fmt, below[mode][::-1] + above[mode])
-        if name in DECREASING:
-            assert is_monotone(fmt, above[mode][::-1] + below[mode])
-        if name in DECREASING_ABOVE_ZERO:
-            assert is_monotone(fmt, above[mode][::-1])
-        mirrored = {DOWN: UP, UP: DOWN}.get(mode, mode)
-        for one, other in zip(above[mode], below[mirrored if name in ODD else mode], strict=True):
-            if not fmt.is_nan(one) and name in ODD:
-                assert other == one ^ sign
-            if name in EVEN:
-                assert other == one
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -11,6 +11,7 @@ from typing import Any
 
 import gmpy2
 import pytest
+from amounts import amounts
 from mpfr import MPFR, MPFR_OF_TWO
 
 from halfulp.fp_formats import scalar
@@ -89,14 +90,11 @@ def compare_times(fmt: FloatFormat, count: int, in_time: Callable[..., Any]) -> 
 
 
 @pytest.mark.parametrize("fmt", WIDEST, ids=str)
-def test_each_result_of_the_widest_formats_takes_bounded_time(fmt: FloatFormat, in_time: Callable[..., Any]) -> None:
-    compare_times(fmt, 12, in_time)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("fmt", WIDEST, ids=str)
-def test_many_results_of_the_widest_formats_take_bounded_time(fmt: FloatFormat, in_time: Callable[..., Any]) -> None:
-    compare_times(fmt, 1500, in_time)
+@pytest.mark.parametrize("count", amounts(12, 1_500))
+def test_each_result_of_the_widest_formats_takes_bounded_time(
+    fmt: FloatFormat, count: int, in_time: Callable[..., Any]
+) -> None:
+    compare_times(fmt, count, in_time)
 
 
 def fraction_of(number: Any) -> Fraction:

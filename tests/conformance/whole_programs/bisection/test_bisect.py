@@ -272,17 +272,17 @@ def test_a_call_of_a_pointer_may_print() -> None:
     assert judgements(bisected(text, text.replace(f"{call}", ""))) == ["first", "DIFFERENT"]
 
 
-@pytest.mark.parametrize("type_", ["vector<2x3xf32>", "vector<2x1x2xindex>", "vector<f64>", "vector<3xbf16>", "index"])
-def test_vectors_become_arrays(type_: str) -> None:
+@pytest.mark.parametrize(
+    ("type_", "lowered"),
+    [
+        ("vector<2x3xf32>", "!llvm.array<2 x vector<3xf32>>"),
+        ("vector<2x1x2xindex>", "!llvm.array<2 x array<1 x vector<2xi64>>>"),
+        *(("vector<f64>", "vector<1xf64>"), ("vector<3xbf16>", "vector<3xbf16>"), ("index", "i64")),
+    ],
+)
+def test_vectors_become_arrays(type_: str, lowered: str) -> None:
     """Before and after convert-func-to-llvm, and with a cast between them."""
     plain = f"func.func @f(%x: {type_}) -> {type_} {{\n  return %x : {type_}\n}}"
-    lowered = {
-        "vector<2x3xf32>": "!llvm.array<2 x vector<3xf32>>",
-        "vector<2x1x2xindex>": "!llvm.array<2 x array<1 x vector<2xi64>>>",
-        "vector<f64>": "vector<1xf64>",
-        "vector<3xbf16>": "vector<3xbf16>",
-        "index": "i64",
-    }[type_]
     there = f"%0 = builtin.unrealized_conversion_cast %x : {type_} to {lowered}"
     back = f"%1 = builtin.unrealized_conversion_cast %2 : {lowered} to {type_}"
     zero = f"%z = llvm.mlir.zero : {lowered}\n  %c = llvm.mlir.constant(true) : i1"
@@ -366,14 +366,8 @@ def test_a_pass_alone_has_the_options_of_its_place() -> None:
 
 
 def test_judgements_have_words() -> None:
-    assert {one.value for one in Judgement} >= {
-        "unchanged",
-        "identical",
-        "refined",
-        "permitted",
-        "DIFFERENT",
-        "not run",
-    }
+    words = {one.value for one in Judgement}
+    assert words >= {"unchanged", "identical", "refined", "permitted", "DIFFERENT", "not run"}
 
 
 ENDLESS = """func.func @f(%arg0: i8, %arg1: i8) -> i8 {
