@@ -10,6 +10,7 @@ from math import floor
 import numpy as np
 import pytest
 from amounts import amounts
+from present import present
 
 import halfulp as hu
 from halfulp.fp_formats import mixed, scalar
@@ -218,9 +219,7 @@ def test_convert_and_eval(policy: FloatPolicy) -> None:
     f8 = FORMATS["f8E4M3FN"]
     for a, b in ((0x3C, 0x3D), (0x39, 0x43), (0xC1, 0x2B)):
         codes = [hu.Value.from_bits(np.full(256, code, np.uint8), "tensor<256xf8E4M3FN>") for code in (a, b)]
-        x, y = scalar.value(f8, a), scalar.value(f8, b)
-        assert x is not None
-        assert y is not None
+        x, y = present(scalar.value(f8, a)), present(scalar.value(f8, b))
         for op, exact in (("addf", x + y), ("subf", x - y), ("mulf", x * y), ("divf", x / y)):
             found = hu.eval(f"arith.{op}", *codes, rounding="stochastic", random=random_bits, profile=profile)
             assert found.bits.tolist() == [expected(f8, exact, policy, r, 8) for r in range(256)], op

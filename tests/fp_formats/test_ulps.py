@@ -11,6 +11,7 @@ import pytest
 from float_samples import all_codes, interesting, one_code, to_array, to_list
 from hypothesis import given
 from hypothesis import strategies as st
+from present import present
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import encoding as array_steps
@@ -210,8 +211,7 @@ def by_search(fmt: FloatFormat, a: int, down: bool) -> int:
     for code in all_codes(fmt):
         if not fmt.is_nan(code):
             sign = -1 if fmt.sign_mask and code & fmt.sign_mask else 1
-            value = sign * infinity if fmt.is_infinite(code) else scalar.value(fmt, code)
-            assert value is not None
+            value = present(sign * infinity if fmt.is_infinite(code) else scalar.value(fmt, code))
             values[code] = value
     if a not in values:
         return a | fmt.quiet_bit

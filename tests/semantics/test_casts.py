@@ -13,6 +13,7 @@ from amounts import amounts
 from float_samples import NAN, Number, interesting, neighbours, number_of
 from float_samples import codes as sample_codes
 from op_implementations import Outcome, check, outcomes_of, value
+from present import present
 from tables import wrongly_verified
 
 import halfulp as hu
@@ -120,8 +121,7 @@ def test_nan_into_a_format_without_nan_is_poison(nanless: str) -> None:
         assert fmt.nan_code is not None
         check("arith.truncf %a : {0} to {r}", [source], [nanless], [[fmt.nan_code, 0]], [POISON, 0])
         found = hu.eval("arith.truncf", value([fmt.nan_code], source, ()), to=nanless)
-        origin = found.origin()
-        assert origin is not None
+        origin = present(found.origin())
         assert origin.reason == f"NaN is not representable in {nanless}"
 
 
@@ -188,8 +188,7 @@ def test_ends_of_ranges() -> None:
     check(signed, ["f32"], ["i1"], [[f32(n) for n in (1.0, 0.99, -1.0, -1.99, -2.0)]], [POISON, 0, 1, 1, POISON])
     check(unsigned, ["f32"], ["i1"], [[f32(n) for n in (1.0, 1.99, 2.0, -0.99)]], [1, 1, POISON, 0])
     check(signed, ["f32"], ["i0"], [[f32(n) for n in (0.0, 0.99, 1.0)]], [0, 0, POISON])
-    origin = hu.eval("arith.fptosi", 3e9, type="f32", to="i32").origin()
-    assert origin is not None
+    origin = present(hu.eval("arith.fptosi", 3e9, type="f32", to="i32").origin())
     assert origin.reason == "NaN, infinity or a value outside the range of a signed i32"
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_implementations import Outcome, check, outcomes_of, value
+from present import present
 from tree import ROOT
 
 import halfulp as hu
@@ -227,8 +228,7 @@ def extended(op: str, width: int, a: int, b: int) -> tuple[int, int]:
 def types_of(text: str) -> tuple[list[str], list[str]]:
     """Operand and result types of a statement, read off its text."""
     types = text.rpartition(" : ")[2]
-    op = re.search(r"arith\.(\w+)", text)
-    assert op is not None
+    op = present(re.search(r"arith\.(\w+)", text))
     if "->" in types:
         inputs, _, output = types.partition("->")
         return re.findall(r"[\w<>?]+", inputs), [output.strip()]
@@ -281,8 +281,7 @@ def operand_codes(type_: str, count: int, rng: random.Random, op: str, position:
         if element == "bf16":
             return [int(np.float32(n).view(np.uint32)) >> 16 for n in numbers[:count]]
         return [float_code(n, element) for n in numbers[:count]]
-    width = element_width(as_type(element))
-    assert width is not None
+    width = present(element_width(as_type(element)))
     codes = [(1 << width) - 1, 1, 1 << width >> 1, (1 << width >> 1) - 1, 7 % (1 << width)]
     codes += [rng.getrandbits(width) for _ in range(count)]
     rng.shuffle(codes)
@@ -299,8 +298,7 @@ def test_example_runs(statement: Statement) -> None:
     text = CORRECTIONS[statement.text][1] if statement.text in CORRECTIONS else statement.text
     source, inputs = program(statement, text)
     module = hu.load(source)
-    op = re.search(r"arith\.(\w+)", text)
-    assert op is not None
+    op = present(re.search(r"arith\.(\w+)", text))
     rng = random.Random(str(statement))
     for _ in range(BATCHES if inputs else 1):
         shapes = [shape_at_run_time(type_) for type_ in inputs]
@@ -322,14 +320,12 @@ def expectation(
     if said:  # the document itself says what comes out
         return [[int(said[1], 2)]]
     if op == "constant":
-        literal = re.search(r"-?\d+ :", text.partition("constant")[2])
-        assert literal is not None
+        literal = present(re.search(r"-?\d+ :", text.partition("constant")[2]))
         return [[int(literal[0][:-2])]]
     if statement.before:  # shli with flags: 5 << 3 overflows neither reading
         return [[5 << 3]]
     element = str(element_type(as_type(inputs[0])))
-    width = element_width(as_type(element))
-    assert width is not None
+    width = present(element_width(as_type(element)))
     count = max(len(column) for column in columns)
     rows = list(zip(*(column * count if len(column) == 1 else column for column in columns), strict=True))
     if op == "select":

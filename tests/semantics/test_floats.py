@@ -14,6 +14,7 @@ from amounts import amounts
 from float_samples import NAN, Number, interesting, neighbours
 from float_samples import codes as sample_codes
 from op_implementations import Outcome, check, every_implementation, outcomes_of, value
+from present import present
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -192,8 +193,7 @@ def test_results_alone_trigger_the_flags() -> None:
     check("arith.divf %a, %b fastmath<nnan> : {0}", ["f32"] * 2, ["f32"], [[ZERO, ONE], [ZERO, ZERO]], [POISON, INF])
     # A NaN that replaces an overflow triggers nnan only: 448 + 448 in f8E4M3FN, 240 + 240 in f8E4M3FNUZ.
     for name, largest in (("f8E4M3FN", 0x7E), ("f8E4M3FNUZ", 0x7F)):
-        nan = FORMATS[name].nan_code
-        assert nan is not None
+        nan = present(FORMATS[name].nan_code)
         for flags, want in (("nnan", POISON), ("ninf", nan)):
             check(f"arith.addf %a, %b fastmath<{flags}> : {{0}}", [name] * 2, [name], [[largest], [largest]], [want])
 
@@ -223,8 +223,7 @@ def test_flags_of_comparison_negation_and_conversion(flags: str) -> None:
 def test_reasons_of_fastmath_poison() -> None:
     for flags, other, word in (("nnan", QNAN, "NaN"), ("ninf", INF, "infinite"), ("nnan,ninf", QNAN, "NaN")):
         found = hu.eval("arith.addf", value([other], "f32", ()), value([INF], "f32", ()), fastmath=flags)
-        origin = found.origin()
-        assert origin is not None
+        origin = present(found.origin())
         assert origin.reason == f"{word} operand or result under fastmath<{flags.partition(',')[0]}>"
 
 
@@ -233,8 +232,7 @@ def test_a_lost_nan_is_poison_with_or_without_flags() -> None:
         body = f"arith.divf %a, %b{flags} : {{0}}"
         check(body, ["f6E2M3FN"] * 2, ["f6E2M3FN"], [[0, 8], [0, 0]], [POISON, 0x1F])
     found = hu.eval("arith.remf", value([2], "f4E2M1FN", ()), value([0], "f4E2M1FN", ()))
-    origin = found.origin()
-    assert origin is not None
+    origin = present(found.origin())
     assert origin.reason == "NaN is not representable in f4E2M1FN"
     assert origin.op == "arith.remf"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from present import present
 from tree import ROOT
 
 from halfulp.semantics import integer
@@ -24,8 +25,7 @@ DATA = ROOT / "tests" / "data"
 
 
 def load_recorder() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("record_arith_int", DATA / "record_arith_int.py")
-    assert spec is not None
+    spec = present(importlib.util.spec_from_file_location("record_arith_int", DATA / "record_arith_int.py"))
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # its dataclass looks itself up

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_implementations import outcomes_of, value
+from present import present
 
 import halfulp as hu
 from halfulp.interp.declare.registry import default_registry
@@ -21,9 +22,7 @@ def function(body: str, arguments: str, results: str) -> str:
 
 
 def origin_of(found: Value, *index: int) -> Origin:
-    origin = found.origin(*index)
-    assert origin is not None
-    return origin
+    return present(found.origin(*index))
 
 
 # --- provenance -------------------------------------------------------------------------------------------------------
@@ -159,8 +158,7 @@ CASTS = {
 def test_every_op_passes_poison_on(op: str) -> None:
     """No op has a shortcut: each operand in turn is poison in one element."""
     name = op.removeprefix("arith.")
-    definition = default_registry().find(op)
-    assert definition is not None
+    definition = present(default_registry().find(op))
     source, target = CASTS.get(name, ("f32" if name.endswith("f") or name == "flush_denormals" else "i8", None))
     count = len(definition.operands)
     types = [source] * count

@@ -16,6 +16,7 @@ from amounts import amounts
 from float_samples import NAN, Number, neighbours
 from float_samples import codes as sample_codes
 from op_implementations import outcomes_of, value
+from present import present
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -227,8 +228,7 @@ def test_nan_is_poison_and_infinities_saturate() -> None:
     numbers = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38], np.float32)
     found = run("qcast", "tensor<5xf32>", f"tensor<5x{t}>", numbers)
     assert outcomes_of(found) == ["poison", 100, 256 - 100, 100, 256 - 100]
-    origin = found.origin(0)
-    assert origin is not None
+    origin = present(found.origin(0))
     assert (origin.op, origin.reason, origin.element) == ("quant.qcast", "quant.qcast of NaN", (0,))
     # In formats whose overflow is NaN a quotient that overflows is poison too: 448 / 0.5.
     fn = Type("f8E4M3FN", 8, True, 0.5)
@@ -380,8 +380,7 @@ def test_poison_passes_through_casts() -> None:
   return %y : f32
 }}
 """
-    origin = hu.run(text)[0].origin()
-    assert origin is not None
+    origin = present(hu.run(text)[0].origin())
     assert origin.op == "ub.poison"
 
 

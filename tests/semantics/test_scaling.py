@@ -13,6 +13,7 @@ from amounts import amounts
 from float_samples import NAN, Number, interesting, neighbours, number_of
 from float_samples import codes as sample_codes
 from op_implementations import Outcome, check, outcomes_of, value
+from present import present
 from tables import wrongly_verified
 
 import halfulp as hu
@@ -400,8 +401,7 @@ def exact_exponent(recipe: str, amax: Fraction, element: bs.Element) -> int:
             found = exponent_of(round(amax / unit) * unit) - emax
         case "rceil":
             if isinstance(element, FloatFormat):
-                largest = scalar.value(element, element.max_code)
-                assert largest is not None
+                largest = present(scalar.value(element, element.max_code))
             else:
                 largest = Fraction(127, 64)
             ratio = amax / largest

@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from present import present
 
 from halfulp.conformance.comparing.check import compare, error_bounds
 from halfulp.conformance.comparing.divergences import QUIRKS, Divergence, Example, cancellations, divergences, in_range
@@ -31,9 +32,7 @@ def example_of(row: Divergence) -> tuple[OpCase, tuple[Codes, ...]]:
 
 def result_width(asked: OpCase) -> int:
     """Return the bits of a code of the result."""
-    width = element_width(asked.result_types[0])
-    assert width is not None
-    return width
+    return present(element_width(asked.result_types[0]))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

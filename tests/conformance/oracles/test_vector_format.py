@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from present import present
 from tree import ROOT
 
 from halfulp.conformance.comparing.check import check
@@ -168,8 +169,7 @@ def test_records_are_found_by_their_operands(tmp_path: Path) -> None:
         assert total.compared == 300 * len(record.results)
         strange = sampled_inputs(record.case, 300, seed=77)
         assert check(found, record.case, strange).clean
-    loaded = load_recording(str(path)).record(TASKS[0])
-    assert loaded is not None
+    loaded = present(load_recording(str(path)).record(TASKS[0]))
     (answer,) = look_up(loaded, [codes.reshape(5, 100) for codes in records[0].operands])
     np.testing.assert_array_equal(answer.bits, records[0].results[0].reshape(5, 100))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from amounts import amounts
 from planted_devices import PLANTS, Dice, Plant, accumulated, split
+from present import present
 from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case
@@ -128,8 +129,7 @@ def test_controls_are_spread_over_the_stream_and_over_the_flags(period: int) -> 
         part: Any = slice(begin, begin + 3000)
         given, made = (tuple(codes[part] for codes in chunk) for chunk in (inputs, outputs))
         sampler.add(begin, given, made, made, differs[part], ~differs[part])
-    sample = sampler.sample
-    assert sample is not None
+    sample = present(sampler.sample)
     assert sample.numbers[sample.differs].tolist() == list(range(7000, 7050))
     controls = sample.numbers[sample.control]
     assert 50 < len(controls) <= 100

@@ -6,6 +6,7 @@ from itertools import product
 
 import gmpy2
 import pytest
+from present import present
 
 from halfulp.conformance.comparing.inputs import exact_value
 from halfulp.conformance.comparing.op_case import op_case
@@ -106,8 +107,7 @@ def test_every_combination_of_rounding_bits_is_there(op: str, name: str) -> None
     _, filled = filled_models(asked, ["B3"])
     hit = set()
     for row in filled["B3"].rows:
-        real = exact_value(asked, row)
-        assert real is not None
+        real = present(exact_value(asked, row))
         hit.add(rounding_of(FORMATS[name], real))
     said = {bucket for bucket, count in filled["B3"].hits.items() if count}
     assert hit == said
@@ -124,8 +124,7 @@ def test_one_sticky_bit_at_every_place(op: str, source: str, target: str, bits: 
     _, filled = filled_models(asked, ["B7"])
     tails = set()
     for row in filled["B7"].rows:
-        real = exact_value(asked, row)
-        assert real is not None
+        real = present(exact_value(asked, row))
         assert rounding_of(fmt, real)[2] == 0
         lead = max(real.numerator.bit_length() - real.denominator.bit_length() - 1, fmt.emin)
         lead += real >= Fraction(2) ** (lead + 1)
@@ -186,8 +185,7 @@ def test_overflow_and_underflow_are_met_from_both_sides(op: str, name: str) -> N
     """B4 to B6 in units of the last place, from fractions."""
     asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, ["B4", "B5", "B6"] if op != "addf" else ["B4", "B5"])
-    top = scalar.value(fmt, fmt.max_code)
-    assert top is not None
+    top = present(scalar.value(fmt, fmt.max_code))
     ulp = top - (scalar.value(fmt, fmt.max_code - 1) or 0)
     reals = {model: [exact_value(asked, row) for row in made.rows] for model, made in filled.items()}
     near = {(real < 0, (abs(real) - top) // ulp) for real in reals["B4"] if real}
@@ -210,8 +208,7 @@ def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op: str, na
     case, filled = filled_models(asked, ["B8"])
     close = 0
     for row in filled["B8"].rows:
-        real = exact_value(asked, row)
-        assert real is not None
+        real = present(exact_value(asked, row))
         code = scalar.from_fraction(fmt, abs(real), scalar.RZ).code
         low, high = scalar.value(fmt, code), scalar.value(fmt, code + 1)
         if low is None or high is None:
@@ -263,9 +260,7 @@ def test_quotients_without_end_lie_between_their_neighbours(name: str) -> None:
     case, asked = binary("divide", name), op_case("arith.divf", name)
     endless = 0
     for row in fill(MODELS["B8"], case).rows + fill(MODELS["B20"], case).rows:
-        result, real = exact(case, row), exact_value(asked, row)
-        assert result is not None
-        assert real is not None
+        result, real = present(exact(case, row)), present(exact_value(asked, row))
         unit = Fraction(2) ** result.exponent
         if result.significand & 1:
             endless += 1
@@ -277,15 +272,13 @@ def test_quotients_without_end_lie_between_their_neighbours(name: str) -> None:
 
 @pytest.mark.parametrize(("op", "names"), APPLYING.items())
 def test_models_apply_to_the_ops_they_are_about(op: str, names: str) -> None:
-    case = model_case_of(op_case(f"arith.{op}", "f32"))
-    assert case is not None
+    case = present(model_case_of(op_case(f"arith.{op}", "f32")))
     assert " ".join(model.name for model in models_for(case)) == names
 
 
 def test_models_of_conversions() -> None:
     def applying(op: str, source: str, target: str) -> str:
-        case = model_case_of(op_case(f"arith.{op}", source, target))
-        assert case is not None
+        case = present(model_case_of(op_case(f"arith.{op}", source, target)))
         return " ".join(model.name for model in models_for(case))
 
     assert applying("truncf", "f32", "f8E4M3FN") == "B1 B2 B3 B4 B5 B6 B7 B8 B9 B27"
@@ -448,8 +441,7 @@ def test_arguments_next_to_multiples_of_half_pi() -> None:
     assert len(made.hits) > 50
     with gmpy2.context(precision=1400):
         for row in made.rows:
-            number = scalar.value(F64, row[0])
-            assert number is not None
+            number = present(scalar.value(F64, row[0]))
             turns = gmpy2.mpfr(gmpy2.mpq(number.numerator, number.denominator)) * 2 / gmpy2.const_pi()
             assert abs(turns - gmpy2.rint(turns)) < 2**-50
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from present import present
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
@@ -27,8 +28,7 @@ OWN = ("B3", "B14", "B16", "B17", "B18", "M1")
 
 def asked(op: str, *types: str) -> tuple[OpCase, ModelCase]:
     case = op_case(op, list(types), types[-1]) if op != "math.fma" else op_case(op, types[0])
-    found = model_case_of(case)
-    assert found is not None
+    found = present(model_case_of(case))
     return case, found
 
 
@@ -42,8 +42,7 @@ class Sums:
         exponents = [fmt.emin - fmt.mantissa_bits for fmt in self.formats]
         self.places = 8 - min(exponents[0] + exponents[1], exponents[2], 0)
         self.near = max(min(fmt.precision for fmt in self.formats[:2]) - 1, 1)
-        most = scalar.value(self.target, self.target.max_code)
-        assert most is not None
+        most = present(scalar.value(self.target, self.target.max_code))
         self.largest, self.ulp = (
             self.integer(most),
             self.integer(Fraction(2) ** (self.target.emax - self.target.mantissa_bits)),
@@ -285,6 +284,5 @@ APPLYING: dict[tuple[str, ...], str] = {
 def test_models_that_apply(mixture: tuple[str, ...]) -> None:
     op, *types = mixture
     case = op_case(op, types[0]) if op == "math.fma" else op_case(op, types[:2] if op == "fadd" else types, types[-1])
-    found = model_case_of(case)
-    assert found is not None
+    found = present(model_case_of(case))
     assert " ".join(model.name for model in models_for(found)) == APPLYING[mixture]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from present import present
 
 import halfulp as hu
 from halfulp.command.main import main
@@ -257,8 +258,7 @@ def test_shift_amounts_are_their_own_corners() -> None:
 def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed: str, spelled: str) -> None:
     """Around each integer of interest both it and the next come out, the clamp edges and what lies beyond are met."""
     asked = op_case("quant.qcast", expressed, f"!quant.uniform{spelled}")
-    type_ = op_inputs.quantised_type(asked)
-    assert type_ is not None
+    type_ = present(op_inputs.quantised_type(asked))
     rows = rows_of_case(asked, "1")
     columns = rows.part(0, rows.count)
     assert rows.period == 1
@@ -305,8 +305,7 @@ def test_every_channel_and_block_has_its_own_corners() -> None:
         full = rows.part(0, rows.count)[0]
         for place, parameters in enumerate(alone):
             layer = op_case("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
-            type_ = op_inputs.quantised_type(layer)
-            assert type_ is not None
+            type_ = present(op_inputs.quantised_type(layer))
             sure = op_inputs.expressed_corners(FORMATS["f32"], type_, 0, 1, seed=99)
             zero = type_.zero_points[0]
             ties = [code for code in sure if (scalar.value(FORMATS["f32"], code) or 0) % 1 == 0 or zero]
@@ -328,9 +327,7 @@ def test_stored_operands_are_all_taken_or_lie_at_the_edges() -> None:
 
 def finite(fmt: FloatFormat, code: int) -> Fraction:
     """Return the value of a finite code."""
-    value = scalar.value(fmt, code)
-    assert value is not None
-    return value
+    return present(scalar.value(fmt, code))
 
 
 def test_neighbours_cross_zero_and_stop_at_the_ends() -> None:

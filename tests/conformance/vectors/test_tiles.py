@@ -13,6 +13,7 @@ import jsonschema
 import numpy as np
 import pytest
 from amounts import amounts
+from present import present
 
 from halfulp.codegen.tile_names import operation_named
 from halfulp.command.main import main
@@ -57,8 +58,7 @@ def test_results_are_those_of_the_specification(kind: str, model: str, type_: st
     op = operation_named(kind, type_, type_)
     computation = TileComputation(op, model)
     recipe = Recipe(computation, "weighted", count=8, seed=3)
-    rule = rule_of(model, op)
-    assert rule is not None
+    rule = present(rule_of(model, op))
     (chunk,) = recipe.chunks()
     results = np.stack(chunk[len(computation.inputs) :], axis=1).reshape(8, *computation.operands[2][2])
     a, b, c, *scales = operands(computation, recipe, 8)

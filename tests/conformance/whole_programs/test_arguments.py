@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from present import present
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.arguments import (
@@ -231,8 +232,7 @@ def test_how_a_type_is_carried_by_another(source: str, target: str, how: str | N
 )
 @pytest.mark.parametrize("lanes", [(), (5,)])
 def test_values_come_back_as_they_were(source: str, target: str, lanes: tuple[int, ...]) -> None:
-    found = carried_type(as_type(source), as_type(target))
-    assert found is not None
+    found = present(carried_type(as_type(source), as_type(target)))
     shape = lanes + tuple(size or 0 for size in ty.shape_of(found.source) or ())
     limbs = (2,) if "i128" in source else ()
     dtype = np.uint8 if "i8" in source else np.uint64
@@ -245,8 +245,7 @@ def test_values_come_back_as_they_were(source: str, target: str, lanes: tuple[in
 
 
 def test_the_low_half_is_first_and_poison_of_a_half_is_poison() -> None:
-    found = carried_type(as_type("i64"), as_type("vector<2xi32>"))
-    assert found is not None
+    found = present(carried_type(as_type("i64"), as_type("vector<2xi32>")))
     there = found.to_target(Value(as_type("i64"), np.array(0x1111222233334444, np.uint64)))
     assert there.bits.tolist() == [0x33334444, 0x11112222]
     origins = Origins()
@@ -408,8 +407,7 @@ def test_wide_floats_of_a_range_begin_and_end_inside(name: str) -> None:
     assert Fraction(-1, 10) <= ends[0] < Fraction(-99, 1000)
     rng = random.Random(2)
     for _ in range(200):
-        value = scalar.value(fmt, domain.draw(rng))
-        assert value is not None
+        value = present(scalar.value(fmt, domain.draw(rng)))
         assert Fraction(-1, 10) <= value <= 3
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from fake_oracle import FakeOracle
+from present import present
 
 import halfulp as hu
 from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
@@ -37,8 +38,7 @@ from halfulp.semantics.kernel import FaultKind
 @pytest.mark.long
 def test_programs_verify_and_give_the_values_they_were_made_with() -> None:
     for program in random_programs(1, 120):
-        made = build(program)
-        assert made is not None
+        made = present(build(program))
         verify(made.program.module)
         results = run_here(made.program)
         assert isinstance(results, tuple)
@@ -49,8 +49,7 @@ def test_programs_verify_and_give_the_values_they_were_made_with() -> None:
 
 def test_program_i_of_a_seed_is_always_the_same() -> None:
     def text(seed: int, index: int) -> str:
-        made = build(random_program(seed, index))
-        assert made is not None
+        made = present(build(random_program(seed, index)))
         return print_module(made.program.module) + str(made.program.arguments)
 
     alone = text(5, 40)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from named_programs import ALL, EXPAND, PIPELINES, Rows, closed, example, example_of_two
+from present import present
 
 import halfulp as hu
 from halfulp.command.values import read_value
@@ -32,8 +33,7 @@ def known_by(pipeline: str, rows: Rows = ALL) -> KnownByPass:
 
 def explained(known: KnownByPass, module: Module, name: str, inputs: Sequence[tuple[Value, ...]]) -> list[Any]:
     """Return the rows that explain each of these inputs of a function."""
-    function = module.lookup(name)
-    assert function is not None
+    function = present(module.lookup(name))
     parts = [taken_from(each, argument_types(function)).parts[0] for each in inputs]
     columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True))
     return known.explained(module, name, replace(parts[0], columns=columns, count=len(parts)))

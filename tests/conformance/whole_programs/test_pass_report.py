@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from present import present
 
 import halfulp as hu
 from halfulp.command.values import read_value
@@ -107,8 +108,7 @@ def outputs(report: PassReport, folder: Path) -> list[str]:
     program, _ = blocks(report, "mlir")
     (folder / "input.mlir").write_text(program, encoding="utf-8")
     opt = find_mlir_opt()
-    runner = find_runner(opt)
-    assert runner is not None
+    runner = present(find_runner(opt))
     (console,) = blocks(report, "console")
     commands, shown = console.splitlines()[::2], console.splitlines()[1::2]
     printed = []
@@ -187,8 +187,7 @@ def test_a_program_that_mlir_runner_cannot_run_is_reported_without_it() -> None:
 @pytest.mark.mlir
 def test_a_runner_that_prints_something_else_shows_nothing(tmp_path: Path) -> None:
     opt = find_mlir_opt()
-    real = find_runner(opt)
-    assert real is not None
+    present(find_runner(opt))
     fake = tmp_path / "bin" / "mlir-runner"
     fake.parent.mkdir()
     (tmp_path / "lib").mkdir()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command import PATIENCE, wait_for_end
 from fake_oracle import FakeOracle
+from present import present
 
 import halfulp as hu
 from halfulp.command.values import read_value
@@ -148,8 +149,7 @@ def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
         """An oracle that replaces x - y + y by x if the difference is not returned."""
 
         def _one(self, program: ClosedProgram) -> Reply:
-            main = program.module.lookup(program.function)
-            assert main is not None
+            main = present(program.module.lookup(program.function))
             ops = main.regions[0].blocks[0].operations
             returned = ops[-1].operands
             for op in ops:

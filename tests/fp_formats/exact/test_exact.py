@@ -11,6 +11,7 @@ from amounts import amounts
 from float_samples import LARGE, SMALL, all_codes, codes, pairs, to_array, to_list
 from hypothesis import given
 from hypothesis import strategies as st
+from present import present
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import float_format as p3109
@@ -366,9 +367,7 @@ ODD_SMALL = [
 def test_the_odd_neighbour(fmt: FloatFormat) -> None:
     """Between two finite positive codes, each number becomes the odd one; a number that has a code keeps it."""
     for code in range(fmt.max_magnitude):
-        low, high = scalar.value(fmt, code), scalar.value(fmt, code + 1)
-        assert low is not None
-        assert high is not None
+        low, high = present(scalar.value(fmt, code)), present(scalar.value(fmt, code + 1))
         odd = code if code & 1 or (fmt.precision == 1 and not fmt.even_code) else code + 1
         for part in (Fraction(1, 1000), Fraction(1, 2), Fraction(999, 1000)):
             if low or fmt.zero:

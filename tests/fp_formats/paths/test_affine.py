@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import amounts
+from present import present
 
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
@@ -113,8 +114,7 @@ def check(type_: str, width: int, signed: bool, rounding: int, seed: int) -> Non
         cast = cast_of(type_, width, signed, 1 if axis is None else shape[axis], axis, rng)
         codes = rng.integers(0, 1 << width, shape, np.uint64).astype(f"u{cast.integers.itemsize}")
         for given in (codes, np.asarray(codes, order="F")):
-            found = affine.to_numbers(cast, given, SPEC)
-            assert found is not None
+            found = present(affine.to_numbers(cast, given, SPEC))
             assert found.shape == shape
             np.testing.assert_array_equal(found, numbers_by_steps(cast, codes, SPEC))
         x = inputs(cast, shape, rng, specials)
@@ -122,8 +122,7 @@ def check(type_: str, width: int, signed: bool, rounding: int, seed: int) -> Non
             by_steps = partial(integers_by_steps, cast, rounding, policy)
 
             for given in (x, np.asarray(x, order="F")):
-                result = affine.to_integers(cast, given, rounding, SPEC, policy, by_steps)
-                assert result is not None
+                result = present(affine.to_integers(cast, given, rounding, SPEC, policy, by_steps))
                 want = by_steps(x, *parameters_of(cast, x.ndim))
                 poison = np.zeros(shape, np.bool_) if want.poison is None else want.poison
                 mine = np.zeros(shape, np.bool_) if result.poison is None else result.poison
@@ -169,8 +168,7 @@ def test_only_blocks_with_a_special_number_take_one_step_after_the_other() -> No
         seen.append(x.size)
         return integers_by_steps(cast, RNE, SATURATES, x, scales, points)
 
-    result = affine.to_integers(cast, x.view(np.uint32), RNE, SPEC, SATURATES, by_steps)
-    assert result is not None
+    result = present(affine.to_integers(cast, x.view(np.uint32), RNE, SPEC, SATURATES, by_steps))
     assert result.poison is not None
     assert np.argwhere(result.poison).tolist() == [[1, 70]]
     assert seen == [64]

@@ -14,6 +14,7 @@ import pytest
 from amounts import amounts
 from command import halfulp
 from float_samples import SMALL
+from present import present
 
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
@@ -32,8 +33,7 @@ F32, F64, BF16, F16, E8M0 = (FORMATS[name] for name in ("f32", "f64", "bf16", "f
 
 def _module(name: str) -> Any:
     """Another file of tests, run as a copy."""
-    spec = importlib.util.spec_from_file_location(f"{name}_compiled", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
+    spec = present(importlib.util.spec_from_file_location(f"{name}_compiled", Path(__file__).with_name(f"{name}.py")))
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -251,8 +251,7 @@ def test_memory_once_compiled(what: str) -> None:
 
 def test_sums_are_not_rearranged() -> None:
     """Adding a power and taking it away again would be nothing, were floats real numbers."""
-    described = word_floats.convert(F32, F16, RNE, SPEC)
-    assert described is not None
+    described = present(word_floats.convert(F32, F16, RNE, SPEC))
     plan = Plan([array_loop.ChainOfOne(described, (0,))], (32,), (False,), [1])
     text, _ = array_loop._assembly(plan, Tables())
     sums = [line for line in text.splitlines() if " fadd " in line]

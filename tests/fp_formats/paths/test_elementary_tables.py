@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from present import present
 
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, NanEncoding
@@ -181,8 +182,7 @@ def test_every_pair_of_tables_equals_the_specification(name: str, fmt: FloatForm
 def test_a_table_is_made_once_and_loaded_by_the_next_process(monkeypatch: pytest.MonkeyPatch) -> None:
     fmt = FORMATS["f16"]
     first = table("tanh", fmt, Rounding.TO_NEAREST_EVEN)
-    folder = disk.place()
-    assert folder is not None
+    folder = present(disk.place())
     assert len(disk.files(folder)) == 1
     monkeypatch.setattr(margins, "unary", None)  # the next one needs no maker
     second = table("tanh", fmt, Rounding.TO_NEAREST_EVEN)
@@ -215,8 +215,7 @@ def test_few_elements_do_not_wait_for_a_table() -> None:
     found = elementary.unary("exp", FORMATS["bf16"], np.array([0x3F80], np.uint16))
     assert time.process_time() - start < 1
     assert found.codes.tolist() == [0x402E]  # e = 2.71828 is nearest to 2.71875
-    folder = disk.place()
-    assert folder is not None
+    folder = present(disk.place())
     assert disk.files(folder) == []
 
 

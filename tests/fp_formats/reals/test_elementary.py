@@ -11,6 +11,7 @@ import pytest
 from amounts import amounts
 from flint import arb
 from mpfr import MPFR, MPFR_OF_TWO
+from present import present
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -410,8 +411,7 @@ def test_a_search_of_f32_finds_cases_as_hard_as_chance_has_them(name: str, bits:
     for midpoint in (False, True):
         assert any(case.distance.ulps < Fraction(1, 1 << bits) for case in found if case.distance.midpoint == midpoint)
     for case in found[:: len(found) // 20]:
-        halves = halves_by_mpfr(name, fmt, case.code)
-        assert halves is not None
+        halves = present(halves_by_mpfr(name, fmt, case.code))
         assert abs(case.distance.ulps - abs(halves - round(halves)) / 2) <= Fraction(1, 1 << hard_cases.depth_of(fmt))
 
 
@@ -422,12 +422,10 @@ def test_a_search_of_f32_finds_cases_as_hard_as_chance_has_them(name: str, bits:
 def test_an_interval_holds_the_published_worst_case(name: str, argument: str, bits: int) -> None:
     """Lefèvre and Muller's worst cases of binary64, among 2**17 arguments."""
     fmt = FORMATS["f64"]
-    rank = rank_of(fmt, scalar.from_fraction(fmt, Fraction(float.fromhex(argument))).code)
-    assert rank is not None
+    rank = present(rank_of(fmt, scalar.from_fraction(fmt, Fraction(float.fromhex(argument))).code))
     ranks = list(hard_cases.near_boundaries(name, fmt, fmt, rank - 50_000, 1 << 17))
     assert rank in ranks
-    near = hard_cases.distance(name, [fmt], [code_at(fmt, rank)], fmt)
-    assert near is not None
+    near = present(hard_cases.distance(name, [fmt], [code_at(fmt, rank)], fmt))
     assert Fraction(1, 1 << bits + 1) < near.ulps < Fraction(1, 1 << bits)
 
 
@@ -436,8 +434,7 @@ def test_the_double_nearest_to_a_multiple_of_half_pi() -> None:
     fmt = FORMATS["f64"]
     code = scalar.from_fraction(fmt, Fraction(6381956970095103 << 797)).code
     assert code in hard_cases.near_quarter_turns(fmt, 849)
-    part = hard_cases.from_quarter_turns(fmt, code)
-    assert part is not None
+    part = present(hard_cases.from_quarter_turns(fmt, code))
     assert Fraction(1, 1 << 62) < part < Fraction(1, 1 << 61)
 
 

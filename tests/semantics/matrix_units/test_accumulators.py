@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from present import present
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -186,8 +187,7 @@ def dot(text: str, pairs: list[tuple[float, float]], c: float = 0.0, d: str = "f
         for side in (0, 1)
     )
     code, _ = models.explain(text, op, row, column, scalar.from_fraction(fmt, Fraction(c)).code)
-    value = scalar.value(fmt, code)
-    assert value is not None
+    value = present(scalar.value(fmt, code))
     return float(value)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from present import present
 from tree import ROOT
 
 from halfulp.fp_formats.exact import comparisons
@@ -93,8 +94,7 @@ def test_recorded_tiles(name: str) -> None:
 def test_recorded_tiles_by_an_accumulator_of_ones_own(name: str) -> None:
     """The rule of each chip, written down as a custom accumulator, gives the chip's tiles."""
     model, op = operation(name)
-    rule = models.rule_of(model, op)
-    assert rule is not None
+    rule = present(models.rule_of(model, op))
     assert rule.text.startswith("custom:")
     assert Accumulator.from_text(rule.text) == rule
     assert differences(name, models.multiply_accumulate(rule.text, op, *operands(name))) == 0
@@ -117,8 +117,7 @@ MUTATIONS = (
 def test_another_rule_differs(name: str, changed: dict[str, Any]) -> None:
     """The recording tells rules apart: with one field changed, results differ."""
     model, op = operation(name)
-    rule = models.rule_of(model, op)
-    assert rule is not None
+    rule = present(models.rule_of(model, op))
     other = replace(rule, **changed)
     assert differences(name, models.multiply_accumulate(other.text, op, *operands(name))) > 0
 

@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from present import present
 
 from halfulp.conformance.vectors.columns import Column, Role
 from halfulp.conformance.vectors.stimulus import arrays, elements
@@ -32,8 +33,7 @@ NEAREST = Fitting(Rounding.TO_NEAREST_EVEN)
 def target(*types: str) -> Target:
     columns = []
     for name, spelling in zip("abc", types, strict=False):
-        width = element_width(as_type(spelling))
-        assert width is not None
+        width = present(element_width(as_type(spelling)))
         columns.append(Column(name, width, spelling, Role.OPERAND))
     return Target(tuple(columns), tuple(map(as_type, types)))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from named_programs import ADD, SWAPPED, WRONG, dump, in_module
+from present import present
 
 from halfulp.conformance.oracles.jit import installed_runner
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Runner, Unanswered
@@ -52,8 +53,7 @@ def bisected(*texts: str, count: int = 8, max_steps: int = 10_000) -> Bisection:
     stages = tuple(stage(number, text) for number, text in enumerate(texts))
     first = stages[0].module
     assert isinstance(first, Module)
-    function = first.lookup("f")
-    assert function is not None
+    function = present(first.lookup("f"))
     inputs = Inputs(count, samples=True).of(function)
     return bisect(Compilation(stages), StageRunner(function, inputs, Settings(max_steps=max_steps)), [permission_judge])
 
@@ -311,8 +311,7 @@ def test_a_memref_without_dimensions_is_returned(element: str) -> None:
 
 def test_a_function_without_arguments_runs_once() -> None:
     module = parse_module("func.func @f() {\n  return\n}")
-    function = module.lookup("f")
-    assert function is not None
+    function = present(module.lookup("f"))
     assert made_inputs(function, Inputs(8)).count == 1
 
 
@@ -430,8 +429,7 @@ def elsewhere(tool: Runner | None, *selections: str) -> Bisection:
     compilation = Compilation(tuple(stage(k, CHOICE.format(each)) for k, each in enumerate(selections)))
     module = compilation.stages[0].module
     assert isinstance(module, Module)
-    function = module.lookup("main")
-    assert function is not None
+    function = present(module.lookup("main"))
     one = (Value.from_bits([0x3F800000, 0x40000000, 0, 0x80000000], "tensor<4xf32>"),)
     inputs = made_inputs(function, Inputs(1, 0, given=one_input(one, argument_types(function))))
     return bisect(compilation, StageRunner(function, inputs, Settings()), fallback=lambda: tool)
@@ -469,8 +467,7 @@ def test_a_tool_is_not_asked_for_another_signature() -> None:
         "  %q = tensor.cast %r : tensor<4xf32> to tensor<?xf32>\n  return %q : tensor<?xf32>",
     )
     module = parse_module(CHOICE.format(DOUBLED))
-    function = module.lookup("main")
-    assert function is not None
+    function = present(module.lookup("main"))
     runner = StageRunner(function, made_inputs(function, Inputs(1, 0)), Settings())
     with pytest.raises(Unsupported, match="is not asked, since the signature is another one"):
         runner.by(MadeUp(Unanswered("")), parse_module(text))

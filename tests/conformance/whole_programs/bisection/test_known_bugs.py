@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from named_programs import ALL, PIPELINES, closed, example, example_of_two
+from present import present
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.bisection.bisect import Judgement
@@ -70,6 +71,5 @@ def test_public_reports(text: str, argument: float, passes: str, before: int, af
     wrong = next(one for one in found.results if one.judgement in (Judgement.KNOWN, Judgement.DIFFERENT))
     assert wrong.stage.argument == passes
     assert wrong.comparison is not None
-    mismatch = wrong.comparison.examples[0][1].mismatch
-    assert mismatch is not None
+    mismatch = present(wrong.comparison.examples[0][1].mismatch)
     assert (mismatch.expected, mismatch.actual) == (before, after)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from named_programs import WAYS, passes, pipeline
+from present import present
 from tree import ROOT
 
 from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
@@ -36,8 +37,7 @@ def _cases() -> Iterator[Any]:
 def test_every_stage_runs_and_none_differs(path: Path, way: str) -> None:
     text = path.read_text(encoding="utf-8")
     module = parse_module(text, path.name)
-    function = module.lookup("main")
-    assert function is not None
+    function = present(module.lookup("main"))
     stages = of_pipeline(Stage(path.name, "", text, module), PassPipeline(find_mlir_opt(), pipeline(passes(way))))
     runner = StageRunner(function, made_inputs(function, Inputs(4, 7)), Settings(max_steps=100_000_000))
     found = bisect(stages, runner, [permission_judge])
@@ -80,8 +80,7 @@ func.func @main(%m: memref<4xf32>) -> memref<4xf32> {
 def test_memrefs_pass_between_functions_while_only_memory_is_lowered() -> None:
     """Between both passes, descriptors become memrefs again for calls and results."""
     module = parse_module(CALLING)
-    function = module.lookup("main")
-    assert function is not None
+    function = present(module.lookup("main"))
     lowering = ["convert-scf-to-cf", "finalize-memref-to-llvm", "convert-arith-to-llvm", "convert-func-to-llvm"]
     stages = of_pipeline(Stage("calling", "", CALLING, module), PassPipeline(find_mlir_opt(), pipeline(lowering)))
     found = bisect(stages, StageRunner(function, made_inputs(function, Inputs(8, 7)), Settings()), [permission_judge])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from present import present
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_ULP, Explainer, TooLong
@@ -52,8 +53,7 @@ def straight(count: int, *lines: str, flags: str = "", type_: str = "f32") -> st
 def recorded(text: str, *arguments: Any) -> tuple[History, Value]:
     """Run a function, and return the history of its result."""
     module, lineage = hu.parse(text), Lineage()
-    function = module.lookup("f")
-    assert function is not None
+    function = present(module.lookup("f"))
     types = argument_types(function)
     given = [to_argument(value, type_, "an argument") for value, type_ in zip(arguments, types, strict=True)]
     (result,) = program_for(module, Settings(recorder=lineage)).run(function, given)

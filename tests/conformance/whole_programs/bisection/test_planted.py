@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 from named_programs import WAYS, passes, pipeline
 from planted import planted
+from present import present
 from tree import ROOT
 
 from halfulp.conformance.oracles.closed_programs import text_of
@@ -47,8 +48,7 @@ def trial(seed: int) -> Trial | None:
     before = of_pipeline(Stage(path.name, "", text, module), PassPipeline(tool, pipeline(names[:cut])))
     if before.end:
         return None
-    function = module.lookup("main")
-    assert function is not None
+    function = present(module.lookup("main"))
     runner = StageRunner(function, made_inputs(function, Inputs(1, seed)), Settings(max_steps=100_000_000))
     right = before.stages[-1]
     assert isinstance(right.module, Module)
@@ -81,8 +81,7 @@ def check(found: Trial) -> None:
 
 @pytest.mark.parametrize("seed", [1, 7])
 def test_planted_miscompiles_are_found(seed: int) -> None:
-    found = trial(seed)
-    assert found is not None
+    found = present(trial(seed))
     check(found)
 
 
