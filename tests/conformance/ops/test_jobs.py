@@ -82,29 +82,30 @@ def test_a_sample_asks_a_part_of_the_full_cases() -> None:
 #
 # Programs that would not end, or not soon, stop at a limit with one clear error.
 
+RAN = r"ran more than \d+ ops"
 ENDLESS = {
-    "a branch to itself": ("func.func @main() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}", r"ran more than \d+ ops"),
+    "a branch to itself": ("func.func @main() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}", RAN),
     "a while without end": (
         "func.func @main() {\n  %c = arith.constant true\n  scf.while : () -> () {\n    scf.condition(%c)\n  } do {\n"
         "    scf.yield\n  }\n  return\n}",
-        r"ran more than \d+ ops",
+        RAN,
     ),
-    "two blocks": ("func.func @main() {\n  cf.br ^a\n^a:\n  cf.br ^b\n^b:\n  cf.br ^a\n}", r"ran more than \d+ ops"),
+    "two blocks": ("func.func @main() {\n  cf.br ^a\n^a:\n  cf.br ^b\n^b:\n  cf.br ^a\n}", RAN),
     "a loop of 2^64 - 2 trips": (
         "func.func @main() {\n  %0 = arith.constant 0 : index\n  %1 = arith.constant 1 : index\n"
         "  %n = arith.constant -1 : index\n  scf.for unsigned %i = %0 to %n step %1 {\n  }\n  return\n}",
-        r"ran more than \d+ ops",
+        RAN,
     ),
     "a loop of 10^12 trips with a body": (
         "func.func @main() {\n  %0 = arith.constant 0 : index\n  %1 = arith.constant 1 : index\n"
         "  %n = arith.constant 1000000000000 : index\n  %r = scf.for %i = %0 to %n step %1 iter_args(%s = %0) -> index {\n"
         "    %t = arith.addi %s, %i : index\n    scf.yield %t : index\n  }\n  return\n}",
-        r"ran more than \d+ ops",
+        RAN,
     ),
     "a loop of 10^12 trips": (
         "func.func @main() {\n  %0 = arith.constant 0 : index\n  %1 = arith.constant 1 : index\n"
         "  %n = arith.constant 1000000000000 : index\n  scf.for %i = %0 to %n step %1 {\n  }\n  return\n}",
-        r"ran more than \d+ ops",
+        RAN,
     ),
     "calls 100,000 deep": (
         "func.func @main() {\n  %n = arith.constant 100000 : i32\n  call @down(%n) : (i32) -> ()\n  return\n}\n"
@@ -125,6 +126,10 @@ def test_a_limit_ends_it(name: str) -> None:
     assert caught.value.hint is not None
 
 
+COUNTED = (
+    "func.func @main(%a: i32) -> i32 {\n  %z = arith.constant 42 : i32\n  %b = arith.constant 1 : i32\n"
+    "  %n = arith.constant 7 : i32\n"
+)
 LOOPS: dict[str, tuple[str, Callable[[int], int]]] = {
     "branches": (
         "  cf.br ^head(%a, %z : i32, i32)\n^head(%i: i32, %s: i32):\n  %c = arith.cmpi slt, %i, %n : i32\n"
@@ -151,10 +156,7 @@ LOOPS: dict[str, tuple[str, Callable[[int], int]]] = {
 @pytest.mark.parametrize(("first", "trips"), [(1, 6), (6, 1), (7, 0), (9, 0)])
 def test_every_op_counts_and_no_more(name: str, first: int, trips: int) -> None:
     body, ops_of = LOOPS[name]
-    source = (
-        "func.func @main(%a: i32) -> i32 {\n  %z = arith.constant 42 : i32\n  %b = arith.constant 1 : i32\n"
-        f"  %n = arith.constant 7 : i32\n{body}}}"
-    )
+    source = COUNTED + body + "}"
     # Somebody who listens has every op run on its own.
     for listeners in ((), (Listener(),)):
         (result,) = hu.run(source, first, max_steps=ops_of(trips), listeners=listeners)
@@ -166,10 +168,7 @@ def test_every_op_counts_and_no_more(name: str, first: int, trips: int) -> None:
 @pytest.mark.parametrize("name", LOOPS)
 def test_what_happens_before_the_limit_happens(name: str) -> None:
     body, ops_of = LOOPS[name]
-    source = (
-        "func.func @main(%a: i32) -> i32 {\n  %z = arith.constant 42 : i32\n  %b = arith.constant 1 : i32\n"
-        f"  %n = arith.constant 7 : i32\n{body}}}"
-    )
+    source = COUNTED + body + "}"
     with pytest.raises(UndefinedBehavior, match="divui"):
         hu.run(source, -3, max_steps=ops_of(4))
     with pytest.raises(LimitExceeded):

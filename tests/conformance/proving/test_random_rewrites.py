@@ -63,13 +63,8 @@ class Program:
         return f"arith.cmpi {self.rng.choice(PREDICATES)}, {self._value()}, {self._value()} : i4"
 
     def _select(self) -> None:
-        self._keep(
-            "@p = ",
-            self._condition(),
-            f"\n@ = arith.select @p, {self._value()}, ",
-            self.rng.choice(self.values),
-            " : i4",
-        )
+        condition, select = self._condition(), f"\n@ = arith.select @p, {self._value()}, "
+        self._keep("@p = ", condition, select, self.rng.choice(self.values), " : i4")
 
     def _if(self) -> None:
         self._keep(
@@ -79,14 +74,9 @@ class Program:
 
     def _branch(self) -> None:
         label = f"^l{len(self.lines)}"
-        self._keep(
-            *(
-                "@p = ",
-                self._condition(),
-                f"\ncf.cond_br @p, {label}x, {label}e({self._value()} : i4)\n{label}x:\n@x = ",
-            ),
-            *(self._op(), f"\ncf.br {label}e(@x : i4)\n{label}e(@: i4):"),
-        )
+        condition = self._condition()
+        branch = f"\ncf.cond_br @p, {label}x, {label}e({self._value()} : i4)\n{label}x:\n@x = "
+        self._keep("@p = ", condition, branch, self._op(), f"\ncf.br {label}e(@x : i4)\n{label}e(@: i4):")
 
     def text(self) -> str:
         body = "\n".join("".join(parts) for parts in self.lines)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import pytest
+from tables import each_row
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -136,11 +136,6 @@ NVIDIA = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", NVIDIA.values(), ids=NVIDIA)
-def test_nvidia(case: Case) -> None:
-    check(case)
-
-
 E8M0, FP4, K64 = "f8E8M0FNU", "f4E2M1FN", (16, 8, 64)
 
 
@@ -189,11 +184,6 @@ BLOCK_SCALES = {
     "signs of scales": dots({0: (3.0, 2.0)}, 0, 11.25, (-1.5, 1.0, 1.0, 1.0), (1.25, 1.0, 1.0, 1.0), FP8),
     "NaN scale per 16": dots({0: (3.0, 2.0)}, 0, NAN_F32, (1.0, 1.0, 1.0, NAN), ONES, FP8),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BLOCK_SCALES.values(), ids=BLOCK_SCALES)
-def test_block_scales(case: Case) -> None:
-    check(case)
 
 
 def mfma(
@@ -247,11 +237,6 @@ TREES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", TREES.values(), ids=TREES)
-def test_cdna_1_and_2(case: Case) -> None:
-    check(case)
-
-
 FNUZ = "f8E4M3FNUZ"
 LARGE = (128.0, 128.0)  # 2^14
 SMALL = (p(-5), -p(-6))  # -2^-11, half a unit of 2^(14 - 24)
@@ -295,13 +280,13 @@ LATE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", LATE.values(), ids=LATE)
-def test_cdna_3(case: Case) -> None:
+FAMILIES = {"NVIDIA": NVIDIA, "block scales": BLOCK_SCALES, "CDNA 1 and 2": TREES, "CDNA 3": LATE}
+
+
+@each_row((family, name, case) for family, cases in FAMILIES.items() for name, case in cases.items())
+def test_elements(family: str, name: str, case: Case) -> None:
+    assert len(FAMILIES[family]) >= 12
     check(case)
-
-
-def test_each_family_has_a_dozen() -> None:
-    assert all(len(cases) >= 12 for cases in (NVIDIA, BLOCK_SCALES, TREES, LATE))
 
 
 # What explanations are made of.
