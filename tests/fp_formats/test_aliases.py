@@ -222,7 +222,7 @@ def test_another_family_is_not_near() -> None:
 
 
 def test_an_error_does_not_cost_more_than_the_file() -> None:
-    known = [f"{'ab' * 28}{number:04}" for number in range(100_000)]
+    known = [f"{'ab' * 28}{number:04}" for number in range(20_000)]
     start = time.process_time()
     nearest("ab" * 30, known)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 2

@@ -429,7 +429,7 @@ def test_f64_is_the_machine(x: float, y: float) -> None:
 )
 def test_to_odd_takes_the_odd_neighbour(fmt: FloatFormat) -> None:
     """Between two positive values: the one whose code is odd; in f8E8M0FNU, whose significand is always odd, that below."""
-    for code in range(fmt.max_code):
+    for code in range(0, fmt.max_code, 1 if fmt.bits <= 8 else 7):
         low, high = present(scalar.value(fmt, code)), present(scalar.value(fmt, code + 1))
         odd = code if code & 1 else code + 1
         want = odd if fmt.mantissa_bits else code

@@ -99,7 +99,7 @@ def test_declared_domain() -> None:
     assert domains.sums_of(F32, FORMATS["tf32"]) is None
 
 
-@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("step", amounts(53, 1, long=13))
 @pytest.mark.parametrize("dst", DESTINATIONS, ids=str)
 def test_words_of_f32(dst: FloatFormat, step: int) -> None:
     """The upper halves of f32 with all that can lie below a tie, and on it; the largest numbers and what is above."""

@@ -198,7 +198,7 @@ def test_exact_quotients(fmt: FloatFormat) -> None:
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
-@pytest.mark.parametrize("examples", amounts(30, 150))
+@pytest.mark.parametrize("examples", amounts(10, 150, long=30))
 def test_whatever_comes(fmt: FloatFormat, examples: int) -> None:
     numbers = st.one_of(
         st.floats(width=64 if fmt.bits == 64 else 32).map(
@@ -249,10 +249,11 @@ def test_ordinary_elements_never_take_the_exact_path(fmt: FloatFormat, monkeypat
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_to_odd(operation: str) -> None:
+@pytest.mark.parametrize("count", amounts(4_000, long=20_000))
+def test_to_odd(operation: str, count: int) -> None:
     """Toward zero, with the last bit set if inexact."""
     fmt = FORMATS["f32"]
-    a, b = (to_array(fmt, column) for column in pairs(fmt, 20_000, 75))
+    a, b = (to_array(fmt, column) for column in pairs(fmt, count, 75))
     out = np.empty_like(a)
     for mode in MODES:
         with np.errstate(all="ignore"):
@@ -265,7 +266,7 @@ def test_to_odd(operation: str) -> None:
         want = np.where(inexact, zero | 1, getattr(arithmetic, operation)(fmt, a, b, mode).codes)
         assert unknown is not None
         known = np.setdiff1d(np.arange(a.size), unknown)
-        assert known.size > 10_000
+        assert known.size > a.size // 2
         np.testing.assert_array_equal(out[known], want[known])
 
 
