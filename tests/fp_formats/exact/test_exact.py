@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,11 @@ def check_conversion(src: FloatFormat, dst: FloatFormat, a: list[int], mode: Rou
     want = [scalar.convert(src, dst, x, mode, policy) for x in a]
     got = conversions.convert(src, dst, to_array(src, a), mode, policy, None, True)
     assert_same((src.name, dst.name, mode, policy), dst.bits, want, got, a)
+
+
+def test_wide_sources_pass_through_f32() -> None:
+    for name, policy in product(("f64", "f80"), (each for each in POLICIES if each.wide_source == "through_f32")):
+        check_conversion(FORMATS[name], FORMATS["f8E4M3FN"], codes(FORMATS[name], 200, 59), MODES[0], policy)
 
 
 @pytest.mark.long
