@@ -455,11 +455,11 @@ def test_parts_make_the_same_rows() -> None:
 def test_files_are_checked_and_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "f.mlir"
     program.write_text(TEXT)
-    options = [f"--profile={PROFILE}", "--random=philox:seed=4", "--level=weighted", "-n", "300"]
+    options = [f"--profile={PROFILE}", "--random=philox:seed=4", "--level=weighted", "-n", "60"]
     assert main(["vectors", "make", str(program), *options, "--format=csv", "--out", str(tmp_path / "out")]) == 0
     (file,) = (tmp_path / "out").glob("*.csv")
     assert main(["vectors", "check", str(file)]) == 0
-    assert "300 rows, none differs" in capsys.readouterr().out
+    assert "60 rows, none differs" in capsys.readouterr().out
     lines = file.read_text().split("\n")
     # Another run of the same row rounds in another way, somewhere.
     changed = [lines[0], *[line.replace(f",{line.split(',')[3]},", ",0x00000000,") for line in lines[1:] if line]]
@@ -467,7 +467,7 @@ def test_files_are_checked_and_made_again(tmp_path: Path, capsys: pytest.Capture
     assert main(["vectors", "check", str(file)]) == 1
     sweep = tmp_path / "sweep"
     assert (
-        main(["vectors", "sweep", str(program), *options, "--out", str(sweep), "--workers=1", "--shard-rows=64"]) == 0
+        main(["vectors", "sweep", str(program), *options, "--out", str(sweep), "--workers=1", "--shard-rows=16"]) == 0
     )
 
 
