@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from halfulp.command import calls
 from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
@@ -14,6 +14,7 @@ from halfulp.command.option import Command
 from halfulp.described import choice, flag, option, repeated
 from halfulp.drawing.figures import ending_of, save
 from halfulp.inputs import write_file
+from halfulp.measuring.metrics import Metric
 from halfulp.running import TraceKeywords, run_options
 from halfulp.sensitivities.sensitivity import ranked
 from halfulp.sensitivities.trials import MODES
@@ -49,8 +50,8 @@ class SensitivityArguments(FunctionOptions):
     result: str | None = option(
         "NAME", "the result that counts: its number, or argument[1] for what memory holds after the run (default: all)"
     )
-    metric: Literal["ulp", "sqnr", "relative", "absolute"] = choice(
-        ("ulp", "sqnr", "relative", "absolute"),
+    metric: Metric = choice(
+        get_args(Metric),
         "what is compared: the largest error in ulp (default), the SQNR in dB, the largest error relative to the "
         "largest number of its result, or as it is",
         "ulp",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from html import escape
 from importlib import import_module
-from math import isfinite, isinf, nan
-from typing import Any, Literal, Unpack, get_args
+from math import isfinite, isinf, isnan, nan
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,12 @@ from halfulp.fp_formats.neighbours import (
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import from_torch, is_torch, leaves_of, traced, without_tensors
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError, TypeMismatch, Unsupported
+from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.values.element_layout import numeric, spell_element
 from halfulp.interp.values.value import Value
+from halfulp.measuring.metrics import MEASURES, Metric, checked_metric
 from halfulp.running import CallKeywords, RunOptions, run_options, run_with, takes
 from halfulp.semantics import floats
 from halfulp.semantics.judging import as_f64, has_shadows
@@ -38,8 +39,6 @@ _HEAD = (
     *("output", "type", "elements", "different", "max ulp", "mean ulp", "SQNR", "relative", "NaN in one", "poison"),
     *("nearer", "farthest"),
 )
-Metric = Literal["ulp", "sqnr", "relative", "absolute"]
-_METRICS = get_args(Metric)
 _CLOSE = 2.0**-20
 """The radius, relative to an exact number or to its error, up to which that number counts as known."""
 Exact = Callable[[], FloatSums | None]
@@ -132,8 +131,8 @@ class OutputDistance:
         """The largest difference relative to the largest finite number of both results; NaN as for ``sqnr``."""
         if self._numbers is None or not self.compared:
             return nan
-        largest = max(float(np.abs(_finite(each)).max()) for each in self._numbers)
-        return float(self._apart.max()) / largest if largest else 0.0
+        unit = MEASURES["relative"].unit(np.stack(self._numbers), self.ulp)
+        return float((self._apart / unit).max())
 
     @cached_property
     def to_exact(self) -> tuple[float, float] | None:
@@ -151,10 +150,11 @@ class OutputDistance:
         """Return which result is nearer to the exact one, with the SQNR of both."""
         if self.to_exact is None:
             return "not known"
-        ours, jax = self.to_exact
+        (ours, jax), measure = self.to_exact, MEASURES["sqnr"]
         if ours == jax:
-            return "both exact" if isinf(ours) else f"equal ({ours:.1f} dB)"
-        return f"{'halfulp' if ours > jax else self.against} ({max(ours, jax):.1f} dB to {min(ours, jax):.1f})"
+            return "both exact" if isinf(ours) else f"equal ({measure.spell(ours)})"
+        better, worse = measure.spell(max(ours, jax)), measure.short(min(ours, jax))
+        return f"{'halfulp' if ours > jax else self.against} ({better} to {worse})"
 
     @cached_property
     def _numbers(self) -> tuple[Floats, Floats] | None:
@@ -214,13 +214,13 @@ class OutputDistance:
         distances = (f"{self.max_ulp:.6g}", f"{self.mean_ulp:.3g}") if measured else ("none", "none")
         figures = (f"{self.different:,}", *distances)
         counts = (f"{self.nan_in_one:,}", f"{self.poison:,}")
+        sizes = ((self.sqnr, MEASURES["sqnr"].spell), (self.relative, MEASURES["relative"].short))
         return (
             self.name or "result",
             str(self.ours.type),
             f"{self.ulp.size:,}",
             *figures,
-            _text(self.sqnr, ".1f", " dB"),
-            _text(self.relative, ".3g"),
+            *("" if isnan(size) else spell(size) for size, spell in sizes),
             *counts,
             self.nearer(),
             self.farthest_text(),
@@ -313,8 +313,7 @@ def compare(
             f"hu.compare takes a function of JAX and its arguments, not {type(f).__name__}",
             hint="hu.error(x, reference=y) measures how far two arrays are apart",
         )
-    if metric not in _METRICS:
-        raise InputError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
+    checked_metric(metric)
     settings = run_options("compare", CallKeywords, options)
     if is_torch(f):
         return _beside_torch(f, args, settings, metric)
@@ -397,10 +396,6 @@ def _exact(value: Value) -> FloatSums | None:
 
 def _finite(numbers: Floats) -> Floats:
     return np.where(np.isfinite(numbers), numbers, 0.0)
-
-
-def _text(size: float, spelled: str, unit: str = "") -> str:
-    return "" if size != size else f"{size:{spelled}}{unit}"
 
 
 def _plain(figure: Any) -> Any:

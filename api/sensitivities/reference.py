@@ -10,15 +10,14 @@ error, the exact number is found from its history (`halfulp.interp.run.attributi
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log10, nan
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.fp_formats.neighbours import Floats, FloatSums, place_of_largest, sqnr_of, ulps_of_floats
 from halfulp.fp_formats.reals.functions import bits_of_precision
@@ -30,69 +29,9 @@ from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.shadows import Shadows, shadow_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
+from halfulp.measuring.metrics import MEASURES, checked_metric
 from halfulp.running import RunOptions, find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows
-from halfulp.traces.error_text import ulps
-
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-Metric = Literal["ulp", "sqnr", "relative", "absolute"]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A metric of errors. ``what``: what it measures. ``spell``: spells a size with its unit. ``axis``: that of a plot.
-
-    ``cost``: a size as a number that is larger for a worse result, in proportion to errors.
-    """
-
-    what: str
-    spell: Callable[[float], str]
-    short: Callable[[float], str]
-    axis: str
-    cost: Callable[[float], float] = float
-
-
-def _plain(size: float) -> str:
-    return "unknown" if size != size else f"{size or 0.0:.3g}"
-
-
-def _decibels(size: float) -> str:
-    return "unknown" if size != size else f"{size:.1f}"
-
-
-MEASURES: Mapping[str, Measure] = {
-    "ulp": Measure("error", lambda size: f"{ulps(size)} ulp", ulps, "largest error of a result, ulp"),
-    "sqnr": Measure(
-        "SQNR",
-        lambda size: f"{_decibels(size)} dB",
-        _decibels,
-        "error of a result relative to it (root mean square)",
-        lambda size: 0.0 if size == inf else inf if size == -inf else 10.0 ** (-size / 20),
-    ),
-    "relative": Measure(
-        "error",
-        lambda size: f"{_plain(size)} of the largest number",
-        _plain,
-        "largest error of a result, relative to its largest number",
-    ),
-    "absolute": Measure("error", _plain, _plain, "largest error of a result"),
-}
-"""The metrics by name.
-
-``ulp``: the largest error in ulp of the exact number. ``sqnr``: the sum of the squares of the exact numbers to that of
-the errors, in dB. ``relative``: the largest error relative to the largest exact number of the tensor. ``absolute``: the
-largest error.
-"""
-
-
-def checked_metric(name: str) -> str:
-    """Return the name of a metric. Raises InputError if there is none."""
-    if name not in MEASURES:
-        message = f"metric is {name!r}, but must be one of {', '.join(get_args(Metric))}"
-        raise InputError(with_hint(message, did_you_mean(name, MEASURES)))
-    return name
-
 
 # --- reference --------------------------------------------------------------------------------------------------------
 
@@ -243,7 +182,7 @@ class Reference:
     def _distance(self, name: str, numbers: Floats) -> ResultDistance:
         end = self._exact[name]
         if numbers.shape != end.value.shape:
-            return ResultDistance(-inf if self.metric == "sqnr" else inf, (), inf)
+            return ResultDistance(MEASURES[self.metric].worst, (), inf)
         if not numbers.size:
             return ResultDistance(nan, (), 0.0)
         with np.errstate(all="ignore"):
@@ -258,24 +197,17 @@ class Reference:
         """Return the distance by the largest error. An error that is not known closely may be that: it is found."""
         tried: set[tuple[int, ...]] = set()
         while True:
-            unit = self._unit(end)
+            unit = MEASURES[self.metric].unit(end.exact.high + end.exact.low, end.unit)
             with np.errstate(all="ignore"):
                 sizes, radii = end.exact.errors(numbers) / unit, end.radius / unit
                 at = place_of_largest(sizes + np.where(np.isfinite(radii), radii, 0.0))
             size, radius = float(sizes[at]), float(radii[at])
-            scale = 1.0 if self.metric == "ulp" else float(np.broadcast_to(end.unit / unit, numbers.shape)[at])
+            scale = float(np.broadcast_to(end.unit / unit, numbers.shape)[at])
             if not isfinite(size) or radius <= max(_CLOSE * scale, _RELATIVELY_CLOSE * size):
                 return ResultDistance(size, at, moved)
             if at in tried or not self._find(name, at):
                 return ResultDistance(size, at, moved, radius)
             tried.add(at)
-
-    def _unit(self, end: _End) -> Floats | float:
-        if self.metric == "ulp":
-            return end.unit
-        if self.metric == "absolute":
-            return 1.0
-        return float(np.abs((end.exact.high + end.exact.low)[end.known]).max(initial=0.0)) or 1.0
 
 
 def _sqnr(end: _End, numbers: Floats, moved: float) -> ResultDistance:

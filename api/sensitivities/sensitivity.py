@@ -14,12 +14,13 @@ from halfulp.interp.ir.errors import HalfulpError, InputError, plural
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
 from halfulp.loading import Runnable, program_of
+from halfulp.measuring.metrics import MEASURES, Metric, ulps
 from halfulp.running import RunOptions, TraceKeywords, find_entry, run_options, takes
 from halfulp.semantics.profile import Profile
 from halfulp.sensitivities import trials as trying
 from halfulp.sensitivities.flow import Flow, rounds
-from halfulp.sensitivities.reference import MEASURES, Distances, Metric, Reference, checked_metric
-from halfulp.traces.error_text import SiteNames, element_text, ulps
+from halfulp.sensitivities.reference import Distances, Reference
+from halfulp.traces.error_text import SiteNames, element_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +102,7 @@ def ranked(
     module, arguments = program_of(program, arguments)
     function = find_entry(module, options.function)
     only = f"result[{result}]" if isinstance(result, int) else result
-    reference = Reference(module, arguments, options, only, checked_metric(metric))
+    reference = Reference(module, arguments, options, only, metric)
     flow, site = Flow(module, rounds), SiteNames(module, options.profile).site
     looked_at = trying.Program(flow, trying.ops_that_run(module, function, flow), site)
     subjects = list(trying.BY[by](looked_at))
@@ -238,7 +239,7 @@ class SensitivityRow:
     def effect(self) -> float:
         """The error after the change less that before it, of an SQNR the loss; negative if the change is a gain."""
         change = 0.0 if self.before == self.after else self.after - self.before
-        return -change if self.metric == "sqnr" else change
+        return -change if MEASURES[self.metric].worst < 0 else change
 
     @property
     def program(self) -> str:

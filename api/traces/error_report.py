@@ -18,7 +18,7 @@ from flint import arb
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import FlagArray
 from halfulp.fp_formats.formats import FloatFormat, codes_to_ints
-from halfulp.fp_formats.neighbours import Floats, place_of_largest, ranking_sizes, ulp_of_float
+from halfulp.fp_formats.neighbours import Floats, place_of_largest, ranking_sizes, sqnr_of, ulp_of_float
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.fp_formats.spelling import fragment, table_lines
@@ -34,6 +34,7 @@ from halfulp.interp.run.shadows import FORMS, Form, Shadows, error_in_ulp, shado
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
 from halfulp.loading import Runnable, program_of
+from halfulp.measuring.metrics import MEASURES, Metric, checked_metric
 from halfulp.running import RunKeywords, RunOptions, find_entry, given_arguments, run_options, run_with, takes
 from halfulp.semantics.judging import as_f64, has_shadows
 from halfulp.semantics.shadows import Shadow
@@ -139,6 +140,30 @@ class RunErrors:
         known = [each for each in self.results if isfinite(each.ulp)]
         return max(known, key=self._ranked_size, default=None)
 
+    def largest_by(self, metric: Metric) -> error_text.ResultError | None:
+        """Return the element with the largest known error of the result that is worst by a metric; None where nothing
+        is known of any. Raises InputError for a metric that does not exist.
+        """
+        if checked_metric(metric) == "ulp":
+            return self.largest
+        measure, found = MEASURES[metric], []
+        for name, value in self._ends.items():
+            ulps, shadow = _known_ulps(value, self._shadows.form), shadow_of(value, self._shadows.form)
+            known = np.isfinite(ulps)
+            if shadow is None or not known.any() or not has_shadows(_format_of(value)):
+                continue
+            with np.errstate(all="ignore"):
+                errors = np.where(known, np.abs(shadow.error), nan)
+                exact = np.where(known, as_f64(_format_of(value), value.bits) + shadow.error, nan)
+            sizes = errors / measure.unit(exact, ulps)
+            place = place_of_largest(sizes)
+            size = sqnr_of(exact[known], errors[known]) if metric == "sqnr" else float(sizes[place])
+            found.append((measure.cost(size), name, place))
+        if not found:
+            return self.largest
+        _, name, place = max(found, key=lambda each: each[0])
+        return self.error_of(name, place)
+
     def _ranked_size(self, result: error_text.ResultError) -> float:
         """Return the size of an error as errors are ranked; see `ranking_sizes`."""
         value, form = self._ends[result.name], self._shadows.form
@@ -147,13 +172,14 @@ class RunErrors:
             return abs(result.ulp)
         return float(_ranked(value, np.abs(ulps), shadow)[result.element or ()])
 
-    def worst(self, count: int | None = None) -> error_text.Ranking:
-        """Return the ops that cost most: by what their own errors bring to the result with the largest error.
+    def worst(self, count: int | None = None, metric: Metric = "ulp") -> error_text.Ranking:
+        """Return the ops that cost most: by what their own errors bring to the result with the largest error by a
+        metric (see `largest_by`).
 
         Where no result has a known error but 0, the order is that of the ops' own errors. Raises LimitExceeded for a
         run of more numbers than its history can keep.
         """
-        chosen = self.largest
+        chosen = self.largest_by(metric)
         if chosen is None or not chosen.ulp:
             return error_text.Ranking(sorted(self.ops, key=_own)[:count])
         attribution, unit = self._attribution(chosen.name, chosen.element or ())

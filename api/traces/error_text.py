@@ -17,6 +17,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.run.settings import profile_of
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.text.printer import print_module
+from halfulp.measuring.metrics import ulps
 from halfulp.semantics.profile import Profile
 
 # --- site -------------------------------------------------------------------------------------------------------------
@@ -324,14 +325,6 @@ def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
 
 
 # --- as text ----------------------------------------------------------------------------------------------------------
-
-
-def ulps(size: float) -> str:
-    """Spell a number of ulps with three digits."""
-    if isnan(size):
-        return "unknown"
-    size = size or 0.0  # no negative zero
-    return f"{size:,.0f}" if 1000 <= abs(size) < 1e7 else f"{size:.3g}"
 
 
 def known_text(number: float, radius: float) -> str:

@@ -29,6 +29,7 @@ from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, InputError, plur
 from halfulp.interp.ir.operations import SSAValue
 from halfulp.interp.run.shadow_loops import ShadowFigures
 from halfulp.interp.values.value import Value
+from halfulp.measuring.metrics import Metric
 from halfulp.release import VERSION
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.profile import SEMANTICS_VERSION
@@ -175,12 +176,17 @@ class Trace:
         last, _, tail = rest.partition("@DATA@")
         return f"{head}{_whole(escape(_title(self)))}{middle}{_whole(_errors(self))}{last}{data}{tail}"
 
-    def worst(self, count: int = 5) -> Ranking:
+    def worst(self, count: int = 5, *, metric: Metric = "ulp") -> Ranking:
         """Return the ops that cost most: by what their own errors bring to the result with the largest error.
 
-        Raises ValueError for a trace without shadows, LimitExceeded for a run of more numbers than its history keeps.
+        ``metric``: which error is the largest: in ulp of the exact number ("ulp"), as it is ("absolute") or relative to
+        the largest number of its result ("relative"); "sqnr" takes the largest error of the result with the least SQNR.
+        What ops bring to it is in ulp.
+
+        Raises ValueError for a trace without shadows, InputError for a metric that does not exist, LimitExceeded for a
+        run of more numbers than its history keeps.
         """
-        return self._report().worst(count)
+        return self._report().worst(count, metric)
 
     def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
         """Walk back from an element of a result to where its error came from.

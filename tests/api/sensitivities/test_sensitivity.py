@@ -16,6 +16,7 @@ from tree import ROOT
 
 import halfulp as hu
 from halfulp.interp.run.attribution import Attribution
+from halfulp.measuring import metrics
 from halfulp.sensitivities import reference
 
 QUADRATIC = ROOT / "examples" / "quadratic.mlir"
@@ -271,7 +272,7 @@ def test_metrics(metric: Any) -> None:
     assert place in head
     assert best.advice in str(found)
     assert found.as_json()["metric"] == metric
-    assert found.plot(dark=False).axes[0].get_xlabel() == reference.MEASURES[metric].axis
+    assert found.plot(dark=False).axes[0].get_xlabel() == metrics.MEASURES[metric].axis
 
 
 def test_an_overflow_and_no_error_by_sqnr() -> None:

@@ -997,6 +997,41 @@ def test_the_ranking_of_a_long_history_is_quick_and_kept(monkeypatch: pytest.Mon
     assert "ops whose own errors make that of result[0]" in str(trace.errors)
 
 
+SQUARES = """func.func @f(%x: tensor<2xf64>, %y: tensor<2xf32>, %z: tensor<2xf16>) -> (tensor<2xf64>, tensor<2xf32>, tensor<2xf16>) {
+  %a = arith.mulf %x, %x : tensor<2xf64>
+  %b = arith.mulf %y, %y : tensor<2xf32>
+  %c = arith.mulf %z, %z : tensor<2xf16>
+  return %a, %b, %c : tensor<2xf64>, tensor<2xf32>, tensor<2xf16>
+}"""
+
+
+@pytest.mark.parametrize("metric", ["ulp", "sqnr", "relative", "absolute"])
+def test_the_metric_chooses_the_result_and_the_element(metric: Any) -> None:
+    given = (
+        np.float64([1 + 2.0**-27, 1.5]),  # 1 + 2^-26 + 2^-54: 0.25 ulp
+        np.float32([(1 + 2.0**-12) * 2**40, 1 + 2.0**-12]),  # 1 + 2^-11 + 2^-24: half an ulp, but one is large
+        np.float16([1 + 2.0**-7, (1 + 2.0**-9) * 2**7]),  # 1 + 2^-6 + 2^-14: 2^-4 ulp, and 2^-8 ulp of 2^14
+    )
+    sizes = {}
+    for line, (values, bits) in enumerate(zip(given, (52, 23, 10), strict=True), 2):
+        exact = [Fraction(float(each)) ** 2 for each in values]
+        ulps = [Fraction(2) ** (-bits + (0 if each < 2 else 14 if each < 2**20 else 80)) for each in exact]
+        errors = [abs(each - round(each / ulp) * ulp) for each, ulp in zip(exact, ulps, strict=True)]
+        noise = sum(each**2 for each in errors) / sum(each**2 for each in exact)
+        for k, (error, ulp) in enumerate(zip(errors, ulps, strict=True)):
+            key = {"ulp": error / ulp, "sqnr": noise, "relative": error / max(exact), "absolute": error}[metric]
+            sizes[key, error] = line, f"result[{line - 2}]", (k,)
+    line, name, element = sizes[max(sizes)]
+    trace = hu.trace(SQUARES, *given, shadow=True)
+    assert trace.errors is not None
+    largest = trace.errors.largest_by(metric)
+    assert largest is not None
+    assert (largest.name, largest.element) == (name, element)
+    assert trace.worst(1, metric=metric)[0].line == line
+    with pytest.raises(hu.errors.InputError, match="metric is 'snr', but must be one of ulp, sqnr, relative"):
+        trace.worst(metric="snr")  # type: ignore[arg-type]
+
+
 # --- digits that are known --------------------------------------------------------------------------------------------
 
 
