@@ -77,6 +77,7 @@ _EXPORTS: Mapping[str, str] = {
     "neighbours": "halfulp.measuring.spacing",
     "next_down": "halfulp.measuring.spacing",
     "next_up": "halfulp.measuring.spacing",
+    "rank": "halfulp.sensitivities.ranking",
     "sensitivity": "halfulp.sensitivities.sensitivity",
     "ulp": "halfulp.measuring.spacing",
     # Golden vectors

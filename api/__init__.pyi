@@ -62,6 +62,7 @@ from halfulp.semantics.profile import PROFILES as profiles
 from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
 from halfulp.semantics.profile import Profile as Profile
 from halfulp.semantics.profile import profile as profile
+from halfulp.sensitivities.ranking import rank as rank
 from halfulp.sensitivities.sensitivity import sensitivity as sensitivity
 from halfulp.summing import dot as dot
 from halfulp.summing import matmul as matmul
@@ -129,6 +130,7 @@ __all__ = [
     "quant",
     "quantize",
     "quantize_blocks",
+    "rank",
     "read_bytecode",
     "register",
     "round",

@@ -69,6 +69,7 @@ _OTHER_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     },
     "quantize_blocks": {"element": "to", "dtype": "to"},
     **dict.fromkeys(("compare", "constraints", "exception_flags", "run", "sensitivity", "workgroups"), _RUN),
+    "rank": {**_RUN, "types": "formats", "dtypes": "formats"},
     "trace": {**_RUN, "limit": "n"},
     "accuracy": {
         "samples": "n",

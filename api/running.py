@@ -282,7 +282,7 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
     name = f"@{function.symbol_name}"
     types = argument_types(function), result_types(function)
     for type_ in (*types[0], *types[1]):
-        reason = _no_lanes(type_)
+        reason = no_lanes(type_)
         if reason is not None:
             raise Unsupported(
                 f"a batch runs functions on scalars, tensors, vectors and memrefs, but {name} has an argument or "
@@ -315,7 +315,7 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
     )
 
 
-def _no_lanes(type_: ty.Type) -> str | None:
+def no_lanes(type_: ty.Type) -> str | None:
     """Say why values of a type cannot have one more axis, over lanes; return None where they can."""
     element = ty.element_type(type_)
     if ty.shape_of(type_) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -49,6 +50,16 @@ def float_value(x: Any, type: Any = None, literals: Any = "f64") -> Value:
 
 _F32 = ty.F("f32")
 _RAGGED = ("refuse", "short")
+BLOCK_FORMATS: Mapping[str, tuple[str, str]] = {
+    "mxfp8": ("f8E4M3FN", "floor"),
+    "mxfp8_e5m2": ("f8E5M2", "floor"),
+    "mxfp6_e2m3": ("f6E2M3FN", "floor"),
+    "mxfp6_e3m2": ("f6E3M2FN", "floor"),
+    "mxfp4": ("f4E2M1FN", "floor"),
+    "mxint8": ("i8", "floor"),
+    "nvfp4": ("f4E2M1FN", "nvfp4"),
+}
+"""Names of formats with blocks, as libraries have them, and what they stand for: the elements, and the recipe."""
 
 
 @dataclass(frozen=True, eq=True)

@@ -37,6 +37,15 @@ class Use:
         return self.op.operands if self.successor is None else self.op.successors[self.successor][1]
 
 
+def uses_of(op: Operation) -> Iterator[Use]:
+    """Yield the uses of values by an op: its operands, then what its branches pass."""
+    for index in range(len(op.operands)):
+        yield Use(op, index)
+    for which, (_, passed) in enumerate(op.successors):
+        for index in range(len(passed)):
+            yield Use(op, index, which)
+
+
 @dataclass(eq=False, slots=True)
 class Tie:
     """Values that have one element type, and the uses that give them their numbers: these can be converted there."""

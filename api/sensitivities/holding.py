@@ -24,6 +24,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, SSAValue
 from halfulp.interp.verifier import verify
 from halfulp.sensitivities import flow as flows
+from halfulp.sensitivities.flow import uses_of
 
 MODE = "roundingmode"
 GENERIC = "linalg.generic"
@@ -226,7 +227,7 @@ class _Copy:
     def _convert_operands(self, op: Operation) -> None:
         twin = self._twins[op]
         made: dict[tuple[SSAValue, ty.FloatType], SSAValue] = {}
-        for use in _uses(op):
+        for use in uses_of(op):
             own = flows.format_of(use.value)
             if own is None or flows.is_memory(use.value):
                 continue
@@ -305,7 +306,7 @@ class _Copy:
         making = {op for ops in (*self._after.values(), *self._first.values()) for op in ops}
         for op in self._all():
             if op not in making:
-                for use in _uses(op):
+                for use in uses_of(op):
                     use.operands[use.index] = self._resolved(use.value)
 
     def _all(self) -> Iterator[Operation]:
@@ -327,11 +328,3 @@ class _Copy:
                     for inner in found:
                         inner.parent = block
                     block.operations = found
-
-
-def _uses(op: Operation) -> Iterator[flows.Use]:
-    for index in range(len(op.operands)):
-        yield flows.Use(op, index)
-    for which, (_, passed) in enumerate(op.successors):
-        for index in range(len(passed)):
-            yield flows.Use(op, index, which)

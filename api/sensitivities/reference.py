@@ -32,6 +32,7 @@ from halfulp.interp.values.value import Value
 from halfulp.measuring.metrics import MEASURES, checked_metric
 from halfulp.running import RunOptions, find_entry, given_arguments, run_with
 from halfulp.semantics.judging import as_f64, has_shadows
+from halfulp.traces.error_report import ends_of
 
 # --- reference --------------------------------------------------------------------------------------------------------
 
@@ -49,13 +50,15 @@ class ResultDistance:
     infinite (for the SQNR, negative) where the result is infinite, NaN or poison and the exact number is not; NaN if no
     exact number is known. ``element``: its place; none for the SQNR. ``moved``: the largest distance from the result of
     the program as it is, in ulp; infinite where one of the two is not a number. ``radius``: how far ``size`` may be
-    from that of the exact numbers, if they are not known closely.
+    from that of the exact numbers, if they are not known closely. ``lost``: the number of elements that are infinite,
+    NaN or poison, though the exact numbers are known.
     """
 
     size: float
     element: tuple[int, ...]
     moved: float
     radius: float = 0.0
+    lost: int = 0
 
     @property
     def ulp(self) -> float:
@@ -94,13 +97,20 @@ class Reference:
     """The exact results of a function for some arguments.
 
     ``only``: the name of the one result that counts, ``result[0]`` or ``argument[1]``. ``metric``: that of distances.
+    ``exactly``: measure from the exact numbers; else from the results of the program as it is, where these are finite.
     ``unknown``: the number of elements whose exact number is not known, of ``elements``; ``unmeasured``: results whose
     format has numbers that no f64 holds. Raises InputError if there is no such result, Unsupported for a batch, and the
     errors of `run`.
     """
 
     def __init__(
-        self, module: Module, arguments: Sequence[Any], options: RunOptions, only: str | None, metric: str = "ulp"
+        self,
+        module: Module,
+        arguments: Sequence[Any],
+        options: RunOptions,
+        only: str | None,
+        metric: str = "ulp",
+        exactly: bool = True,
     ) -> None:
         function = find_entry(module, options.function)
         if options.batch or options.signature is not None:
@@ -108,7 +118,7 @@ class Reference:
         # A program that prints would print as often as it runs.
         self._options = replace(options, write=lambda text: None)
         self._given = given_arguments(function, arguments, options)
-        found = self._ends(module, replace(self._options, recorder=Shadows()))
+        found = self._ends(module, replace(self._options, recorder=Shadows() if exactly else None))
         if only is not None and only not in found:
             has = ", ".join(found) or "none"
             raise InputError(f"the run has no float result {only}", hint=f"it has {has}")
@@ -125,7 +135,7 @@ class Reference:
         self._history: tuple[Lineage, Mapping[str, Value]] | None = None
         self._spent = 0
         self._exact = {name: _end_of(value) for name, value in chosen.items() if name not in self.unmeasured}
-        for name, end in self._exact.items():
+        for name, end in self._exact.items() if exactly else ():
             for element in np.argwhere(~end.known):
                 self._find(name, tuple(map(int, element)))
         self.elements = sum(end.value.size for end in self._exact.values())
@@ -137,17 +147,17 @@ class Reference:
 
         Raises the errors of `run`.
         """
-        found = self._ends(module, replace(self._options, **options))
+        return self.distances_from(self._ends(module, replace(self._options, **options)))
+
+    def distances_from(self, found: Mapping[str, Value]) -> Distances:
+        """Return how far the results of another run are, by their names."""
         return self._distances({name: _numbers(found[name]) for name in self._exact})
 
     # --- how ---
 
     def _ends(self, module: Module, options: RunOptions) -> dict[str, Value]:
         given = [copy.deepcopy(each) if isinstance(each, Buffer) else each for each in self._given]
-        results = run_with(module, given, options)
-        memory = [(f"argument[{k}]", each.load()) for k, each in enumerate(given) if isinstance(each, Buffer)]
-        named = [(f"result[{k}]", each) for k, each in enumerate(results)] + memory
-        return {name: value for name, value in named if isinstance(value.element_type, ty.FloatType)}
+        return dict(ends_of(run_with(module, given, options), given))
 
     def _find(self, name: str, element: tuple[int, ...]) -> bool:
         """Find an exact number from its history. Return False if that is not known, or would take too long."""
@@ -182,16 +192,15 @@ class Reference:
     def _distance(self, name: str, numbers: Floats) -> ResultDistance:
         end = self._exact[name]
         if numbers.shape != end.value.shape:
-            return ResultDistance(MEASURES[self.metric].worst, (), inf)
+            return ResultDistance(MEASURES[self.metric].worst, (), inf, lost=end.value.size)
         if not numbers.size:
             return ResultDistance(nan, (), 0.0)
         with np.errstate(all="ignore"):
             both = np.isfinite(numbers) & np.isfinite(end.value)
             same = (numbers == end.value) | (np.isnan(numbers) & np.isnan(end.value))
             moved = float(np.where(same, 0.0, np.where(both, np.abs(numbers - end.value) / end.unit, inf)).max())
-        if self.metric == "sqnr":
-            return _sqnr(end, numbers, moved)
-        return self._largest(name, end, numbers, moved)
+        found = _sqnr(end, numbers, moved) if self.metric == "sqnr" else self._largest(name, end, numbers, moved)
+        return replace(found, lost=int(np.count_nonzero(end.known & ~np.isfinite(numbers))))
 
     def _largest(self, name: str, end: _End, numbers: Floats, moved: float) -> ResultDistance:
         """Return the distance by the largest error. An error that is not known closely may be that: it is found."""

@@ -341,7 +341,7 @@ class BesideReals:
         options = replace(self._options, recorder=self._shadows, listeners=listeners)
         try:
             results = run_with(self._module, self._given, options)
-            self._ends = _ends_of(results, self._given)
+            self._ends = ends_of(results, self._given)
         finally:
             clear_marks(self._given)
         return tuple(map(unmarked, results))
@@ -353,7 +353,7 @@ class BesideReals:
     def _replay(self) -> tuple[Lineage, Ends]:
         lineage, given = Lineage(), self._copies(self._before)
         results = run_with(self._module, given, replace(self._options, recorder=lineage))
-        return lineage, _ends_of(results, given)
+        return lineage, ends_of(results, given)
 
     @staticmethod
     def _copies(given: Sequence[Any]) -> list[Any]:
@@ -369,7 +369,8 @@ def beside_reals(
     return results, run.report(error_text.SiteNames(module, options.profile).site)
 
 
-def _ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
+def ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
+    """Return the float results of a run, and the memory of floats among its arguments."""
     memory = [(f"argument[{k}]", each.load()) for k, each in enumerate(arguments) if isinstance(each, Buffer)]
     named = [(f"result[{k}]", each) for k, each in enumerate(results)] + memory
     return [(name, value) for name, value in named if isinstance(value.element_type, ty.FloatType)]

@@ -38,6 +38,11 @@ class SSAValue:
         self.type = type
         self.name = name
 
+    @property
+    def label(self) -> str | None:
+        """What the value is called in the source of the program; None without a name."""
+        return None
+
 
 class OpResult(SSAValue):
     """Result number ``index`` of the operation ``owner``."""
@@ -49,6 +54,11 @@ class OpResult(SSAValue):
         self.name = name
         self.owner = owner
         self.index = index
+
+    @property
+    def label(self) -> str | None:
+        """The name in ``loc("…")`` of a constant, such as ``up.weight`` of ONNX; None without one."""
+        return None if self.owner.operands else _name_alone(self.owner.location)
 
 
 class BlockArgument(SSAValue):
@@ -83,14 +93,18 @@ class BlockArgument(SSAValue):
     @property
     def label(self) -> str | None:
         """The name in ``loc("…")``, such as ``p['layers'][0]['wq']`` of JAX; None without one."""
-        location = self.location
-        return location.name if isinstance(location, NameLoc) and location.child == UnknownLoc() else None
+        return _name_alone(self.location)
 
     def take_location_of(self, value: SSAValue) -> None:
         """Take over the location of another value."""
         origin = value.owner if isinstance(value, OpResult) else value
         if isinstance(origin, BlockArgument | Operation):
             self.token, self._location = origin.token, origin._location
+
+
+def _name_alone(location: Location) -> str | None:
+    """Return the name of a location that has nothing else; None of any other."""
+    return location.name if isinstance(location, NameLoc) and location.child == UnknownLoc() else None
 
 
 Successor = tuple["Block", list[SSAValue]]
