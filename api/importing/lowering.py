@@ -26,8 +26,8 @@ from halfulp.fp_formats import scalar
 from halfulp.importing.repairs import explicit, repair
 from halfulp.inputs import read_file
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.ir.attributes import FloatAttr
-from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, file_position, quoted
+from halfulp.interp.ir.attributes import DenseElementsAttr, FloatAttr
+from halfulp.interp.ir.base import CallSiteLoc, FileLineCol, Location, NameLoc, UnknownLoc, file_position, quoted
 from halfulp.interp.ir.errors import DocumentWarning, HalfulpError, InputError, LimitExceeded, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, argument_types
 from halfulp.interp.ir.types import FloatType
@@ -275,10 +275,62 @@ def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None)
     if done.code:
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
         raise InputError(f"iree-import-onnx cannot read {name}: {reason.strip()}")
-    module = lower(done.printed, name)
+    model: Any = import_module("onnx").load(name)
+    module = lower(_located(done.printed, model), name)
+    _name_tensors(module, model)
     if '"onnx.Gelu"' in done.printed:
         _warn_of_pi(module, name)
     return module
+
+
+_OPERATOR = re.compile(r' = torch\.operator "onnx\.(\w+)"')
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
+_OF_TORCH = re.compile(r"[/\\]torch[/\\]")
+
+
+def _located(text: str, model: Any) -> str:
+    """Return what the importer prints, where each op has the name of its node in the modules of torch, and the line in
+    the user's file, if the exporter of torch left these in the model.
+    """
+    lines, nodes = text.split("\n"), list(model.graph.node)
+    ops = [(number, found[1]) for number, line in enumerate(lines) if (found := _OPERATOR.search(line))]
+    # The weights come first: they are no nodes.
+    ops = ops[len(ops) - len(nodes) :]
+    if [name for _, name in ops] != [node.op_type for node in nodes]:
+        return text
+    for (number, _), node in zip(ops, nodes, strict=True):
+        kept = {entry.key.rpartition(".")[2]: entry.value for entry in node.metadata_props}
+        frames = [each for each in _FRAME.findall(kept.get("stack_trace", "")) if not _OF_TORCH.search(each[0])]
+        if frames:
+            scopes = ".".join(part for part in re.findall(r"'([^']*)'", kept.get("name_scopes", "")) if part)
+            file, line = frames[-1]
+            lines[number] += f" loc({quoted(scopes or node.name)}({quoted(file)}:{line}:1))"
+    return "\n".join(lines)
+
+
+def _name_tensors(module: Module, model: Any) -> None:
+    """Give arguments and constants the names of inputs and weights of an ONNX model. Constants are known by their
+    bytes.
+    """
+    numpy_of = import_module("onnx.numpy_helper").to_array
+    names: dict[tuple[tuple[int, ...], bytes], list[str]] = {}
+    weights = set()
+    for tensor in model.graph.initializer:
+        weights.add(tensor.name)
+        data = tensor.raw_data or numpy_of(tensor).tobytes()
+        names.setdefault((tuple(tensor.dims), data), []).append(tensor.name)
+    for op in module.walk():
+        value = op.properties.get("value")
+        if op.name == "arith.constant" and isinstance(value, DenseElementsAttr):
+            data = DenseElementsAttr(value.type, value.array()).blob(packed=False)
+            found = names.get((tuple(value.type.shape or ()), data))
+            if found is not None:
+                op.location = NameLoc(", ".join(found), UnknownLoc())
+    inputs = [each.name for each in model.graph.input if each.name not in weights]
+    arguments = find_entry(module).regions[0].blocks[0].arguments
+    if len(inputs) == len(arguments):
+        for argument, name in zip(arguments, inputs, strict=True):
+            argument.location = NameLoc(name, UnknownLoc())
 
 
 _WRONG_FACTOR = math.sqrt(2 / (22 / 7))

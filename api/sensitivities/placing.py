@@ -105,16 +105,18 @@ def _checked(target: Target) -> Target:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A value that can be put in a format: an input, a weight or what an op computed. ``axis``: that of its blocks.
+    """A value that can be put in a format: an input, a weight or what an op computed.
 
-    ``op``: what computed it, or spells it; None of an argument.
+    ``op``: the name of what computed it; empty for a weight and an input. ``axis``: that of its blocks. ``at``: the op
+    that computed it, or takes it first.
     """
 
     kind: str
     name: str
+    op: str
     value: SSAValue
     axis: int
-    op: Operation | None = None
+    at: Operation | None
 
 
 Note = Callable[[str], None]
@@ -129,16 +131,18 @@ def places(function: Operation, ops: Sequence[Operation], module: Module, note: 
         for index, value in enumerate(op.operands):
             uses.setdefault(value, []).append(flows.Use(op, index))
 
-    def place(kind: str, name: str, value: SSAValue, op: Operation | None = None) -> Place:
-        axis = _summed_axis(value, uses)
-        return Place(kind, name, value, -1 if axis is None else axis, op)
+    def place(kind: str, value: SSAValue, op: Operation | None = None) -> Place:
+        axis, taken = _summed_axis(value, uses), uses.get(value)
+        name = (value.label or name_of(value)) if op is None else _op_name(op)
+        at = op or (taken[0].op if taken else None)
+        return Place(kind, name, "" if op is None else _computing(op), value, -1 if axis is None else axis, at)
 
     for argument in function.regions[0].blocks[0].arguments:
         if flows.is_memory(argument):
             note(f"{labelled(argument)}: the memory of an argument stays in its type")
         elif flows.format_of(argument):
             kind = "weight" if argument.label and "[" in argument.label else "input"
-            yield place(kind, argument.label or name_of(argument), argument)
+            yield place(kind, argument)
     numbers = 0
     for op in ops:
         found = [value for value in op.results if flows.format_of(value) and not flows.is_memory(value)]
@@ -146,12 +150,12 @@ def places(function: Operation, ops: Sequence[Operation], module: Module, note: 
             if found[0].label is None and not _is_array(op):
                 numbers += 1
                 continue
-            yield place("weight", found[0].label or name_of(found[0]), found[0], op)
+            yield place("weight", found[0])
         elif _is_inside(op):
             continue
         elif found and _computes(op, module):
             for value in found:
-                yield place("op", _op_name(op, uses), value, op)
+                yield place("op", value, op)
         elif flows.rounds(op):
             note(f"{op.name} ({name_of(op.operands[-1])}): it writes into memory, which stays in its type")
         elif (reason := flows.why_not(op, module)) is not None:
@@ -182,11 +186,17 @@ def _computes(op: Operation, module: Module) -> bool:
     return flows.rounds(op) or (flows.why_not(op, module) is not None and op.name != "func.call")
 
 
-def _op_name(op: Operation, uses: Mapping[SSAValue, Sequence[flows.Use]]) -> str:
+def _op_name(op: Operation) -> str:
     """Name an op as its source does, and the weight that it takes."""
     labels = [label for value in op.operands if (label := _label_behind(value)) is not None]
-    name = _source_name(op.location) or op.name
+    name = _source_name(op.location) or _computing(op)
     return f"{name} of {labels[0]}" if labels else name
+
+
+def _computing(op: Operation) -> str:
+    """Return the name of an op, or, of one with its body in the text, those of the ops there that round."""
+    inner = [each.name for each in op.walk() if flows.rounds(each)] if op.name in flows.EXPLICIT else []
+    return ", ".join(dict.fromkeys(inner)) or op.name
 
 
 def _source_name(location: Location) -> str | None:

@@ -11,9 +11,7 @@ from typing import Any, Unpack
 
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.base import UnknownLoc
-from halfulp.interp.ir.errors import HalfulpError, Unsupported, plural, spell_place
-from halfulp.interp.ir.operations import BlockArgument
+from halfulp.interp.ir.errors import UNPRINTABLE, HalfulpError, Unsupported, plural
 from halfulp.interp.values.value import Value
 from halfulp.loading import Runnable, program_of
 from halfulp.measuring.metrics import MEASURES, Metric
@@ -119,16 +117,16 @@ class RankedValue:
     """A weight, an input or what an op computed, in a format, and what that costs.
 
     ``kind``: "op"; "weight", a constant or an argument that is part of a container, such as ``params['wq']``; "input",
-    any other argument. ``name``: what the source calls it: for an op, the op with the weight that it takes. ``op``: its
-    name in the program; empty for an argument. ``format``: the name of the format, ``axis``: that of its blocks; None
-    without blocks. ``type``: that of the value in the program.
+    any other argument. ``name``: what the source calls it: for an op, the op with the weight that it takes. ``op``: the
+    name of the op in the program, or of those in its body; empty for a weight and an input. ``format``: the name of the
+    format, ``axis``: that of its blocks; None without blocks. ``type``: that of the value in the program.
 
     ``size``: what ``metric`` measures, of the ``result`` where it is worst, at ``element`` (none for an SQNR); NaN if
     the program as it is has no finite number there. ``lost``: the number of elements that are infinite, NaN or poison
     in the results, though they are finite in the program as it is.
 
-    ``place``: ``file:line:column`` in the source, such as a Python file; ``line``, ``source``: the line in the text of
-    the program.
+    ``place``: ``file:line:column`` in the source, such as a Python file, of the op that computed the value or takes it
+    first; ``line``, ``source``: the line of this op in the text of the program.
     """
 
     kind: str
@@ -152,12 +150,11 @@ def _row(each: placing.Placing, reference: Reference, found: Mapping[str, Value]
     distances = reference.distances_from(found)
     name = max(distances, key=lambda name: (distances[name].lost, _cost(reference.metric, distances[name].size)))
     worst = distances[name]
-    site = None if place.op is None else names.site(place.op)
-    argument = place.value.location if isinstance(place.value, BlockArgument) else UnknownLoc()
+    site = None if place.at is None else names.site(place.at)
     return RankedValue(
         place.kind,
         place.name,
-        "" if site is None else site.op,
+        place.op,
         target.name,
         place.axis if target.recipe else None,
         str(place.value.type),
@@ -165,7 +162,7 @@ def _row(each: placing.Placing, reference: Reference, found: Mapping[str, Value]
         name,
         worst.element,
         worst.lost,
-        spell_place(argument) if site is None else site.place,
+        "" if site is None else site.place,
         None if site is None else site.line,
         "" if site is None else site.source,
         reference.metric,
@@ -182,7 +179,7 @@ def _order(row: RankedValue) -> tuple[bool, float, int]:
     return not row.lost, -_cost(row.metric, row.size), -row.lost
 
 
-_HEAD = ("kind", "name", "format", "line", "place")
+_HEAD = ("kind", "name", "op", "format", "line", "place")
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,7 +210,7 @@ class FormatRanking:
         """Yield the ranking as text."""
         yield self._heading
         if self.rows:
-            yield from (f"  {line}" for line in table_lines(self.table(MOST_ROWS), right=(0, 4)))
+            yield from (f"  {line}" for line in table_lines(self.table(MOST_ROWS), right=(0, 5)))
         yield from self._after()
 
     @property
@@ -230,7 +227,7 @@ class FormatRanking:
         yield from (f"note: {note}" for note in self.notes)
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join(self.lines()).translate(UNPRINTABLE)
 
     __repr__ = __str__
 
@@ -242,11 +239,12 @@ class FormatRanking:
 
 
 def _cells(row: RankedValue) -> tuple[str, ...]:
-    size = f"{plural(row.lost, 'number')} lost" if row.lost else MEASURES[row.metric].spell(row.size)
+    size = f"{row.lost:,} not finite" if row.lost else MEASURES[row.metric].spell(row.size)
     return (
         f"{size}{element_text(row.element)}",
         row.kind,
         row.name,
+        row.op,
         row.format,
         "" if row.line is None else str(row.line),
         os.path.basename(row.place).rpartition(":")[0],
