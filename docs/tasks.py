@@ -376,6 +376,15 @@ func.func @f(%x: f32, %y: f32) -> f32 {
 }"""
 print(hu.sensitivity(program, 1.0, 1e-5, formats=["f64"]))
 ''',
+            "rank": '''
+program = """
+func.func @f(%w: tensor<2x2xf32>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %zero = arith.constant dense<0.0> : tensor<2xf32>
+  %y = linalg.matvec ins(%w, %x : tensor<2x2xf32>, tensor<2xf32>) outs(%zero : tensor<2xf32>) -> tensor<2xf32>
+  return %y : tensor<2xf32>
+}"""
+print(hu.rank(program, np.float32([[1.1, 2], [0, 4]]), np.float32([1, 1]), formats=["bf16", "mxfp8"]))
+''',
             "plot": """
 figure = hu.plot.staircase("f8E4M3FN", 380, 480)
 print(figure.axes[0].get_ylabel())
@@ -503,6 +512,7 @@ SPELLED = {
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
     "ProgramAccuracy": "what `hu.program_accuracy` returns",
     "Sensitivity": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
+    "FormatRanking": "what `hu.rank` returns: see [Sensitivity](sensitivity.md#weights-and-ops-in-small-formats)",
     "OpError, Ranking, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
     "Metric": '`"ulp"`, `"sqnr"`, `"relative"` or `"absolute"`: how errors are measured and ranked',
     "Step": "one of `Trace.steps`: see [Traces](trace.md)",

@@ -57,6 +57,7 @@ IN_FUNCTIONS = {
     "llvmlite": "optional",
     "matplotlib": "optional",
     "ml_dtypes": "slow: 15 ms; a run on plain floats and integers does without",
+    "onnx": "optional",
     "rich": "slow: 40 ms; only a terminal and tables need it",
     "torch": "optional",
     "z3": "optional",

@@ -313,7 +313,7 @@ def _name_tensors(module: Module, model: Any) -> None:
     bytes.
     """
     numpy_of = import_module("onnx.numpy_helper").to_array
-    names: dict[tuple[tuple[int, ...], bytes], list[str]] = {}
+    names: dict[tuple[tuple[int | None, ...], bytes], list[str]] = {}
     weights = set()
     for tensor in model.graph.initializer:
         weights.add(tensor.name)

@@ -22,7 +22,7 @@ from halfulp.interp.declare.declarations import ANY, Dialect
 from halfulp.interp.dialects.linalg.structure import REDUCTION, inputs_and_inits, is_structured, iterators_of, maps_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.attributes import DenseElementsAttr
+from halfulp.interp.ir.attributes import ArrayAttr, DenseElementsAttr
 from halfulp.interp.ir.base import CallSiteLoc, Location, NameLoc, UnknownLoc
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue, argument_types, result_types
@@ -39,7 +39,7 @@ from halfulp.quantizing.blocks import BLOCK_FORMATS, quantize_blocks
 from halfulp.running import RunOptions, given_arguments, no_lanes, run_with
 from halfulp.semantics.profile import Profile
 from halfulp.sensitivities import flow as flows
-from halfulp.sensitivities.holding import has_all_numbers
+from halfulp.sensitivities.holding import GENERIC, has_all_numbers
 from halfulp.traces.error_report import ends_of
 from halfulp.traces.error_text import labelled, name_of
 
@@ -126,23 +126,22 @@ def places(function: Operation, ops: Sequence[Operation], module: Module, note: 
     """Yield the arguments of a function, the constants, and the results of ops that round. ``note``: takes what is left
     out, and why.
     """
-    uses: dict[SSAValue, list[flows.Use]] = {}
+    axes, first_use = _summed_axes(module), dict[SSAValue, Operation]()
     for op in module.walk():
-        for index, value in enumerate(op.operands):
-            uses.setdefault(value, []).append(flows.Use(op, index))
+        for value in op.operands:
+            first_use.setdefault(value, op)
 
     def place(kind: str, value: SSAValue, op: Operation | None = None) -> Place:
-        axis, taken = _summed_axis(value, uses), uses.get(value)
+        last = len(ty.shape_of(value.type) or ()) - 1
         name = (value.label or name_of(value)) if op is None else _op_name(op)
-        at = op or (taken[0].op if taken else None)
-        return Place(kind, name, "" if op is None else _computing(op), value, -1 if axis is None else axis, at)
+        at = op or first_use.get(value)
+        return Place(kind, name, "" if op is None else _computing(op), value, axes.get(value, last), at)
 
     for argument in function.regions[0].blocks[0].arguments:
         if flows.is_memory(argument):
             note(f"{labelled(argument)}: the memory of an argument stays in its type")
         elif flows.format_of(argument):
-            kind = "weight" if argument.label and "[" in argument.label else "input"
-            yield place(kind, argument)
+            yield place("weight" if _is_weight(argument) else "input", argument)
     numbers = 0
     for op in ops:
         found = [value for value in op.results if flows.format_of(value) and not flows.is_memory(value)]
@@ -153,11 +152,13 @@ def places(function: Operation, ops: Sequence[Operation], module: Module, note: 
             yield place("weight", found[0])
         elif _is_inside(op):
             continue
-        elif found and _computes(op, module):
+        elif found and (_rounds(op) or flows.why_not(op, module) is not None) and op.name != "func.call":
             for value in found:
                 yield place("op", value, op)
-        elif flows.rounds(op):
-            note(f"{op.name} ({name_of(op.operands[-1])}): it writes into memory, which stays in its type")
+        elif _rounds(op):
+            note(f"{_computing(op)} ({name_of(op.operands[-1])}): it writes into memory, which stays in its type")
+        elif op.name == "memref.get_global" and flows.format_of(op.results[0]):
+            note(f"{name_of(op.results[0])}: the memory of a global stays in its type")
         elif (reason := flows.why_not(op, module)) is not None:
             note(f"{op.name}: {reason}")
     if numbers:
@@ -179,18 +180,21 @@ def _is_inside(op: Operation) -> bool:
     return around is not None
 
 
-def _computes(op: Operation, module: Module) -> bool:
-    """Tell whether an op computes the floats that it gives, and rounds them."""
-    if op.name in flows.EXPLICIT:
-        return any(flows.rounds(inner) for inner in op.walk() if inner is not op)
-    return flows.rounds(op) or (flows.why_not(op, module) is not None and op.name != "func.call")
+def _rounds(op: Operation) -> bool:
+    """Tell whether an op, or an op in its body, computes floats and rounds them."""
+    return flows.rounds(op) or (op.name in flows.EXPLICIT and any(map(flows.rounds, op.walk())))
 
 
 def _op_name(op: Operation) -> str:
     """Name an op as its source does, and the weight that it takes."""
-    labels = [label for value in op.operands if (label := _label_behind(value)) is not None]
+    weights = [value.label for value in map(_first, op.operands) if _is_weight(value)]
     name = _source_name(op.location) or _computing(op)
-    return f"{name} of {labels[0]}" if labels else name
+    return f"{name} of {weights[0]}" if weights else name
+
+
+def _is_weight(value: SSAValue) -> bool:
+    """Tell whether a value with a name is a constant, or an argument that is part of a container."""
+    return value.label is not None and (isinstance(value, OpResult) or "[" in value.label)
 
 
 def _computing(op: Operation) -> str:
@@ -206,41 +210,75 @@ def _source_name(location: Location) -> str | None:
     return location.name.rpartition("/")[2] if isinstance(location, NameLoc) else None
 
 
-def _label_behind(value: SSAValue) -> str | None:
-    """Return what a value is called in the source; of one that was moved only, what the first is called."""
-    while value.label is None and isinstance(value, OpResult) and value.owner.operands:
+_MOVED = frozenset({"linalg.transpose", "linalg.broadcast", "linalg.copy", "arith.extf"})
+"""Ops that give the numbers of their first operand in another shape or a wider type, beside those of ``tensor``."""
+
+
+def _first(value: SSAValue) -> SSAValue:
+    """Return the value that was moved, reshaped or broadcast until it became this one."""
+    while isinstance(value, OpResult):
         op = value.owner
-        moves = op.name in flows.MOVES or (op.name in flows.EXPLICIT and len(op.regions[0].blocks[0].operations) == 1)
-        if not moves:
-            return None
-        value = op.operands[0]
-    return value.label
+        if op.name == GENERIC and len(op.blocks[0].operations) == 1:
+            given = op.blocks[0].operations[0].operands[0]
+            number = op.blocks[0].arguments.index(given) if given in op.blocks[0].arguments else -1
+        else:
+            number = 0 if op.name in _MOVED or (op.name in flows.MOVES and op.name.startswith("tensor.")) else -1
+        if number < 0 or sum(flows.format_of(each) is not None for each in op.operands) > 1 + is_structured(op):
+            break
+        value = op.operands[number]
+    return value
 
 
-def _summed_axis(value: SSAValue, uses: Mapping[SSAValue, Sequence[flows.Use]], depth: int = 8) -> int | None:
-    """Return the axis that a product of matrices, or a like op, sums over: that of the blocks of MX formats in
-    hardware. None if there is no such op.
+# --- axes -------------------------------------------------------------------------------------------------------------
+
+
+def _summed_axes(module: Module) -> dict[SSAValue, int]:
+    """Return the axis of each value over which products of matrices, and like ops, sum it up: there the blocks of MX
+    formats lie in hardware. An op that keeps the axes of a value passes on what those of its result are. The first use
+    in the program counts, a sum before what is passed on.
     """
-    for use in uses.get(value, ()) if depth else ():
-        op = use.op
-        if is_structured(op):
-            maps, iterators, (inputs, _) = maps_of(op), iterators_of(op), inputs_and_inits(op)
-            axes = [
-                (axis, each.position)
-                for axis, each in enumerate(maps[use.index].results)
-                if isinstance(each, Dimension)
-            ]
-            summed = [axis for axis, position in axes if iterators[position] == REDUCTION]
-            if summed and len(inputs) > 1 and use.index < len(inputs):
-                shape = ty.shape_of(value.type) or ()
-                return max(summed, key=lambda axis: shape[axis] or 0)
-            if op.results and REDUCTION not in iterators and not flows.rounds(op):
-                after = _summed_axis(op.results[0], uses, depth - 1)
-                given = maps[-1].results[after] if after is not None else None
-                found = [axis for axis, position in axes if isinstance(given, Dimension) and given.position == position]
-                if found:
-                    return found[0]
-    return None
+    found: dict[SSAValue, int] = {}
+    passed: dict[SSAValue, int] = {}
+    for op in reversed(list(module.walk())):
+        after = next((axis for value in op.results if (axis := found.get(value, passed.get(value))) is not None), None)
+        for index, value in enumerate(op.operands):
+            summed = _summed(op, index)
+            axis = None if after is None else _axis_before(op, index, after)
+            if summed is not None:
+                found[value] = summed
+            elif axis is not None:
+                passed[value] = axis
+    return passed | found
+
+
+def _dimensions(op: Operation, index: int) -> list[tuple[int, int]]:
+    """Return the axes of an operand, or of a result behind the operands, that are loops, with the numbers of these."""
+    results = enumerate(maps_of(op)[index].results)
+    return [(axis, each.position) for axis, each in results if isinstance(each, Dimension)]
+
+
+def _summed(op: Operation, index: int) -> int | None:
+    """Return the axis of an operand over which an op of several operands sums it up: of several ones the longest."""
+    if not is_structured(op) or index >= len(inputs_and_inits(op)[0]) or len(inputs_and_inits(op)[0]) < 2:
+        return None
+    axes = [axis for axis, loop in _dimensions(op, index) if iterators_of(op)[loop] == REDUCTION]
+    shape = ty.shape_of(op.operands[index].type) or ()
+    return max(axes, key=lambda axis: shape[axis] or 0, default=None)
+
+
+def _axis_before(op: Operation, index: int, after: int) -> int | None:
+    """Return the axis of an operand that becomes an axis of the result; None if there is none."""
+    if is_structured(op):
+        loops = [loop for axis, loop in _dimensions(op, -1) if axis == after]
+        return next((axis for axis, loop in _dimensions(op, index) if loop in loops), None)
+    groups = op.properties.get("reassociation")
+    if isinstance(groups, ArrayAttr):
+        axes: list[list[int]] = [[axis.value for axis in group.elements] for group in groups.elements]  # type: ignore[attr-defined]
+        if op.name == "tensor.collapse_shape":
+            return axes[after][-1]
+        return next((number for number, group in enumerate(axes) if after in group), None)
+    same = [ty.shape_of(value.type) for value in (op.operands[index], *op.results[:1])]
+    return after if same[0] == same[-1] and (flows.is_scalar_op(op) or op.name == "tensor.cast") else None
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

@@ -80,7 +80,8 @@ def rank(
     placings = [each for target in targets for each in _tried(found, target, notes)]
     runs = placing.Runs(module, function, found, arguments, given)
     names, rows = SiteNames(module, given.profile), []
-    for each, results in runs.results(sorted(placings, key=lambda one: found.index(one.place))):
+    order = {place: number for number, place in enumerate(found)}
+    for each, results in runs.results(sorted(placings, key=lambda one: order[one.place])):
         if isinstance(results, HalfulpError):
             notes.append(f"{each.place.name} in {each.target.name}: not possible: {results.message}")
         else:

@@ -80,6 +80,7 @@ PAGES: Mapping[str, Callable[[Path], Any]] = {
     "timeline": lambda _: hu.trace(PROGRAM, X, shadow=True).timeline()._repr_svg_(),
     "poison": lambda _: hu.run(POISONED, X)[0]._repr_html_(),
     "sensitivity": lambda _: hu.sensitivity(PROGRAM, X)._repr_html_(),
+    "ranking": lambda _: hu.rank(PROGRAM, X, formats="f8E4M3FN")._repr_html_(),
     "explanation in a notebook": lambda _: hu.explain(0.3, FloatFormat(HACK, 4, 3, 7))._repr_html_(),
     "format": lambda _: FloatFormat(HACK, 4, 3, 7)._repr_html_(),
     "compare": lambda _: Comparison(HACK, hu.parse(PROGRAM), (OutputDistance(HACK, hu.run(POISONED, X)[0], hu.run(PROGRAM, X)[0]),))._repr_html_(),

@@ -304,6 +304,14 @@ def test_a_function_of_jax_runs_as_it_is() -> None:
     assert [each.value.tolist() for each in trace.arguments if each.value is not None] == [[1, 2], [0.5, 4], 3]
     rows = hu.sensitivity(jax().jit(f), {"w": w}, x, 3.0, formats=["bf16"]).rows
     assert {row.op for row in rows} == {"arith.mulf"}
+    costs = hu.rank(f, {"w": w}, x, 3.0, formats="f8E4M3FN")
+    assert {(row.kind, row.name, row.place.rpartition("/")[2].split(":")[0]) for row in costs} == {
+        ("weight", "weights['w']", "test_lowering.py"),
+        ("input", "x", "test_lowering.py"),
+        ("input", "factor", "test_lowering.py"),
+        ("op", "mul of weights['w']", "test_lowering.py"),
+        ("op", "mul", "test_lowering.py"),
+    }
     assert {row.op for row in hu.exception_flags(jax().numpy.sqrt, np.array([2], np.float32)).ops} >= {"math.sqrt"}
 
 
@@ -616,6 +624,40 @@ def test_a_model_with_a_dynamic_axis(tmp_path: Path) -> None:
     (result,) = hu.run(module, x, w)
     assert result.tolist() == [[4, 0], [0, 11]]
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+WEIGHTS = """
+<ir_version: 8, opset_import: ["" : 17]>
+model (float[1, 2] x) => (float[1, 2] y)
+<float[2, 2] up_weight = {1, 2, 3, 4}, float[2] same = {5, 5}, float[2] twin = {5, 5}> {
+  product = MatMul(x, up_weight)
+  sum = Add(product, same)
+  y = Mul(sum, twin)
+}
+"""
+TRACE = (
+    'File "/home/me/net.py", line 7, in forward\n    return f(x)\n  File "/home/me/layer.py", line 3, in forward\n'
+    '  File "/usr/lib/python3/site-packages/torch/nn/functional.py", line 99, in linear'
+)
+
+
+@pytest.mark.onnx
+def test_weights_and_ops_have_the_names_and_lines_of_torch(tmp_path: Path) -> None:
+    onnx: Any = import_module("onnx")
+    model = onnx.parser.parse_model(WEIGHTS)
+    for key, value in (("pkg.torch.onnx.stack_trace", TRACE), ("pkg.torch.onnx.name_scopes", "['', 'up', 'matmul']")):
+        model.graph.node[0].metadata_props.add(key=key, value=value)
+    onnx.save(model, tmp_path / "model.onnx")
+    module = hu.from_onnx(tmp_path / "model.onnx")
+    found = hu.rank(module, np.ones((1, 2), np.float32), formats="f8E4M3FN")
+    assert {(row.kind, row.name, row.place.partition("/model.onnx")[0]) for row in found} == {
+        ("input", "x", "/home/me/layer.py:3:1"),
+        ("weight", "up_weight", "/home/me/layer.py:3:1"),
+        ("weight", "same, twin", str(tmp_path)),
+        ("op", "up.matmul of up_weight", "/home/me/layer.py:3:1"),
+        ("op", "arith.addf of same, twin", str(tmp_path)),
+        ("op", "arith.mulf of same, twin", str(tmp_path)),
+    }
 
 
 GELU = """
