@@ -22,10 +22,10 @@ MATVEC = """func.func @f(%w: tensor<2x2xf32> loc("p['w']"), %x: tensor<2xf32> lo
 @pytest.mark.parametrize("metric", ["ulp", "sqnr", "relative", "absolute"])
 def test_each_value_alone_by_each_metric(metric: Any) -> None:
     # f8E4M3FN has a spacing of 1/8 in [1, 2), of 1/4 in [2, 4), and 2 and 4 themselves; ties go to even.
-    w, x = np.float32([[1.0625, 2], [0, 4]]), np.float32([1, 1])
+    w, x = np.array([[1.0625, 2], [0, 4]], np.float32), np.array([1, 1], np.float32)
     exact = [Fraction(49, 16), Fraction(4)]
     lost = Fraction(1, 16)  # of w, 1.0625 -> 1; of y, 3.0625 -> 3
-    size = {
+    size: Any = {
         "ulp": lost / Fraction(2) ** -22,
         "sqnr": 10 * log10(sum(each**2 for each in exact) / lost**2),
         "relative": lost / max(exact),
@@ -157,7 +157,7 @@ def test_numbers_that_become_infinite_come_first() -> None:
       %z = arith.subf %x, %y : tensor<3xf32>
       return %z : tensor<3xf32>
     }"""
-    x, y = np.float32([500, 465, np.inf]), np.float32([300, 0, 0])
+    x, y = np.array([500, 465, np.inf], np.float32), np.array([300, 0, 0], np.float32)
     found = hu.rank(text, x, y, formats="f8E4M3FN")
     assert [(row.name, row.lost) for row in found] == [("%x", 2), ("arith.subf", 1), ("%y", 0)]
     assert str(found).splitlines()[2].split()[:3] == ["2", "not", "finite"]

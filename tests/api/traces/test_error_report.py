@@ -1007,10 +1007,11 @@ SQUARES = """func.func @f(%x: tensor<2xf64>, %y: tensor<2xf32>, %z: tensor<2xf16
 
 @pytest.mark.parametrize("metric", ["ulp", "sqnr", "relative", "absolute"])
 def test_the_metric_chooses_the_result_and_the_element(metric: Any) -> None:
-    given = (
-        np.float64([1 + 2.0**-27, 1.5]),  # 1 + 2^-26 + 2^-54: 0.25 ulp
-        np.float32([(1 + 2.0**-12) * 2**40, 1 + 2.0**-12]),  # 1 + 2^-11 + 2^-24: half an ulp, but one is large
-        np.float16([1 + 2.0**-7, (1 + 2.0**-9) * 2**7]),  # 1 + 2^-6 + 2^-14: 2^-4 ulp, and 2^-8 ulp of 2^14
+    given: tuple[Any, ...] = (
+        np.array([1 + 2.0**-27, 1.5], np.float64),  # 1 + 2^-26 + 2^-54: 0.25 ulp
+        # 1 + 2^-11 + 2^-24: half an ulp, but one is large
+        np.array([(1 + 2.0**-12) * 2**40, 1 + 2.0**-12], np.float32),
+        np.array([1 + 2.0**-7, (1 + 2.0**-9) * 2**7], np.float16),  # 1 + 2^-6 + 2^-14: 2^-4 ulp, and 2^-8 ulp of 2^14
     )
     sizes = {}
     for line, (values, bits) in enumerate(zip(given, (52, 23, 10), strict=True), 2):
