@@ -18,15 +18,7 @@ from halfulp.fp_formats.paths import elementary, fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.reals.functions import FUNCTIONS
 from halfulp.fp_formats.reals.functions_of_two import FUNCTIONS_OF_TWO
-from halfulp.semantics.judging import (
-    Computed,
-    Judgement,
-    has_shadows,
-    infinite_exactly,
-    judge,
-    numbers_of,
-    with_unit,
-)
+from halfulp.semantics import judging
 from halfulp.semantics.kernel import Computes, Meaning
 from halfulp.semantics.shadows import Floats, Shadow, Shadowed, exact
 
@@ -121,29 +113,29 @@ def judge_plainly(
     codes: Sequence[Codes],
     result: Codes,
     shadows: Sequence[Shadow | None],
-) -> Judgement | None:
+) -> judging.Judgement | None:
     """Do what `halfulp.semantics.judging.judge` does, by numbers in a wider format. The radius of an error is 0, or
     infinite where nothing is known.
     """
     if not isinstance(meaning, Computes):
-        return judge(meaning, codes, result, shadows)
+        return judging.judge(meaning, codes, result, shadows)
     function = _function(meaning.rule, wider)
     formats = [each for each in (*meaning.operands, meaning.result) if isinstance(each, FloatFormat)]
-    if function is None or not all(map(has_shadows, formats)):
+    if function is None or not all(map(judging.has_shadows, formats)):
         return None
     if isinstance(meaning.result, FloatFormat) and meaning.result.precision >= wider.precision:
         return None
-    value, unit = with_unit(meaning.result, result)
-    operands = [numbers_of(*each) for each in zip(meaning.operands, codes, strict=True)]
+    value, unit = judging.with_unit(meaning.result, result)
+    operands = [judging.numbers_of(*each) for each in zip(meaning.operands, codes, strict=True)]
     with np.errstate(all="ignore"):
         computed = _lifted(value, wider)
         given = [_lifted(each, wider) for each in operands]
         own = _known(_less(function(*given), computed, wider))
         infinite = np.isinf(value)
         if infinite.any():
-            own = _settled(own, infinite_exactly(meaning.rule, value, [exact(each) for each in operands]))
+            own = _settled(own, judging.infinite_exactly(meaning.rule, value, [exact(each) for each in operands]))
         if not any(shadow is not None for shadow in shadows):
-            return Computed(value, tuple(operands), unit, own, own)
+            return judging.Computed(value, tuple(operands), unit, own, own)
         beside = [
             number if shadow is None else _beside(number, shadow, wider)
             for number, shadow in zip(given, shadows, strict=True)
@@ -155,8 +147,8 @@ def judge_plainly(
     if infinite.any():
         pairs = zip(operands, shadows, strict=True)
         shadowed = [exact(number) if shadow is None else Shadowed(number, *shadow) for number, shadow in pairs]
-        total = _settled(total, infinite_exactly(meaning.rule, value, shadowed))
-    return Computed(value, tuple(operands), unit, own, total)
+        total = _settled(total, judging.infinite_exactly(meaning.rule, value, shadowed))
+    return judging.Computed(value, tuple(operands), unit, own, total)
 
 
 def _beside(number: Any, shadow: Shadow, wider: FloatFormat) -> Any:

@@ -15,14 +15,8 @@ from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles import closed_programs
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
+from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.arguments import generated
-from halfulp.conformance.whole_programs.diff import (
-    SameDifference,
-    ValueForUndefined,
-    by_script,
-    text_of_program,
-    undefined_header,
-)
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.op_search import NoMeaning, Search, run_here
 from halfulp.conformance.whole_programs.pass_differences import MAX_STEPS, PassCrash, PassFault, SamePassDifference
@@ -104,7 +98,7 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
         return fail("--against takes one oracle here")
     if arguments.undefined:
         return _reduce_undefined(spelling, arguments, programs, profile, oracles[0])
-    same = SameDifference(Search(oracles[0], divergences(), profile, cancellations()))
+    same = diff.SameDifference(Search(oracles[0], divergences(), profile, cancellations()))
     found = [difference for difference in same.differences(programs) if difference is not None]
     unknown = [one for one in found if not one.known]
     if not unknown and not (found and arguments.no_known):
@@ -128,7 +122,7 @@ def _reduce_undefined(
     profile: Profile,
     oracle: ProgramOracle,
 ) -> int:
-    test = ValueForUndefined(oracle, profile)
+    test = diff.ValueForUndefined(oracle, profile)
     found = next((one for one in test.values(programs) if one is not None), None)
     if found is None:
         say(f"{spelling} has no value for undefined behaviour")
@@ -137,7 +131,7 @@ def _reduce_undefined(
     reducer = Reducer(test, arguments.max_tests, profile)
     program = reducer.reduce(found.program)
     final = test.values([program])[0] or found
-    header = undefined_header(final, oracle.name, oracle.version, version_text())
+    header = diff.undefined_header(final, oracle.name, oracle.version, version_text())
     text = comparing.with_command(header, program, arguments.output, spelling)
     return _deliver(text, reducer.tests, arguments)
 
@@ -153,13 +147,13 @@ def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -
     name = function_path(function).replace("@", "")
     programs = [ClosedProgram(module, name, inputs.row(index)) for index in range(inputs.count)]
     program = next((one for one in programs if _ends(one, profile)), programs[0])
-    test = by_script(script, close=close)
+    test = diff.by_script(script, close=close)
     if test([program]) is None:
         say(f"{script} does not find the program interesting as it is")
         return UNSUPPORTED
     reducer = Reducer(test, arguments.max_tests, profile, close)
     reduced = reducer.reduce(program)
-    return _deliver(text_of_program(reduced, close), reducer.tests, arguments)
+    return _deliver(diff.text_of_program(reduced, close), reducer.tests, arguments)
 
 
 def _ends(program: ClosedProgram, profile: Profile) -> bool:

@@ -7,15 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.command import calls
-from halfulp.command.calls import (
-    BATCHES,
-    INPUTS,
-    OUTPUTS,
-    BitsOption,
-    FunctionResultOptions,
-    ResultOptions,
-    run_keywords,
-)
 from halfulp.command.console import EXIT_CODES, fail, worst, write
 from halfulp.command.execution import Sources, read, report
 from halfulp.command.option import Command
@@ -36,7 +27,7 @@ from halfulp.texts import flags_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunArguments(BitsOption, FunctionResultOptions):
+class RunArguments(calls.BitsOption, calls.FunctionResultOptions):
     """The options of ``halfulp run``."""
 
     signature: str | None = option(
@@ -53,7 +44,7 @@ class RunArguments(BitsOption, FunctionResultOptions):
 
 def run_program(arguments: RunArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    keywords = run_keywords(arguments)
+    keywords = calls.run_keywords(arguments)
     calls.check_outputs(arguments)
     program = read(arguments.file, sources)
     parts = program.parts(arguments.split_input_file)
@@ -77,7 +68,7 @@ RUN = Command(
     RunArguments,
     run_program,
     "Run a function of an MLIR file. --trace shows every op that runs; halfulp run --trace --help has its options.",
-    epilog=f"{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}",
+    epilog=f"{calls.INPUTS}{calls.BATCHES}\n{calls.OUTPUTS}\n{EXIT_CODES}",
 )
 
 
@@ -116,7 +107,7 @@ and poison. If the program stops early, the trace ends there.
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceArguments(FunctionResultOptions):
+class TraceArguments(calls.FunctionResultOptions):
     """The options of ``halfulp run --trace``."""
 
     trace: bool = flag("show every op that runs")
@@ -136,7 +127,7 @@ def trace_program(arguments: TraceArguments, sources: Sources) -> int:
     from halfulp.traces.trace import MOST_ROWS, trace
     from halfulp.traces.values import summary
 
-    keywords = run_keywords(arguments)
+    keywords = calls.run_keywords(arguments)
     calls.check_outputs(arguments)
     module = read(arguments.file, sources).program()
     given = calls.given(module, arguments, sources)
@@ -164,7 +155,7 @@ TRACE = Command(
     TraceArguments,
     trace_program,
     ("Run a function of an MLIR file. Show every op that runs: its line, its values, and the poison that it creates."),
-    f"{_TRACE}\n{INPUTS}{BATCHES}\n{OUTPUTS}\n{EXIT_CODES}",
+    f"{_TRACE}\n{calls.INPUTS}{calls.BATCHES}\n{calls.OUTPUTS}\n{EXIT_CODES}",
 )
 
 
@@ -172,7 +163,7 @@ TRACE = Command(
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvalArguments(BitsOption, ResultOptions):
+class EvalArguments(calls.BitsOption, calls.ResultOptions):
     """The options of ``halfulp eval``."""
 
     op: str = argument("OP", "the full name of the op, such as arith.addf")
@@ -189,7 +180,7 @@ class EvalArguments(BitsOption, ResultOptions):
 
 def evaluate_op(arguments: EvalArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
-    keywords = run_keywords(arguments)
+    keywords = calls.run_keywords(arguments)
     # Values are limited only here: hu.eval has no limits.
     limit = keywords.pop("max_bytes", Settings.max_bytes)
     calls.check_outputs(arguments)
@@ -232,7 +223,7 @@ EVAL = Command(
     EvalArguments,
     evaluate_op,
     "Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
-    f"{INPUTS}\n{OUTPUTS}\n{EXIT_CODES}",
+    f"{calls.INPUTS}\n{calls.OUTPUTS}\n{EXIT_CODES}",
 )
 
 

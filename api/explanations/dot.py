@@ -14,16 +14,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.codegen.tile_names import model_for, operation_named
-from halfulp.explanations.dot_steps import (
-    DotExplanation,
-    DotOperands,
-    DotStep,
-    ModelRow,
-    StepReader,
-    error_of,
-    ranges,
-    text_of,
-)
+from halfulp.explanations import dot_steps
 from halfulp.explanations.records import RoundingExplanation
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import given_exact, given_number
@@ -58,7 +49,7 @@ def explain_dot(
     scale_b: Any = None,
     a_type: str | None = None,
     b_type: str | None = None,
-) -> DotExplanation:
+) -> dot_steps.DotExplanation:
     """Explain one element of a tile D = A * B + C: every step of the model, and the results of all other models.
 
     ``kind``: a kind such as ``MFMA_F32_16x16x16_F16`` or ``NV_MMA_SYNC_F32_16x8x16_F16``, or an instruction as in PTX,
@@ -104,10 +95,10 @@ def explain_dot(
                 raise InputError(f"{name} has {len(codes)} elements, but there are {len(row) // op.block} blocks")
     elif scale_a is not None or scale_b is not None:
         raise InputError(f"{op.name} has no scales, but some are given")
-    return _explained(op, mma, DotOperands(op, row, column, addend[0], scales), tuple(notes))
+    return _explained(op, mma, dot_steps.DotOperands(op, row, column, addend[0], scales), tuple(notes))
 
 
-def _explained(op: TileOp, model: str, dot: DotOperands, notes: tuple[str, ...]) -> DotExplanation:
+def _explained(op: TileOp, model: str, dot: dot_steps.DotOperands, notes: tuple[str, ...]) -> dot_steps.DotExplanation:
     rounding = None
     if dot.exact is not None and op.d in FORMATS:
         given = given_exact("the exact sum", exact_number(dot.exact))
@@ -119,23 +110,23 @@ def _explained(op: TileOp, model: str, dot: DotOperands, notes: tuple[str, ...])
     groups = _groups(op, model, dot, trace)
     scales = None if dot.scales is None else (tuple(dot.scales[0]), tuple(dot.scales[1]))
     rows, unpublished = _models(op, model, dot, rounding)
-    return DotExplanation(
+    return dot_steps.DotExplanation(
         op, model, tuple(dot.a), tuple(dot.b), dot.c, scales, dot.products, dot.exact, dot.result, rounding, groups,
         rows, unpublished, notes,
     )  # fmt: skip
 
 
-def _groups(op: TileOp, model: str, dot: DotOperands, trace: SumTrace) -> tuple[DotStep, ...]:
+def _groups(op: TileOp, model: str, dot: dot_steps.DotOperands, trace: SumTrace) -> tuple[dot_steps.DotStep, ...]:
     """Return the steps of a model. The exact model and integers have none."""
     if op.d not in FORMATS or model == "exact":
         return ()
     rule = tiled.rule_of(model, op)
-    return tuple(StepReader(op, rule, dot, trace).groups())
+    return tuple(dot_steps.StepReader(op, rule, dot, trace).groups())
 
 
 def _models(
-    op: TileOp, model: str, dot: DotOperands, rounding: RoundingExplanation | None
-) -> tuple[tuple[ModelRow, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
+    op: TileOp, model: str, dot: dot_steps.DotOperands, rounding: RoundingExplanation | None
+) -> tuple[tuple[dot_steps.ModelRow, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
     """Group the models that give one code for one reason, this model first; and list the models that give nothing."""
     found: dict[tuple[int, str], list[str]] = {}
     missing: dict[str, list[str]] = {}
@@ -150,11 +141,14 @@ def _models(
             continue
         own = replace(dot, result=code)
         found.setdefault((code, _why(op, name, own, _groups(op, name, own, trace))), []).append(name)
-    rows = [ModelRow(tuple(names), code, error_of(code, rounding), why) for (code, why), names in found.items()]
+    rows = [
+        dot_steps.ModelRow(tuple(names), code, dot_steps.error_of(code, rounding), why)
+        for (code, why), names in found.items()
+    ]
     return tuple(rows), tuple((what, tuple(names)) for what, names in missing.items())
 
 
-def _why(op: TileOp, model: str, dot: DotOperands, groups: Sequence[DotStep]) -> str:
+def _why(op: TileOp, model: str, dot: dot_steps.DotOperands, groups: Sequence[dot_steps.DotStep]) -> str:
     """Say how a model adds, and what was lost in this sum."""
     if op.d not in FORMATS:
         return "integers"
@@ -252,7 +246,8 @@ def operand_codes(
         if note:
             said.setdefault(note, []).append(k)
     notes += [
-        f"{name}[{ranges(places)}]: {note}" if len(numbers) > 1 else f"{name}: {note}" for note, places in said.items()
+        f"{name}[{dot_steps.ranges(places)}]: {note}" if len(numbers) > 1 else f"{name}: {note}"
+        for note, places in said.items()
     ]
     return found
 
@@ -313,5 +308,5 @@ def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
     if code is None:
         raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
     if explanation.result.error:
-        return code, f"{explanation.given} is not a value of {fmt.name}: {text_of(fmt.name, code)}"
+        return code, f"{explanation.given} is not a value of {fmt.name}: {dot_steps.text_of(fmt.name, code)}"
     return code, ""

@@ -13,15 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.neighbours import (
-    Floats,
-    FloatSums,
-    Summary,
-    integer_steps_between,
-    place_of_largest,
-    sqnr_of,
-    steps_between,
-)
+from halfulp.fp_formats import neighbours
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
 from halfulp.importing.lowering import from_torch, is_torch, leaves_of, traced, without_tensors
 from halfulp.interp.ir import types as ty
@@ -41,7 +33,7 @@ _HEAD = (
 )
 _CLOSE = 2.0**-20
 """The radius, relative to an exact number or to its error, up to which that number counts as known."""
-Exact = Callable[[], FloatSums | None]
+Exact = Callable[[], neighbours.FloatSums | None]
 """Gives the exact numbers of an output; None if there are none."""
 
 
@@ -70,10 +62,10 @@ class OutputDistance:
         stored = numeric(self.ours.element_type)
         ours, jax = self.ours.bits, self.jax.bits
         if isinstance(stored, ty.FloatType):
-            steps = steps_between(stored.format, ours.reshape(-1), jax.reshape(-1)).reshape(ours.shape)
+            steps = neighbours.steps_between(stored.format, ours.reshape(-1), jax.reshape(-1)).reshape(ours.shape)
             steps[floats.is_nan(stored.format, ours) & floats.is_nan(stored.format, jax)] = 0
         else:
-            steps = integer_steps_between(ty.width_of(stored), ours, jax)
+            steps = neighbours.integer_steps_between(ty.width_of(stored), ours, jax)
         steps[np.asarray(self.ours.poisoned)] = np.nan
         return steps
 
@@ -115,7 +107,7 @@ class OutputDistance:
         if not self.different:
             return None
         sizes = self.ulp if self.metric == "ulp" or self._numbers is None else self._apart
-        return place_of_largest(np.where(self._differs, np.nan_to_num(sizes, nan=np.inf), -1.0))
+        return neighbours.place_of_largest(np.where(self._differs, np.nan_to_num(sizes, nan=np.inf), -1.0))
 
     @property
     def sqnr(self) -> float:
@@ -124,7 +116,7 @@ class OutputDistance:
         """
         if self._numbers is None or not self.compared:
             return nan
-        return sqnr_of(_finite(self._numbers[0]), self._apart)
+        return neighbours.sqnr_of(_finite(self._numbers[0]), self._apart)
 
     @property
     def relative(self) -> float:
@@ -143,7 +135,7 @@ class OutputDistance:
         if exact is None or self._numbers is None or not (known := np.isfinite(exact.high)).any():
             return None
         numbers = (exact.high + exact.low)[known]
-        ours, jax = (sqnr_of(numbers, exact.errors(each)[known]) for each in self._numbers)
+        ours, jax = (neighbours.sqnr_of(numbers, exact.errors(each)[known]) for each in self._numbers)
         return ours, jax
 
     def nearer(self) -> str:
@@ -157,7 +149,7 @@ class OutputDistance:
         return f"{'halfulp' if ours > jax else self.against} ({better} to {worse})"
 
     @cached_property
-    def _numbers(self) -> tuple[Floats, Floats] | None:
+    def _numbers(self) -> tuple[neighbours.Floats, neighbours.Floats] | None:
         stored = numeric(self.ours.element_type)
         if not isinstance(stored, ty.FloatType) or not has_shadows(stored.format):
             return None
@@ -165,7 +157,7 @@ class OutputDistance:
         return np.where(np.asarray(self.ours.poisoned), nan, ours), jax
 
     @cached_property
-    def _apart(self) -> Floats:
+    def _apart(self) -> neighbours.Floats:
         """The size of each difference: infinite if only one is a number."""
         assert self._numbers is not None
         ours, jax = self._numbers
@@ -187,8 +179,8 @@ class OutputDistance:
         return np.zeros(self.ours.bits.shape, np.bool_)
 
     @cached_property
-    def _summary(self) -> Summary[int]:
-        found: Summary[int] = Summary()
+    def _summary(self) -> neighbours.Summary[int]:
+        found: neighbours.Summary[int] = neighbours.Summary()
         found.add(self.ulp[~np.isnan(self.ulp)])
         return found
 
@@ -354,7 +346,7 @@ def _comparison(
     metric: str,
 ) -> Comparison:
     @cache
-    def exact() -> list[FloatSums | None]:
+    def exact() -> list[neighbours.FloatSums | None]:
         try:
             beside = replace(options, recorder=Shadows(), write=lambda text: None)
             return [_exact(value) for value in run_with(module, given, beside)]
@@ -382,7 +374,7 @@ def _tensor_beside(ours: Value, tensor: Any) -> Value:
     return _beside(ours, tensor.numpy())
 
 
-def _exact(value: Value) -> FloatSums | None:
+def _exact(value: Value) -> neighbours.FloatSums | None:
     """Return the exact numbers beside a result, where they are known up to a part of their error."""
     shadow, element = shadow_of(value), value.element_type
     if shadow is None or not isinstance(element, ty.FloatType) or not has_shadows(element.format):
@@ -391,10 +383,10 @@ def _exact(value: Value) -> FloatSums | None:
     known = np.isfinite(numbers) & (
         shadow.radius <= np.maximum(_CLOSE * np.abs(numbers), _CLOSE * np.abs(shadow.error))
     )
-    return FloatSums(np.where(known, numbers, nan), np.where(known, shadow.error, 0.0))
+    return neighbours.FloatSums(np.where(known, numbers, nan), np.where(known, shadow.error, 0.0))
 
 
-def _finite(numbers: Floats) -> Floats:
+def _finite(numbers: neighbours.Floats) -> neighbours.Floats:
     return np.where(np.isfinite(numbers), numbers, 0.0)
 
 

@@ -16,17 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.oracles import jit_programs
 from halfulp.conformance.oracles.closed_programs import refused_by_schema
-from halfulp.conformance.oracles.jit_programs import (
-    SIGALRM,
-    Child,
-    PreparedProgram,
-    case_text,
-    codes_of_limbs,
-    programs_text,
-    signal_of,
-    spliced,
-)
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -171,7 +162,7 @@ class JitOracle:
         why = f"asking more than {APART} elements that may stop the process takes too long"
         statuses = status.reshape(shape) if status.any() else None
         return tuple(
-            Answer(codes_of_limbs(limbs, width, shape), statuses, why)
+            Answer(jit_programs.codes_of_limbs(limbs, width, shape), statuses, why)
             for limbs, width in zip(results, widths, strict=True)
         )
 
@@ -186,14 +177,16 @@ class JitOracle:
         group = max(LEAST, -(-batch.size // GROUPS))
         asked = [batch[start : start + group] for start in range(0, batch.size, group)]
         asked += [single[k : k + 1] for k in range(single.size)]
-        text = case_text(case, [column[order] for column in columns], batch.size, group)
-        children = self.execute(spliced(case.module(None), text))
+        text = jit_programs.case_text(case, [column[order] for column in columns], batch.size, group)
+        children = self.execute(jit_programs.spliced(case.module(None), text))
         if len(children) != len(asked):
             raise OracleError("garbage", f"{len(asked)} processes ran, but {len(children)} reported their end")
         width = sum(limbs.shape[1] for limbs in results)
         for where, child in zip(asked, children, strict=True):
             if child.signal:
-                status[where] = Status.TRAP if where.size == 1 and child.signal != SIGALRM else Status.UNANSWERED
+                status[where] = (
+                    Status.TRAP if where.size == 1 and child.signal != jit_programs.SIGALRM else Status.UNANSWERED
+                )
                 continue
             rows = np.array(child.numbers, np.uint64)
             if rows.size != where.size * width:
@@ -211,28 +204,30 @@ class JitOracle:
 
         A program that stops its process has trapped.
         """
-        return run_together(programs, lambda k, each: PreparedProgram(each, f"p{k}.", self._check), self._run, PROGRAMS)
+        return run_together(
+            programs, lambda k, each: jit_programs.PreparedProgram(each, f"p{k}.", self._check), self._run, PROGRAMS
+        )
 
     def _check(self, op: Operation, types: Iterable[ty.Type]) -> str | None:
         return next((why for why in map(self.refuses_type, types) if why), None) or self.refuses_op(op)
 
-    def _run(self, part: Sequence[PreparedProgram]) -> list[Reply]:
-        children = self.execute(programs_text(part))
+    def _run(self, part: Sequence[jit_programs.PreparedProgram]) -> list[Reply]:
+        children = self.execute(jit_programs.programs_text(part))
         if len(children) != len(part):
             raise OracleError("garbage", f"{len(part)} processes ran, but {len(children)} reported their end")
         return [prepared.answers(child) for prepared, child in zip(part, children, strict=True)]
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
-    def execute(self, text: str) -> list[Child]:
+    def execute(self, text: str) -> list[jit_programs.Child]:
         """Lower a module, run its ``@entry``, and return what its children printed. Raises OracleError."""
         printed = self._tools.run([*self.passes, *TO_LLVM], text)
-        children: list[Child] = []
+        children: list[jit_programs.Child] = []
         numbers: list[int] = []
         try:
             for line in printed.splitlines():
                 if line.startswith("("):
-                    children.append(Child(numbers, signal_of(int(line[1:-1]))))
+                    children.append(jit_programs.Child(numbers, jit_programs.signal_of(int(line[1:-1]))))
                     numbers = []
                 else:
                     numbers.append(int(line))

@@ -30,17 +30,7 @@ from halfulp.conformance.oracles.oracle import (
     Unanswered,
 )
 from halfulp.conformance.oracles.tool import run_bounded
-from halfulp.conformance.whole_programs.op_search import (
-    Finding,
-    NoMeaning,
-    Search,
-    Study,
-    ask,
-    is_unanswered,
-    recorded,
-    run_here,
-    verified,
-)
+from halfulp.conformance.whole_programs import op_search
 from halfulp.conformance.whole_programs.rewrite import constant, copied, definition_of, function, module_with
 from halfulp.interp.dialects.ub import POISON_ATTR
 from halfulp.interp.ir import types as ty
@@ -64,7 +54,7 @@ class Difference:
     index: int
     mismatch: Mismatch
     type: ty.Type
-    finding: Finding | None
+    finding: op_search.Finding | None
     known: tuple[str, ...] = ()
 
     @cached_property
@@ -75,7 +65,7 @@ class Difference:
                 None if self.finding.case is None else refinement.truth_of_op(self.finding.case, self.finding.mismatch)
             )
         try:
-            return refinement.truth_of_run(*recorded(self.program), self.mismatch)
+            return refinement.truth_of_run(*op_search.recorded(self.program), self.mismatch)
         except HalfulpError:
             return None
 
@@ -133,20 +123,20 @@ def against(
     Raises HalfulpError for a program that cannot be run here.
     """
     report = DiffReport(oracle.name, oracle.version, len(programs))
-    outcomes = [run_here(program, profile) for program in programs]
-    replies = ask(oracle, programs)
+    outcomes = [op_search.run_here(program, profile) for program in programs]
+    replies = op_search.ask(oracle, programs)
     wrong: list[Wrong] = []
     for index, (here, reply) in enumerate(zip(outcomes, replies, strict=True)):
-        if isinstance(here, NoMeaning):
+        if isinstance(here, op_search.NoMeaning):
             report.undefined_by.add_error(here)
-            report.undefined_answered += isinstance(reply, tuple) and not all(map(is_unanswered, reply))
+            report.undefined_answered += isinstance(reply, tuple) and not all(map(op_search.is_unanswered, reply))
             if isinstance(reply, OracleError):
                 _failed(report, reply)
             continue
         mismatches = _compared(report, here, reply)
         if mismatches and isinstance(reply, tuple):
             wrong.append(Wrong(programs[index], index, reply, mismatches))
-    for difference, failure in differences(Search(oracle, rows, profile, pairs), wrong):
+    for difference, failure in differences(op_search.Search(oracle, rows, profile, pairs), wrong):
         if failure is not None:
             _failed(report, failure)
         if difference.known:
@@ -170,7 +160,9 @@ class Wrong:
 
 
 def differences(
-    search: Search, wrong: Sequence[Wrong], wanted: Callable[[Finding], bool] = lambda finding: False
+    search: op_search.Search,
+    wrong: Sequence[Wrong],
+    wanted: Callable[[op_search.Finding], bool] = lambda finding: False,
 ) -> list[tuple[Difference, OracleError | None]]:
     """Return how each of these programs differs, and the failure of the oracle if it could not give the cause.
 
@@ -180,7 +172,7 @@ def differences(
     return [(_difference(one, study, wanted), study.failure) for one, study in zip(wrong, studies, strict=True)]
 
 
-def _difference(one: Wrong, study: Study, wanted: Callable[[Finding], bool]) -> Difference:
+def _difference(one: Wrong, study: op_search.Study, wanted: Callable[[op_search.Finding], bool]) -> Difference:
     shown = one.mismatches[0]
     finding = next(filter(wanted, study.findings), None)
     if finding is not None:
@@ -239,8 +231,8 @@ def _predicted(profile: Profile) -> Any:
         if isinstance(reply, Unanswered):
             return True
         try:
-            here = run_here(program, profile)
-            if isinstance(reply, OracleError) or isinstance(here, NoMeaning):
+            here = op_search.run_here(program, profile)
+            if isinstance(reply, OracleError) or isinstance(here, op_search.NoMeaning):
                 return not isinstance(reply, OracleError)
             return not any(one.wrong.any() for one in refinement.judge(here, reply))
         except (HalfulpError, OracleError):
@@ -276,7 +268,7 @@ def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
     entry = function(name, block, [made[value] for value in body.operations[-1].operands], like=main)
     module = module_with([op for op in program.module.body if op is not main], program.module)
     module.operation.regions[0].blocks[0].append(entry)
-    return verified(ClosedProgram(module, program.function, ()))
+    return op_search.verified(ClosedProgram(module, program.function, ()))
 
 
 def constant_of(value: Value, type_: ty.Type) -> Operation | None:
@@ -331,9 +323,9 @@ def _ran(
     asked: list[tuple[int, Here]] = []
     for index, program in enumerate(programs):
         with suppress(HalfulpError):
-            here = run_here(program, profile)
+            here = op_search.run_here(program, profile)
             asked += [(index, here)] if isinstance(here, kind) else []
-    replies = ask(oracle, [programs[index] for index, _ in asked]) if asked else ()
+    replies = op_search.ask(oracle, [programs[index] for index, _ in asked]) if asked else ()
     for (index, outcome), reply in zip(asked, replies, strict=True):
         yield index, outcome, reply
 
@@ -343,7 +335,7 @@ class SameDifference:
     reason or none. Other ops of the program may differ too.
     """
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: op_search.Search) -> None:
         self._search = search
         self.signature: tuple[Any, ...] | None = None
         self.last: Difference | None = None
@@ -362,7 +354,7 @@ class SameDifference:
         return None
 
     def differences(
-        self, programs: Sequence[ClosedProgram], wanted: Callable[[Finding], bool] | None = None
+        self, programs: Sequence[ClosedProgram], wanted: Callable[[op_search.Finding], bool] | None = None
     ) -> list[Difference | None]:
         """Return how each program differs. If the oracle fails, the program does not count as different.
 
@@ -378,7 +370,7 @@ class SameDifference:
             found[difference.index] = difference if failure is None else None
         return found
 
-    def _watched(self, finding: Finding) -> bool:
+    def _watched(self, finding: op_search.Finding) -> bool:
         return self.signature == (*finding.signature, bool(finding.known))
 
 

@@ -13,14 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from halfulp.fp_formats.aliases import did_you_mean
-from halfulp.fp_formats.reals.expressions import (
-    ARITIES,
-    Real,
-    constant,
-    names_of_functions,
-    node,
-    operation_named,
-)
+from halfulp.fp_formats.reals import expressions
 from halfulp.fp_formats.reals.extended import of_fraction
 
 LONGEST_TEXT = 10_000
@@ -58,13 +51,13 @@ class _Token(NamedTuple):
     place: int
 
 
-def parse(text: str, arguments: Sequence[str]) -> Real:
+def parse(text: str, arguments: Sequence[str]) -> expressions.Real:
     """Return the expression of a formula of the named arguments. Raises `FormulaError`."""
     if not text.strip():
         raise FormulaError("the formula is empty", 0)
     if len(text) > LONGEST_TEXT:
         raise FormulaError(f"a formula of {len(text)} characters is too long: at most {LONGEST_TEXT}", LONGEST_TEXT)
-    known = {name: node("argument", payload=index) for index, name in enumerate(arguments)}
+    known = {name: expressions.node("argument", payload=index) for index, name in enumerate(arguments)}
     reader = _Reader(_tokens(text), known)
     found = reader.formula(0, 0)
     rest = reader.tokens[reader.at]
@@ -94,7 +87,7 @@ def _after_operand(token: _Token) -> str | None:
 
 
 class _Reader:
-    def __init__(self, tokens: list[_Token], arguments: dict[str, Real]) -> None:
+    def __init__(self, tokens: list[_Token], arguments: dict[str, expressions.Real]) -> None:
         self.tokens = tokens
         self.arguments = arguments
         self.at = 0
@@ -108,22 +101,22 @@ class _Reader:
         if token.text != sign or token.kind != "sign":
             raise FormulaError(f"expected '{sign}' {why}, got '{token.text}'", token.place, _after_operand(token))
 
-    def formula(self, least: int, depth: int) -> Real:
+    def formula(self, least: int, depth: int) -> expressions.Real:
         """Read a formula whose operators bind at least as tightly as ``least``."""
         left = self._operand(depth)
         while (binding := _BINDING.get(self.tokens[self.at].text)) is not None and binding[0] >= least:
             self._next()
             tight, operation = binding
             right = self.formula(_SIGNED if operation == "power" else tight + 1, depth + (operation == "power"))
-            left = node(operation, left, right)
+            left = expressions.node(operation, left, right)
         return left
 
-    def _operand(self, depth: int) -> Real:
+    def _operand(self, depth: int) -> expressions.Real:
         token = self._next()
         if depth >= DEEPEST:
             raise FormulaError(f"the formula is nested more than {DEEPEST} levels deep", token.place)
         if token.kind in ("decimal", "hexadecimal"):
-            return constant(of_fraction(_number(token)))
+            return expressions.constant(of_fraction(_number(token)))
         if token.kind == "name":
             return self._named(token, depth)
         if token.text == "(":
@@ -132,20 +125,20 @@ class _Reader:
             return found
         if token.text in ("+", "-"):
             found = self.formula(_SIGNED, depth + 1)
-            return node("negative", found) if token.text == "-" else found
+            return expressions.node("negative", found) if token.text == "-" else found
         raise FormulaError(f"expected a number, a name or a bracket, got '{token.text}'", token.place)
 
-    def _named(self, token: _Token, depth: int) -> Real:
+    def _named(self, token: _Token, depth: int) -> expressions.Real:
         name = token.text
         if self.tokens[self.at].text != "(":
             if name in self.arguments:
                 return self.arguments[name]
             if name in CONSTANTS:
-                return node(name)
+                return expressions.node(name)
             raise FormulaError(f"unknown name '{name}'", token.place, self._hint(name))
-        operation = operation_named(name)
-        if operation is None or not ARITIES[operation]:
-            hint = did_you_mean(name, names_of_functions())
+        operation = expressions.operation_named(name)
+        if operation is None or not expressions.ARITIES[operation]:
+            hint = did_you_mean(name, expressions.names_of_functions())
             if name in self.arguments or name in CONSTANTS:
                 hint = f"write {name} * (…) for a product"
             raise FormulaError(f"unknown function '{name}'", token.place, hint)
@@ -155,14 +148,16 @@ class _Reader:
             self._next()
             given.append(self.formula(0, depth + 1))
         self._expect(")", f"after the arguments of {name}")
-        if len(given) != ARITIES[operation]:
-            raise FormulaError(f"{name} takes {ARITIES[operation]} arguments, not {len(given)}", token.place)
-        return node(operation, *given)
+        if len(given) != expressions.ARITIES[operation]:
+            raise FormulaError(
+                f"{name} takes {expressions.ARITIES[operation]} arguments, not {len(given)}", token.place
+            )
+        return expressions.node(operation, *given)
 
     def _hint(self, name: str) -> str | None:
-        if operation_named(name) is not None:
+        if expressions.operation_named(name) is not None:
             return f"write {name}(…)"
-        near = did_you_mean(name, [*self.arguments, *CONSTANTS, *names_of_functions()])
+        near = did_you_mean(name, [*self.arguments, *CONSTANTS, *expressions.names_of_functions()])
         return near or f"the arguments are {', '.join(self.arguments)}; the constants pi and e"
 
 

@@ -7,19 +7,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
-from halfulp.interp.bytecode.encoding import (
-    DIALECT_VERSIONS,
-    ELIDED_LOCATIONS,
-    ISOLATED_SECTIONS,
-    MAX_VERSION,
-    NATIVE_PROPERTIES,
-    USE_LISTS,
-    Emitter,
-    OpMask,
-    ResourceKind,
-    Section,
-    varint,
-)
+from halfulp.interp.bytecode import encoding
 from halfulp.interp.bytecode.numbering import (
     BUILTIN,
     Layout,
@@ -54,9 +42,9 @@ class Strings(dict[str, int]):
         number = self[text] = len(self)
         return number
 
-    def section(self) -> Emitter:
+    def section(self) -> encoding.Emitter:
         """Write the sizes in reverse order, then the strings."""
-        emitter = Emitter()
+        emitter = encoding.Emitter()
         emitter.varint(len(self))
         encoded = [text.encode("utf-8", "surrogateescape") + b"\0" for text in self]
         for data in reversed(encoded):
@@ -72,7 +60,7 @@ class Writer:
         self.module = module
         self.version = version
         self.numbering = Numbering(module, version, schema)
-        self.orders = use_orders(module) if version >= USE_LISTS else {}
+        self.orders = use_orders(module) if version >= encoding.USE_LISTS else {}
         self.codes = self.numbering.codes
         self.strings = Strings()
         self.properties: dict[bytes, bytes] = {}
@@ -80,53 +68,53 @@ class Writer:
 
     def file(self, producer: str) -> bytes:
         """Write the whole file."""
-        file = Emitter()
-        file.data += MAGIC + varint(self.version) + producer.encode("utf-8", "surrogateescape") + b"\0"
-        file.section(Section.DIALECT, self._dialects())
+        file = encoding.Emitter()
+        file.data += MAGIC + encoding.varint(self.version) + producer.encode("utf-8", "surrogateescape") + b"\0"
+        file.section(encoding.Section.DIALECT, self._dialects())
         offsets, things = self._things()
-        file.section(Section.ATTR_TYPE_OFFSET, offsets)
-        file.section(Section.ATTR_TYPE, things)
-        file.section(Section.IR, self._ops())
+        file.section(encoding.Section.ATTR_TYPE_OFFSET, offsets)
+        file.section(encoding.Section.ATTR_TYPE, things)
+        file.section(encoding.Section.IR, self._ops())
         offsets, data = self._resources()
-        file.section(Section.RESOURCE_OFFSET, offsets)
-        file.section(Section.RESOURCE, data)
-        file.section(Section.STRING, self.strings.section())
-        if self.version >= NATIVE_PROPERTIES:
-            properties = Emitter()
+        file.section(encoding.Section.RESOURCE_OFFSET, offsets)
+        file.section(encoding.Section.RESOURCE, data)
+        file.section(encoding.Section.STRING, self.strings.section())
+        if self.version >= encoding.NATIVE_PROPERTIES:
+            properties = encoding.Emitter()
             properties.varint(len(self.properties))
             for blob in self.properties:
                 properties.varint(len(blob))
                 properties.data += blob
-            file.section(Section.PROPERTIES, properties)
+            file.section(encoding.Section.PROPERTIES, properties)
         return bytes(file.data)
 
     # Dialects, attributes and types.
 
-    def _dialects(self) -> Emitter:
-        emitter, numbering, strings = Emitter(), self.numbering, self.strings
+    def _dialects(self) -> encoding.Emitter:
+        emitter, numbering, strings = encoding.Emitter(), self.numbering, self.strings
         emitter.varint(len(numbering.dialects))
         for dialect in numbering.dialects:
-            if self.version < DIALECT_VERSIONS:
+            if self.version < encoding.DIALECT_VERSIONS:
                 emitter.varint(strings[dialect])
                 continue
             version = self.module.dialect_versions.get(dialect)
             emitter.flagged(strings[dialect], version is not None)
             if version is not None:
-                content = Emitter()
+                content = encoding.Emitter()
                 content.data += version
-                emitter.section(Section.DIALECT_VERSIONS, content)
-        if self.version >= ELIDED_LOCATIONS:
+                emitter.section(encoding.Section.DIALECT_VERSIONS, content)
+        if self.version >= encoding.ELIDED_LOCATIONS:
             emitter.varint(len(numbering.names))
         for name in _grouped(emitter, numbering.names):
-            if self.version >= NATIVE_PROPERTIES:
+            if self.version >= encoding.NATIVE_PROPERTIES:
                 emitter.flagged(strings[name.mnemonic], name.definition is not None)
             else:
                 emitter.varint(strings[name.mnemonic])
         return emitter
 
-    def _things(self) -> tuple[Emitter, Emitter]:
+    def _things(self) -> tuple[encoding.Emitter, encoding.Emitter]:
         """Write the sizes of attributes and types, and these."""
-        offsets, things = Emitter(), Emitter()
+        offsets, things = encoding.Emitter(), encoding.Emitter()
         strings, codes, data = self.strings, self.codes, things.data
         offsets.varint(len(self.numbering.attributes))
         offsets.varint(len(self.numbering.types))
@@ -145,9 +133,9 @@ class Writer:
 
     # Ops.
 
-    def _ops(self) -> Emitter:
+    def _ops(self) -> encoding.Emitter:
         """Write the outermost section: one op with all that is in it. Its own stack allows deep nesting."""
-        out: list[bytes] = [varint(1 << 1)]
+        out: list[bytes] = [encoding.varint(1 << 1)]
         self._op(self.numbering.top, out)
         stack = [self._open(self.numbering.top.op, out)]
         while stack:
@@ -157,27 +145,27 @@ class Writer:
                 stack.pop()
                 if frame.out is not frame.outer:
                     content = b"".join(frame.out)
-                    frame.outer.extend((_BYTES[Section.IR], varint(len(content)), content))
+                    frame.outer.extend((_BYTES[encoding.Section.IR], encoding.varint(len(content)), content))
             else:
                 self._op(record, frame.out)
                 stack.append(self._open(record.op, frame.out))
-        emitter = Emitter()
+        emitter = encoding.Emitter()
         emitter.data += b"".join(out)
         return emitter
 
     def _open(self, operation: Operation, outer: list[bytes]) -> _Frame:
         """Begin the regions of an op, in a section of their own where they use nothing from outside."""
         isolated = operation in self.numbering.isolated
-        outer.append(varint(len(operation.regions) << 1 | isolated))
-        out: list[bytes] = [] if isolated and self.version >= ISOLATED_SECTIONS else outer
+        outer.append(encoding.varint(len(operation.regions) << 1 | isolated))
+        out: list[bytes] = [] if isolated and self.version >= encoding.ISOLATED_SECTIONS else outer
         return _Frame(self._nested(operation, out), out, outer)
 
     def _nested(self, operation: Operation, out: list[bytes]) -> Iterator[OpRecord]:
         """Write the regions of an op up to each op that has regions itself, and yield that op."""
         for region in operation.regions:
-            out.append(varint(len(region.blocks)))
+            out.append(encoding.varint(len(region.blocks)))
             if region.blocks:
-                out.append(varint(self.numbering.sizes[region]))
+                out.append(encoding.varint(self.numbering.sizes[region]))
             for block in region.blocks:
                 self._block(block, out)
                 for record in self.numbering.records[block]:
@@ -188,53 +176,53 @@ class Writer:
 
     def _block(self, block: Block, out: list[bytes]) -> None:
         arguments = block.arguments
-        out.append(varint(len(block.operations) << 1 | bool(arguments)))
+        out.append(encoding.varint(len(block.operations) << 1 | bool(arguments)))
         if not arguments:
             return
-        out.append(varint(len(arguments)))
+        out.append(encoding.varint(len(arguments)))
         for argument in arguments:
             type, location = self.numbering.arguments[argument]
-            if self.version < ELIDED_LOCATIONS:
+            if self.version < encoding.ELIDED_LOCATIONS:
                 out += (type.code, location.code)
             elif isinstance(argument.location, UnknownLoc):
-                out.append(varint(type.number << 1))
+                out.append(encoding.varint(type.number << 1))
             else:
-                out += (varint(type.number << 1 | 1), location.code)
-        if self.version >= USE_LISTS:
+                out += (encoding.varint(type.number << 1 | 1), location.code)
+        if self.version >= encoding.USE_LISTS:
             orders = self._use_lists(arguments)
-            out += (_BYTES[OpMask.USE_LISTS], orders) if orders else (_BYTES[0],)
+            out += (_BYTES[encoding.OpMask.USE_LISTS], orders) if orders else (_BYTES[0],)
 
     def _op(self, record: OpRecord, out: list[bytes]) -> None:
         """Write an op without its regions."""
         operation, name, location, attributes, properties, types = record
         codes = self.codes
-        mask = OpMask.REGIONS if operation.regions else 0
+        mask = encoding.OpMask.REGIONS if operation.regions else 0
         out.append(name.code)
         at_mask = len(out)
         out.append(b"")
         out.append(location.code)
         if attributes is not None:
-            mask |= OpMask.ATTRIBUTES
+            mask |= encoding.OpMask.ATTRIBUTES
             out.append(attributes.code)
         if properties is not None:
-            mask |= OpMask.PROPERTIES
+            mask |= encoding.OpMask.PROPERTIES
             out.append(self._properties(name, properties))
         if types:
-            mask |= OpMask.RESULTS
+            mask |= encoding.OpMask.RESULTS
             out.append(codes[len(types)])
             out += [type.code for type in types]
         operands = all_operands(operation) if operation.successors else operation.operands
         if operands:
-            mask |= OpMask.OPERANDS
+            mask |= encoding.OpMask.OPERANDS
             values = self.numbering.values
             out.append(codes[len(operands)])
             out += [values[operand] for operand in operands]
         if operation.successors:
-            mask |= OpMask.SUCCESSORS
-            out.append(varint(len(operation.successors)))
+            mask |= encoding.OpMask.SUCCESSORS
+            out.append(encoding.varint(len(operation.successors)))
             out += [self.numbering.blocks[block] for block, _ in operation.successors]
         if self.orders and (orders := self._use_lists(operation.results)):
-            mask |= OpMask.USE_LISTS
+            mask |= encoding.OpMask.USE_LISTS
             out.append(orders)
         out[at_mask] = _BYTES[mask]
 
@@ -243,7 +231,7 @@ class Writer:
         known = self.known_properties.get((name, properties))
         if known is None:
             blob = _blob(name.layout, properties)
-            known = self.properties.setdefault(blob, varint(len(self.properties)))
+            known = self.properties.setdefault(blob, encoding.varint(len(self.properties)))
             self.known_properties[name, properties] = known
         return known
 
@@ -252,7 +240,7 @@ class Writer:
         orders = {index: self.orders[value] for index, value in enumerate(values) if value in self.orders}
         if not orders:
             return b""
-        emitter = Emitter()
+        emitter = encoding.Emitter()
         if len(values) > 1:
             emitter.varint(len(orders))
         for index in map_order(list(orders)):
@@ -268,9 +256,9 @@ class Writer:
 
     # Resources.
 
-    def _resources(self) -> tuple[Emitter, Emitter]:
+    def _resources(self) -> tuple[encoding.Emitter, encoding.Emitter]:
         """Write the names and sizes of resources, and their data."""
-        offsets, data = Emitter(), Emitter()
+        offsets, data = encoding.Emitter(), encoding.Emitter()
         external = self.module.resources.external
         offsets.varint(len(external))
         for name, entries in external.items():
@@ -286,14 +274,14 @@ class Writer:
             self._group(offsets, rows)
         return offsets, data
 
-    def _group(self, offsets: Emitter, rows: Sequence[tuple[str, Resource | None, int]]) -> None:
+    def _group(self, offsets: encoding.Emitter, rows: Sequence[tuple[str, Resource | None, int]]) -> None:
         offsets.varint(len(rows))
         for key, entry, size in rows:
             offsets.varint(self.strings[key])
             offsets.varint(size)
             offsets.byte(_kind(entry))
 
-    def _resource(self, data: Emitter, entry: Resource | None) -> int:
+    def _resource(self, data: encoding.Emitter, entry: Resource | None) -> int:
         """Write an entry, nothing for None, and return its number of bytes."""
         start = len(data.data)
         if isinstance(entry, Blob):
@@ -318,17 +306,17 @@ class _Frame(NamedTuple):
     outer: list[bytes]
 
 
-def _kind(entry: Resource | None) -> ResourceKind:
+def _kind(entry: Resource | None) -> encoding.ResourceKind:
     """Return the kind of a resource; one that is only declared counts as a blob."""
     if isinstance(entry, bool):
-        return ResourceKind.BOOL
-    return ResourceKind.STRING if isinstance(entry, str) else ResourceKind.BLOB
+        return encoding.ResourceKind.BOOL
+    return encoding.ResourceKind.STRING if isinstance(entry, str) else encoding.ResourceKind.BLOB
 
 
 def _blob(layout: Layout | None, properties: Properties) -> bytes:
     """Write properties by the layout of the op; an unregistered op has one attribute instead."""
     fields = (("", True),) if layout is None else layout.fields
-    emitter = Emitter()
+    emitter = encoding.Emitter()
     for (_, required), entry in zip(fields, properties, strict=False):
         assert not isinstance(entry, bytes)
         if entry is None:
@@ -342,7 +330,7 @@ def _blob(layout: Layout | None, properties: Properties) -> bytes:
     return bytes(emitter.data) + segments
 
 
-def _grouped(emitter: Emitter, entries: Sequence[AnyEntry]) -> Iterator[AnyEntry]:
+def _grouped(emitter: encoding.Emitter, entries: Sequence[AnyEntry]) -> Iterator[AnyEntry]:
     """Yield entries. The dialect and the length of a run of one dialect are written before its first entry."""
     for dialect, group in groupby(entries, key=attrgetter("dialect")):
         members = list(group)
@@ -352,7 +340,7 @@ def _grouped(emitter: Emitter, entries: Sequence[AnyEntry]) -> Iterator[AnyEntry
 
 
 def write_bytecode(
-    module: Module, version: int = MAX_VERSION, schema: Schema = Schema.MLIR22, producer: str | None = None
+    module: Module, version: int = encoding.MAX_VERSION, schema: Schema = Schema.MLIR22, producer: str | None = None
 ) -> bytes:
     """Write a module as MLIR bytecode. The same module gives the same bytes.
 
@@ -363,8 +351,8 @@ def write_bytecode(
     Raises InputError for a version that does not exist, and Unsupported for a thing that the schema or the version does
     not have.
     """
-    if not 0 <= version <= MAX_VERSION:
-        raise InputError(f"bytecode version {version} does not exist: it must be from 0 to {MAX_VERSION}")
+    if not 0 <= version <= encoding.MAX_VERSION:
+        raise InputError(f"bytecode version {version} does not exist: it must be from 0 to {encoding.MAX_VERSION}")
     producer = PRODUCERS[schema] if producer is None else producer
     if "\0" in producer:
         raise InputError(f"the producer {producer!r} has a zero byte in it, which would end it")

@@ -13,15 +13,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.formats import FORMATS, Mask
 from halfulp.fp_formats.paths import fast
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    AttributeConstraint,
-    Dialect,
-    Property,
-    TypeConstraint,
-    same_type,
-    type_of_property,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.slices import undefined
@@ -36,7 +28,7 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.element_layout import spell_value
 from halfulp.interp.values.value import Value
 
-check = Dialect("check")
+check = d.Dialect("check")
 
 Agree = Callable[[Value, Value], Mask]
 """Tells, element by element, whether a value is as expected."""
@@ -50,12 +42,12 @@ def _is_tensor_of(element: type[ty.Type]) -> Callable[[ty.Type], bool]:
     return lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, element)
 
 
-_INTEGER = TypeConstraint("signless integer", lambda t: isinstance(t, ty.IntegerType) and t.signedness == "signless")
-_INTEGERS = TypeConstraint("buffer_view or tensor of signless integer values", _is_tensor_of(ty.IntegerType))
-_TENSOR = TypeConstraint("buffer_view or tensor of any non-token type values", declarations.TENSOR.accepts)
-_FLOATS = TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
-_FLOATS_ONLY = TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
-_ELEMENTS = AttributeConstraint(
+_INTEGER = d.TypeConstraint("signless integer", lambda t: isinstance(t, ty.IntegerType) and t.signedness == "signless")
+_INTEGERS = d.TypeConstraint("buffer_view or tensor of signless integer values", _is_tensor_of(ty.IntegerType))
+_TENSOR = d.TypeConstraint("buffer_view or tensor of any non-token type values", d.TENSOR.accepts)
+_FLOATS = d.TypeConstraint("buffer_view or tensor of floating-point values", _is_tensor_of(ty.FloatType))
+_FLOATS_ONLY = d.TypeConstraint("tensor of floating-point values", _is_tensor_of(ty.FloatType))
+_ELEMENTS = d.AttributeConstraint(
     "constant vector/tensor attribute",
     lambda attribute: isinstance(attribute, at.DenseElementsAttr | at.DenseResourceAttr | at.SparseElementsAttr),
 )
@@ -182,11 +174,11 @@ def _truth(wanted: bool) -> OnValues:
 
 # --- the ops ----------------------------------------------------------------------------------------------------------
 
-_NUMBER = AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32)
-_TOLERANCE_PROPERTIES = tuple(Property(name, _NUMBER, default=default) for name, default in _TOLERANCES.items())
+_NUMBER = d.AttributeConstraint("32-bit float attribute", lambda a: getattr(a, "type", None) == _F32)
+_TOLERANCE_PROPERTIES = tuple(d.Property(name, _NUMBER, default=default) for name, default in _TOLERANCES.items())
 _TOLERANCE_FORM = f"custom<Tolerances>({', '.join(f'${name}' for name in _TOLERANCES)})"
-_VALUE = Property("value", _ELEMENTS)
-_TYPE_OF_VALUE = type_of_property("lhs", "value", "failed to verify that all of {lhs, value} have same type")
+_VALUE = d.Property("value", _ELEMENTS)
+_TYPE_OF_VALUE = d.type_of_property("lhs", "value", "failed to verify that all of {lhs, value} have same type")
 
 for _name, _operand, _wanted in (
     ("expect_true", _INTEGER, True),
@@ -203,7 +195,7 @@ check.op(
     "expect_eq",
     "`` `(` $lhs `,` $rhs `)` attr-dict `:` type($lhs)",
     operands={"lhs": _TENSOR, "rhs": _TENSOR},
-    type_rules=(same_type("lhs", "rhs"),),
+    type_rules=(d.same_type("lhs", "rhs"),),
     evaluate=_expected(tolerant=False),
 )
 check.op(
@@ -219,7 +211,7 @@ check.op(
     f"`` `(` $lhs `,` $rhs {_TOLERANCE_FORM} `)` attr-dict `:` type($lhs)",
     operands={"lhs": _FLOATS, "rhs": _FLOATS},
     properties=_TOLERANCE_PROPERTIES,
-    type_rules=(same_type("lhs", "rhs"),),
+    type_rules=(d.same_type("lhs", "rhs"),),
     evaluate=_expected(tolerant=True),
 )
 check.op(

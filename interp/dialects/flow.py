@@ -10,16 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import Codes, ints_to_codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Dialect,
-    Property,
-    Slot,
-    Trait,
-    same_type,
-    type_of_property,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.slices import undefined
@@ -33,7 +24,7 @@ from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.value import Value
 
-flow = Dialect("flow", partial=True)
+flow = d.Dialect("flow", partial=True)
 
 
 def _constant(op: Operation, compiler: Compiler) -> Function:
@@ -56,16 +47,16 @@ def _fits(sizes: Sequence[int | None] | None, declared: Sequence[int | None] | N
 flow.op(
     "tensor.constant",
     "attr-dict $value",
-    results={"result": declarations.RANKED_TENSOR},
-    properties=(Property("value", declarations.TYPED_ATTR),),
-    type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
+    results={"result": d.RANKED_TENSOR},
+    properties=(d.Property("value", d.TYPED_ATTR),),
+    type_rules=(d.type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     evaluate=OnValues(_constant, of_module=True),
 )
 flow.op(
     "tensor.dynamic_constant",
     "attr-dict $value `->` type($result)",
-    results={"result": declarations.RANKED_TENSOR},
-    properties=(Property("value", declarations.TYPED_ATTR),),
+    results={"result": d.RANKED_TENSOR},
+    properties=(d.Property("value", d.TYPED_ATTR),),
     evaluate=OnValues(_constant, of_module=True),
 )
 
@@ -130,11 +121,11 @@ for _name in ("tensor.reshape", "tensor.bitcast"):
         "$source `:` type($source) (`{` $source_dims^ `}`)? `->` type($result) (`{` $result_dims^ `}`)? "
         "attr-dict-with-keyword",
         operands=(
-            Slot("source", declarations.RANKED_TENSOR),
-            *(Slot(dims, declarations.INDEX, Arity.VARIADIC) for dims in _DIMS),
+            d.Slot("source", d.RANKED_TENSOR),
+            *(d.Slot(dims, d.INDEX, d.Arity.VARIADIC) for dims in _DIMS),
         ),
-        results={"result": declarations.RANKED_TENSOR},
-        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        results={"result": d.RANKED_TENSOR},
+        traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         evaluate=OnValues(_moved),
     )
 
@@ -156,8 +147,8 @@ def _tied(op: Operation, settings: Settings) -> Function:
 flow.op(
     "tensor.tie_shape",
     "$operand attr-dict `:` type($result) (`{` $dynamic_dims^ `}`)?",
-    operands=(Slot("operand", declarations.RANKED_TENSOR), Slot("dynamic_dims", declarations.INDEX, Arity.VARIADIC)),
-    results={"result": declarations.RANKED_TENSOR},
-    type_rules=(same_type("operand", "result"),),
+    operands=(d.Slot("operand", d.RANKED_TENSOR), d.Slot("dynamic_dims", d.INDEX, d.Arity.VARIADIC)),
+    results={"result": d.RANKED_TENSOR},
+    type_rules=(d.same_type("operand", "result"),),
     evaluate=OnValues(_tied),
 )

@@ -4,21 +4,8 @@ how code is made. Targets and encodings are kept as they are written.
 
 from __future__ import annotations
 
+from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Dialect
-from halfulp.interp.declare.parameters import (
-    ATTRIBUTE,
-    BOOLEAN,
-    BOOLEAN_ATTRIBUTE,
-    DICTIONARY,
-    INTEGER,
-    INTEGER_ARRAY,
-    TYPE,
-    flag,
-    has_interface,
-    keyword,
-    nested,
-    with_interface,
-)
 from halfulp.interp.ir.attributes import ArrayAttr, Attribute
 from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumDefinition, Parameter
 from halfulp.semantics.matrix_units.kinds import KINDS, TileKind
@@ -34,7 +21,7 @@ _IDS = {name: number for number, name in enumerate(("x", "y", "z", *(f"linear_di
 for _mnemonic in ("block", "warpgroup", "warp", "thread", "lane"):
     gpu.enum(EnumDefinition("::mlir::gpu::MappingId", _IDS, mnemonic=f"gpu.{_mnemonic}"))
 
-MASK = gpu.attribute("mask", "`<` $mask `>`", parameters=(Parameter("mask", INTEGER),))
+MASK = gpu.attribute("mask", "`<` $mask `>`", parameters=(Parameter("mask", kinds.INTEGER),))
 
 
 # --- iree gpu ---------------------------------------------------------------------------------------------------------
@@ -56,14 +43,14 @@ SCALED_MMA_INTRINSIC = _intrinsics("ScaledMMAIntrinsic", "scaled_mma_layout")
 
 # --- tile operations --------------------------------------------------------------------------------------------------
 
-_COL_MAJOR = Parameter("col_major", BOOLEAN, optional=True, default=False)
+_COL_MAJOR = Parameter("col_major", kinds.BOOLEAN, optional=True, default=False)
 
 
 def _layout(mnemonic: str, intrinsic: EnumDefinition) -> AttributeDefinition:
     return iree_gpu.attribute(
         mnemonic,
         "`<` $intrinsic (`,` `col_major` `=` $col_major^)? `>`",
-        parameters=(Parameter("intrinsic", keyword(intrinsic)), _COL_MAJOR),
+        parameters=(Parameter("intrinsic", kinds.keyword(intrinsic)), _COL_MAJOR),
         interfaces={"mma_kind"},
     )
 
@@ -72,47 +59,47 @@ MMA_LAYOUT = _layout("mma_layout", MMA_INTRINSIC)
 VIRTUAL_MMA_LAYOUT = _layout("virtual_mma_layout", VIRTUAL_MMA_INTRINSIC)
 
 _ELEMENT_TYPES = (
-    Parameter("lhs_elem_type", TYPE),
-    Parameter("rhs_elem_type", TYPE),
-    Parameter("acc_elem_type", TYPE),
+    Parameter("lhs_elem_type", kinds.TYPE),
+    Parameter("rhs_elem_type", kinds.TYPE),
+    Parameter("acc_elem_type", kinds.TYPE),
 )
 _COUNTS = tuple(
-    Parameter(name, INTEGER, optional=True, default=1)
+    Parameter(name, kinds.INTEGER, optional=True, default=1)
     for name in ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k", "subgroups_k")
 )
 _INTERLEAVING = tuple(
-    Parameter(f"operands_interleaving_intrinsics_{dim}", INTEGER_ARRAY, optional=True) for dim in ("m", "n", "k")
+    Parameter(f"operands_interleaving_intrinsics_{dim}", kinds.INTEGER_ARRAY, optional=True) for dim in ("m", "n", "k")
 )
 _STRUCT = "`<` custom<Struct>() `>`"
 
 SCALED_MMA_LAYOUT = iree_gpu.attribute(
     "scaled_mma_layout",
     _STRUCT,
-    parameters=(Parameter("intrinsic", keyword(SCALED_MMA_INTRINSIC)), *_ELEMENT_TYPES, _COL_MAJOR),
+    parameters=(Parameter("intrinsic", kinds.keyword(SCALED_MMA_INTRINSIC)), *_ELEMENT_TYPES, _COL_MAJOR),
     interfaces={"mma_kind"},
 )
 DATA_TILED_MMA_LAYOUT = iree_gpu.attribute(
     "data_tiled_mma_layout",
     _STRUCT,
-    parameters=(Parameter("intrinsic", keyword(MMA_INTRINSIC)), *_COUNTS, *_INTERLEAVING),
+    parameters=(Parameter("intrinsic", kinds.keyword(MMA_INTRINSIC)), *_COUNTS, *_INTERLEAVING),
     interfaces={"mma_kind"},
 )
 DATA_TILED_SCALED_MMA_LAYOUT = iree_gpu.attribute(
     "data_tiled_scaled_mma_layout",
     _STRUCT,
     parameters=(
-        Parameter("intrinsic", keyword(SCALED_MMA_INTRINSIC)),
+        Parameter("intrinsic", kinds.keyword(SCALED_MMA_INTRINSIC)),
         *_ELEMENT_TYPES,
         *_COUNTS,
         *_INTERLEAVING,
-        Parameter("unswizzled_operands", INTEGER_ARRAY, optional=True),
+        Parameter("unswizzled_operands", kinds.INTEGER_ARRAY, optional=True),
     ),
     interfaces={"mma_kind"},
 )
 MMA_SEMANTICS = iree_gpu.attribute(
     "mma_semantics",
     _STRUCT,
-    parameters=(Parameter("distributed", BOOLEAN), Parameter("opaque", BOOLEAN)),
+    parameters=(Parameter("distributed", kinds.BOOLEAN), Parameter("opaque", kinds.BOOLEAN)),
     interfaces={"mma_semantics"},
 )
 
@@ -128,18 +115,18 @@ def kind_of(attribute: Attribute) -> TileKind | None:
 # --- lanes ------------------------------------------------------------------------------------------------------------
 
 LANE_CONSTANT = iree_gpu.attribute(
-    "lane_constant", "`<` $group_size `>`", parameters=(Parameter("group_size", INTEGER),)
+    "lane_constant", "`<` $group_size `>`", parameters=(Parameter("group_size", kinds.INTEGER),)
 )
 LANE_INCREMENT = iree_gpu.attribute(
     "lane_increment",
     "`<` $group_size custom<Options>($step, $aligned) `>`",
     parameters=(
-        Parameter("group_size", INTEGER),
-        Parameter("step", INTEGER, optional=True, default=1),
-        Parameter("aligned", flag("aligned"), optional=True, default=False),
+        Parameter("group_size", kinds.INTEGER),
+        Parameter("step", kinds.INTEGER, optional=True, default=1),
+        Parameter("aligned", kinds.flag("aligned"), optional=True, default=False),
     ),
 )
-iree_gpu.attribute("lane_id", "`<` $dim `>`", parameters=(Parameter("dim", INTEGER),))
+iree_gpu.attribute("lane_id", "`<` $dim `>`", parameters=(Parameter("dim", kinds.INTEGER),))
 iree_gpu.attribute("subgroup_scope")
 iree_gpu.attribute("lane_scope")
 
@@ -149,7 +136,7 @@ iree_gpu.attribute("lane_scope")
 def _pipeline(mnemonic: str, enum: str, cases: str) -> AttributeDefinition:
     definition = EnumDefinition(f"{_NAMESPACE}{enum}", {name: value for value, name in enumerate(cases.split())})
     return iree_gpu.attribute(
-        mnemonic, "`<` $value `>`", parameters=(Parameter("value", keyword(definition)),), interfaces={"pipeline"}
+        mnemonic, "`<` $value `>`", parameters=(Parameter("value", kinds.keyword(definition)),), interfaces={"pipeline"}
     )
 
 
@@ -169,7 +156,8 @@ REORDER_WORKGROUPS = iree_gpu.attribute(
     "`<` $value `>`",
     parameters=(
         Parameter(
-            "value", keyword(EnumDefinition(f"{_NAMESPACE}ReorderWorkgroupsStrategy", {"None": 0, "Transpose": 1}))
+            "value",
+            kinds.keyword(EnumDefinition(f"{_NAMESPACE}ReorderWorkgroupsStrategy", {"None": 0, "Transpose": 1})),
         ),
     ),
 )
@@ -177,10 +165,10 @@ PIPELINE_OPTIONS = iree_gpu.attribute(
     "pipeline_options",
     _STRUCT,
     parameters=(
-        Parameter("prefetch_num_stages", INTEGER, optional=True),
-        Parameter("no_reduce_shared_memory_bank_conflicts", BOOLEAN_ATTRIBUTE, optional=True),
-        Parameter("use_igemm_convolution", BOOLEAN_ATTRIBUTE, optional=True),
-        Parameter("reorder_workgroups_strategy", nested(REORDER_WORKGROUPS), optional=True),
+        Parameter("prefetch_num_stages", kinds.INTEGER, optional=True),
+        Parameter("no_reduce_shared_memory_bank_conflicts", kinds.BOOLEAN_ATTRIBUTE, optional=True),
+        Parameter("use_igemm_convolution", kinds.BOOLEAN_ATTRIBUTE, optional=True),
+        Parameter("reorder_workgroups_strategy", kinds.nested(REORDER_WORKGROUPS), optional=True),
     ),
 )
 
@@ -196,7 +184,7 @@ def _verify_promotion(attribute: DialectAttr) -> str | None:
         return "promotion_types must be an array"
     if isinstance(operands, ArrayAttr) and len(types.elements) != len(operands.elements):
         return "promote_operands and promotion_types must have the same length"
-    if not all(has_interface(element, "promotion") for element in types.elements):
+    if not all(kinds.has_interface(element, "promotion") for element in types.elements):
         return "promotion_types elements must implement IREE::GPU::PromotionAttr"
     return None
 
@@ -204,7 +192,7 @@ def _verify_promotion(attribute: DialectAttr) -> str | None:
 LOWERING_CONFIG = iree_gpu.attribute(
     "lowering_config",
     "`<` $attributes `>`",
-    parameters=(Parameter("attributes", DICTIONARY),),
+    parameters=(Parameter("attributes", kinds.DICTIONARY),),
     verify=_verify_promotion,
     interfaces={"lowering_config"},
 )
@@ -213,13 +201,13 @@ iree_gpu.attribute("use_global_load_dma", interfaces={"promotion", "lowering_con
 iree_gpu.attribute(
     "promote_with_cache_swizzle",
     "`<` $copy_config `>`",
-    parameters=(Parameter("copy_config", ATTRIBUTE),),
+    parameters=(Parameter("copy_config", kinds.ATTRIBUTE),),
     interfaces={"promotion"},
 )
 iree_gpu.attribute(
     "swizzle_operand",
     _STRUCT,
-    parameters=(Parameter("copy_config", ATTRIBUTE), Parameter("swizzle", with_interface("swizzle"))),
+    parameters=(Parameter("copy_config", kinds.ATTRIBUTE), Parameter("swizzle", kinds.with_interface("swizzle"))),
     interfaces={"promotion"},
 )
 
@@ -231,6 +219,6 @@ def _verify_transpose(attribute: DialectAttr) -> str | None:
 iree_gpu.attribute(
     "conditional_transpose",
     "`<` $numXCDs `,` $numCUs `>`",
-    parameters=(Parameter("numXCDs", INTEGER), Parameter("numCUs", INTEGER)),
+    parameters=(Parameter("numXCDs", kinds.INTEGER), Parameter("numCUs", kinds.INTEGER)),
     verify=_verify_transpose,
 )

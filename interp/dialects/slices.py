@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Arity, Property, Slot, Unprefixed
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import IntegerAttr
@@ -69,8 +68,8 @@ def element_at(op: Operation, shape: tuple[int, ...], indices: tuple[int, ...]) 
 # --- slices -----------------------------------------------------------------------------------------------------------
 
 LISTS = ("offsets", "sizes", "strides")
-OPERANDS = tuple(Slot(name, declarations.INDEX, Arity.VARIADIC) for name in LISTS)
-PROPERTIES = tuple(Property(f"static_{name}", declarations.INTEGER_64_ARRAY_ATTR) for name in LISTS)
+OPERANDS = tuple(d.Slot(name, d.INDEX, d.Arity.VARIADIC) for name in LISTS)
+PROPERTIES = tuple(d.Property(f"static_{name}", d.INTEGER_64_ARRAY_ATTR) for name in LISTS)
 FORM = " ".join(f"custom<DynamicIndexList>(${name}, $static_{name})" for name in LISTS)
 
 
@@ -154,21 +153,21 @@ def verify_written(lists: Written, rank: int, given: Sequence[int], one_offset: 
     ranks = (1 if one_offset else rank, rank, rank)
     for word, each, count, wanted in zip(("offset", "size", "stride"), lists, given, ranks, strict=True):
         if len(each) != wanted:
-            return Unprefixed(f"expected {wanted} {word} values, got {len(each)}")
+            return d.Unprefixed(f"expected {wanted} {word} values, got {len(each)}")
         if count != each.count(None):
-            return Unprefixed(
+            return d.Unprefixed(
                 f"expected the number of '{word}s' to match the number of dynamic entries in 'static_{word}s' "
                 f"({count} vs {each.count(None)})"
             )
     for word, each in (("offsets", lists.offsets), ("sizes", lists.sizes)):
         negative = next((number for number in each if number is not None and number < 0), None)
         if negative is not None:
-            return Unprefixed(f"expected {word} to be non-negative, but got {negative}")
+            return d.Unprefixed(f"expected {word} to be non-negative, but got {negative}")
     return None
 
 
 def _unequal(one: str, first: int, other: str, second: int) -> str:
-    return Unprefixed(
+    return d.Unprefixed(
         f"expected mixed {one} rank to match mixed {other} rank ({first} vs {second}) so the rank of the result type "
         "is well-formed."
     )
@@ -180,10 +179,10 @@ def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
         if size is None or start is None:
             continue
         if start >= size and count != 0:
-            return Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
+            return d.Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
         if count and step is not None and not 0 <= start + (count - 1) * step < size:
             last = start + (count - 1) * step
-            return Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
+            return d.Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
     return None
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Dialect, Property, Trait
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
@@ -20,7 +19,7 @@ from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 
-ub = Dialect("ub")
+ub = d.Dialect("ub")
 
 POISON_ATTR = ub.enum(EnumDefinition("poison attribute", {"": 0}, mnemonic="ub.poison"))
 
@@ -49,9 +48,9 @@ POISON = OnValues(_poison, words=lambda op, low: low.poison(op))
 ub.op(
     "poison",
     "attr-dict (`<` $value^ `>`)? `:` type($result)",
-    results={"result": declarations.ANY},
-    properties=(Property("value", POISON_ATTR, default=0),),
-    traits=(Trait.CONSTANT_LIKE,),
+    results={"result": d.ANY},
+    properties=(d.Property("value", POISON_ATTR, default=0),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     evaluate=POISON,
 )
 
@@ -66,4 +65,4 @@ def unreachable(op: Operation, compiler: Compiler) -> Action:
     return reached
 
 
-ub.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=OnFrames(unreachable))
+ub.op("unreachable", "attr-dict", traits=(d.Trait.TERMINATOR,), evaluate=OnFrames(unreachable))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, TypeRule, type_of_property
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Function
 
-util = Dialect("util", partial=True)
+util = d.Dialect("util", partial=True)
 
 
 def _constant(op: Operation, compiler: Compiler) -> Function:
@@ -20,14 +19,14 @@ def _constant(op: Operation, compiler: Compiler) -> Function:
 util.op(
     "unfoldable_constant",
     "attr-dict $value",
-    results={"result": declarations.ANY},
-    properties=(Property("value", declarations.TYPED_ATTR),),
-    type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
+    results={"result": d.ANY},
+    properties=(d.Property("value", d.TYPED_ATTR),),
+    type_rules=(d.type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     evaluate=OnValues(_constant, of_module=True),
 )
 
 
-_SAME_TYPES = TypeRule(
+_SAME_TYPES = d.TypeRule(
     "failed to verify that all of {operands, results} have same type",
     lambda types, properties: types.setdefault("results", types.get("operands")),
     lambda types, properties: bool(types["operands"] == types["results"]),
@@ -36,8 +35,8 @@ _SAME_TYPES = TypeRule(
 util.op(
     "optimization_barrier",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
     type_rules=(_SAME_TYPES,),
     evaluate=OnValues(lambda op, settings: lambda run, operands: operands, raw=True),
 )

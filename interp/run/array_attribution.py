@@ -24,17 +24,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.run.attribution import (
-    MOST_NUMBERS,
-    OpEffect,
-    Share,
-    give_sign,
-    number_of,
-    refuse_more_than,
-    sum_of_many,
-    value_of,
-    with_history,
-)
+from halfulp.interp.run import attribution
 from halfulp.interp.run.lineage import Batch, Lineage
 from halfulp.semantics.ball_rules import BALLS
 from halfulp.semantics.integer_functions import wrapped
@@ -77,7 +67,7 @@ class ArrayAttribution:
     _errors: Floats = field(init=False)
     _radii: Floats = field(init=False)
     _weights: Floats = field(init=False)
-    _effects: list[OpEffect] = field(default_factory=list)
+    _effects: list[attribution.OpEffect] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         parts, codes = self._reach()
@@ -88,8 +78,9 @@ class ArrayAttribution:
             for part in parts:
                 self._run(part, codes)
             if not self._radii[self.id] <= _CLOSE * abs(self._errors[self.id]):
-                refuse_more_than(
-                    MOST_NUMBERS, sum(len(each) for part in parts if not _is_sum(part) for each in part.blocks)
+                attribution.refuse_more_than(
+                    attribution.MOST_NUMBERS,
+                    sum(len(each) for part in parts if not _is_sum(part) for each in part.blocks),
                 )
                 raise Unsupported("errors that need more bits are left to balls")
             self._weights = np.zeros(len(codes))
@@ -97,44 +88,46 @@ class ArrayAttribution:
             self._effects = [self._weigh(part, codes) for part in reversed(parts)][::-1]
 
     @property
-    def end(self) -> Share | None:
+    def end(self) -> attribution.Share | None:
         """The number itself; None where no op made it."""
         return self.share(self.id)
 
-    def effects(self) -> Iterator[OpEffect]:
+    def effects(self) -> Iterator[attribution.OpEffect]:
         """Yield what the own errors of each run of an op bring to the number."""
         yield from self._effects
 
-    def share(self, id: int) -> Share | None:
+    def share(self, id: int) -> attribution.Share | None:
         """Return what one number brings to the error; None where no op made it."""
         made = self.lineage.made(id) if id else None
         if made is None:
             return None
         meaning = made.kernel.meaning(made.result)
-        numbers = number_of(made.type)
-        chain = sum_of_many(self.lineage.chain(id), made)
+        numbers = attribution.number_of(made.type)
+        chain = attribution.sum_of_many(self.lineage.chain(id), made)
         if chain is not None:
-            made = replace(made, operands=(chain.first, *with_history(chain, made.type)))
-        value = arb.nan() if numbers is None else value_of(numbers, made.code)
+            made = replace(made, operands=(chain.first, *attribution.with_history(chain, made.type)))
+        value = arb.nan() if numbers is None else attribution.value_of(numbers, made.code)
         error, errors = float(self._errors[id]), [float(self._errors[each.id]) for each in made.operands]
         weight = float(self._weights[id])
         if not isinstance(meaning, Computes):
-            return Share(id, made, value, value, 0.0, 0.0, (), weight)  # a decision, or an integer
+            return attribution.Share(id, made, value, value, 0.0, 0.0, (), weight)  # a decision, or an integer
         if not isfinite(self._radii[id]):
-            return Share(id, made, value, arb.nan(), nan, nan, (), weight, chain)
+            return attribution.Share(id, made, value, arb.nan(), nan, nan, (), weight, chain)
         with bits_of_precision(self.bits):
             exact = value + arb(error, float(self._radii[id]))
         if chain is not None:
-            return Share(id, made, value, exact, error - sum(errors), error, tuple(errors), weight, chain)
-        given = [value_of(kind, each.code) for kind, each in zip(meaning.operands, made.operands, strict=True)]
+            return attribution.Share(id, made, value, exact, error - sum(errors), error, tuple(errors), weight, chain)
+        given = [
+            attribution.value_of(kind, each.code) for kind, each in zip(meaning.operands, made.operands, strict=True)
+        ]
         ball = BALLS[meaning.rule]
         with bits_of_precision(self.bits):
             there = [number + each for number, each in zip(given, errors, strict=True)]
             if meaning.rule == "copysign":
-                give_sign(meaning.operands[1], made.operands[1].code, given, there)
+                attribution.give_sign(meaning.operands[1], made.operands[1].code, given, there)
             steps = [float((ball(*there[:k], *given[k:]) - value).mid()) for k in range(len(given) + 1)]
         growth = tuple([after - before for before, after in pairwise(steps)])
-        return Share(id, made, value, exact, steps[0], error, growth, weight)
+        return attribution.Share(id, made, value, exact, steps[0], error, growth, weight)
 
     # --- the passes ---
 
@@ -188,7 +181,7 @@ class ArrayAttribution:
                 total = self._judged(part, block, self._shadows(part, block, codes)).total
             self._errors[start + block], self._radii[start + block] = total
 
-    def _weigh(self, part: _Part, codes: npt.NDArray[np.uint64]) -> OpEffect:
+    def _weigh(self, part: _Part, codes: npt.NDArray[np.uint64]) -> attribution.OpEffect:
         """Add what the numbers of a part bring to those before, and return what their own errors bring to the end."""
         start, run = part.batch.base + part.result * part.batch.size, part.batch.run
         effect, largest = 0.0, 0.0
@@ -213,7 +206,7 @@ class ArrayAttribution:
                 after = self._judged(part, block, beside).total.error
                 self._pass_on(part, block, number, weights * (after - before) / shadow.error)
                 before = after
-        return OpEffect(run.op, run.around, effect, largest)
+        return attribution.OpEffect(run.op, run.around, effect, largest)
 
     def _pass_on(self, part: _Part, block: npt.NDArray[np.intp], number: int, weights: Floats) -> None:
         ids = _at(part.batch.ids[number], part.batch.shape, block)

@@ -9,21 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Arity, AttributeConstraint, OpDefinition, Property, Slot, Trait
 from halfulp.interp.declare.operands import SEGMENTS, default_properties, spread
-from halfulp.interp.declare.parameters import (
-    AttributeDictionary,
-    Clauses,
-    Directive,
-    Element,
-    FunctionalType,
-    Group,
-    Literal,
-    Out,
-    TypeOf,
-    Variable,
-    read_format,
-)
 from halfulp.interp.ir.attributes import (
     DenseArrayAttr,
     FloatAttr,
@@ -269,7 +257,7 @@ class OpReading:
 # --- directives -------------------------------------------------------------------------------------------------------
 
 ReadElement = Callable[[OpParser, OpReading], None]
-PrintElement = Callable[[OpPrinter, Operation, Out], None]
+PrintElement = Callable[[OpPrinter, Operation, kinds.Out], None]
 
 
 class ElementForm(NamedTuple):
@@ -285,12 +273,12 @@ class ElementForm(NamedTuple):
     present: Callable[[Operation], bool] | None = None
 
 
-def compile_element(element: Element, slots: Slots) -> ElementForm:
+def compile_element(element: kinds.Element, slots: Slots) -> ElementForm:
     """Compile an element. Raises ValueError for one that does not fit the op's declaration."""
     return _COMPILERS[type(element)](element, slots)
 
 
-def compile_elements(elements: Sequence[Element], slots: Slots) -> tuple[ElementForm, ...]:
+def compile_elements(elements: Sequence[kinds.Element], slots: Slots) -> tuple[ElementForm, ...]:
     """Compile elements in their order."""
     return tuple(compile_element(element, slots) for element in elements)
 
@@ -298,7 +286,7 @@ def compile_elements(elements: Sequence[Element], slots: Slots) -> tuple[Element
 # --- literals ---------------------------------------------------------------------------------------------------------
 
 
-def _literal(element: Literal, slots: Slots) -> ElementForm:
+def _literal(element: kinds.Literal, slots: Slots) -> ElementForm:
     text = element.text
     name = slots.definition.name
     word = text[:1].isalpha()
@@ -323,7 +311,7 @@ def _literal(element: Literal, slots: Slots) -> ElementForm:
 # --- variables --------------------------------------------------------------------------------------------------------
 
 
-def _variable(element: Variable, slots: Slots) -> ElementForm:
+def _variable(element: kinds.Variable, slots: Slots) -> ElementForm:
     name = element.name
     if name in slots.index:
         return _operand(slots.index[name], slots)
@@ -352,10 +340,10 @@ def _operand(index: int, slots: Slots) -> ElementForm:
     def variadic(p: OpParser, state: OpReading) -> None:
         state.operands[index] = p.operand_tokens()
 
-    def print_plain(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_plain(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(printer.name(operation.operands[index]))
 
-    def print_all(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_all(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(", ".join(printer.name(value) for value in slots.values(operation, index)))
 
     # Nothing follows a terminator.
@@ -389,7 +377,7 @@ def _property(name: str, slots: Slots) -> ElementForm:
     def read(p: OpParser, state: OpReading) -> None:
         state.properties[name] = read_property(p)
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(print_property(printer, operation.properties[name]))
 
     left_out = (None, prop.implied or prop.elided)
@@ -406,7 +394,7 @@ def _successor(index: int) -> ElementForm:
     def read(p: OpParser, state: OpReading) -> None:
         state.successors.append(p.successor_block())
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(printer.label(operation.successors[index][0]))
 
     return ElementForm(read, print_, begins=lambda p: p.tokens[p.pos][:1] == "^")
@@ -425,7 +413,7 @@ def _region(index: int, slots: Slots) -> ElementForm:
             region.append(Block())
         state.regions.append(region)
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(printer.region(operation.regions[index], operation))
 
     return ElementForm(
@@ -439,7 +427,7 @@ def _region(index: int, slots: Slots) -> ElementForm:
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-def _type_of(element: TypeOf, slots: Slots) -> ElementForm:
+def _type_of(element: kinds.TypeOf, slots: Slots) -> ElementForm:
     indices = slots.of(element.name)
     if len(indices) > 1 or slots.all[indices[0]].arity is not Arity.ONE:
         return _types_of(indices, slots)
@@ -466,10 +454,10 @@ def _print_type(index: int, slots: Slots) -> PrintElement:
     """Return a function that prints the type of one value."""
     operands = len(slots.operands)
 
-    def operand(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def operand(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(printer.type(operation.operands[index].type))
 
-    def result(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def result(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(printer.type(operation.results[index - operands].type))
 
     if not slots.plain:
@@ -489,7 +477,7 @@ def _types_of(indices: list[int], slots: Slots) -> ElementForm:
 
 
 def _print_types(indices: list[int], slots: Slots) -> PrintElement:
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         types = (value.type for index in indices for value in slots.values(operation, index))
         out.value(", ".join(map(printer.type, types)))
 
@@ -517,7 +505,7 @@ def _spread_types(p: OpParser, state: OpReading, indices: list[int], slots: Slot
         p.error("there are more types than values")
 
 
-def _functional_type(element: FunctionalType, slots: Slots) -> ElementForm:
+def _functional_type(element: kinds.FunctionalType, slots: Slots) -> ElementForm:
     inputs, results = slots.of(element.inputs), slots.of(element.results)
     name = slots.definition.name
 
@@ -539,7 +527,7 @@ def _functional_type(element: FunctionalType, slots: Slots) -> ElementForm:
         _spread_types(p, state, inputs, slots, type.inputs)
         _spread_types(p, state, results, slots, type.results)
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         type = FunctionType(
             tuple(value.type for index in inputs for value in slots.values(operation, index)),
             tuple(value.type for index in results for value in slots.values(operation, index)),
@@ -556,13 +544,13 @@ def _tokens_of(operand: Any) -> list[int]:
 # --- attributes -------------------------------------------------------------------------------------------------------
 
 
-def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
+def _dictionary(element: kinds.AttributeDictionary, slots: Slots) -> ElementForm:
     keyword = element.keyword
     start = "attributes" if keyword else "{"
     names = slots.properties.keys()
     definition = slots.definition
     assert definition.assembly is not None
-    format = read_format(definition.assembly)
+    format = kinds.read_format(definition.assembly)
     written = {newer: _written_names(format, newer) | {SEGMENTS} for newer in (False, True)}
     defaults = {prop.name: prop.elided for prop in definition.properties if prop.elided is not None}
     defaults |= dict(default_properties(definition))
@@ -578,7 +566,7 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
             state.properties.update(named)
             state.named = named
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         extra = operation.attributes
         elided = written[printer.newer]
         if operation.properties.keys() - elided:
@@ -594,17 +582,17 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
     return ElementForm(read, print_)
 
 
-def _written_names(elements: Sequence[Element], newer: bool) -> frozenset[str]:
+def _written_names(elements: Sequence[kinds.Element], newer: bool) -> frozenset[str]:
     """Return the names of what a format prints outside the dictionary. ``newer``: for LLVM 24."""
     names: set[str] = set()
     for element in elements:
-        if isinstance(element, Variable):
+        if isinstance(element, kinds.Variable):
             names.add(element.name)
-        elif isinstance(element, Group):
+        elif isinstance(element, kinds.Group):
             names |= _written_names((*element.elements, *element.otherwise), newer)
-        elif isinstance(element, Clauses) and (newer or not element.newer):
+        elif isinstance(element, kinds.Clauses) and (newer or not element.newer):
             names |= {name for clause in element.clauses for name in _written_names(clause, newer)}
-        elif isinstance(element, Directive):
+        elif isinstance(element, kinds.Directive):
             names |= set(element.arguments)
     return frozenset(names)
 
@@ -612,18 +600,20 @@ def _written_names(elements: Sequence[Element], newer: bool) -> frozenset[str]:
 # --- optional groups and clauses --------------------------------------------------------------------------------------
 
 
-def _group(group: Group, slots: Slots) -> ElementForm:
+def _group(group: kinds.Group, slots: Slots) -> ElementForm:
     # A unit attribute is not written: its group is.
     units = [
         element.name
         for element in group.elements
-        if isinstance(element, Variable) and (prop := slots.properties.get(element.name)) is not None and is_unit(prop)
+        if isinstance(element, kinds.Variable)
+        and (prop := slots.properties.get(element.name)) is not None
+        and is_unit(prop)
     ]
-    written = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
+    written = [e for e in group.elements if not (isinstance(e, kinds.Variable) and e.name in units)]
     parts = compile_elements(written, slots)
     otherwise = compile_elements(group.otherwise, slots)
     # A literal for spaces is not read.
-    first = next(k for k, element in enumerate(written) if element not in (Literal(""), Literal(" ")))
+    first = next(k for k, element in enumerate(written) if element not in (kinds.Literal(""), kinds.Literal(" ")))
     begins = parts[first].begins
     present = compile_element(group.elements[group.anchor], slots).present
     if begins is None or present is None:
@@ -640,7 +630,7 @@ def _group(group: Group, slots: Slots) -> ElementForm:
             for part in otherwise:
                 part.read(p, state)
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         for part in parts if present(operation) else otherwise:
             part.print(printer, operation, out)
         # MLIR decides on spaces when it compiles the format, as if all elements were printed.
@@ -649,20 +639,22 @@ def _group(group: Group, slots: Slots) -> ElementForm:
     return ElementForm(read, print_)
 
 
-def _spacing_after(element: Element) -> tuple[bool, bool]:
+def _spacing_after(element: kinds.Element) -> tuple[bool, bool]:
     """Return the state of spaces in an `Out` behind the last element of a group."""
-    if isinstance(element, Group):
+    if isinstance(element, kinds.Group):
         return _spacing_after((*element.elements, *element.otherwise)[-1])
-    out = Out()
-    if isinstance(element, Literal):
+    out = kinds.Out()
+    if isinstance(element, kinds.Literal):
         out.literal(element.text)
     return out.space, out.punctuation
 
 
-def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
+def _clauses(clauses: kinds.Clauses, slots: Slots) -> ElementForm:
     name = slots.definition.name
     by_keyword = {
-        clause[0].text: compile_elements(clause, slots) for clause in clauses.clauses if isinstance(clause[0], Literal)
+        clause[0].text: compile_elements(clause, slots)
+        for clause in clauses.clauses
+        if isinstance(clause[0], kinds.Literal)
     }
     # A clause is printed if its first variable is present.
     printed = [
@@ -685,7 +677,7 @@ def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
             for part in by_keyword[keyword][1:]:
                 part.read(p, state)
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         for present, parts in printed if printer.newer or not clauses.newer else ():
             if present(operation):
                 for part in parts:
@@ -706,7 +698,7 @@ def _dynamic_index_list(slots: Slots, dynamic: str, static: str, brackets: str =
     def read(p: OpParser, state: OpReading) -> None:
         state.operands[index], state.properties[static] = read_mixed(p, brackets)
 
-    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         numbers = operation.properties[static]
         assert isinstance(numbers, DenseArrayAttr)
         out.value(print_mixed(printer, numbers, slots.values(operation, index), brackets))
@@ -721,17 +713,17 @@ CUSTOM_DIRECTIVES: dict[str, Callable[..., ElementForm]] = {
 """Makers of elements from the slots of an op and the arguments of the directive. A dialect may add its own."""
 
 
-def _custom(directive: Directive, slots: Slots) -> ElementForm:
+def _custom(directive: kinds.Directive, slots: Slots) -> ElementForm:
     return CUSTOM_DIRECTIVES[directive.name](slots, *directive.arguments)
 
 
 _COMPILERS: Mapping[type, Callable[[Any, Slots], ElementForm]] = {
-    Literal: _literal,
-    Variable: _variable,
-    TypeOf: _type_of,
-    FunctionalType: _functional_type,
-    AttributeDictionary: _dictionary,
-    Group: _group,
-    Clauses: _clauses,
-    Directive: _custom,
+    kinds.Literal: _literal,
+    kinds.Variable: _variable,
+    kinds.TypeOf: _type_of,
+    kinds.FunctionalType: _functional_type,
+    kinds.AttributeDictionary: _dictionary,
+    kinds.Group: _group,
+    kinds.Clauses: _clauses,
+    kinds.Directive: _custom,
 }

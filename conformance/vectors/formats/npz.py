@@ -13,15 +13,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet, columns_from_text
-from halfulp.conformance.vectors.formats.format import (
-    Format,
-    Options,
-    malformed,
-    same_columns,
-    seekable,
-    spool,
-    too_wide,
-)
+from halfulp.conformance.vectors.formats import format
 from halfulp.fp_formats.formats import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError
 
@@ -39,7 +31,7 @@ class Aside:
 
     def __init__(self, parts: int) -> None:
         self._stack = ExitStack()
-        self._files: list[IO[bytes]] = [self._stack.enter_context(spool()) for _ in range(parts)]
+        self._files: list[IO[bytes]] = [self._stack.enter_context(format.spool()) for _ in range(parts)]
 
     def __enter__(self) -> Aside:
         return self
@@ -79,33 +71,33 @@ def code_array(data: bytes, column: Column, rows: int) -> Codes:
     return codes.reshape(code_shape((rows,), column.width))
 
 
-def exactly(file: IO[bytes], size: int, options: Options) -> bytes:
+def exactly(file: IO[bytes], size: int, options: format.Options) -> bytes:
     """Read exactly ``size`` bytes. Raises InputError where the file ends before."""
     parts = []
     while size:
         data = file.read(size)
         if not data:
-            raise malformed(f"the file ends {size} bytes too early", options)
+            raise format.malformed(f"the file ends {size} bytes too early", options)
         parts.append(data)
         size -= len(data)
     return b"".join(parts)
 
 
-def ended(file: IO[bytes], options: Options) -> None:
+def ended(file: IO[bytes], options: format.Options) -> None:
     """Raise InputError unless the file ends here."""
     if file.read(1):
-        raise malformed("the file goes on after its last row", options)
+        raise format.malformed("the file goes on after its last row", options)
 
 
-def checked_widths(columns: Sequence[Column], chunks: Iterator[Chunk], options: Options) -> Iterator[Chunk]:
+def checked_widths(columns: Sequence[Column], chunks: Iterator[Chunk], options: format.Options) -> Iterator[Chunk]:
     """Yield the chunks. Raises InputError for a code with bits above its column's width."""
     done = 0
     for chunk in chunks:
         for column, codes in zip(columns, chunk, strict=True):
-            wide = too_wide(codes, column.width)
+            wide = format.too_wide(codes, column.width)
             if wide is not None:
                 row = done + int(wide.argmax())
-                raise malformed(f"'{column.name}' of row {row} has more than {column.width} bits", options)
+                raise format.malformed(f"'{column.name}' of row {row} has more than {column.width} bits", options)
         yield chunk
         done += len(chunk[0])
 
@@ -122,7 +114,7 @@ _MOST_HEADER = 1 << 20
 """Most bytes of a description that is read."""
 
 
-def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+def write(vectors: VectorSet, file: BinaryIO, options: format.Options) -> None:
     """Write arrays of shape (rows,), above 64 bits (rows, limbs), without compression."""
     count = 0
     with Aside(len(vectors.columns)) as aside:
@@ -151,7 +143,7 @@ def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...])
     npy_format.write_array_header_1_0(file, data)
 
 
-def read_header(file: IO[bytes], options: Options) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def read_header(file: IO[bytes], options: format.Options) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and dtype in front of NumPy's data.
 
     Raises InputError for anything else, and column-major data.
@@ -161,64 +153,66 @@ def read_header(file: IO[bytes], options: Options) -> tuple[tuple[int, ...], np.
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, fortran, dtype = read(file)
     if fortran and len(shape) > 1:
-        raise malformed("a NumPy array in column-major order", options)
+        raise format.malformed("a NumPy array in column-major order", options)
     if any(size < 0 for size in shape):
-        raise malformed("a NumPy array of negative size", options)
+        raise format.malformed("a NumPy array of negative size", options)
     return shape, dtype
 
 
 @contextmanager
-def garbled(what: str, options: Options) -> Iterator[None]:
+def garbled(what: str, options: format.Options) -> Iterator[None]:
     """Turn the various exceptions of NumPy, zipfile and zlib for a broken file into InputError."""
     try:
         yield
     except HalfulpError:
         raise
     except Exception as error:
-        raise malformed(f"{what}: {error}", options) from None
+        raise format.malformed(f"{what}: {error}", options) from None
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: format.Options) -> VectorSet:
     """Read the columns of a file, which may have more arrays and may be compressed."""
     with garbled("no .npz file", options):
-        archive = zipfile.ZipFile(seekable(file))
+        archive = zipfile.ZipFile(format.seekable(file))
         names = set(archive.namelist())
         found = _described(archive, options) if f"{HEADER}.npy" in names else None
-        known = same_columns(columns, found, "npz", options)
+        known = format.same_columns(columns, found, "npz", options)
         missing = [column.name for column in known if f"{column.name}.npy" not in names]
         if missing:
-            raise malformed(f"there is no array {', '.join(missing)}", options)
+            raise format.malformed(f"there is no array {', '.join(missing)}", options)
         members = [archive.open(f"{column.name}.npy") for column in known]
     counts = [_opened(member, column, options) for member, column in zip(members, known, strict=True)]
     if len(set(counts)) > 1:
-        raise malformed(f"the columns have {', '.join(map(str, counts))} rows", options)
+        raise format.malformed(f"the columns have {', '.join(map(str, counts))} rows", options)
     return VectorSet(known, checked_widths(known, _chunks(members, known, counts[0], options), options), counts[0])
 
 
-def _described(archive: zipfile.ZipFile, options: Options) -> tuple[Column, ...]:
+def _described(archive: zipfile.ZipFile, options: format.Options) -> tuple[Column, ...]:
     with archive.open(f"{HEADER}.npy") as member:
         shape, dtype = read_header(member, options)
         if dtype != np.uint8 or len(shape) != 1 or shape[0] > _MOST_HEADER:
-            raise malformed(f"the array '{HEADER}' is not JSON as bytes", options)
+            raise format.malformed(f"the array '{HEADER}' is not JSON as bytes", options)
         try:
             description = json.loads(exactly(member, shape[0], options))
             if description["version"] != VERSION:
-                raise malformed(f"version {description['version']} of the description, not {VERSION}", options)
+                raise format.malformed(f"version {description['version']} of the description, not {VERSION}", options)
             return columns_from_text(json.dumps(description["columns"]))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise malformed(f"the array '{HEADER}' does not describe columns: {error}", options) from None
+            raise format.malformed(f"the array '{HEADER}' does not describe columns: {error}", options) from None
 
 
-def _opened(member: IO[bytes], column: Column, options: Options) -> int:
+def _opened(member: IO[bytes], column: Column, options: format.Options) -> int:
     shape, dtype = read_header(member, options)
     expected = little_endian(column)
     if dtype != expected or len(shape) != 1 + len(trailing(column)) or shape[1:] != trailing(column):
         axes = "".join(f", {n}" for n in trailing(column))
-        raise malformed(f"'{column.name}' is {dtype}{list(shape)}, not {expected}[rows{axes}]", options)
+        raise format.malformed(f"'{column.name}' is {dtype}{list(shape)}, not {expected}[rows{axes}]", options)
     return shape[0]
 
 
-def _chunks(members: list[IO[bytes]], columns: tuple[Column, ...], count: int, options: Options) -> Iterator[Chunk]:
+def _chunks(
+    members: list[IO[bytes]], columns: tuple[Column, ...], count: int, options: format.Options
+) -> Iterator[Chunk]:
     for start in range(0, count, options.rows):
         rows = min(options.rows, count - start)
         with garbled("no .npz file", options):
@@ -232,4 +226,4 @@ def _chunks(members: list[IO[bytes]], columns: tuple[Column, ...], count: int, o
             ended(member, options)
 
 
-FORMAT = Format("npz", ".npz", write, read, describes=True)
+FORMAT = format.Format("npz", ".npz", write, read, describes=True)

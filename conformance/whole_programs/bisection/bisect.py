@@ -14,6 +14,7 @@ from halfulp.conformance.comparing.divergences import Cancellation, Divergence
 from halfulp.conformance.comparing.refinement import Truth, Verdict, record_of, truth_of_run, ulps_away, ulps_text
 from halfulp.conformance.oracles.oracle import Runner
 from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
+from halfulp.conformance.whole_programs import pass_differences
 from halfulp.conformance.whole_programs.bisection.explaining import NO_RULE, permission
 from halfulp.conformance.whole_programs.bisection.runs import (
     Compilation,
@@ -30,13 +31,6 @@ from halfulp.conformance.whole_programs.counterexamples import (
     given_text,
 )
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.pass_differences import (
-    PassDifference,
-    PassReport,
-    find_runner,
-    pass_report,
-    reduced,
-)
 from halfulp.conformance.whole_programs.two_runs import signature
 from halfulp.interp.ir.errors import HalfulpError, Unsupported, plural
 from halfulp.interp.ir.operations import Module, Operation, argument_types
@@ -470,7 +464,7 @@ def pass_alone(stages: Sequence[Stage], number: int, pipeline: str) -> str:
     return same[min(before, len(same) - 1)]
 
 
-def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation) -> PassReport:
+def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation) -> pass_differences.PassReport:
     """Shrink the program while the guilty pass stays guilty, and return a report of it.
 
     Raises Unsupported if the pass alone does not make the difference.
@@ -488,11 +482,11 @@ def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation)
         pipeline, pipeline=pass_alone([each.stage for each in found.results], found.guilty, pipeline.pipeline)
     )
     arguments = _arguments_at(before, first, one.comparison.examples[0][1].arguments)
-    small = reduced(alone, before.text, found.function, arguments)
-    if not isinstance(small, PassDifference):
+    small = pass_differences.reduced(alone, before.text, found.function, arguments)
+    if not isinstance(small, pass_differences.PassDifference):
         raise Unsupported(f"{alone.command} alone does not change the result of the stage before")
-    runner = find_runner(pipeline.tool)
-    return pass_report(alone, small.program.module, small.program.operation, small.example, runner)
+    runner = pass_differences.find_runner(pipeline.tool)
+    return pass_differences.pass_report(alone, small.program.module, small.program.operation, small.example, runner)
 
 
 def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -13,8 +13,7 @@ from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.rewrite import constant, definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, ints_to_codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Schema, Trait
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -145,17 +144,17 @@ DIALECTS = ("arith", "quant")
 
 
 @cache
-def elementwise_ops() -> tuple[OpDefinition, ...]:
+def elementwise_ops() -> tuple[d.OpDefinition, ...]:
     """Return the ops of MLIR 22 that compute each element by itself, and that a row of names and types describes."""
     found = [op for name in DIALECTS for op in default_registry().dialects[name].ops.values()]
-    return tuple(op for op in found if op.since is Schema.MLIR22 and _is_elementwise(op))
+    return tuple(op for op in found if op.since is d.Schema.MLIR22 and _is_elementwise(op))
 
 
-def _is_elementwise(op: OpDefinition) -> bool:
+def _is_elementwise(op: d.OpDefinition) -> bool:
     slots = (*op.operands, *op.results)
     known = all(isinstance(prop.kind, EnumDefinition) or prop.optional for prop in op.properties)
-    runs = isinstance(op.evaluate, Elementwise) or Trait.ELEMENTWISE in op.traits
-    return runs and known and bool(op.operands) and all(slot.arity is Arity.ONE for slot in slots)
+    runs = isinstance(op.evaluate, Elementwise) or d.Trait.ELEMENTWISE in op.traits
+    return runs and known and bool(op.operands) and all(slot.arity is d.Arity.ONE for slot in slots)
 
 
 @cache
@@ -196,17 +195,17 @@ def _fits(name: str, operands: Types, results: Types) -> bool:
     return problem_of(made) is None
 
 
-def least(prop: Property) -> at.Attribute:
+def least(prop: d.Property) -> at.Attribute:
     """Return the attribute of a property that must be there: its default, or else its first case."""
     assert isinstance(prop.kind, EnumDefinition)
     return prop.implied or prop.kind.attribute(next(iter(prop.kind.cases.values())))
 
 
-def random_properties(op: OpDefinition, rng: random.Random, often: float) -> dict[str, at.Attribute]:
+def random_properties(op: d.OpDefinition, rng: random.Random, often: float) -> dict[str, at.Attribute]:
     """Choose the properties of an op: always those without a default, and flags as ``often`` says."""
     found: dict[str, at.Attribute] = {}
     for prop in op.properties:
-        if prop.since is not Schema.MLIR22:
+        if prop.since is not d.Schema.MLIR22:
             continue
         chosen = rng.random() < often
         if isinstance(prop.kind, EnumDefinition):
@@ -215,7 +214,7 @@ def random_properties(op: OpDefinition, rng: random.Random, often: float) -> dic
                 found[prop.name] = prop.kind.attribute(_random_case(prop.kind, rng))
             elif (implied := prop.implied) is not None:
                 found[prop.name] = implied
-        elif chosen and prop.kind is declarations.UNIT_ATTR:
+        elif chosen and prop.kind is d.UNIT_ATTR:
             found[prop.name] = at.UnitAttr()
     return found
 

@@ -6,31 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from halfulp.fp_formats.paths.words import Word
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-    inferred_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.affine import indexing, loops, parallel, symbols
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
-from halfulp.interp.dialects.affine.symbols import (
-    dimension_as_symbol,
-    print_inline,
-    print_lists,
-    read_lists,
-    read_place,
-    usable,
-    used,
-)
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND
 from halfulp.interp.dialects.memref import evaluate as memref
 from halfulp.interp.dialects.memref import in_lanes as memref_in_lanes
@@ -73,10 +52,10 @@ _Place = tuple[int, AffineMapAttr, list[int]]
 
 def _read_place(p: OpParser) -> _Place:
     base = p.operand_token()
-    return base, *read_place(p)
+    return base, *symbols.read_place(p)
 
 
-def _parse_dma(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_dma(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     starts = definition.name == "affine.dma_start"
     prefix = f"custom op '{definition.name}'"
     places = [_read_place(p)]
@@ -95,9 +74,9 @@ def _parse_dma(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         p.error(f"{prefix} expected {'three types' if starts else 'one type'}", at)
     operands: list[SSAValue] = []
     for name, (base, map_, tokens), type_ in zip(_MAPS if starts else _MAPS[2:], places, types, strict=True):
-        operands += [p.use(base, type_), *used(p, tokens)]
+        operands += [p.use(base, type_), *symbols.used(p, tokens)]
         attributes[name] = map_
-    operands += used(p, [count, *strides])
+    operands += symbols.used(p, [count, *strides])
     return p.placed(Operation(definition.name, definition, operands, (), {}, attributes), at)
 
 
@@ -117,14 +96,16 @@ def _places(op: Operation) -> list[tuple[AffineMapAttr, list[SSAValue]]] | None:
 
 def _print_dma(printer: OpPrinter, op: Operation) -> str:
     places = _places(op) or []
-    texts = [f"{printer.name(operands[0])}[{print_inline(printer, map_, operands[1:])}]" for map_, operands in places]
+    texts = [
+        f"{printer.name(operands[0])}[{symbols.print_inline(printer, map_, operands[1:])}]" for map_, operands in places
+    ]
     rest: Sequence[SSAValue] = op.operands[sum(len(operands) for _, operands in places) :]
     texts += map(printer.name, rest)
     types = ", ".join(printer.type(operands[0].type) for _, operands in places)
     return f" {', '.join(texts)} : {types}"
 
 
-DMA = CustomForm(_parse_dma, _print_dma)
+DMA = d.CustomForm(_parse_dma, _print_dma)
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 
@@ -140,7 +121,7 @@ def verify_start(op: Operation) -> str | None:
     for word, (_, operands) in zip(("src", "dst", "tag"), places, strict=True):
         if any(value.type != INDEX for value in operands[1:]):
             return f"{word} index to dma_start must have 'index' type"
-        if not all(map(usable, operands[1:])):
+        if not all(map(symbols.usable, operands[1:])):
             return f"{word} index must be a valid dimension or symbol identifier"
     rest = len(op.operands) - sum(len(operands) for _, operands in places)
     return None if rest in (1, 3) else "incorrect number of operands"
@@ -153,7 +134,7 @@ def verify_wait(op: Operation) -> str | None:
         return "expected DMA tag to be of memref type"
     if any(value.type != INDEX for value in places[0][1][1:]):
         return "index to dma_wait must have 'index' type"
-    if not all(map(usable, places[0][1][1:])):
+    if not all(map(symbols.usable, places[0][1][1:])):
         return "index must be a valid dimension or symbol identifier"
     return None
 
@@ -163,29 +144,29 @@ def verify_wait(op: Operation) -> str | None:
 # The custom forms of affine.apply, affine.min and affine.max, which MLIR writes by hand.
 
 
-def _parse_map(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_map(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     """Read ``#map(%dimensions)[%symbols]``. Only affine.apply has as many results as the map."""
     by_map = definition.name == "affine.apply"
     at_map = p.pos
     map_ = p.attribute()
     if not isinstance(map_, AffineMapAttr):
         p.error("invalid kind of attribute specified", at_map)
-    tokens, dimensions = read_lists(p)
+    tokens, dimensions = symbols.read_lists(p)
     if by_map and (dimensions, len(tokens) - dimensions) != (map_.dimensions, map_.symbols):
         p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
     results = (INDEX,) * (len(map_.results) if by_map else 1)
-    operands = used(p, tokens)
+    operands = symbols.used(p, tokens)
     properties: dict[str, Attribute] = {"map": map_}
     return p.placed(Operation(definition.name, definition, operands, results, properties, p.optional_dictionary()), at)
 
 
 def _print_map(printer: OpPrinter, operation: Operation) -> str:
     map_ = operation.prop("map", AffineMapAttr)
-    text = f" {printer.attribute(map_)}{print_lists(printer, map_.dimensions, operation.operands)}"
+    text = f" {printer.attribute(map_)}{symbols.print_lists(printer, map_.dimensions, operation.operands)}"
     return text + (f" {printer.dictionary(operation.attributes)}" if operation.attributes else "")
 
 
-MAP = CustomForm(_parse_map, _print_map)
+MAP = d.CustomForm(_parse_map, _print_map)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -244,29 +225,27 @@ def choice(op: Operation, low: FunctionLowering) -> None:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-affine = Dialect("affine")
+affine = d.Dialect("affine")
 
 
-_GROUPS = AttributeConstraint(
+_GROUPS = d.AttributeConstraint(
     "32-bit signless integer elements attribute",
     lambda attribute: isinstance(attribute, DenseElementsAttr) and attribute.type.element == I32,
 )
-_INTEGERS = AttributeConstraint(
+_INTEGERS = d.AttributeConstraint(
     "64-bit integer array attribute",
-    lambda attribute: (
-        isinstance(attribute, ArrayAttr) and all(map(declarations.INTEGER_64_ATTR.accepts, attribute.elements))
-    ),
+    lambda attribute: isinstance(attribute, ArrayAttr) and all(map(d.INTEGER_64_ATTR.accepts, attribute.elements)),
 )
-_REDUCTIONS = AttributeConstraint(
+_REDUCTIONS = d.AttributeConstraint(
     "Reduction ops",
     lambda attribute: isinstance(attribute, ArrayAttr) and all(map(ATOMIC_KIND.accepts, attribute.elements)),
 )
-_LOCALITY = AttributeConstraint(
+_LOCALITY = d.AttributeConstraint(
     "32-bit signless integer attribute whose minimum value is 0 whose maximum value is 3",
     lambda attribute: isinstance(attribute, IntegerAttr) and attribute.type == I32 and 0 <= attribute.value <= 3,
 )
-_FLAG = AttributeConstraint(
-    "unit attribute", lambda attribute: isinstance(attribute, UnitAttr) or declarations.BOOL_ATTR.accepts(attribute)
+_FLAG = d.AttributeConstraint(
+    "unit attribute", lambda attribute: isinstance(attribute, UnitAttr) or d.BOOL_ATTR.accepts(attribute)
 )
 
 
@@ -281,7 +260,7 @@ def _verify(op: Operation) -> str | None:
         return "operand count and affine map dimension and symbol count must match"
     if len(map.results) != 1:
         return "mapping must produce one value"
-    if any(dimension_as_symbol(symbol) for symbol in op.operands[map.dimensions :]):
+    if any(symbols.dimension_as_symbol(symbol) for symbol in op.operands[map.dimensions :]):
         raise VerifyError(
             "dimensional operand cannot be used as a symbol", location=op.position or op.location, op=op.name
         )
@@ -291,9 +270,9 @@ def _verify(op: Operation) -> str | None:
 affine.op(
     "apply",
     custom=MAP,
-    operands=(Slot("mapOperands", declarations.INDEX, Arity.VARIADIC),),
-    results={"result": declarations.INDEX},
-    properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+    operands=(d.Slot("mapOperands", d.INDEX, d.Arity.VARIADIC),),
+    results={"result": d.INDEX},
+    properties=(d.Property("map", d.AFFINE_MAP_ATTR),),
     verify=_verify,
     evaluate=Elementwise(_apply),
 )
@@ -301,40 +280,40 @@ for _name, _smallest in (("min", True), ("max", False)):
     affine.op(
         _name,
         custom=MAP,
-        operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
-        results={"result": declarations.INDEX},
-        properties=(Property("map", declarations.AFFINE_MAP_ATTR),),
+        operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
+        results={"result": d.INDEX},
+        properties=(d.Property("map", d.AFFINE_MAP_ATTR),),
         verify=indexing.verify_map,
         evaluate=Elementwise(indexing.extreme(_smallest)),
     )
 _AT_MAP = "$memref `` custom<AffineMapOfSSAIds>($indices, $map) attr-dict `:` type($memref)"
-_MAP = Property("map", declarations.AFFINE_MAP_ATTR)
-_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
+_MAP = d.Property("map", d.AFFINE_MAP_ATTR)
+_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
 
 affine.op(
     "load",
     _AT_MAP,
-    operands=(Slot("memref", MEMREF), _INDICES),
-    results={"result": declarations.ANY},
+    operands=(d.Slot("memref", MEMREF), _INDICES),
+    results={"result": d.ANY},
     properties=(_MAP,),
-    type_rules=(inferred_type("result", "memref", element_type),),
+    type_rules=(d.inferred_type("result", "memref", element_type),),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.load, 1, memory, memref_in_lanes.load),
 )
 affine.op(
     "store",
     f"$value `,` {_AT_MAP}",
-    operands=(Slot("value", declarations.ANY), Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("value", d.ANY), d.Slot("memref", MEMREF), _INDICES),
     properties=(_MAP,),
-    type_rules=(inferred_type("value", "memref", element_type),),
+    type_rules=(d.inferred_type("value", "memref", element_type),),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.store, 2, memory, memref_in_lanes.store),
 )
 affine.op(
     "vector_load",
     f"{_AT_MAP} `,` type($result)",
-    operands=(Slot("memref", MEMREF), _INDICES),
-    results={"result": declarations.VECTOR},
+    operands=(d.Slot("memref", MEMREF), _INDICES),
+    results={"result": d.VECTOR},
     properties=(_MAP,),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.load_vector, 1),
@@ -342,7 +321,7 @@ affine.op(
 affine.op(
     "vector_store",
     f"$value `,` {_AT_MAP} `,` type($value)",
-    operands=(Slot("value", declarations.VECTOR), Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("value", d.VECTOR), d.Slot("memref", MEMREF), _INDICES),
     properties=(_MAP,),
     verify=symbols.verify,
     evaluate=symbols.at_map(memref.store_vector, 2),
@@ -351,18 +330,18 @@ affine.op(
     "for",
     custom=loops.FORM,
     operands=(
-        Slot("lowerBoundOperands", declarations.INDEX, Arity.VARIADIC),
-        Slot("upperBoundOperands", declarations.INDEX, Arity.VARIADIC),
-        Slot("inits", declarations.ANY, Arity.VARIADIC),
+        d.Slot("lowerBoundOperands", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("upperBoundOperands", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("inits", d.ANY, d.Arity.VARIADIC),
     ),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
     properties=(
-        Property("lowerBoundMap", declarations.AFFINE_MAP_ATTR),
-        Property("step", declarations.INDEX_ATTR),
-        Property("upperBoundMap", declarations.AFFINE_MAP_ATTR),
+        d.Property("lowerBoundMap", d.AFFINE_MAP_ATTR),
+        d.Property("step", d.INDEX_ATTR),
+        d.Property("upperBoundMap", d.AFFINE_MAP_ATTR),
     ),
-    regions=(RegionSlot("region"),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=loops.verify,
     verify_regions=loops.verify_body,
     implicit_terminator="affine.yield",
@@ -371,10 +350,10 @@ affine.op(
 affine.op(
     "if",
     custom=indexing.IF_FORM,
-    operands=(Slot("operands", declarations.INDEX, Arity.VARIADIC),),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
-    properties=(Property("condition", declarations.INTEGER_SET_ATTR),),
-    regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
+    operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    properties=(d.Property("condition", d.INTEGER_SET_ATTR),),
+    regions=(d.RegionSlot("thenRegion"), d.RegionSlot("elseRegion")),
     verify=indexing.verify_if,
     implicit_terminator="affine.yield",
     evaluate=OnFrames(indexing.run_if, in_lanes=indexing.run_if_in_lanes, words=choice),
@@ -382,26 +361,26 @@ affine.op(
 affine.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=parallel.verify_yield,
     evaluate=OnFrames(region_yielded, words=yielded),
 )
 affine.op(
     "parallel",
     custom=parallel.FORM,
-    operands=(Slot("mapOperands", declarations.INDEX, Arity.VARIADIC),),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("mapOperands", d.INDEX, d.Arity.VARIADIC),),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
     properties=(
-        Property("lowerBoundsGroups", _GROUPS),
-        Property("lowerBoundsMap", declarations.AFFINE_MAP_ATTR),
-        Property("reductions", _REDUCTIONS),
-        Property("steps", _INTEGERS),
-        Property("upperBoundsGroups", _GROUPS),
-        Property("upperBoundsMap", declarations.AFFINE_MAP_ATTR),
+        d.Property("lowerBoundsGroups", _GROUPS),
+        d.Property("lowerBoundsMap", d.AFFINE_MAP_ATTR),
+        d.Property("reductions", _REDUCTIONS),
+        d.Property("steps", _INTEGERS),
+        d.Property("upperBoundsGroups", _GROUPS),
+        d.Property("upperBoundsMap", d.AFFINE_MAP_ATTR),
     ),
-    regions=(RegionSlot("region"),),
-    traits=(Trait.SINGLE_BLOCK,),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify=parallel.verify,
     implicit_terminator="affine.yield",
     evaluate=OnFrames(parallel.evaluate, alone=True),
@@ -412,11 +391,11 @@ affine.op(
 affine.op(
     "prefetch",
     custom=indexing.PREFETCH,
-    operands=(Slot("memref", MEMREF), _INDICES),
+    operands=(d.Slot("memref", MEMREF), _INDICES),
     properties=(
-        Property("isDataCache", declarations.BOOL_ATTR),
-        Property("isWrite", declarations.BOOL_ATTR),
-        Property("localityHint", _LOCALITY),
+        d.Property("isDataCache", d.BOOL_ATTR),
+        d.Property("isWrite", d.BOOL_ATTR),
+        d.Property("localityHint", _LOCALITY),
         _MAP,
     ),
     verify=indexing.verify_prefetch,
@@ -426,13 +405,13 @@ affine.op(
 affine.op(
     "dma_start",
     custom=DMA,
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
     verify=verify_start,
 )
 affine.op(
     "dma_wait",
     custom=DMA,
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
     verify=verify_wait,
 )
 
@@ -443,24 +422,24 @@ affine.op(
     "(`disjoint` $disjoint^)? ` ` `[` $multi_index `]` `by` custom<DynamicIndexTuple>($dynamic_basis, $static_basis) "
     "attr-dict `:` type($linear_index)",
     operands=(
-        Slot("multi_index", declarations.INDEX, Arity.VARIADIC),
-        Slot("dynamic_basis", declarations.INDEX, Arity.VARIADIC),
+        d.Slot("multi_index", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("dynamic_basis", d.INDEX, d.Arity.VARIADIC),
     ),
-    results={"linear_index": declarations.INDEX},
+    results={"linear_index": d.INDEX},
     properties=(
-        Property("disjoint", _FLAG, optional=True, flag=True, elided=BoolAttr(False)),
-        Property("static_basis", declarations.INTEGER_64_ARRAY_ATTR),
+        d.Property("disjoint", _FLAG, optional=True, flag=True, elided=BoolAttr(False)),
+        d.Property("static_basis", d.INTEGER_64_ARRAY_ATTR),
     ),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=indexing.verify_linearize,
     evaluate=OnValues(indexing.linearize),
 )
 affine.op(
     "delinearize_index",
     "$linear_index `into` custom<DynamicIndexTuple>($dynamic_basis, $static_basis) attr-dict `:` type($multi_index)",
-    operands=(Slot("linear_index", declarations.INDEX), Slot("dynamic_basis", declarations.INDEX, Arity.VARIADIC)),
-    results=(Slot("multi_index", declarations.INDEX, Arity.VARIADIC),),
-    properties=(Property("static_basis", declarations.INTEGER_64_ARRAY_ATTR),),
+    operands=(d.Slot("linear_index", d.INDEX), d.Slot("dynamic_basis", d.INDEX, d.Arity.VARIADIC)),
+    results=(d.Slot("multi_index", d.INDEX, d.Arity.VARIADIC),),
+    properties=(d.Property("static_basis", d.INTEGER_64_ARRAY_ATTR),),
     verify=indexing.verify_delinearize,
     evaluate=OnValues(indexing.delinearize),
 )

@@ -10,18 +10,10 @@ from collections.abc import Sequence
 
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition
+from halfulp.interp.dialects import regions
 from halfulp.interp.dialects.affine.loops import results_of
 from halfulp.interp.dialects.affine.symbols import inline_group, misused, read_groups, used
 from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, elementwise_step, neutral
-from halfulp.interp.dialects.regions import (
-    Bounds,
-    arrow_types,
-    build_op,
-    checked_ranges,
-    over_box,
-    parenthesised,
-    trailing_dictionary,
-)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseElementsAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute, quoted
@@ -89,14 +81,14 @@ def _read_reductions(p: OpParser, definition: OpDefinition) -> list[int]:
 
 
 def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    variables = parenthesised(p)
+    variables = regions.parenthesised(p)
     p.expect("=")
     lower_map, lower_tokens, lower_sizes = read_groups(p, "max")
     p.keyword(definition, "to")
     upper_map, upper_tokens, upper_sizes = read_groups(p, "min")
     steps = _read_steps(p, definition, at, len(variables))
     kinds = _read_reductions(p, definition)
-    results = arrow_types(p)
+    results = regions.arrow_types(p)
     region = p.region(definition.name, [Argument(token, ty.INDEX, None) for token in variables])
     p.terminated(region, "affine.yield", at)
     operands = [*used(p, lower_tokens), *used(p, upper_tokens)]
@@ -108,7 +100,7 @@ def _parse(p: OpParser, at: int, definition: OpDefinition) -> Operation:
         "upperBoundsGroups": _groups_attribute(upper_sizes),
         "upperBoundsMap": upper_map,
     }
-    return build_op(p, at, definition, operands, results, [region], properties)
+    return regions.build_op(p, at, definition, operands, results, [region], properties)
 
 
 def _bounds(printer: OpPrinter, op: Operation, which: str, word: str) -> str:
@@ -134,7 +126,7 @@ def _print(printer: OpPrinter, op: Operation) -> str:
         kinds = (quoted(ATOMIC_KIND.names[kind]) for kind in _integers(op, "reductions"))
         text += f" reduce ({', '.join(kinds)}) -> ({', '.join(printer.type(each.type) for each in op.results)})"
     text += f" {printer.region(region, op, entry_arguments=False, terminators=bool(op.results))}"
-    return text + trailing_dictionary(printer, op)
+    return text + regions.trailing_dictionary(printer, op)
 
 
 FORM = CustomForm(_parse, _print)
@@ -202,7 +194,7 @@ def verify_yield(op: Operation) -> str | None:
 # --- evaluation -------------------------------------------------------------------------------------------------------
 
 
-def _box(op: Operation, compiler: Compiler) -> Bounds:
+def _box(op: Operation, compiler: Compiler) -> regions.Bounds:
     """Return the bounds of the box."""
     sides = []
     first = 0
@@ -221,7 +213,7 @@ def _box(op: Operation, compiler: Compiler) -> Bounds:
         for values, groups, choose in sides:
             given = iter(values(slots))
             bounds.append([choose([next(given) for _ in range(size)]) for size in groups])
-        return checked_ranges(op, bounds[0], bounds[1], steps)
+        return regions.checked_ranges(op, bounds[0], bounds[1], steps)
 
     return ranges
 
@@ -246,4 +238,4 @@ def evaluate(op: Operation, compiler: Compiler) -> Action:
             steps.append(general_step(step.run, op, (slot, source), (slot,), [value, value]))
         return tuple(steps)
 
-    return over_box(op, compiler, _box(op, compiler), (begin,), combine)
+    return regions.over_box(op, compiler, _box(op, compiler), (begin,), combine)

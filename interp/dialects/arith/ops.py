@@ -11,19 +11,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.policy import MLIR_ROUNDINGS
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    Schema,
-    Trait,
-    TypeRule,
-    derived_type,
-    same_type,
-    type_of_property,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.dialects.elementwise import (
     bool_like,
@@ -62,7 +50,7 @@ from halfulp.semantics.kernel import Kernel, Open
 # The custom form of `arith.select`, which MLIR writes by hand.
 
 
-def _parse_select(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_select(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     """Read ``%c, %a, %b : type``, with the type of the condition before it unless that is i1."""
     names = [p.operand_token()]
     for _ in range(2):
@@ -88,7 +76,7 @@ def _print_select(printer: OpPrinter, operation: Operation) -> str:
     return f" {names}{extra} : {condition}{printer.type(result)}"
 
 
-SELECT = CustomForm(_parse_select, _print_select)
+SELECT = d.CustomForm(_parse_select, _print_select)
 
 
 # --- memrefs ----------------------------------------------------------------------------------------------------------
@@ -126,7 +114,7 @@ RECAST = OnValues(_recast, raw=True)
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-arith = Dialect("arith")
+arith = d.Dialect("arith")
 
 # --- enums ------------------------------------------------------------------------------------------------------------
 
@@ -185,20 +173,20 @@ CMPF_PREDICATE = EnumDefinition(
     storage_width=64,
 )
 
-_FASTMATH = Property("fastmath", FASTMATH, default=0)
-_OPTIONAL_FASTMATH = Property("fastmath", FASTMATH, optional=True)
-_ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True)
-_NEW_ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True, since=Schema.LLVM24)
-_OVERFLOW_FLAGS = Property("overflowFlags", OVERFLOW, default=0)
-_EXACT = Property("isExact", declarations.UNIT_ATTR, optional=True)
-_NNEG = Property("nonNeg", declarations.UNIT_ATTR, optional=True, since=Schema.LLVM24)
+_FASTMATH = d.Property("fastmath", FASTMATH, default=0)
+_OPTIONAL_FASTMATH = d.Property("fastmath", FASTMATH, optional=True)
+_ROUNDING_MODE = d.Property("roundingmode", ROUNDING, optional=True)
+_NEW_ROUNDING_MODE = d.Property("roundingmode", ROUNDING, optional=True, since=d.Schema.LLVM24)
+_OVERFLOW_FLAGS = d.Property("overflowFlags", OVERFLOW, default=0)
+_EXACT = d.Property("isExact", d.UNIT_ATTR, optional=True)
+_NNEG = d.Property("nonNeg", d.UNIT_ATTR, optional=True, since=d.Schema.LLVM24)
 
 
 # --- families ---------------------------------------------------------------------------------------------------------
 
-_SAME = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE)
-_COMMUTATIVE = (*_SAME, Trait.COMMUTATIVE)
-_BITWISE = (*_COMMUTATIVE, Trait.IDEMPOTENT)
+_SAME = (d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE)
+_COMMUTATIVE = (*_SAME, d.Trait.COMMUTATIVE)
+_BITWISE = (*_COMMUTATIVE, d.Trait.IDEMPOTENT)
 
 
 def _dimensions(type_: ty.Type) -> ty.Shape | None:
@@ -206,7 +194,7 @@ def _dimensions(type_: ty.Type) -> ty.Shape | None:
     return ty.shape_of(type_) if isinstance(type_, ty.TensorType) else ()
 
 
-_SAME_DIMENSIONS = TypeRule(
+_SAME_DIMENSIONS = d.TypeRule(
     "failed to verify that input and output have the same tensor dimensions",
     solve=lambda types, properties: None,
     holds=lambda types, properties: _dimensions(types["in"]) == _dimensions(types["out"]),
@@ -214,8 +202,8 @@ _SAME_DIMENSIONS = TypeRule(
 
 
 def _binary_integer(
-    mnemonic: str, factory: Callable[..., Kernel], traits: tuple[Trait, ...] = _SAME, flags: str = ""
-) -> OpDefinition:
+    mnemonic: str, factory: Callable[..., Kernel], traits: tuple[d.Trait, ...] = _SAME, flags: str = ""
+) -> d.OpDefinition:
     """Declare an op ``$lhs, $rhs : type`` on integers. ``flags``: "overflow", "exact" or none."""
     group = {"": "", "overflow": "(`overflow` `` $overflowFlags^)? ", "exact": "(`exact` $isExact^)? "}[flags]
 
@@ -225,8 +213,8 @@ def _binary_integer(
     return arith.op(
         mnemonic,
         f"$lhs `,` $rhs {group}attr-dict `:` type($result)",
-        operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
-        results={"result": declarations.INTEGER_LIKE},
+        operands={"lhs": d.INTEGER_LIKE, "rhs": d.INTEGER_LIKE},
+        results={"result": d.INTEGER_LIKE},
         properties={"": (), "overflow": (_OVERFLOW_FLAGS,), "exact": (_EXACT,)}[flags],
         traits=traits,
         named_results=_multiple_name if mnemonic == "muli" else (),
@@ -249,11 +237,11 @@ def _multiple_name(op: Operation) -> tuple[str, ...]:
 def _binary_float(
     mnemonic: str,
     name: str,
-    traits: tuple[Trait, ...] = _SAME,
+    traits: tuple[d.Trait, ...] = _SAME,
     rounding: bool = False,
     zeros_open: bool = False,
-    since: Schema = Schema.MLIR22,
-) -> OpDefinition:
+    since: d.Schema = d.Schema.MLIR22,
+) -> d.OpDefinition:
     """Declare an op ``$lhs, $rhs : type`` on floats, with fast-math flags and, in newer MLIR, a rounding mode."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
@@ -264,8 +252,8 @@ def _binary_float(
     return arith.op(
         mnemonic,
         f"$lhs `,` $rhs {mode}(`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
-        operands={"lhs": declarations.FLOAT_LIKE, "rhs": declarations.FLOAT_LIKE},
-        results={"result": declarations.FLOAT_LIKE},
+        operands={"lhs": d.FLOAT_LIKE, "rhs": d.FLOAT_LIKE},
+        results={"result": d.FLOAT_LIKE},
         properties=(_FASTMATH, _NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
         traits=traits,
         evaluate=Elementwise(build),
@@ -307,10 +295,10 @@ def _cast(
     build: Callable[[Operation, Settings], Kernel],
     allowed: Callable[[ty.Type, ty.Type], bool] = lambda source, target: True,
     group: str = "",
-    properties: tuple[Property, ...] = (),
-    since: Schema = Schema.MLIR22,
+    properties: tuple[d.Property, ...] = (),
+    since: d.Schema = d.Schema.MLIR22,
     on_memrefs: OnValues | None = None,
-) -> OpDefinition:
+) -> d.OpDefinition:
     """Declare a cast ``$in : type to type``. ``allowed`` tells which element types go together."""
     return arith.op(
         mnemonic,
@@ -318,7 +306,7 @@ def _cast(
         operands={"in": source},
         results={"out": target},
         properties=properties,
-        traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
+        traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
         type_rules=(_SAME_DIMENSIONS, same_shape("in", "out")),
         verify=_castable(allowed),
         evaluate=Elementwise(build, on_memrefs=on_memrefs),
@@ -377,10 +365,10 @@ def _constant_name(op: Operation) -> tuple[str, ...]:
 arith.op(
     "constant",
     "attr-dict $value",
-    results={"result": declarations.ANY},
-    properties=(Property("value", declarations.TYPED_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
-    type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
+    results={"result": d.ANY},
+    properties=(d.Property("value", d.TYPED_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
+    type_rules=(d.type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     verify=_verify_constant,
     named_results=_constant_name,
     evaluate=Constant(constant_value),
@@ -411,19 +399,19 @@ _binary_integer("minui", integer.minui, _COMMUTATIVE)
 
 
 for _mnemonic, _names, _factory, _traits, _since in (
-    ("addui_extended", ("sum", "overflow"), integer.addui_extended, (Trait.COMMUTATIVE,), Schema.MLIR22),
-    ("subui_extended", ("diff", "borrow"), integer.subui_extended, (), Schema.LLVM24),
+    ("addui_extended", ("sum", "overflow"), integer.addui_extended, (d.Trait.COMMUTATIVE,), d.Schema.MLIR22),
+    ("subui_extended", ("diff", "borrow"), integer.subui_extended, (), d.Schema.LLVM24),
 ):
     _value, _carry = _names
     arith.op(
         _mnemonic,
         f"$lhs `,` $rhs attr-dict `:` type(${_value}) `,` type(${_carry})",
-        operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
-        results={_value: declarations.INTEGER_LIKE, _carry: declarations.BOOL_LIKE},
-        traits=(Trait.ELEMENTWISE, *_traits),
+        operands={"lhs": d.INTEGER_LIKE, "rhs": d.INTEGER_LIKE},
+        results={_value: d.INTEGER_LIKE, _carry: d.BOOL_LIKE},
+        traits=(d.Trait.ELEMENTWISE, *_traits),
         type_rules=(
-            same_type("lhs", "rhs", _value),
-            derived_type(
+            d.same_type("lhs", "rhs", _value),
+            d.derived_type(
                 _carry, _value, bool_like, "all non-scalar operands/results must have the same shape and base type"
             ),
         ),
@@ -436,10 +424,10 @@ for _mnemonic, _factory in (("mulsi_extended", integer.mulsi_extended), ("mului_
     arith.op(
         _mnemonic,
         "$lhs `,` $rhs attr-dict `:` type($lhs)",
-        operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
-        results={"low": declarations.INTEGER_LIKE, "high": declarations.INTEGER_LIKE},
-        traits=(Trait.ELEMENTWISE, Trait.COMMUTATIVE),
-        type_rules=(same_type("lhs", "rhs", "low", "high"),),
+        operands={"lhs": d.INTEGER_LIKE, "rhs": d.INTEGER_LIKE},
+        results={"low": d.INTEGER_LIKE, "high": d.INTEGER_LIKE},
+        traits=(d.Trait.ELEMENTWISE, d.Trait.COMMUTATIVE),
+        type_rules=(d.same_type("lhs", "rhs", "low", "high"),),
         evaluate=of_width(_factory),
         named_results=("low", "high"),
     )
@@ -451,17 +439,17 @@ def _cmpi(op: Operation, settings: Settings) -> Kernel:
     return integer.cmpi(settings.width(element_of(op.operands[0])), predicate)
 
 
-_RESULT_OF_COMPARISON = derived_type(
+_RESULT_OF_COMPARISON = d.derived_type(
     "result", "lhs", bool_like, "failed to verify that result type has i1 element type and same shape as operands"
 )
 
 arith.op(
     "cmpi",
     "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)",
-    operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
-    results={"result": declarations.BOOL_LIKE},
-    properties=(Property("predicate", CMPI_PREDICATE),),
-    traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
+    operands={"lhs": d.INTEGER_LIKE, "rhs": d.INTEGER_LIKE},
+    results={"result": d.BOOL_LIKE},
+    properties=(d.Property("predicate", CMPI_PREDICATE),),
+    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_TYPE_OPERANDS),
     type_rules=(_RESULT_OF_COMPARISON,),
     evaluate=Elementwise(_cmpi),
 )
@@ -478,19 +466,19 @@ _binary_float("minimumf", "minimum", _COMMUTATIVE)
 _binary_float("maxnumf", "maximum_number", _COMMUTATIVE, zeros_open=True)
 _binary_float("minnumf", "minimum_number", _COMMUTATIVE, zeros_open=True)
 # In the newer pair, -0 is less than +0, which is unspecified here.
-_binary_float("maximumnumf", "maximum_number", _COMMUTATIVE, since=Schema.LLVM24)
-_binary_float("minimumnumf", "minimum_number", _COMMUTATIVE, since=Schema.LLVM24)
+_binary_float("maximumnumf", "maximum_number", _COMMUTATIVE, since=d.Schema.LLVM24)
+_binary_float("minimumnumf", "minimum_number", _COMMUTATIVE, since=d.Schema.LLVM24)
 
 
-def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.MLIR22) -> OpDefinition:
+def _unary_float(mnemonic: str, name: str, operand: str, since: d.Schema = d.Schema.MLIR22) -> d.OpDefinition:
     def build(op: Operation, settings: Settings) -> Kernel:
         return floats.unary(name, format_of(op.results[0]), fastmath_of(op), settings.profile)
 
     return arith.op(
         mnemonic,
         f"${operand} (`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
-        operands={operand: declarations.FLOAT_LIKE},
-        results={"result": declarations.FLOAT_LIKE},
+        operands={operand: d.FLOAT_LIKE},
+        results={"result": d.FLOAT_LIKE},
         properties=(_FASTMATH,),
         traits=_SAME,
         evaluate=Elementwise(build),
@@ -499,7 +487,7 @@ def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.
 
 
 _unary_float("negf", "negate", "operand")
-_unary_float("flush_denormals", "flush", "operand", since=Schema.LLVM24)
+_unary_float("flush_denormals", "flush", "operand", since=d.Schema.LLVM24)
 
 
 def _cmpf(op: Operation, settings: Settings) -> Kernel:
@@ -511,10 +499,10 @@ def _cmpf(op: Operation, settings: Settings) -> Kernel:
 arith.op(
     "cmpf",
     "$predicate `,` $lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($lhs)",
-    operands={"lhs": declarations.FLOAT_LIKE, "rhs": declarations.FLOAT_LIKE},
-    results={"result": declarations.BOOL_LIKE},
-    properties=(_FASTMATH, Property("predicate", CMPF_PREDICATE)),
-    traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
+    operands={"lhs": d.FLOAT_LIKE, "rhs": d.FLOAT_LIKE},
+    results={"result": d.BOOL_LIKE},
+    properties=(_FASTMATH, d.Property("predicate", CMPF_PREDICATE)),
+    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_TYPE_OPERANDS),
     type_rules=(_RESULT_OF_COMPARISON,),
     evaluate=Elementwise(_cmpf),
 )
@@ -522,8 +510,8 @@ arith.op(
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 
-_INT = declarations.FIXED_WIDTH_INTEGER_LIKE
-_FLOAT = declarations.FLOAT_LIKE
+_INT = d.FIXED_WIDTH_INTEGER_LIKE
+_FLOAT = d.FLOAT_LIKE
 
 _cast("extsi", _INT, _INT, integer_cast(integer.extsi), _wider)
 _cast("extui", _INT, _INT, integer_cast(integer.extui), _wider, "(`nneg` $nonNeg^)? ", (_NNEG,))
@@ -565,7 +553,7 @@ _cast(
     _same_width,
     "($roundingmode^)? (`fastmath` `` $fastmath^)? ",
     (_OPTIONAL_FASTMATH, _ROUNDING_MODE),
-    since=Schema.LLVM24,
+    since=d.Schema.LLVM24,
 )
 
 
@@ -599,24 +587,24 @@ def _bitcast(op: Operation, settings: Settings) -> Kernel:
 
 _cast(
     "bitcast",
-    declarations.BITCASTABLE,
-    declarations.BITCASTABLE,
+    d.BITCASTABLE,
+    d.BITCASTABLE,
     _bitcast,
     lambda source, target: _width(source) == _width(target),
     on_memrefs=RECAST,
 )
 _cast(
     "index_cast",
-    declarations.INDEX_CASTABLE,
-    declarations.INDEX_CASTABLE,
+    d.INDEX_CASTABLE,
+    d.INDEX_CASTABLE,
     integer_cast(integer.index_cast),
     _one_is_index,
     on_memrefs=RECAST,
 )
 _cast(
     "index_castui",
-    declarations.INDEX_CASTABLE,
-    declarations.INDEX_CASTABLE,
+    d.INDEX_CASTABLE,
+    d.INDEX_CASTABLE,
     integer_cast(integer.index_castui),
     _one_is_index,
     "(`nneg` $nonNeg^)? ",
@@ -628,8 +616,8 @@ _cast(
 
 
 def _scaling(
-    mnemonic: str, group: str, properties: tuple[Property, ...], allowed: Callable[[ty.Type, ty.Type], bool]
-) -> OpDefinition:
+    mnemonic: str, group: str, properties: tuple[d.Property, ...], allowed: Callable[[ty.Type, ty.Type], bool]
+) -> d.OpDefinition:
     factory = casts.scaling_extf if mnemonic == "scaling_extf" else casts.scaling_truncf
 
     def build(op: Operation, settings: Settings) -> Kernel:
@@ -639,10 +627,10 @@ def _scaling(
     return arith.op(
         mnemonic,
         f"$in `,` $scale {group}attr-dict `:` type($in) `,` type($scale) `to` type($out)",
-        operands={"in": declarations.FLOAT_LIKE, "scale": declarations.FLOAT_LIKE},
-        results={"out": declarations.FLOAT_LIKE},
+        operands={"in": d.FLOAT_LIKE, "scale": d.FLOAT_LIKE},
+        results={"out": d.FLOAT_LIKE},
         properties=properties,
-        traits=(Trait.ELEMENTWISE,),
+        traits=(d.Trait.ELEMENTWISE,),
         type_rules=(_SAME_DIMENSIONS,),
         verify=_castable(allowed),
         evaluate=Elementwise(build, may_be_scalar=frozenset({1})),
@@ -734,10 +722,10 @@ SELECTION = OnValues(_select, raw=True, words=_select_words, kernel=kernel.KERNE
 arith.op(
     "select",
     custom=SELECT,
-    operands={"condition": declarations.BOOL_LIKE, "true_value": declarations.ANY, "false_value": declarations.ANY},
-    results={"result": declarations.ANY},
-    traits=(Trait.ELEMENTWISE,),
-    type_rules=(same_type("true_value", "false_value", "result"),),
+    operands={"condition": d.BOOL_LIKE, "true_value": d.ANY, "false_value": d.ANY},
+    results={"result": d.ANY},
+    traits=(d.Trait.ELEMENTWISE,),
+    type_rules=(d.same_type("true_value", "false_value", "result"),),
     verify=_verify_select,
     evaluate=SELECTION,
 )

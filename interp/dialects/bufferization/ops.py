@@ -6,18 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Dialect,
-    Property,
-    Slot,
-    Trait,
-    TypeConstraint,
-    TypeKind,
-    Unprefixed,
-    inferred_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.elementwise import sizes_agree
@@ -170,9 +159,9 @@ def verify_alloc_tensor(op: Operation) -> str | None:
     sizes, copied, _ = map(len, operand_groups(op))
     type_ = op.results[0].type
     if copied and sizes:
-        return Unprefixed("dynamic sizes not needed when copying a tensor")
+        return d.Unprefixed("dynamic sizes not needed when copying a tensor")
     if copied and op.operands[sizes].type != type_:
-        return Unprefixed("expected that `copy` and return type match")
+        return d.Unprefixed("expected that `copy` and return type match")
     needed = sum(size is None for size in ty.shape_of(type_) or ())
     if not copied and sizes != needed:
         return f"incorrect number of dynamic sizes, has {sizes}, expected {needed}"
@@ -183,9 +172,9 @@ def verify_same_shape(op: Operation) -> str | None:
     """Check that a tensor and its buffer have one shape and one element type."""
     one, other = op.operands[0].type, op.results[0].type
     if ty.shape_of(one) != ty.shape_of(other):
-        return Unprefixed("shapes do not match")
+        return d.Unprefixed("shapes do not match")
     if ty.element_type(one) != ty.element_type(other):
-        return Unprefixed("element types do not match")
+        return d.Unprefixed("element types do not match")
     return None
 
 
@@ -227,29 +216,29 @@ def verify_dealloc(op: Operation) -> str | None:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-bufferization = Dialect("bufferization")
+bufferization = d.Dialect("bufferization")
 
-_TENSOR_LIKE = TypeConstraint("TensorLikeType instance", lambda type_: isinstance(type_, ty.TensorType))
-_BUFFER_LIKE = TypeConstraint("BufferLikeType instance", ANY_MEMREF.accepts)
-_ANY_MEMREF = TypeConstraint(ANY_MEMREF.description, ANY_MEMREF.accepts, TypeKind("", ANY_MEMREF.accepts))
+_TENSOR_LIKE = d.TypeConstraint("TensorLikeType instance", lambda type_: isinstance(type_, ty.TensorType))
+_BUFFER_LIKE = d.TypeConstraint("BufferLikeType instance", ANY_MEMREF.accepts)
+_ANY_MEMREF = d.TypeConstraint(ANY_MEMREF.description, ANY_MEMREF.accepts, d.TypeKind("", ANY_MEMREF.accepts))
 
 
-def _flag(name: str) -> Property:
-    return Property(name, declarations.UNIT_ATTR, optional=True)
+def _flag(name: str) -> d.Property:
+    return d.Property(name, d.UNIT_ATTR, optional=True)
 
 
 bufferization.op(
     "alloc_tensor",
     "`(` $dynamic_sizes `)` (`copy` `(` $copy^ `)`)? (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
     operands=(
-        Slot("dynamic_sizes", declarations.INDEX, Arity.VARIADIC),
-        Slot("copy", declarations.TENSOR, Arity.OPTIONAL),
-        Slot("size_hint", declarations.INDEX, Arity.OPTIONAL),
+        d.Slot("dynamic_sizes", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("copy", d.TENSOR, d.Arity.OPTIONAL),
+        d.Slot("size_hint", d.INDEX, d.Arity.OPTIONAL),
     ),
-    results={"result": declarations.TENSOR},
-    properties=(Property("memory_space", declarations.ANY_ATTR, optional=True),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    type_rules=(inferred_type("copy", "result", lambda type_: (type_,)),),
+    results={"result": d.TENSOR},
+    properties=(d.Property("memory_space", d.ANY_ATTR, optional=True),),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    type_rules=(d.inferred_type("copy", "result", lambda type_: (type_,)),),
     verify=verify_alloc_tensor,
     evaluate=OnValues(alloc_tensor),
 )
@@ -265,13 +254,13 @@ bufferization.op(
     "(` ` `(` $memrefs^ `:` type($memrefs) `)` `if` ` ` `(` $conditions `)`)? "
     "(`retain` ` ` `(` $retained^ `:` type($retained) `)`)? attr-dict",
     operands=(
-        Slot("memrefs", ANY_MEMREF, Arity.VARIADIC),
-        Slot("conditions", declarations.BOOL, Arity.VARIADIC),
-        Slot("retained", ANY_MEMREF, Arity.VARIADIC),
+        d.Slot("memrefs", ANY_MEMREF, d.Arity.VARIADIC),
+        d.Slot("conditions", d.BOOL, d.Arity.VARIADIC),
+        d.Slot("retained", ANY_MEMREF, d.Arity.VARIADIC),
     ),
-    results=(Slot("updatedConditions", declarations.BOOL, Arity.VARIADIC),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    type_rules=(inferred_type("updatedConditions", "retained", lambda types: (ty.I1,) * len(types)),),
+    results=(d.Slot("updatedConditions", d.BOOL, d.Arity.VARIADIC),),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    type_rules=(d.inferred_type("updatedConditions", "retained", lambda types: (ty.I1,) * len(types)),),
     verify=verify_dealloc,
     evaluate=OnValues(dealloc, raw=True, words=refused),
 )
@@ -279,15 +268,15 @@ bufferization.op(
 bufferization.op(
     "dealloc_tensor",
     "$tensor attr-dict `:` type($tensor)",
-    operands={"tensor": declarations.TENSOR},
+    operands={"tensor": d.TENSOR},
     evaluate=OnValues(lambda op, settings: lambda run, operands: ()),
 )
 bufferization.op(
     "materialize_in_destination",
     "$source `in` (`restrict` $restrict^)? (`writable` $writable^)? $dest attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"source": declarations.TENSOR, "dest": declarations.ANY},
-    results=(Slot("result", declarations.TENSOR, Arity.OPTIONAL),),
+    operands={"source": d.TENSOR, "dest": d.ANY},
+    results=(d.Slot("result", d.TENSOR, d.Arity.OPTIONAL),),
     properties=(_flag("restrict"), _flag("writable")),
     verify=verify_materialize,
     evaluate=OnValues(materialize, raw=True),

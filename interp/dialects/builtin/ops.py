@@ -7,17 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir.attributes import StringAttr
 from halfulp.interp.ir.base import Attribute, spell_symbol
 from halfulp.interp.ir.operations import Block, Operation
@@ -31,7 +21,7 @@ from halfulp.interp.text.op_parser import OpParser, OpPrinter
 # The custom form of `builtin.module`, which MLIR writes by hand.
 
 
-def _parse_module(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_module(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     properties: dict[str, Attribute] = {}
     if p.tokens[p.pos][:1] == "@":
         properties["sym_name"] = StringAttr(p.symbol())
@@ -60,12 +50,12 @@ def _print_module(printer: OpPrinter, operation: Operation) -> str:
     return f"{text} {printer.region(operation.regions[0], operation)}"
 
 
-MODULE = CustomForm(_parse_module, _print_module)
+MODULE = d.CustomForm(_parse_module, _print_module)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-builtin = Dialect("builtin")
+builtin = d.Dialect("builtin")
 
 
 def _verify_module(module: Operation) -> str | None:
@@ -79,17 +69,17 @@ builtin.op(
     "module",
     custom=MODULE,
     properties=(
-        Property("sym_name", declarations.STRING_ATTR, optional=True),
-        Property("sym_visibility", declarations.STRING_ATTR, optional=True),
+        d.Property("sym_name", d.STRING_ATTR, optional=True),
+        d.Property("sym_visibility", d.STRING_ATTR, optional=True),
     ),
-    regions=(RegionSlot("bodyRegion"),),
+    regions=(d.RegionSlot("bodyRegion"),),
     traits=(
-        Trait.SYMBOL,
-        Trait.SYMBOL_TABLE,
-        Trait.NO_TERMINATOR,
-        Trait.SINGLE_BLOCK,
-        Trait.ISOLATED_FROM_ABOVE,
-        Trait.GRAPH_REGION,
+        d.Trait.SYMBOL,
+        d.Trait.SYMBOL_TABLE,
+        d.Trait.NO_TERMINATOR,
+        d.Trait.SINGLE_BLOCK,
+        d.Trait.ISOLATED_FROM_ABOVE,
+        d.Trait.GRAPH_REGION,
     ),
     default_dialect="builtin",
     verify=_verify_module,
@@ -140,8 +130,8 @@ def _verify_conversion(op: Operation) -> str | None:
 builtin.op(
     "unrealized_conversion_cast",
     "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
-    operands=(Slot("inputs", declarations.ANY, Arity.VARIADIC),),
-    results=(Slot("outputs", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("inputs", d.ANY, d.Arity.VARIADIC),),
+    results=(d.Slot("outputs", d.ANY, d.Arity.VARIADIC),),
     verify=_verify_conversion,
     evaluate=OnValues(_conversion, raw=True, casts=True),
 )

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    Slot,
-    SuccessorSlot,
-    Trait,
-    Unprefixed,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -70,7 +59,7 @@ def read_successor(p: OpParser) -> Successor:
     return block, values
 
 
-def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     """Read ``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
     name = p.operand_token()
     p.expect(":")
@@ -159,7 +148,7 @@ def _print_switch(printer: OpPrinter, operation: Operation) -> str:
     return f" {printer.name(flag)} : {printer.type(flag.type)}, [{','.join(cases)}{end}{extra}"
 
 
-SWITCH = CustomForm(_parse_switch, _print_switch)
+SWITCH = d.CustomForm(_parse_switch, _print_switch)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -190,7 +179,7 @@ def switch(op: Operation, low: FunctionLowering) -> None:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-cf = Dialect("cf")
+cf = d.Dialect("cf")
 
 
 def _jump(op: Operation, compiler: Compiler, index: int) -> tuple[tuple[Step, ...], Segment]:
@@ -234,9 +223,9 @@ CONDITIONAL = OnFrames(_conditional, decides=0, words=conditional)
 cf.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
-    operands=(Slot("destOperands", declarations.ANY, Arity.VARIADIC),),
-    successors=(SuccessorSlot("dest"),),
-    traits=(Trait.TERMINATOR,),
+    operands=(d.Slot("destOperands", d.ANY, d.Arity.VARIADIC),),
+    successors=(d.SuccessorSlot("dest"),),
+    traits=(d.Trait.TERMINATOR,),
     evaluate=BRANCH,
 )
 
@@ -247,8 +236,8 @@ def _verify_weights(op: Operation) -> str | None:
         return None
     if len(weights.codes) != 2:
         count = len(weights.codes)
-        return Unprefixed(f"expects number of branch weights to match number of successors: {count} vs 2")
-    return None if any(weights.codes) else Unprefixed("branch weights cannot all be zero")
+        return d.Unprefixed(f"expects number of branch weights to match number of successors: {count} vs 2")
+    return None if any(weights.codes) else d.Unprefixed("branch weights cannot all be zero")
 
 
 cf.op(
@@ -257,13 +246,13 @@ cf.op(
     "$trueDest (`(` $trueDestOperands^ `:` type($trueDestOperands) `)`)? `,` "
     "$falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
     operands=(
-        Slot("condition", declarations.BOOL),
-        Slot("trueDestOperands", declarations.ANY, Arity.VARIADIC),
-        Slot("falseDestOperands", declarations.ANY, Arity.VARIADIC),
+        d.Slot("condition", d.BOOL),
+        d.Slot("trueDestOperands", d.ANY, d.Arity.VARIADIC),
+        d.Slot("falseDestOperands", d.ANY, d.Arity.VARIADIC),
     ),
-    properties=(Property("branch_weights", declarations.INTEGER_ARRAY_ATTR, optional=True),),
-    successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
-    traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    properties=(d.Property("branch_weights", d.INTEGER_ARRAY_ATTR, optional=True),),
+    successors=(d.SuccessorSlot("trueDest"), d.SuccessorSlot("falseDest")),
+    traits=(d.Trait.TERMINATOR, d.Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_weights,
     evaluate=CONDITIONAL,
 )
@@ -340,23 +329,23 @@ cf.op(
     "switch",
     custom=SWITCH,
     operands=(
-        Slot("flag", declarations.INTEGER),
-        Slot("defaultOperands", declarations.ANY, Arity.VARIADIC),
-        Slot("caseOperands", declarations.ANY, Arity.VARIADIC),
+        d.Slot("flag", d.INTEGER),
+        d.Slot("defaultOperands", d.ANY, d.Arity.VARIADIC),
+        d.Slot("caseOperands", d.ANY, d.Arity.VARIADIC),
     ),
     properties=(
-        Property("case_operand_segments", declarations.INTEGER_ARRAY_ATTR),
-        Property("case_values", declarations.INTEGER_ELEMENTS_ATTR, optional=True),
+        d.Property("case_operand_segments", d.INTEGER_ARRAY_ATTR),
+        d.Property("case_values", d.INTEGER_ELEMENTS_ATTR, optional=True),
     ),
-    successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
-    traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    successors=(d.SuccessorSlot("default"), d.SuccessorSlot("case", d.Arity.VARIADIC)),
+    traits=(d.Trait.TERMINATOR, d.Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_switch,
     evaluate=SWITCHING,
 )
 cf.op(
     "assert",
     "$arg `,` $msg attr-dict",
-    operands={"arg": declarations.BOOL},
-    properties=(Property("msg", declarations.STRING_ATTR),),
+    operands={"arg": d.BOOL},
+    properties=(d.Property("msg", d.STRING_ATTR),),
     evaluate=OnFrames(_assert, decides=0),
 )

@@ -10,29 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from halfulp.fp_formats.formats import FloatFormat, ints_to_codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    AttributeConstraint,
-    Dialect,
-    Property,
-    Trait,
-    TypeConstraint,
-    TypeKind,
-    derived_type,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import FASTMATH
 from halfulp.interp.dialects.elementwise import fastmath_of
 from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import dialect_attributes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_float
-from halfulp.interp.ir.dialect_attributes import (
-    AttributeDefinition,
-    DialectAttr,
-    Parameter,
-    ParameterForm,
-    ParameterKind,
-)
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise
 from halfulp.interp.run.settings import Settings
@@ -73,42 +57,42 @@ def _read_part(p: TokenParser, element: ty.FloatType) -> at.FloatAttr:
     return found
 
 
-def _spell(value: DialectAttr, names: Mapping[object, str]) -> str:
+def _spell(value: dialect_attributes.DialectAttr, names: Mapping[object, str]) -> str:
     real, imaginary = value.values
     texts = [spell_float(part.type.format, part.code) for part in (real, imaginary)]
     type_ = real.type.spell(names)
     return f"<:{type_} {', '.join(texts)}> : complex<{type_}>"
 
 
-_PART = ParameterKind(lambda p: p.attribute(), lambda value, names: value.spell_nested(names))
-NUMBER = AttributeDefinition(
+_PART = dialect_attributes.ParameterKind(lambda p: p.attribute(), lambda value, names: value.spell_nested(names))
+NUMBER = dialect_attributes.AttributeDefinition(
     name="complex.number",
-    form=ParameterForm(_read, _spell),
-    parameters=(Parameter("real", _PART), Parameter("imag", _PART)),
+    form=dialect_attributes.ParameterForm(_read, _spell),
+    parameters=(dialect_attributes.Parameter("real", _PART), dialect_attributes.Parameter("imag", _PART)),
 )
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-complex = Dialect("complex")
+complex = d.Dialect("complex")
 complex.attributes["number"] = NUMBER
 
-_KIND = TypeKind("builtin.complex", lambda type_: isinstance(type_, ty.ComplexType))
-_ANY_COMPLEX = TypeConstraint("complex-type", _KIND.accepts, _KIND)
-_COMPLEX = TypeConstraint(
+_KIND = d.TypeKind("builtin.complex", lambda type_: isinstance(type_, ty.ComplexType))
+_ANY_COMPLEX = d.TypeConstraint("complex-type", _KIND.accepts, _KIND)
+_COMPLEX = d.TypeConstraint(
     "complex type with floating-point elements",
     lambda type_: isinstance(type_, ty.ComplexType) and isinstance(type_.element, ty.FloatType),
     _KIND,
 )
-_FLOAT = TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
-_INTEGER = TypeConstraint(
+_FLOAT = d.TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
+_INTEGER = d.TypeConstraint(
     "signless integer",
     lambda type_: isinstance(type_, ty.IntegerType) and type_.signedness == "signless",
-    TypeKind("builtin.integer", lambda type_: isinstance(type_, ty.IntegerType)),
+    d.TypeKind("builtin.integer", lambda type_: isinstance(type_, ty.IntegerType)),
 )
-_FASTMATH = Property("fastmath", FASTMATH, default=0)
+_FASTMATH = d.Property("fastmath", FASTMATH, default=0)
 _FLAGS = "(`fastmath` `` $fastmath^)? attr-dict"
-_ARRAY = AttributeConstraint("array attribute", lambda attribute: isinstance(attribute, at.ArrayAttr))
+_ARRAY = d.AttributeConstraint("array attribute", lambda attribute: isinstance(attribute, at.ArrayAttr))
 
 
 def _part_type(type_: ty.Type) -> ty.Type:
@@ -152,8 +136,8 @@ complex.op(
     "constant",
     "$value attr-dict `:` type($complex)",
     results={"complex": _ANY_COMPLEX},
-    properties=(Property("value", _ARRAY),),
-    traits=(Trait.CONSTANT_LIKE,),
+    properties=(d.Property("value", _ARRAY),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     verify=_verify_constant,
     named_results=("cst",),
     evaluate=Constant(_constant),
@@ -162,7 +146,7 @@ complex.op(
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 _PART_RULE = (
-    derived_type("result", "complex", _part_type, "failed to verify that complex element type matches result type"),
+    d.derived_type("result", "complex", _part_type, "failed to verify that complex element type matches result type"),
 )
 
 complex.op(
@@ -171,17 +155,17 @@ complex.op(
     operands={"real": _FLOAT, "imaginary": _FLOAT},
     results={"complex": _COMPLEX},
     type_rules=(
-        same_type("real", "imaginary"),
-        derived_type(
+        d.same_type("real", "imaginary"),
+        d.derived_type(
             "real", "complex", _part_type, "failed to verify that complex element type matches real operand type"
         ),
-        derived_type(
+        d.derived_type(
             "imaginary",
             "complex",
             _part_type,
             "failed to verify that complex element type matches imaginary operand type",
         ),
-        derived_type("complex", "real", ty.ComplexType, "the type of the parts is that of the number's elements"),
+        d.derived_type("complex", "real", ty.ComplexType, "the type of the parts is that of the number's elements"),
     ),
     evaluate=Elementwise(lambda op, settings: complex_numbers.create(_format(op.results[0].type))),
 )
@@ -210,7 +194,7 @@ _declare_part("angle")
 
 # --- one number, two numbers ------------------------------------------------------------------------------------------
 
-_SAME = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE)
+_SAME = (d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE)
 Make = Callable[[FloatFormat, int, Settings], Kernel]
 
 
@@ -258,8 +242,8 @@ complex.op(
     f"$lhs `,` $rhs {_FLAGS} `:` type($result) `,` type($rhs)",
     operands={"lhs": _COMPLEX, "rhs": _INTEGER},
     results={"result": _COMPLEX},
-    properties=(Property("fastmath", FASTMATH, optional=True),),
-    type_rules=(same_type("lhs", "result"),),
+    properties=(d.Property("fastmath", FASTMATH, optional=True),),
+    type_rules=(d.same_type("lhs", "result"),),
 )
 
 # --- comparisons and casts --------------------------------------------------------------------------------------------
@@ -270,8 +254,8 @@ def _comparison(mnemonic: str, unequal: bool) -> None:
         mnemonic,
         "$lhs `,` $rhs attr-dict `:` type($lhs)",
         operands={"lhs": _COMPLEX, "rhs": _COMPLEX},
-        results={"result": declarations.BOOL},
-        type_rules=(same_type("lhs", "rhs"),),
+        results={"result": d.BOOL},
+        type_rules=(d.same_type("lhs", "rhs"),),
         evaluate=Elementwise(
             lambda op, settings: complex_numbers.equal(_format(op.operands[0].type), settings.profile, unequal)
         ),
@@ -298,7 +282,7 @@ def _verify_bitcast(op: Operation) -> str | None:
 complex.op(
     "bitcast",
     "$operand attr-dict `:` type($operand) `to` type($result)",
-    operands={"operand": declarations.ANY},
-    results={"result": declarations.ANY},
+    operands={"operand": d.ANY},
+    results={"result": d.ANY},
     verify=_verify_bitcast,
 )

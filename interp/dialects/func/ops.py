@@ -7,19 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from halfulp.fp_formats.aliases import did_you_mean
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-    TypeRule,
-    Unprefixed,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elementwise import elementwise_step
 from halfulp.interp.dialects.signatures import Signature, print_signature
 from halfulp.interp.ir import attributes as at
@@ -45,7 +33,7 @@ if TYPE_CHECKING:
 # The custom form of `func.func`, which MLIR writes by hand.
 
 
-def _parse_function(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_function(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     inherent = {prop.name for prop in definition.properties}
     inferred = ("function_type", "sym_name", "sym_visibility")
     properties: dict[str, Attribute] = {}
@@ -103,7 +91,7 @@ def _print_function(printer: OpPrinter, operation: Operation) -> str:
     return text
 
 
-FUNCTION = CustomForm(_parse_function, _print_function)
+FUNCTION = d.CustomForm(_parse_function, _print_function)
 
 
 # --- libm -------------------------------------------------------------------------------------------------------------
@@ -259,7 +247,7 @@ def wrong_attributes(function: Operation, arguments: int, results: int) -> str |
 def verify_function(function: Operation) -> str | None:
     """Return what is wrong with the signature or the body of a function, or None."""
     parent = function.parent_op
-    if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
+    if parent is not None and parent.definition is not None and d.Trait.SYMBOL_TABLE not in parent.definition.traits:
         return "symbol's parent must have the SymbolTable trait"
     type = _function_type(function)
     if type is None:
@@ -297,7 +285,7 @@ def verify_return(operation: Operation) -> str | None:
         return f"has {count} operands, but enclosing function (@{function.symbol_name}) returns {len(declared)}"
     for number, (value, expected) in enumerate(zip(operation.operands, declared, strict=True)):
         if value.type != expected:
-            return Unprefixed(
+            return d.Unprefixed(
                 f"type of return operand {number} ('{value.type}') doesn't match function result type ('{expected}') "
                 f"in function @{function.symbol_name}"
             )
@@ -306,11 +294,11 @@ def verify_return(operation: Operation) -> str | None:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-func = Dialect("func")
+func = d.Dialect("func")
 
 _ARGUMENT_ATTRIBUTES = (
-    Property("arg_attrs", declarations.DICTIONARY_ARRAY_ATTR, optional=True),
-    Property("res_attrs", declarations.DICTIONARY_ARRAY_ATTR, optional=True),
+    d.Property("arg_attrs", d.DICTIONARY_ARRAY_ATTR, optional=True),
+    d.Property("res_attrs", d.DICTIONARY_ARRAY_ATTR, optional=True),
 )
 
 
@@ -326,7 +314,7 @@ def _fits_callee(types: Mapping[str, Any], properties: Mapping[str, at.Attribute
     return bool(callee == ty.FunctionType(tuple(types["callee_operands"]), tuple(types["results"])))
 
 
-_TYPES_OF_CALLEE = TypeRule(
+_TYPES_OF_CALLEE = d.TypeRule(
     "failed to verify that callee input types match argument types and callee result types match result types",
     _solve_callee,
     _fits_callee,
@@ -337,13 +325,13 @@ func.op(
     custom=FUNCTION,
     properties=(
         *_ARGUMENT_ATTRIBUTES,
-        Property("function_type", declarations.FUNCTION_TYPE_ATTR),
-        Property("no_inline", declarations.UNIT_ATTR, optional=True),
-        Property("sym_name", declarations.STRING_ATTR),
-        Property("sym_visibility", declarations.STRING_ATTR, optional=True),
+        d.Property("function_type", d.FUNCTION_TYPE_ATTR),
+        d.Property("no_inline", d.UNIT_ATTR, optional=True),
+        d.Property("sym_name", d.STRING_ATTR),
+        d.Property("sym_visibility", d.STRING_ATTR, optional=True),
     ),
-    regions=(RegionSlot("body"),),
-    traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
+    regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.SYMBOL, d.Trait.ISOLATED_FROM_ABOVE),
     default_dialect="func",
     verify=verify_function,
 )
@@ -504,12 +492,12 @@ def _external_call(
 func.op(
     "call",
     "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
     properties=(
         *_ARGUMENT_ATTRIBUTES,
-        Property("callee", declarations.FLAT_SYMBOL_REF_ATTR),
-        Property("no_inline", declarations.UNIT_ATTR, optional=True),
+        d.Property("callee", d.FLAT_SYMBOL_REF_ATTR),
+        d.Property("no_inline", d.UNIT_ATTR, optional=True),
     ),
     verify_symbols=verify_call,
     evaluate=OnFrames(_call, words=call),
@@ -519,8 +507,8 @@ func.op(
 func.op(
     "call_indirect",
     "$callee `(` $callee_operands `)` attr-dict `:` type($callee)",
-    operands=(Slot("callee", declarations.FUNCTION), Slot("callee_operands", declarations.ANY, Arity.VARIADIC)),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("callee", d.FUNCTION), d.Slot("callee_operands", d.ANY, d.Arity.VARIADIC)),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
     properties=_ARGUMENT_ATTRIBUTES,
     type_rules=(_TYPES_OF_CALLEE,),
     evaluate=OnFrames(_call_indirect),
@@ -528,9 +516,9 @@ func.op(
 func.op(
     "constant",
     "attr-dict $value `:` type($result)",
-    results={"result": declarations.ANY},
-    properties=(Property("value", declarations.FLAT_SYMBOL_REF_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    results={"result": d.ANY},
+    properties=(d.Property("value", d.FLAT_SYMBOL_REF_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     named_results=("f",),
     verify_symbols=verify_constant,
     evaluate=Constant(_constant),
@@ -544,8 +532,8 @@ RETURN = OnFrames(
 func.op(
     "return",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=verify_return,
     evaluate=RETURN,
 )

@@ -9,8 +9,7 @@ import numpy as np
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.fp_formats.formats import Codes, FloatFormat, NanEncoding, format_named, storage_dtype
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import element_of, elementwise, format_of, same_shape
 from halfulp.interp.dialects.halfulp import blocks
@@ -176,7 +175,7 @@ PARSERS = {"float": _float}
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-halfulp = Dialect("halfulp")
+halfulp = d.Dialect("halfulp")
 halfulp.types.update(PARSERS)
 
 # --- stochastic rounding ----------------------------------------------------------------------------------------------
@@ -199,9 +198,9 @@ def _round(op: Operation, settings: Settings) -> Kernel:
 halfulp.op(
     "stochastic_round",
     "$in `,` $bits attr-dict `:` type($in) `,` type($bits) `to` type($out)",
-    operands={"in": declarations.FLOAT_LIKE, "bits": declarations.FIXED_WIDTH_INTEGER_LIKE},
-    results={"out": declarations.FLOAT_LIKE},
-    traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
+    operands={"in": d.FLOAT_LIKE, "bits": d.FIXED_WIDTH_INTEGER_LIKE},
+    results={"out": d.FLOAT_LIKE},
+    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
     type_rules=(*elementwise("out"), same_shape("in", "bits"), same_shape("in", "out")),
     verify=_verify_round,
     evaluate=Elementwise(_round),
@@ -225,13 +224,13 @@ _MOST_REDUCED_BITS = 64
 halfulp.op(
     "reduce_precision",
     "$in attr-dict `:` type($in)",
-    operands={"in": declarations.FLOAT_LIKE},
-    results={"out": declarations.FLOAT_LIKE},
+    operands={"in": d.FLOAT_LIKE},
+    results={"out": d.FLOAT_LIKE},
     properties=(
-        Property("exponent_bits", declarations.INTEGER_64_ATTR),
-        Property("mantissa_bits", declarations.INTEGER_64_ATTR),
+        d.Property("exponent_bits", d.INTEGER_64_ATTR),
+        d.Property("mantissa_bits", d.INTEGER_64_ATTR),
     ),
-    traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
     verify=_verify_reduce_precision,
     evaluate=Elementwise(
         lambda op, settings: casts.reduce_precision(
@@ -249,21 +248,21 @@ def _is_block(type_: ty.Type, integers: bool) -> bool:
     return shaped and (isinstance(element, ty.FloatType) or (integers and element == ty.IntegerType(8)))
 
 
-_FLOATS = TypeConstraint("ranked tensor or vector of floats", partial(_is_block, integers=False))
-_ELEMENTS = TypeConstraint("ranked tensor or vector of floats or i8", partial(_is_block, integers=True))
-_F32 = TypeConstraint("f32", lambda type_: type_ == ty.F("f32"))
+_FLOATS = d.TypeConstraint("ranked tensor or vector of floats", partial(_is_block, integers=False))
+_ELEMENTS = d.TypeConstraint("ranked tensor or vector of floats or i8", partial(_is_block, integers=True))
+_F32 = d.TypeConstraint("f32", lambda type_: type_ == ty.F("f32"))
 
 halfulp.op(
     "quantize_blocks",
     "$in (`scaled` $tensor_scale^)? ($roundingmode^)? attr-dict `:` type($in) (`,` type($tensor_scale)^)? `to` "
     "type($elements) `,` type($scales) (`,` type($amax_scale)^)?",
-    operands=(Slot("in", _FLOATS), Slot("tensor_scale", _F32, Arity.OPTIONAL)),
-    results=(Slot("elements", _ELEMENTS), Slot("scales", _FLOATS), Slot("amax_scale", _F32, Arity.OPTIONAL)),
+    operands=(d.Slot("in", _FLOATS), d.Slot("tensor_scale", _F32, d.Arity.OPTIONAL)),
+    results=(d.Slot("elements", _ELEMENTS), d.Slot("scales", _FLOATS), d.Slot("amax_scale", _F32, d.Arity.OPTIONAL)),
     properties=(
-        Property("axis", declarations.INTEGER_64_ATTR, optional=True),
-        Property("block", declarations.INTEGER_64_ATTR, optional=True),
-        Property("recipe", declarations.STRING_ATTR),
-        Property("roundingmode", ROUNDING, optional=True),
+        d.Property("axis", d.INTEGER_64_ATTR, optional=True),
+        d.Property("block", d.INTEGER_64_ATTR, optional=True),
+        d.Property("recipe", d.STRING_ATTR),
+        d.Property("roundingmode", ROUNDING, optional=True),
     ),
     verify=blocks.verify,
     evaluate=blocks.QUANTIZE_BLOCKS,
@@ -274,15 +273,15 @@ halfulp.op(
 halfulp.op(
     "requantize",
     "$in `,` $multiplier `,` $shift attr-dict `:` type($in) `,` type($multiplier) `,` type($shift) `to` type($out)",
-    operands=dict.fromkeys(("in", "multiplier", "shift"), declarations.FIXED_WIDTH_INTEGER_LIKE),
-    results={"out": declarations.FIXED_WIDTH_INTEGER_LIKE},
+    operands=dict.fromkeys(("in", "multiplier", "shift"), d.FIXED_WIDTH_INTEGER_LIKE),
+    results={"out": d.FIXED_WIDTH_INTEGER_LIKE},
     properties=(
-        Property("input_zero_point", declarations.INTEGER_64_ATTR, optional=True),
-        Property("output_zero_point", declarations.INTEGER_64_ATTR, optional=True),
-        Property("rule", declarations.STRING_ATTR),
-        Property("unsigned", declarations.UNIT_ATTR, optional=True),
+        d.Property("input_zero_point", d.INTEGER_64_ATTR, optional=True),
+        d.Property("output_zero_point", d.INTEGER_64_ATTR, optional=True),
+        d.Property("rule", d.STRING_ATTR),
+        d.Property("unsigned", d.UNIT_ATTR, optional=True),
     ),
-    traits=(Trait.ELEMENTWISE,),
+    traits=(d.Trait.ELEMENTWISE,),
     type_rules=(*elementwise("out"), same_shape("in", "out")),
     verify=verify,
     evaluate=REQUANTIZE,

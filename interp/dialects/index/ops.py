@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halfulp.fp_formats.formats import ints_to_codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    AttributeConstraint,
-    Dialect,
-    Property,
-    Trait,
-    TypeConstraint,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import keyword, nested
 from halfulp.interp.dialects.elementwise import integer_cast, of_width
 from halfulp.interp.ir import attributes as at
@@ -30,29 +23,29 @@ from halfulp.semantics.kernel import Kernel
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-index = Dialect("index")
+index = d.Dialect("index")
 
 _PREDICATES = EnumDefinition(
     "::mlir::index::IndexCmpPredicate",
     {name: k for k, name in enumerate(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"))},
 )
 _PREDICATE = index.attribute("cmp_predicate", "$value", parameters=(Parameter("value", keyword(_PREDICATES)),))
-_PREDICATE_PROPERTY = AttributeConstraint(
+_PREDICATE_PROPERTY = d.AttributeConstraint(
     "index comparison predicate kind",
     lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is _PREDICATE,
     form=nested(_PREDICATE),
 )
-_INTEGER_OR_INDEX = TypeConstraint("integer or index", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType))
+_INTEGER_OR_INDEX = d.TypeConstraint("integer or index", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType))
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-def _binary(mnemonic: str, factory: Callable[[int], Kernel], *traits: Trait) -> None:
+def _binary(mnemonic: str, factory: Callable[[int], Kernel], *traits: d.Trait) -> None:
     index.op(
         mnemonic,
         "$lhs `,` $rhs attr-dict",
-        operands={"lhs": declarations.INDEX, "rhs": declarations.INDEX},
-        results={"result": declarations.INDEX},
+        operands={"lhs": d.INDEX, "rhs": d.INDEX},
+        results={"result": d.INDEX},
         traits=traits,
         evaluate=of_width(factory),
     )
@@ -70,7 +63,7 @@ for _name, _factory in (
     ("or", integer.ori),
     ("xor", integer.xori),
 ):
-    _binary(_name, _factory, Trait.COMMUTATIVE)
+    _binary(_name, _factory, d.Trait.COMMUTATIVE)
 for _name, _factory in (
     ("sub", integer.subi),
     ("divs", integer.divsi),
@@ -95,9 +88,9 @@ def _compared(op: Operation, settings: Settings) -> Kernel:
 index.op(
     "cmp",
     "$pred `(` $lhs `,` $rhs `)` attr-dict",
-    operands={"lhs": declarations.INDEX, "rhs": declarations.INDEX},
-    results={"result": declarations.BOOL},
-    properties=(Property("pred", _PREDICATE_PROPERTY),),
+    operands={"lhs": d.INDEX, "rhs": d.INDEX},
+    results={"result": d.BOOL},
+    properties=(d.Property("pred", _PREDICATE_PROPERTY),),
     evaluate=Elementwise(_compared),
 )
 
@@ -150,19 +143,19 @@ def _size(op: Operation, compiler: Compiler) -> Value:
 index.op(
     "constant",
     "attr-dict $value",
-    results={"result": declarations.INDEX},
-    properties=(Property("value", declarations.INDEX_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    results={"result": d.INDEX},
+    properties=(d.Property("value", d.INDEX_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     named_results=lambda op: (f"idx{_value(op)}",),
     evaluate=Constant(_constant),
 )
 index.op(
     "bool.constant",
     "attr-dict $value",
-    results={"result": declarations.BOOL},
-    properties=(Property("value", declarations.BOOL_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    results={"result": d.BOOL},
+    properties=(d.Property("value", d.BOOL_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     named_results=lambda op: ("true" if _value(op) else "false",),
     evaluate=Constant(_constant),
 )
-index.op("sizeof", "attr-dict", results={"result": declarations.INDEX}, evaluate=Constant(_size))
+index.op("sizeof", "attr-dict", results={"result": d.INDEX}, evaluate=Constant(_size))

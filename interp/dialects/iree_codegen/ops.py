@@ -9,20 +9,11 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.formats import Mask
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-    TypeConstraint,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import has_interface, nested
 from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.elementwise import sizes_agree
+from halfulp.interp.dialects.iree_codegen import tiled_rules
 from halfulp.interp.dialects.iree_codegen.attributes import (
     PIPELINE,
     ROOT_OP,
@@ -34,13 +25,6 @@ from halfulp.interp.dialects.iree_codegen.attributes import (
     verify_lookup,
 )
 from halfulp.interp.dialects.iree_codegen.inner_tiled import inner_tiled, inner_tiled_in_lanes
-from halfulp.interp.dialects.iree_codegen.tiled_rules import (
-    COUNT_HINT,
-    INNER_TILED,
-    TYPES_OF_OUTPUTS,
-    one_tile,
-    verify_tiled,
-)
 from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.rules import is_strided
@@ -302,23 +286,23 @@ def _is_ranked(type_: ty.Type) -> bool:
     return isinstance(type_, ty.TensorType | ty.MemRefType) and type_.shape is not None
 
 
-STRIDED_MEMREF = TypeConstraint("strided memref of any type values", is_strided, declarations.MEMREF_KIND)
-RANKED_TENSOR_OR_MEMREF = TypeConstraint("ranked tensor or memref of any type", _is_ranked)
-TILED_RESULT = TypeConstraint(
+STRIDED_MEMREF = d.TypeConstraint("strided memref of any type values", is_strided, d.MEMREF_KIND)
+RANKED_TENSOR_OR_MEMREF = d.TypeConstraint("ranked tensor or memref of any type", _is_ranked)
+TILED_RESULT = d.TypeConstraint(
     "ranked tensor or vector of any type values",
     lambda type_: isinstance(type_, ty.VectorType) or (isinstance(type_, ty.TensorType) and type_.shape is not None),
 )
 # The document has memrefs as well, which release 3.13 refuses.
-TILED = TypeConstraint(TILED_RESULT.description, lambda type_: is_strided(type_) or TILED_RESULT.accepts(type_))
-NULL_POINTER_TYPE = TypeConstraint(
+TILED = d.TypeConstraint(TILED_RESULT.description, lambda type_: is_strided(type_) or TILED_RESULT.accepts(type_))
+NULL_POINTER_TYPE = d.TypeConstraint(
     "Pseudo null-pointer type. Lowers to a null pointer.",
     lambda type_: type_ == NULL_POINTER,
     builds=NULL_POINTER,
 )
 
 
-def _with(word: str, description: str) -> AttributeConstraint:
-    return AttributeConstraint(description, lambda found: has_interface(found, word))
+def _with(word: str, description: str) -> d.AttributeConstraint:
+    return d.AttributeConstraint(description, lambda found: has_interface(found, word))
 
 
 def _is_tensor_type(found: at.Attribute) -> bool:
@@ -331,7 +315,7 @@ def _are_iterators(found: at.Attribute) -> bool:
 
 def _are_permutations(found: at.Attribute) -> bool:
     return isinstance(found, at.ArrayAttr) and all(
-        declarations.INTEGER_64_ARRAY_ATTR.accepts(element) for element in found.elements
+        d.INTEGER_64_ARRAY_ATTR.accepts(element) for element in found.elements
     )
 
 
@@ -368,10 +352,10 @@ iree_codegen.op(
     "$source `:` type($source) `->` type(results) attr-dict",
     operands={"source": STRIDED_MEMREF},
     results=(
-        Slot("base_buffer", TypeConstraint("strided memref of any type values of rank 0", _is_ranked)),
-        Slot("offset", declarations.INDEX),
-        Slot("sizes", declarations.INDEX, Arity.VARIADIC),
-        Slot("strides", declarations.INDEX, Arity.VARIADIC),
+        d.Slot("base_buffer", d.TypeConstraint("strided memref of any type values of rank 0", _is_ranked)),
+        d.Slot("offset", d.INDEX),
+        d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("strides", d.INDEX, d.Arity.VARIADIC),
     ),
     verify=_verify_metadata,
     named_results=_metadata_names,
@@ -380,31 +364,31 @@ iree_codegen.op(
 iree_codegen.op(
     "fusion_barrier",
     "attr-dict $source `:` type($result)",
-    operands={"source": declarations.RANKED_TENSOR},
-    results={"result": declarations.RANKED_TENSOR},
-    traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
+    operands={"source": d.RANKED_TENSOR},
+    results={"result": d.RANKED_TENSOR},
+    traits=(d.Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
     evaluate=OnValues(identity, raw=True),
 )
 iree_codegen.op(
     "index_hint",
     "$input `(` $hint `)` attr-dict `:` type($input)",
-    operands={"input": declarations.INDEX},
-    results={"result": declarations.INDEX},
-    properties=(Property("hint", declarations.ANY_ATTR),),
+    operands={"input": d.INDEX},
+    results={"result": d.INDEX},
+    properties=(d.Property("hint", d.ANY_ATTR),),
     evaluate=OnValues(index_hint, raw=True),
 )
 iree_codegen.op(
     "load_from_buffer",
     "$buffer attr-dict `:` type($buffer) `->` type($tensor)",
     operands={"buffer": STRIDED_MEMREF},
-    results={"tensor": declarations.RANKED_TENSOR},
+    results={"tensor": d.RANKED_TENSOR},
     verify=lambda op: _verify_copy(op.results[0].type, op.operands[0].type, "buffer and tensor"),
     evaluate=OnValues(load_from_buffer, raw=True),
 )
 iree_codegen.op(
     "store_to_buffer",
     "$tensor `,` $buffer attr-dict `:` type($tensor) `into` type($buffer)",
-    operands={"tensor": declarations.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
+    operands={"tensor": d.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
     verify=lambda op: _verify_copy(op.operands[0].type, op.operands[1].type, "tensor and buffer"),
     evaluate=OnValues(store_to_buffer, raw=True),
 )
@@ -412,8 +396,8 @@ iree_codegen.op("null_pointer", "attr-dict", results={"result": NULL_POINTER_TYP
 iree_codegen.op(
     "query_tile_sizes",
     "attr-dict $tensor_type `->` type($results)",
-    results=(Slot("results", declarations.INDEX, Arity.VARIADIC),),
-    properties=(Property("tensor_type", AttributeConstraint("Tensor type attribute", _is_tensor_type)),),
+    results=(d.Slot("results", d.INDEX, d.Arity.VARIADIC),),
+    properties=(d.Property("tensor_type", d.AttributeConstraint("Tensor type attribute", _is_tensor_type)),),
     evaluate=OnValues(query_tile_sizes, raw=True),
 )
 iree_codegen.op(
@@ -421,8 +405,8 @@ iree_codegen.op(
     "$operand `[` $swizzle attr-dict `]` `:` type($result)",
     operands={"operand": RANKED_TENSOR_OR_MEMREF},
     results={"result": RANKED_TENSOR_OR_MEMREF},
-    properties=(Property("swizzle", _with("swizzle", "swizzling descriptor attributes")),),
-    traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
+    properties=(d.Property("swizzle", _with("swizzle", "swizzling descriptor attributes")),),
+    traits=(d.Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
     evaluate=OnValues(swizzle_hint, raw=True),
 )
 
@@ -430,9 +414,7 @@ iree_codegen.op(
 
 
 def _is_integer_array(found: at.Attribute) -> bool:
-    return isinstance(found, at.ArrayAttr) and all(
-        declarations.INTEGER_64_ATTR.accepts(element) for element in found.elements
-    )
+    return isinstance(found, at.ArrayAttr) and all(d.INTEGER_64_ATTR.accepts(element) for element in found.elements)
 
 
 def _verify_microkernel(op: Operation) -> str | None:
@@ -462,24 +444,24 @@ iree_codegen.op(
     "(`outs` `(` $outputs^ `:` type($outputs) `)`)? (`(` $other_operands^ `:` type($other_operands) `)`)? "
     "(`fn_def_attrs` $fn_def_attrs^)? (`strided_dims` `(` $strided_dims^ `)`)? (`->` type($results)^)?",
     operands=(
-        Slot("inputs", declarations.ANY, Arity.VARIADIC),
-        Slot("outputs", RANKED_TENSOR_OR_MEMREF, Arity.VARIADIC),
-        Slot("other_operands", declarations.ANY, Arity.VARIADIC),
+        d.Slot("inputs", d.ANY, d.Arity.VARIADIC),
+        d.Slot("outputs", RANKED_TENSOR_OR_MEMREF, d.Arity.VARIADIC),
+        d.Slot("other_operands", d.ANY, d.Arity.VARIADIC),
     ),
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
     properties=(
-        Property("u_kernel_fn_name", declarations.STRING_ATTR),
-        Property("fn_def_attrs", declarations.DICTIONARY_ATTR, optional=True),
-        Property(
+        d.Property("u_kernel_fn_name", d.STRING_ATTR),
+        d.Property("fn_def_attrs", d.DICTIONARY_ATTR, optional=True),
+        d.Property(
             "strided_dims",
-            AttributeConstraint(
+            d.AttributeConstraint(
                 "Array of 64-bit integer array attributes",
                 lambda found: isinstance(found, at.ArrayAttr) and all(map(_is_integer_array, found.elements)),
             ),
             optional=True,
         ),
     ),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=_verify_microkernel,
 )
 
@@ -511,13 +493,13 @@ iree_codegen.op(
     "$function_ref (`workgroup_size` `=` $workgroup_size^)? (`subgroup_size` `=` $subgroup_size^)? "
     "(`workgroup_local_memory` `=` $workgroup_local_memory^)? $body attr-dict",
     properties=(
-        Property("function_ref", declarations.FLAT_SYMBOL_REF_ATTR),
-        Property("workgroup_size", declarations.INTEGER_64_ARRAY_ATTR, optional=True),
-        Property("subgroup_size", declarations.INTEGER_64_ATTR, optional=True),
-        Property("workgroup_local_memory", declarations.INDEX_ATTR, optional=True),
+        d.Property("function_ref", d.FLAT_SYMBOL_REF_ATTR),
+        d.Property("workgroup_size", d.INTEGER_64_ARRAY_ATTR, optional=True),
+        d.Property("subgroup_size", d.INTEGER_64_ATTR, optional=True),
+        d.Property("workgroup_local_memory", d.INDEX_ATTR, optional=True),
     ),
-    regions=(RegionSlot("body"),),
-    traits=(Trait.ISOLATED_FROM_ABOVE, Trait.SINGLE_BLOCK),
+    regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.ISOLATED_FROM_ABOVE, d.Trait.SINGLE_BLOCK),
     implicit_terminator="iree_codegen.yield",
     verify=_verify_dispatch,
     verify_regions=_verify_counts,
@@ -533,17 +515,17 @@ def _verify_hint(op: Operation) -> str | None:
 
 iree_codegen.op(
     "workgroup_count_hint",
-    custom=COUNT_HINT,
-    operands=(Slot("sizes", declarations.INDEX, Arity.VARIADIC),),
-    properties=(Property("static_sizes", declarations.INTEGER_64_ARRAY_ATTR),),
+    custom=tiled_rules.COUNT_HINT,
+    operands=(d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),),
+    properties=(d.Property("static_sizes", d.INTEGER_64_ARRAY_ATTR),),
     verify=_verify_hint,
     evaluate=OnValues(nothing, raw=True),
 )
 iree_codegen.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     evaluate=OnFrames(yielding),
 )
 
@@ -551,20 +533,20 @@ iree_codegen.op(
 
 iree_codegen.op(
     "inner_tiled",
-    custom=INNER_TILED,
-    operands=(Slot("inputs", TILED, Arity.VARIADIC), Slot("outputs", TILED, Arity.VARIADIC)),
-    results=(Slot("results", TILED_RESULT, Arity.VARIADIC),),
+    custom=tiled_rules.INNER_TILED,
+    operands=(d.Slot("inputs", TILED, d.Arity.VARIADIC), d.Slot("outputs", TILED, d.Arity.VARIADIC)),
+    results=(d.Slot("results", TILED_RESULT, d.Arity.VARIADIC),),
     properties=(
-        Property("indexing_maps", declarations.AFFINE_MAP_ARRAY_ATTR),
-        Property("iterator_types", AttributeConstraint("Iterator type should be an enum.", _are_iterators)),
-        Property("kind", _with("mma_kind", "buffer-like constant attribute values")),
-        Property("semantics", _with("mma_semantics", "Attribute implementing InnerTiledSemanticsAttrInterface")),
-        Property("permutations", AttributeConstraint("permutations", _are_permutations), optional=True),
+        d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR),
+        d.Property("iterator_types", d.AttributeConstraint("Iterator type should be an enum.", _are_iterators)),
+        d.Property("kind", _with("mma_kind", "buffer-like constant attribute values")),
+        d.Property("semantics", _with("mma_semantics", "Attribute implementing InnerTiledSemanticsAttrInterface")),
+        d.Property("permutations", d.AttributeConstraint("permutations", _are_permutations), optional=True),
     ),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-    type_rules=(TYPES_OF_OUTPUTS,),
-    verify=verify_tiled,
-    assume=one_tile,
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    type_rules=(tiled_rules.TYPES_OF_OUTPUTS,),
+    verify=tiled_rules.verify_tiled,
+    assume=tiled_rules.one_tile,
     evaluate=OnValues(inner_tiled, in_lanes=inner_tiled_in_lanes),
 )
 
@@ -574,21 +556,21 @@ iree_codegen.op(
     "smt.constraints",
     "`target` `=` $target `,` `pipeline` `=` $pipeline `,` ` ` `\n` `knobs` `=` $knobs `\n` "
     "`dims` `(` $problem_dims `)` attr-dict-with-keyword $body",
-    operands=(Slot("problem_dims", declarations.INDEX, Arity.VARIADIC),),
+    operands=(d.Slot("problem_dims", d.INDEX, d.Arity.VARIADIC),),
     properties=(
-        Property(
+        d.Property(
             "target",
-            AttributeConstraint(
+            d.AttributeConstraint(
                 "Marks an operation as a tuner root op in a given set",
                 lambda found: isinstance(found, DialectAttr) and found.definition is ROOT_OP,
                 form=nested(ROOT_OP),
             ),
         ),
-        Property("pipeline", AttributeConstraint("PipelineAttrInterface instance", is_pipeline, form=PIPELINE)),
-        Property("knobs", declarations.DICTIONARY_ATTR),
+        d.Property("pipeline", d.AttributeConstraint("PipelineAttrInterface instance", is_pipeline, form=PIPELINE)),
+        d.Property("knobs", d.DICTIONARY_ATTR),
     ),
-    regions=(RegionSlot("body"),),
-    traits=(Trait.ISOLATED_FROM_ABOVE, Trait.NO_TERMINATOR, Trait.SINGLE_BLOCK),
+    regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.ISOLATED_FROM_ABOVE, d.Trait.NO_TERMINATOR, d.Trait.SINGLE_BLOCK),
     verify=verify_constraints,
     # The constraints are for the choice of a configuration; `verdicts` evaluates them.
     evaluate=OnValues(nothing, raw=True),
@@ -597,7 +579,7 @@ iree_codegen.op(
     "smt.knob",
     "$name attr-dict `:` type($result)",
     results={"result": SMT_INT},
-    properties=(Property("name", declarations.STRING_ATTR),),
+    properties=(d.Property("name", d.STRING_ATTR),),
     verify=inside_constraints,
 )
 iree_codegen.op(
@@ -606,16 +588,16 @@ iree_codegen.op(
     operands={"index": SMT_INT},
     results={"result": SMT_INT},
     properties=(
-        Property("keys", declarations.INTEGER_64_ARRAY_ATTR),
-        Property("values", declarations.INTEGER_64_ARRAY_ATTR),
+        d.Property("keys", d.INTEGER_64_ARRAY_ATTR),
+        d.Property("values", d.INTEGER_64_ARRAY_ATTR),
     ),
-    type_rules=(same_type("index", "result"),),
+    type_rules=(d.same_type("index", "result"),),
     verify=verify_lookup,
 )
 iree_codegen.op(
     "smt.assert",
     "$condition `,` $msg (`,` $printArgs^)? `:` type($condition) (`,` type($printArgs)^)? attr-dict",
-    operands=(Slot("condition", SMT_BOOL), Slot("printArgs", SMT_INT, Arity.VARIADIC)),
-    properties=(Property("msg", declarations.STRING_ATTR),),
+    operands=(d.Slot("condition", SMT_BOOL), d.Slot("printArgs", SMT_INT, d.Arity.VARIADIC)),
+    properties=(d.Property("msg", d.STRING_ATTR),),
     verify=verify_assert,
 )

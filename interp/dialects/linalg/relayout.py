@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Arity, Property, Slot, Trait, Unprefixed, derived_type
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands, picked, rearranged, repeated, replaced
 from halfulp.interp.dialects.linalg.evaluate import linalg
 from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
@@ -83,29 +82,29 @@ def _verify(op: Operation, unpacked: ty.Type, packed: ty.Type) -> str | None:
     layout = _layout(op, rank)
     tiles, order = layout.tiles, _list(op, "outer_dims_perm")
     if 0 in _known_tiles(op, tiles):
-        return Unprefixed("invalid zero tile factor")
+        return d.Unprefixed("invalid zero tile factor")
     if not _is_position(layout.axes, rank):
-        return Unprefixed("invalid inner_dims_pos vector")
+        return d.Unprefixed("invalid inner_dims_pos vector")
     if not _is_position(order, rank):
-        return Unprefixed("invalid outer_dims_perm vector")
+        return d.Unprefixed("invalid outer_dims_perm vector")
     if order and len(order) != rank:
-        return Unprefixed("outer_dims_perm must be a permutation or empty")
+        return d.Unprefixed("outer_dims_perm must be a permutation or empty")
     if len(tiles) > rank:
-        return Unprefixed(
+        return d.Unprefixed(
             "tiling factors must be less than or equal to the input rank for pack or output rank for unpack"
         )
     if len(tiles) != len(layout.axes):
-        return Unprefixed("tiling factors must equal the number of dimensions to tile")
+        return d.Unprefixed("tiling factors must equal the number of dimensions to tile")
     if len(tiled) != rank + len(tiles):
-        return Unprefixed(
+        return d.Unprefixed(
             f"packed rank != (unpacked rank + num tiling factors), got {len(tiled)} != {rank + len(tiles)}"
         )
     if tiled[rank:] != tiles:
-        return Unprefixed(_MISMATCH)
+        return d.Unprefixed(_MISMATCH)
     expected = layout.packed(shape)
     if any(a is not None and b is not None and a != b for a, b in zip(expected, tiled, strict=True)):
         type_ = ty.TensorType(expected, ty.element_type(unpacked))
-        return Unprefixed(f"expected '{type_}' for the packed domain value, got '{packed}'")
+        return d.Unprefixed(f"expected '{type_}' for the packed domain value, got '{packed}'")
     return None
 
 
@@ -237,24 +236,26 @@ _LISTS = (
     "`:` type($source) `->` type($dest)"
 )
 _PROPERTIES = (
-    Property("inner_dims_pos", declarations.INTEGER_64_ARRAY_ATTR),
-    Property("outer_dims_perm", declarations.INTEGER_64_ARRAY_ATTR, optional=True, elided=_NO_ORDER),
-    Property("static_inner_tiles", declarations.INTEGER_64_ARRAY_ATTR),
+    d.Property("inner_dims_pos", d.INTEGER_64_ARRAY_ATTR),
+    d.Property("outer_dims_perm", d.INTEGER_64_ARRAY_ATTR, optional=True, elided=_NO_ORDER),
+    d.Property("static_inner_tiles", d.INTEGER_64_ARRAY_ATTR),
 )
-_RESULT = derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest")
+_RESULT = d.derived_type(
+    "result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest"
+)
 
 
 def declare_relayouts() -> None:
     """Declare these ops."""
-    source, dest = Slot("source", declarations.RANKED_TENSOR), Slot("dest", declarations.RANKED_TENSOR)
-    tiles = Slot("inner_tiles", declarations.INDEX, Arity.VARIADIC)
+    source, dest = d.Slot("source", d.RANKED_TENSOR), d.Slot("dest", d.RANKED_TENSOR)
+    tiles = d.Slot("inner_tiles", d.INDEX, d.Arity.VARIADIC)
     linalg.op(
         "pack",
         "$source (`padding_value` `(` $padding_value^ `:` type($padding_value) `)`)? " + _LISTS,
-        operands=(source, dest, Slot("padding_value", declarations.ANY, Arity.OPTIONAL), tiles),
-        results={"result": declarations.RANKED_TENSOR},
+        operands=(source, dest, d.Slot("padding_value", d.ANY, d.Arity.OPTIONAL), tiles),
+        results={"result": d.RANKED_TENSOR},
         properties=_PROPERTIES,
-        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         type_rules=(_RESULT,),
         verify=_verify_pack,
         named_results=("pack",),
@@ -264,7 +265,7 @@ def declare_relayouts() -> None:
         "unpack",
         "$source " + _LISTS,
         operands=(source, dest, tiles),
-        results={"result": declarations.RANKED_TENSOR},
+        results={"result": d.RANKED_TENSOR},
         properties=_PROPERTIES,
         type_rules=(_RESULT,),
         verify=lambda op: _verify(op, op.operands[1].type, op.operands[0].type),

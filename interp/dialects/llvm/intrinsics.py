@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait, TypeConstraint
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.func.ops import RETURN
 from halfulp.interp.dialects.llvm import debug_info, function_forms, kernels, memory_encoding, rules, vectors
 from halfulp.interp.dialects.llvm import rules as k
@@ -282,17 +281,19 @@ def _form(operands: Iterable[str]) -> str:
     return f"`(` {names} `)` attr-dict `:` functional-type($operands, results)"
 
 
-def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:
+def declare(
+    llvm: d.Dialect, fastmath: d.Property, aliases: tuple[d.Property, ...], signature: tuple[d.Property, ...]
+) -> None:
     """Declare the intrinsics. ``fastmath``, ``aliases``, ``signature``: the properties that ops share."""
 
-    def of_one_type(name: str, operands: str, kind: TypeConstraint, properties: tuple[Property, ...]) -> None:
+    def of_one_type(name: str, operands: str, kind: d.TypeConstraint, properties: tuple[d.Property, ...]) -> None:
         llvm.op(
             f"intr.{name}",
             _form(operands),
             operands=dict.fromkeys(operands, kind),
             results={"res": kind},
             properties=properties,
-            traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+            traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
             evaluate=kernels.evaluator(f"intr.{name}"),
         )
 
@@ -307,8 +308,8 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
             f"intr.{name}",
             operands={"in": k.INTEGER_LIKE},
             results={"res": k.INTEGER_LIKE if name != "abs" else k.ANY},
-            properties=(Property(flag, declarations.BOOL_ATTR),),
-            traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,) if name != "abs" else (),
+            properties=(d.Property(flag, d.BOOL_ATTR),),
+            traits=(d.Trait.SAME_OPERANDS_AND_RESULT_TYPE,) if name != "abs" else (),
             evaluate=kernels.evaluator(f"intr.{name}"),
         )
     for name in _CHECKED:
@@ -330,7 +331,7 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
         "intr.is.fpclass",
         operands={"in": k.FLOAT_LIKE},
         results={"res": k.ANY},
-        properties=(Property("bit", k.INTEGER_32_ATTR),),
+        properties=(d.Property("bit", k.INTEGER_32_ATTR),),
         evaluate=kernels.evaluator("intr.is.fpclass"),
     )
     llvm.op(
@@ -345,10 +346,10 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
     llvm.op(
         "intr.assume",
         custom=function_forms.ASSUME,
-        operands=(Slot("cond", declarations.BOOL), Slot("op_bundle_operands", k.ANY, Arity.VARIADIC)),
+        operands=(d.Slot("cond", d.BOOL), d.Slot("op_bundle_operands", k.ANY, d.Arity.VARIADIC)),
         properties=(
-            Property("op_bundle_sizes", declarations.INTEGER_ARRAY_ATTR),
-            Property("op_bundle_tags", declarations.ARRAY_ATTR, optional=True),
+            d.Property("op_bundle_sizes", d.INTEGER_ARRAY_ATTR),
+            d.Property("op_bundle_tags", d.ARRAY_ATTR, optional=True),
         ),
         verify=rules.verify_bundles,
         evaluate=OnValues(function_forms.assume, raw=True, alone=True),
@@ -360,7 +361,7 @@ def declare(llvm: Dialect, fastmath: Property, aliases: tuple[Property, ...], si
     _described(llvm)
 
 
-def _reductions(llvm: Dialect, fastmath: Property) -> None:
+def _reductions(llvm: d.Dialect, fastmath: d.Property) -> None:
     started = {"start_value": k.FLOAT, "input": k.FLOAT_VECTOR}
     for names, form, operands, properties in (
         (_INTEGER_REDUCTIONS, None, {"in": k.INTEGER_VECTOR}, ()),
@@ -378,8 +379,8 @@ def _reductions(llvm: Dialect, fastmath: Property) -> None:
             )
 
 
-def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Property, ...]) -> None:
-    copying = (*aliases, *signature, Property("isVolatile", declarations.BOOL_ATTR))
+def _memory(llvm: d.Dialect, aliases: tuple[d.Property, ...], signature: tuple[d.Property, ...]) -> None:
+    copying = (*aliases, *signature, d.Property("isVolatile", d.BOOL_ATTR))
     for name, source, evaluate in (
         ("memcpy", {"src": k.POINTER}, copy),
         ("memmove", {"src": k.POINTER}, copy),
@@ -400,33 +401,33 @@ def _memory(llvm: Dialect, aliases: tuple[Property, ...], signature: tuple[Prope
     llvm.op(
         "intr.stackrestore",
         "$ptr attr-dict `:` type($ptr)",
-        operands=(Slot("ptr", k.POINTER),),
+        operands=(d.Slot("ptr", k.POINTER),),
         evaluate=OnFrames(restore, alone=True),
     )
     for name in ("start", "end"):
         llvm.op(
             f"intr.lifetime.{name}",
             "$ptr attr-dict `:` type($ptr)",
-            operands=(Slot("ptr", k.POINTER),),
+            operands=(d.Slot("ptr", k.POINTER),),
             evaluate=OnValues(lifetime, raw=True, alone=True),
         )
 
 
-def _masked(llvm: Dialect, signature: tuple[Property, ...]) -> None:
+def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...]) -> None:
     """Declare the access of the elements of vectors that a mask names."""
-    aligned = Property("alignment", k.INTEGER_32_ATTR)
+    aligned = d.Property("alignment", k.INTEGER_32_ATTR)
     # In MLIR 22 the load alone has this property.
     for loads, stores, place, of_load in (
-        ("load", "store", k.POINTER, (Property("nontemporal", declarations.UNIT_ATTR, optional=True),)),
+        ("load", "store", k.POINTER, (d.Property("nontemporal", d.UNIT_ATTR, optional=True),)),
         ("gather", "scatter", k.POINTER_VECTOR, ()),
     ):
         llvm.op(
             f"intr.masked.{loads}",
             "$data `,` $mask (`,` $pass_thru^)? attr-dict `:` functional-type($operands, results)",
             operands=(
-                Slot("data", place),
-                Slot("mask", k.BOOL_VECTOR),
-                Slot("pass_thru", k.VECTOR, Arity.VARIADIC),
+                d.Slot("data", place),
+                d.Slot("mask", k.BOOL_VECTOR),
+                d.Slot("pass_thru", k.VECTOR, d.Arity.VARIADIC),
             ),
             results={"res": k.VECTOR},
             properties=(aligned, *of_load),
@@ -459,20 +460,20 @@ def _ignore(op: Operation, settings: Settings) -> Function:
     return lambda run, slots: ()
 
 
-def _described(llvm: Dialect) -> None:
+def _described(llvm: d.Dialect) -> None:
     """Declare what ties the program to its source. A run goes past it."""
-    expression = Property("locationExpr", k.EXPRESSION, default=debug_info.NO_EXPRESSION)
+    expression = d.Property("locationExpr", k.EXPRESSION, default=debug_info.NO_EXPRESSION)
     for name, kind, operand in (("value", k.ANY, "value"), ("declare", k.POINTER, "addr")):
         llvm.op(
             f"intr.dbg.{name}",
             f"$varInfo ($locationExpr^)? `=` ${operand} `:` type(${operand}) attr-dict",
             operands={operand: kind},
-            properties=(Property("varInfo", k.LOCAL_VARIABLE), expression),
+            properties=(d.Property("varInfo", k.LOCAL_VARIABLE), expression),
             evaluate=OnValues(_ignore, raw=True),
         )
     llvm.op(
         "intr.dbg.label",
         "$label attr-dict",
-        properties=(Property("label", k.LABEL),),
+        properties=(d.Property("label", k.LABEL),),
         evaluate=OnValues(_ignore, raw=True),
     )

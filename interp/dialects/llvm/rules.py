@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import AttributeConstraint, TypeConstraint, TypeKind, TypeRule, Unprefixed
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.func.ops import wrong_attributes
 from halfulp.interp.dialects.llvm import debug_info, forms
 from halfulp.interp.dialects.llvm import types as llvm
@@ -24,7 +23,7 @@ from halfulp.interp.ir.operations import Operation
 #
 # The type and attribute constraints of the llvm dialect, with MLIR's descriptions (`LLVMOpBase.td`).
 
-_VECTOR_KIND = TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
+_VECTOR_KIND = d.TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
 
 
 def _is_integer(type_: ty.Type) -> bool:
@@ -39,15 +38,15 @@ def _is_vector(type_: ty.Type) -> bool:
     return isinstance(type_, ty.VectorType) and len(type_.shape) == 1
 
 
-def _scalar_or_vector(words: str, test: Callable[[ty.Type], bool]) -> TypeConstraint:
-    return TypeConstraint(
+def _scalar_or_vector(words: str, test: Callable[[ty.Type], bool]) -> d.TypeConstraint:
+    return d.TypeConstraint(
         f"{words} or LLVM dialect-compatible vector of {words}",
         lambda type_: test(type_) or (_is_vector(type_) and test(ty.element_type(type_))),
     )
 
 
-def _vector_of(words: str, test: Callable[[ty.Type], bool]) -> TypeConstraint:
-    return TypeConstraint(
+def _vector_of(words: str, test: Callable[[ty.Type], bool]) -> d.TypeConstraint:
+    return d.TypeConstraint(
         f"LLVM dialect-compatible vector of {words}",
         lambda type_: _is_vector(type_) and test(ty.element_type(type_)),
         _VECTOR_KIND,
@@ -60,28 +59,28 @@ def _has_size(type_: ty.Type) -> bool:
     return llvm.is_outer(type_) and type_ != llvm.VOID and not isinstance(type_, llvm.FunctionType)
 
 
-INTEGER = TypeConstraint("signless integer", _is_integer)
-FLOAT = TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
-BOOL = declarations.BOOL
-BYTE = TypeConstraint("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
-POINTER = TypeConstraint("LLVM pointer type", _is_pointer)
-ANY = TypeConstraint("LLVM dialect-compatible type", llvm.is_outer)
-PRIMITIVE = TypeConstraint(
+INTEGER = d.TypeConstraint("signless integer", _is_integer)
+FLOAT = d.TypeConstraint("floating-point", lambda type_: isinstance(type_, ty.FloatType))
+BOOL = d.BOOL
+BYTE = d.TypeConstraint("8-bit signless integer", lambda type_: type_ == ty.IntegerType(8))
+POINTER = d.TypeConstraint("LLVM pointer type", _is_pointer)
+ANY = d.TypeConstraint("LLVM dialect-compatible type", llvm.is_outer)
+PRIMITIVE = d.TypeConstraint(
     "primitive LLVM type",
     lambda type_: llvm.is_outer(type_) and type_ != llvm.VOID and not isinstance(type_, llvm.FunctionType),
 )
-LOADABLE = TypeConstraint("LLVM type with size", _has_size)
-AGGREGATE = TypeConstraint("LLVM aggregate type", lambda type_: isinstance(type_, llvm.StructType | llvm.ArrayType))
-NON_AGGREGATE = TypeConstraint(
+LOADABLE = d.TypeConstraint("LLVM type with size", _has_size)
+AGGREGATE = d.TypeConstraint("LLVM aggregate type", lambda type_: isinstance(type_, llvm.StructType | llvm.ArrayType))
+NON_AGGREGATE = d.TypeConstraint(
     "LLVM-compatible non-aggregate type",
     lambda type_: llvm.is_outer(type_) and not isinstance(type_, llvm.StructType | llvm.ArrayType),
 )
-VECTOR = TypeConstraint("LLVM dialect-compatible vector type", _is_vector, _VECTOR_KIND)
+VECTOR = d.TypeConstraint("LLVM dialect-compatible vector type", _is_vector, _VECTOR_KIND)
 INTEGER_LIKE = _scalar_or_vector("signless integer", _is_integer)
 BOOL_LIKE = _scalar_or_vector("1-bit signless integer", lambda type_: type_ == ty.I1)
 FLOAT_LIKE = _scalar_or_vector("floating point LLVM type", llvm.is_float)
 POINTER_LIKE = _scalar_or_vector("LLVM pointer type", _is_pointer)
-COMPARABLE = TypeConstraint(
+COMPARABLE = d.TypeConstraint(
     f"{INTEGER_LIKE.description} or {POINTER_LIKE.description}",
     lambda type_: INTEGER_LIKE.accepts(type_) or POINTER_LIKE.accepts(type_),
 )
@@ -92,15 +91,15 @@ FLOAT_VECTOR = _vector_of("floating-point", lambda type_: isinstance(type_, ty.F
 LLVM_FLOAT_VECTOR = _vector_of("floating point LLVM type", llvm.is_float)
 
 
-STRUCT = TypeConstraint(
+STRUCT = d.TypeConstraint(
     "LLVM structure type",
     lambda type_: isinstance(type_, llvm.StructType),
-    TypeKind("llvm.struct", lambda type_: isinstance(type_, llvm.StructType)),
+    d.TypeKind("llvm.struct", lambda type_: isinstance(type_, llvm.StructType)),
 )
-EXCHANGED = TypeConstraint(
+EXCHANGED = d.TypeConstraint(
     "signless integer or LLVM pointer type", lambda type_: _is_integer(type_) or _is_pointer(type_)
 )
-COMBINED = TypeConstraint(
+COMBINED = d.TypeConstraint(
     "floating point LLVM type or LLVM pointer type or signless integer or LLVM dialect-compatible fixed-length vector "
     "type",
     lambda type_: (
@@ -115,20 +114,20 @@ def _is_function_type(attribute: at.Attribute) -> bool:
     return isinstance(attribute, at.TypeAttr) and isinstance(attribute.type, llvm.FunctionType)
 
 
-TYPE_ATTR = AttributeConstraint("any type attribute", lambda attribute: isinstance(attribute, at.TypeAttr))
-FUNCTION_TYPE_ATTR = AttributeConstraint("type attribute of LLVM function type", _is_function_type)
-INTEGER_32_ATTR = AttributeConstraint(
+TYPE_ATTR = d.AttributeConstraint("any type attribute", lambda attribute: isinstance(attribute, at.TypeAttr))
+FUNCTION_TYPE_ATTR = d.AttributeConstraint("type attribute of LLVM function type", _is_function_type)
+INTEGER_32_ATTR = d.AttributeConstraint(
     "32-bit signless integer attribute",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32,
 )
-ADDRESS_SPACE_ATTR = AttributeConstraint(
+ADDRESS_SPACE_ATTR = d.AttributeConstraint(
     "32-bit signless integer attribute whose value is non-negative",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32 and attribute.value >= 0,
 )
 
 
-def _of(definition: AttributeDefinition) -> AttributeConstraint:
-    return AttributeConstraint(
+def _of(definition: AttributeDefinition) -> d.AttributeConstraint:
+    return d.AttributeConstraint(
         f"#{definition.name} attribute",
         lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is definition,
         first="#",
@@ -172,19 +171,19 @@ _OF_ARGUMENTS = frozenset(
 """The attributes that results do not have."""
 
 
-def wrong_attribute(attributes: at.Attribute, type_: ty.Type, of_result: bool) -> Unprefixed | None:
+def wrong_attribute(attributes: at.Attribute, type_: ty.Type, of_result: bool) -> d.Unprefixed | None:
     """Return what is wrong with the attributes of one argument or result, or None."""
     entries = attributes.entries if isinstance(attributes, at.DictionaryAttr) else ()
     for name, value in entries:
         if of_result and name in _OF_ARGUMENTS:
-            return Unprefixed(f'"{name}" is not a valid result attribute')
+            return d.Unprefixed(f'"{name}" is not a valid result attribute')
         if name not in _KINDS:
             continue
         (kind, class_), place = _KINDS[name]
         if not isinstance(value, class_):
-            return Unprefixed(f'"{name}" should be {kind} attribute')
+            return d.Unprefixed(f'"{name}" should be {kind} attribute')
         if place is not None and not isinstance(type_, place[1]):
-            return Unprefixed(f'"{name}" attribute attached to non-{place[0]} LLVM type')
+            return d.Unprefixed(f'"{name}" attribute attached to non-{place[0]} LLVM type')
     return None
 
 
@@ -196,14 +195,16 @@ def verify_extension(op: Operation) -> str | None:
     given, made = (value.type for value in (op.operands[0], op.results[0]))
     if isinstance(given, ty.VectorType) != isinstance(made, ty.VectorType):
         kind = "vector" if isinstance(given, ty.VectorType) else "scalar"
-        return Unprefixed(
+        return d.Unprefixed(
             f"input type is a {kind} but output type is {'an integer' if kind == 'vector' else 'a vector'}"
         )
     if ty.shape_of(given) != ty.shape_of(made):
-        return Unprefixed("input and output vectors are of incompatible shape")
+        return d.Unprefixed("input and output vectors are of incompatible shape")
     widths = [ty.element_width(ty.element_type(type_)) for type_ in (given, made)]
     if None not in widths and widths[1] <= widths[0]:  # type: ignore[operator]
-        return Unprefixed("integer width of the output type is smaller or equal to the integer width of the input type")
+        return d.Unprefixed(
+            "integer width of the output type is smaller or equal to the integer width of the input type"
+        )
     return None
 
 
@@ -234,7 +235,7 @@ def _positions(properties: Mapping[str, at.Attribute]) -> Sequence[int]:
     return position.values if isinstance(position, at.DenseArrayAttr) else ()
 
 
-def type_in(slot: str) -> TypeRule:
+def type_in(slot: str) -> d.TypeRule:
     """Return the rule that the type of ``slot`` follows from the container and the position. It only solves."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
@@ -243,7 +244,7 @@ def type_in(slot: str) -> TypeRule:
             # The verifier reports a wrong position: any type will do for it.
             types.setdefault(slot, found or types["container"])
 
-    return TypeRule("", solve, lambda types, properties: True)
+    return d.TypeRule("", solve, lambda types, properties: True)
 
 
 def verify_extract(op: Operation) -> str | None:
@@ -274,7 +275,7 @@ def shuffled(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> N
         types.setdefault("res", ty.VectorType((len(mask.values),), vector.element, scalable))
 
 
-SHUFFLED = TypeRule("", shuffled, lambda types, properties: True)
+SHUFFLED = d.TypeRule("", shuffled, lambda types, properties: True)
 
 
 def verify_shuffle(op: Operation) -> str | None:
@@ -391,7 +392,7 @@ def verify_global(op: Operation) -> str | None:
     if linkage == "appending" and not isinstance(type_, llvm.ArrayType):
         return "expected array type for 'appending' linkage"
     if isinstance(alignment, at.IntegerAttr) and (alignment.value <= 0 or alignment.value & (alignment.value - 1)):
-        return Unprefixed("alignment attribute is not a power of 2")
+        return d.Unprefixed("alignment attribute is not a power of 2")
     return None
 
 
@@ -452,7 +453,7 @@ def verify_function(op: Operation) -> str | None:
                 f"argument in function signature('{input_}')"
             )
     if "no_inline" in op.properties and "always_inline" in op.properties:
-        return Unprefixed("no_inline and always_inline attributes are incompatible")
+        return d.Unprefixed("no_inline and always_inline attributes are incompatible")
     if "optimize_none" in op.properties and "no_inline" not in op.properties:
         return "with optimize_none must also be no_inline"
     return None
@@ -506,9 +507,9 @@ def verify_bundles(op: Operation) -> str | None:
             "attribute 'op_bundle_sizes'"
         )
     if not all(isinstance(word, at.StringAttr) for word in words):
-        return Unprefixed("operand bundle tag must be a StringAttr")
+        return d.Unprefixed("operand bundle tag must be a StringAttr")
     if len(counts) != len(words):
-        return Unprefixed(f"expected {len(counts)} operand bundle tags, but actually got {len(words)}")
+        return d.Unprefixed(f"expected {len(counts)} operand bundle tags, but actually got {len(words)}")
     return None
 
 
@@ -547,7 +548,7 @@ def _verify_place(op: Operation, target: Operation) -> str | None:
         caller = caller.parent_op
     if caller is None or not all(map(_has_subprogram, (caller.location, target.location))):
         return None
-    return Unprefixed("inlinable function call in a function with a DISubprogram location must have a debug location")
+    return d.Unprefixed("inlinable function call in a function with a DISubprogram location must have a debug location")
 
 
 def _has_subprogram(location: Location) -> bool:
@@ -683,7 +684,7 @@ def _solve_exchanged(types: dict[str, Any], properties: Mapping[str, at.Attribut
         types.setdefault("res", _value_and_bool(types["val"]))
 
 
-EXCHANGE_RESULT = TypeRule(
+EXCHANGE_RESULT = d.TypeRule(
     "failed to verify that result #0 has an LLVM struct type consisting of the type of operand #2 and a bool",
     _solve_exchanged,
     lambda types, properties: bool(types["res"] == _value_and_bool(types["val"])),
@@ -709,9 +710,9 @@ def verify_switch(op: Operation) -> str | None:
     if given != cases:
         return "expects number of case values to match number of case destinations"
     if isinstance(values, at.DenseElementsAttr) and values.type.element != op.operands[0].type:
-        return Unprefixed("expects case value type to match condition value type")
+        return d.Unprefixed("expects case value type to match condition value type")
     weights = op.properties.get("branch_weights")
     if isinstance(weights, at.DenseArrayAttr) and len(weights.codes) != len(op.successors):
         count = f"{len(weights.codes)} vs {len(op.successors)}"
-        return Unprefixed(f"expects number of branch weights to match number of successors: {count}")
+        return d.Unprefixed(f"expects number of branch weights to match number of successors: {count}")
     return None

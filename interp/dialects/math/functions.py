@@ -12,17 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Dialect,
-    OpDefinition,
-    Property,
-    Trait,
-    TypeRule,
-    derived_type,
-    inferred_type,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, FASTMATH
 from halfulp.interp.dialects.elementwise import (
     bool_like,
@@ -53,8 +43,8 @@ from halfulp.semantics.kernel import Kernel
 Declaration = dict[str, Any]
 Build = Callable[[Operation, Settings], Kernel]
 
-FASTMATH_PROPERTY = Property("fastmath", FASTMATH, default=0)
-ROUNDING_CHOICE = Property(
+FASTMATH_PROPERTY = d.Property("fastmath", FASTMATH, default=0)
+ROUNDING_CHOICE = d.Property(
     "roundingmode",
     EnumDefinition(
         "Floating point rounding mode, also to odd",
@@ -66,13 +56,13 @@ ROUNDING_CHOICE = Property(
 """The rounding mode that programs cannot ask for."""
 
 
-def of_one_type(operands: Sequence[str], build: Build, choices: tuple[Property, ...] = ()) -> Declaration:
+def of_one_type(operands: Sequence[str], build: Build, choices: tuple[d.Property, ...] = ()) -> Declaration:
     """Declare a function whose operands and result are floats of one type."""
     return {
-        "operands": dict.fromkeys(operands, declarations.FLOAT_LIKE),
-        "results": {"result": declarations.FLOAT_LIKE},
+        "operands": dict.fromkeys(operands, d.FLOAT_LIKE),
+        "results": {"result": d.FLOAT_LIKE},
         "properties": (FASTMATH_PROPERTY,),
-        "traits": (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+        "traits": (d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
         "evaluate": Elementwise(build),
         "choices": choices,
     }
@@ -95,7 +85,7 @@ class RoundedOnce:
         return kernel
 
 
-def row_of(definition: OpDefinition) -> str | None:
+def row_of(definition: d.OpDefinition) -> str | None:
     """Return the row of `halfulp.fp_formats.reals` that an op or function computes ("powf" for `math.fpowi`); None for
     all others.
     """
@@ -117,14 +107,14 @@ def of_integer(name: str, operands: tuple[str, str] = ("lhs", "rhs")) -> Declara
     """Declare an elementary function of a float and a signed integer of any width."""
     number, integer = operands
     return {
-        "operands": {number: declarations.FLOAT_LIKE, integer: declarations.INTEGER_LIKE},
-        "results": {"result": declarations.FLOAT_LIKE},
+        "operands": {number: d.FLOAT_LIKE, integer: d.INTEGER_LIKE},
+        "results": {"result": d.FLOAT_LIKE},
         "properties": (FASTMATH_PROPERTY,),
-        "traits": (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
+        "traits": (d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
         "type_rules": (
             same_shape(number, integer),
             *elementwise("result"),
-            same_type(number, "result"),
+            d.same_type(number, "result"),
         ),
         "evaluate": Elementwise(RoundedOnce(name, elementary.of_integer)),
         "choices": (ROUNDING_CHOICE,),
@@ -138,16 +128,16 @@ def of_integer(name: str, operands: tuple[str, str] = ("lhs", "rhs")) -> Declara
 # Their rounding mode is any but the stochastic one. Where the type of a result is left out, it is that of the last
 # operand: of the addend of a multiply-add.
 
-_SHAPES = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE)
+_SHAPES = (d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_SHAPE)
 
 
 def _declaration(
     operands: Sequence[str],
     build: Build,
-    rules: tuple[TypeRule, ...] = (),
-    accepts: Any = declarations.FLOAT_LIKE,
-    result: Any = declarations.FLOAT_LIKE,
-    choices: tuple[Property, ...] = (ROUNDING_CHOICE,),
+    rules: tuple[d.TypeRule, ...] = (),
+    accepts: Any = d.FLOAT_LIKE,
+    result: Any = d.FLOAT_LIKE,
+    choices: tuple[d.Property, ...] = (ROUNDING_CHOICE,),
 ) -> Declaration:
     shapes = tuple(same_shape(operands[0], each) for each in operands[1:])
     return {
@@ -166,14 +156,14 @@ def _arithmetic(name: str) -> Declaration:
         return float_unit.arithmetic(name, sources, format_of(op.results[0]), rounding_of(op), settings.profile)
 
     operands = "abc" if name.endswith(("madd", "msub")) else "ab"
-    return _declaration(operands, build, (inferred_type("result", operands[-1], lambda type_: type_),))
+    return _declaration(operands, build, (d.inferred_type("result", operands[-1], lambda type_: type_),))
 
 
 def _to_integral(says_inexact: bool) -> Declaration:
     def build(op: Operation, settings: Settings) -> Kernel:
         return float_unit.to_integral(format_of(op.results[0]), rounding_of(op), says_inexact, settings.profile)
 
-    same = derived_type("result", "x", lambda type_: type_, "the result has the type of the operand")
+    same = d.derived_type("result", "x", lambda type_: type_, "the result has the type of the operand")
     return _declaration("x", build, (same,))
 
 
@@ -187,7 +177,7 @@ def _to_integer(signed: bool) -> Declaration:
         width = settings.width(element_of(op.results[0]))
         return casts.to_integer(format_of(op.operands[0]), width, signed, settings.profile, rounding_of(op))
 
-    return _declaration("x", build, result=declarations.INTEGER_LIKE)
+    return _declaration("x", build, result=d.INTEGER_LIKE)
 
 
 def _from_integer(signed: bool) -> Declaration:
@@ -196,7 +186,7 @@ def _from_integer(signed: bool) -> Declaration:
         fmt = format_of(op.results[0])
         return casts.from_integer(width, signed, fmt, settings.profile, rounding=rounding_of(op))
 
-    return _declaration("x", build, accepts=declarations.INTEGER_LIKE)
+    return _declaration("x", build, accepts=d.INTEGER_LIKE)
 
 
 def _compare(op: Operation, settings: Settings) -> Kernel:
@@ -207,12 +197,12 @@ def _classify(op: Operation, settings: Settings) -> Kernel:
     return float_unit.classify(format_of(op.operands[0]))
 
 
-_PREDICATE = Property("predicate", CMPF_PREDICATE)
-_BOOLEAN = derived_type("result", "a", bool_like, "the result is i1 for each element")
-_SAME = TypeRule(
+_PREDICATE = d.Property("predicate", CMPF_PREDICATE)
+_BOOLEAN = d.derived_type("result", "a", bool_like, "the result is i1 for each element")
+_SAME = d.TypeRule(
     "the operands have one type", lambda types, properties: None, lambda types, properties: types["a"] == types["b"]
 )
-_CLASS = derived_type(
+_CLASS = d.derived_type(
     "result", "x", lambda type_: ty.with_element(type_, ty.IntegerType(10)), "the result is i10 for each element"
 )
 
@@ -225,9 +215,9 @@ DECLARATIONS: Mapping[str, Declaration] = {
     "fcvt_from_ui": _from_integer(signed=False),
     "fround": _to_integral(says_inexact=False),
     "froundnx": _to_integral(says_inexact=True),
-    "fcmps": _declaration("ab", _compare, (_SAME, _BOOLEAN), result=declarations.BOOL_LIKE, choices=())
+    "fcmps": _declaration("ab", _compare, (_SAME, _BOOLEAN), result=d.BOOL_LIKE, choices=())
     | {"properties": (_PREDICATE,)},
-    "fclass": _declaration("x", _classify, (_CLASS,), result=declarations.INTEGER_LIKE, choices=()),
+    "fclass": _declaration("x", _classify, (_CLASS,), result=d.INTEGER_LIKE, choices=()),
 }
 """Their declarations, by name."""
 
@@ -239,18 +229,18 @@ _UNARY = (
     "softplus", "tgamma",
 )  # fmt: skip
 
-_functions = Dialect("")
+_functions = d.Dialect("")
 for _name in _UNARY:
     _functions.op(_name, **unary(_name, "x"))
 _functions.op("hypot", **binary("hypot", ("x", "y")))
 _functions.op("pown", **of_integer("powf", ("x", "n")))
 _functions.op("rootn", **of_integer("rootn", ("x", "n")))
 
-_float_unit = Dialect("")
+_float_unit = d.Dialect("")
 for _name, _fields in DECLARATIONS.items():
     _float_unit.op(_name, **_fields)
 
-ELEMENTARY: Mapping[str, OpDefinition] = MappingProxyType(_functions.ops)
+ELEMENTARY: Mapping[str, d.OpDefinition] = MappingProxyType(_functions.ops)
 """The declarations of elementary functions, by name."""
-FUNCTIONS: Mapping[str, OpDefinition] = MappingProxyType({**ELEMENTARY, **_float_unit.ops})
+FUNCTIONS: Mapping[str, d.OpDefinition] = MappingProxyType({**ELEMENTARY, **_float_unit.ops})
 """All declarations, by name."""

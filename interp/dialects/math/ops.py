@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Dialect, Trait, derived_type, same_type
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elementwise import bool_like, fastmath_of, format_of, of_width, rounding_of
 from halfulp.interp.dialects.math.functions import (
     FASTMATH_PROPERTY,
@@ -27,7 +26,7 @@ from halfulp.interp.run.settings import Settings
 from halfulp.semantics import elementary, float_unit, floats, integer_functions
 from halfulp.semantics.kernel import Kernel
 
-math = Dialect("math")
+math = d.Dialect("math")
 
 _FLAGS = "(`fastmath` `` $fastmath^)? attr-dict"
 _UNARY = f"$operand {_FLAGS} `:` type($result)"
@@ -63,11 +62,11 @@ def _sincos(op: Operation, settings: Settings) -> Kernel:
 math.op(
     "sincos",
     f"$operand {_FLAGS} `:` type($operand)",
-    operands={"operand": declarations.FLOAT_LIKE},
-    results={"sin": declarations.FLOAT_LIKE, "cos": declarations.FLOAT_LIKE},
+    operands={"operand": d.FLOAT_LIKE},
+    results={"sin": d.FLOAT_LIKE, "cos": d.FLOAT_LIKE},
     properties=(FASTMATH_PROPERTY,),
-    traits=(Trait.ELEMENTWISE,),
-    type_rules=(same_type("operand", "sin", "cos"),),
+    traits=(d.Trait.ELEMENTWISE,),
+    type_rules=(d.same_type("operand", "sin", "cos"),),
     evaluate=Elementwise(_sincos),
     named_results=("sin", "cos"),
     choices=(ROUNDING_CHOICE,),
@@ -115,12 +114,12 @@ for _name in ("isfinite", "isinf", "isnan", "isnormal"):
     math.op(
         _name,
         "$operand attr-dict `:` type($operand)",
-        operands={"operand": declarations.FLOAT_LIKE},
-        results={"result": declarations.BOOL_LIKE},
+        operands={"operand": d.FLOAT_LIKE},
+        results={"result": d.BOOL_LIKE},
         properties=(FASTMATH_PROPERTY,),
-        traits=(Trait.ELEMENTWISE,),
+        traits=(d.Trait.ELEMENTWISE,),
         type_rules=(
-            derived_type(
+            d.derived_type(
                 "result",
                 "operand",
                 bool_like,
@@ -142,17 +141,17 @@ for _name, _kernel in (
     math.op(
         _name,
         "$operand attr-dict `:` type($result)",
-        operands={"operand": declarations.INTEGER_LIKE},
-        results={"result": declarations.INTEGER_LIKE},
-        traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+        operands={"operand": d.INTEGER_LIKE},
+        results={"result": d.INTEGER_LIKE},
+        traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
         evaluate=of_width(_kernel),
     )
 
 math.op(
     "ipowi",
     "$lhs `,` $rhs attr-dict `:` type($result)",
-    operands={"lhs": declarations.INTEGER_LIKE, "rhs": declarations.INTEGER_LIKE},
-    results={"result": declarations.INTEGER_LIKE},
-    traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE),
+    operands={"lhs": d.INTEGER_LIKE, "rhs": d.INTEGER_LIKE},
+    results={"result": d.INTEGER_LIKE},
+    traits=(d.Trait.ELEMENTWISE, d.Trait.SAME_OPERANDS_AND_RESULT_TYPE),
     evaluate=of_width(integer_functions.ipowi),
 )

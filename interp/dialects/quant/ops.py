@@ -8,24 +8,11 @@ from collections.abc import Callable, Mapping
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.numbers import bits_double, double_bits
 from halfulp.fp_formats.scalar import convert
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import Dialect, OpDefinition, TypeConstraint, TypeRule, Unprefixed
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_float
 from halfulp.interp.ir.errors import DocumentWarning, ParseError, Unsupported, VerifyError
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import (
-    AnyQuantizedType,
-    CalibratedQuantizedType,
-    F,
-    FloatType,
-    IntegerType,
-    QuantileType,
-    Type,
-    UniformQuantizedType,
-    special_storage_bounds,
-    storage_bounds,
-)
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.type_parser import TypeParser
@@ -53,7 +40,7 @@ class _Storage:
     def __init__(self, parser: TypeParser) -> None:
         at = parser.pos
         token = parser.tokens[at]
-        self.special: Type | None = None
+        self.special: ty.Type | None = None
         if token[:1] == "u" and token[1:].isdigit():
             self.width, self.signed = int(token[1:][:9]), False
             parser.pos += 1
@@ -62,24 +49,26 @@ class _Storage:
             type = known if known is not None else parser.type() if parser.at_type() else None
             if known is not None:
                 parser.pos += 1
-            if isinstance(type, QuantileType) or (isinstance(type, FloatType) and type.format.bits <= 8):
+            if isinstance(type, ty.QuantileType) or (isinstance(type, ty.FloatType) and type.format.bits <= 8):
                 self.special = type
             self.width, self.signed = self._integer(parser, type, at)
         if not 1 <= self.width <= MAX_STORAGE_WIDTH:
             parser.error(f"illegal storage type size: {self.width}", at)
         self.min, self.max = self.bounds = (
-            storage_bounds(self.width, self.signed) if self.special is None else special_storage_bounds(self.special)
+            ty.storage_bounds(self.width, self.signed)
+            if self.special is None
+            else ty.special_storage_bounds(self.special)
         )
         if parser.take("<"):
             self._read_bounds(parser)
 
     @staticmethod
-    def _integer(parser: TypeParser, type: Type | None, at: int) -> tuple[int, bool]:
+    def _integer(parser: TypeParser, type: ty.Type | None, at: int) -> tuple[int, bool]:
         """Return the width and the sign of the stored number."""
-        stored = type.storage if isinstance(type, QuantileType) else type
-        if isinstance(stored, FloatType) and stored.format.bits <= 8:
+        stored = type.storage if isinstance(type, ty.QuantileType) else type
+        if isinstance(stored, ty.FloatType) and stored.format.bits <= 8:
             return stored.format.bits, stored.format.signed
-        if not isinstance(stored, IntegerType):
+        if not isinstance(stored, ty.IntegerType):
             parser.error("illegal storage type prefix" if type is None else "storage type must be an integer", at)
         return stored.width, stored.signedness != "unsigned"
 
@@ -102,7 +91,7 @@ class _Storage:
             parser.error_at_offset(f"illegal storage min and storage max: ({self.min}:{self.max})", start)
 
 
-def uniform(parser: TypeParser) -> Type:
+def uniform(parser: TypeParser) -> ty.Type:
     """Parse ``<storage:expressed, scale:zero>``, ``<…:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
@@ -141,7 +130,7 @@ def uniform(parser: TypeParser) -> Type:
         if storage.special is None:
             lowest = storage.bounds[0]
             zeros = [(zero - lowest) % (1 << storage.width) + lowest for zero in zeros]
-    return UniformQuantizedType(
+    return ty.UniformQuantizedType(
         storage.width,
         storage.signed,
         storage.min,
@@ -156,10 +145,10 @@ def uniform(parser: TypeParser) -> Type:
     )
 
 
-def _expressed(parser: TypeParser) -> FloatType:
+def _expressed(parser: TypeParser) -> ty.FloatType:
     at = parser.pos
     type = parser.non_function_type()
-    if not isinstance(type, FloatType):
+    if not isinstance(type, ty.FloatType):
         parser.error("invalid kind of type specified", at)
     return type
 
@@ -173,14 +162,14 @@ def _double(parser: TypeParser) -> float:
         parser.error("expected floating point literal")
     parser.pos += 1
     try:
-        return bits_double(parser.float_code(token, at, negative, F("f64")))
+        return bits_double(parser.float_code(token, at, negative, ty.F("f64")))
     except ParseError as error:
         error.hint = "halfulp.quant.type makes a quantised type from Python numbers such as 1e-05"
         raise
 
 
 def _scale(
-    parser: TypeParser, bounds: tuple[int, int], expressed: FloatType, scales: list[float], zeros: list[int]
+    parser: TypeParser, bounds: tuple[int, int], expressed: ty.FloatType, scales: list[float], zeros: list[int]
 ) -> None:
     """Read ``scale`` or ``scale:zero`` and append them to the lists. ``bounds``: of a zero point, by the document."""
     scale = _double(parser)
@@ -204,7 +193,7 @@ def _scale(
 def _parameters(
     parser: TypeParser,
     bounds: tuple[int, int],
-    expressed: FloatType,
+    expressed: ty.FloatType,
     scales: list[float],
     zeros: list[int],
     nested: bool,
@@ -259,7 +248,7 @@ def _check_blocks(parser: TypeParser, blocks: tuple[tuple[int, int], ...], start
         seen.add(axis)
 
 
-def any_quantized(parser: TypeParser) -> Type:
+def any_quantized(parser: TypeParser) -> ty.Type:
     """Parse ``<storage>`` or ``<storage:expressed>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
@@ -267,20 +256,20 @@ def any_quantized(parser: TypeParser) -> Type:
     expressed = _expressed(parser) if parser.take(":") else None
     parser.expect(">")
     storage.check(parser, start)
-    return AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed, storage.special)
+    return ty.AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed, storage.special)
 
 
-def quantile(parser: TypeParser) -> Type:
+def quantile(parser: TypeParser) -> ty.Type:
     """Parse ``<storage:element, {value, …}>``, possibly with ``, <lowest:highest>``."""
     parser.expect("<")
     at = parser.pos
     storage = parser.non_function_type()
-    if not isinstance(storage, IntegerType | FloatType):
+    if not isinstance(storage, ty.IntegerType | ty.FloatType):
         parser.error("storage type must be an integer or a float type", at)
     parser.expect(":")
     at = parser.pos
     element = parser.non_function_type()
-    if not isinstance(element, IntegerType | FloatType):
+    if not isinstance(element, ty.IntegerType | ty.FloatType):
         parser.error("the values of a quantile type must be integers or floats", at)
     parser.expect(",")
     parser.expect("{")
@@ -296,10 +285,10 @@ def quantile(parser: TypeParser) -> Type:
         bounds = (lowest, parser.integer())
         parser.expect(">")
     parser.expect(">")
-    return QuantileType(storage, element, tuple(values), bounds)
+    return ty.QuantileType(storage, element, tuple(values), bounds)
 
 
-def calibrated(parser: TypeParser) -> Type:
+def calibrated(parser: TypeParser) -> ty.Type:
     """Parse ``<expressed<min:max>>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
@@ -312,7 +301,7 @@ def calibrated(parser: TypeParser) -> Type:
     parser.expect(">")
     if not minimum < maximum:
         parser.error_at_offset(f"illegal min and max: ({_spelled(minimum)}:{_spelled(maximum)})", start)
-    return CalibratedQuantizedType(expressed, minimum, maximum)
+    return ty.CalibratedQuantizedType(expressed, minimum, maximum)
 
 
 def _spelled(number: float) -> str:
@@ -333,7 +322,7 @@ def _rounded(scale: float, format: FloatFormat) -> float:
     return bits_double(convert(format, f64, convert(f64, format, double_bits(scale)).code).code)
 
 
-PARSERS: Mapping[str, Callable[[TypeParser], Type]] = {
+PARSERS: Mapping[str, Callable[[TypeParser], ty.Type]] = {
     "uniform": uniform,
     "any": any_quantized,
     "calibrated": calibrated,
@@ -343,7 +332,7 @@ PARSERS: Mapping[str, Callable[[TypeParser], Type]] = {
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-quant = Dialect("quant")
+quant = d.Dialect("quant")
 quant.types.update(PARSERS)
 
 
@@ -382,7 +371,7 @@ def _is_tensor(type_: ty.Type) -> bool:
     return isinstance(type_, ty.TensorType)
 
 
-_SAME_CONTAINER = TypeRule(
+_SAME_CONTAINER = d.TypeRule(
     "failed to verify that input and result are both scalars or both tensors with matching shape",
     solve=lambda types, properties: None,
     holds=lambda types, properties: (
@@ -402,7 +391,7 @@ def verify_container(type_: ty.Type) -> str | None:
 
 def _verify(quantized: ty.Type, problem: str | None) -> str | None:
     message = verify_container(quantized) or problem
-    return None if message is None else Unprefixed(message)
+    return None if message is None else d.Unprefixed(message)
 
 
 def _verify_expressed(quantized: ty.Type, plain: ty.Type) -> str | None:
@@ -431,11 +420,11 @@ def _verify_storage(op: Operation) -> str | None:
 
 def _cast(
     mnemonic: str,
-    source: TypeConstraint,
-    target: TypeConstraint,
+    source: d.TypeConstraint,
+    target: d.TypeConstraint,
     build: Callable[[Operation, Settings], Kernel],
     verify: Callable[[Operation], str | None],
-) -> OpDefinition:
+) -> d.OpDefinition:
     return quant.op(
         mnemonic,
         "$input attr-dict `:` type($input) `to` type($result)",
@@ -462,16 +451,16 @@ def _storage_cast(op: Operation, settings: Settings) -> Kernel:
 
 _cast(
     "qcast",
-    declarations.FLOAT_OR_TENSOR,
-    declarations.QUANTIZED_OR_TENSOR,
+    d.FLOAT_OR_TENSOR,
+    d.QUANTIZED_OR_TENSOR,
     _kernel(semantics.qcast, lambda op: op.results[0].type),
     lambda op: _verify_expressed(op.results[0].type, op.operands[0].type),
 )
 _cast(
     "dcast",
-    declarations.QUANTIZED_OR_TENSOR,
-    declarations.FLOAT_OR_TENSOR,
+    d.QUANTIZED_OR_TENSOR,
+    d.FLOAT_OR_TENSOR,
     _kernel(semantics.dcast, lambda op: op.operands[0].type),
     lambda op: _verify_expressed(op.operands[0].type, op.results[0].type),
 )
-_cast("scast", declarations.STORAGE_OR_TENSOR, declarations.STORAGE_OR_TENSOR, _storage_cast, _verify_storage)
+_cast("scast", d.STORAGE_OR_TENSOR, d.STORAGE_OR_TENSOR, _storage_cast, _verify_storage)

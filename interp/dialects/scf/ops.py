@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import SEGMENTS, operand_groups
 from halfulp.interp.dialects.regions import (
     Bounds,
@@ -60,7 +49,7 @@ def _constants(number: int, count: int) -> DenseArrayAttr:
     return DenseArrayAttr(I64, (number,) * count)
 
 
-def _parse_forall(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_forall(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     variables = parenthesised(p)
     names: list[list[int]] = [[], [], []]
     numbers = [_constants(0, len(variables)), _constants(0, 0), _constants(1, len(variables))]
@@ -125,12 +114,12 @@ def _print_forall(printer: OpPrinter, op: Operation) -> str:
     return text + (f" {printer.dictionary(shown)}" if shown else "")
 
 
-FORALL = CustomForm(_parse_forall, _print_forall)
+FORALL = d.CustomForm(_parse_forall, _print_forall)
 
 # --- index_switch -----------------------------------------------------------------------------------------------------
 
 
-def _parse_switch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     value = p.use(p.operand_token(), INDEX)
     attributes = p.optional_dictionary()
     results = p.type_list() if p.take("->") else []
@@ -158,7 +147,7 @@ def _print_switch(printer: OpPrinter, op: Operation) -> str:
     return text + f"\n{printer.indent}default {printer.region(default, op, terminators=bool(types))}"
 
 
-SWITCH = CustomForm(_parse_switch, _print_switch)
+SWITCH = d.CustomForm(_parse_switch, _print_switch)
 
 
 # --- parallel ---------------------------------------------------------------------------------------------------------
@@ -303,9 +292,9 @@ def _reduction(
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-scf = Dialect("scf")
+scf = d.Dialect("scf")
 
-_RESULTS = (Slot("results", declarations.ANY, Arity.VARIADIC),)
+_RESULTS = (d.Slot("results", d.ANY, d.Arity.VARIADIC),)
 
 
 def _if(op: Operation, compiler: Compiler) -> Action:
@@ -408,9 +397,9 @@ def _execute_region(op: Operation, compiler: Compiler) -> Action:
 scf.op(
     "if",
     custom=forms.IF,
-    operands={"condition": declarations.BOOL},
+    operands={"condition": d.BOOL},
     results=_RESULTS,
-    regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
+    regions=(d.RegionSlot("thenRegion"), d.RegionSlot("elseRegion")),
     verify=forall.verify_if,
     verify_regions=forall.verify_if_regions,
     evaluate=OnFrames(_if, decides=0, words=lambda op, low: forms.either(op, low, low.word(op.operands[0]))),
@@ -419,15 +408,15 @@ scf.op(
     "for",
     custom=forms.FOR,
     operands=(
-        Slot("lowerBound", declarations.INTEGER_OR_INDEX),
-        Slot("upperBound", declarations.INTEGER_OR_INDEX),
-        Slot("step", declarations.INTEGER_OR_INDEX),
-        Slot("initArgs", declarations.ANY, Arity.VARIADIC),
+        d.Slot("lowerBound", d.INTEGER_OR_INDEX),
+        d.Slot("upperBound", d.INTEGER_OR_INDEX),
+        d.Slot("step", d.INTEGER_OR_INDEX),
+        d.Slot("initArgs", d.ANY, d.Arity.VARIADIC),
     ),
     results=_RESULTS,
-    properties=(Property("unsignedCmp", declarations.UNIT_ATTR, optional=True),),
-    regions=(RegionSlot("region"),),
-    type_rules=(same_type("lowerBound", "upperBound", "step"),),
+    properties=(d.Property("unsignedCmp", d.UNIT_ATTR, optional=True),),
+    regions=(d.RegionSlot("region"),),
+    type_rules=(d.same_type("lowerBound", "upperBound", "step"),),
     verify=forall.verify_for,
     verify_regions=forall.verify_for_regions,
     evaluate=OnFrames(_for, in_lanes=_for_in_lanes, words=forms.for_),
@@ -435,9 +424,9 @@ scf.op(
 scf.op(
     "while",
     custom=forms.WHILE,
-    operands=(Slot("inits", declarations.ANY, Arity.VARIADIC),),
+    operands=(d.Slot("inits", d.ANY, d.Arity.VARIADIC),),
     results=_RESULTS,
-    regions=(RegionSlot("before"), RegionSlot("after")),
+    regions=(d.RegionSlot("before"), d.RegionSlot("after")),
     verify=forall.verify_while,
     verify_regions=forall.verify_while_regions,
     evaluate=OnFrames(_while, words=forms.while_),
@@ -445,9 +434,9 @@ scf.op(
 scf.op(
     "execute_region",
     custom=forms.EXECUTE_REGION,
-    results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
-    properties=(Property("no_inline", declarations.UNIT_ATTR, optional=True),),
-    regions=(RegionSlot("region"),),
+    results=(d.Slot("result", d.ANY, d.Arity.VARIADIC),),
+    properties=(d.Property("no_inline", d.UNIT_ATTR, optional=True),),
+    regions=(d.RegionSlot("region"),),
     verify=forall.verify_execute_region,
     verify_regions=forall.verify_execute_region_regions,
     evaluate=OnFrames(_execute_region, words=forms.once),
@@ -455,16 +444,16 @@ scf.op(
 scf.op(
     "condition",
     "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
-    operands=(Slot("condition", declarations.BOOL), Slot("args", declarations.ANY, Arity.VARIADIC)),
-    traits=(Trait.TERMINATOR,),
+    operands=(d.Slot("condition", d.BOOL), d.Slot("args", d.ANY, d.Arity.VARIADIC)),
+    traits=(d.Trait.TERMINATOR,),
     verify=inside("scf.while"),
     evaluate=OnFrames(yielded, decides=0, words=forms.yielded),
 )
 scf.op(
     "yield",
     "attr-dict ($results^ `:` type($results))?",
-    operands=(Slot("results", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=inside("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"),
     evaluate=OnFrames(yielded, words=forms.yielded),
 )
@@ -472,12 +461,12 @@ scf.op(
     "parallel",
     custom=forms.PARALLEL,
     operands=(
-        *(Slot(name, declarations.INDEX, Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
-        Slot("initVals", declarations.ANY, Arity.VARIADIC),
+        *(d.Slot(name, d.INDEX, d.Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
+        d.Slot("initVals", d.ANY, d.Arity.VARIADIC),
     ),
     results=_RESULTS,
-    regions=(RegionSlot("region"),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=verify_parallel,
     verify_regions=verify_parallel_regions,
     implicit_terminator="scf.reduce",
@@ -486,17 +475,17 @@ scf.op(
 scf.op(
     "reduce",
     custom=forms.REDUCE,
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    regions=(RegionSlot("reductions", Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR,),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    regions=(d.RegionSlot("reductions", d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR,),
     verify=verify_reduce,
     evaluate=OnFrames(reduce, alone=True),
 )
 scf.op(
     "reduce.return",
     "$result attr-dict `:` type($result)",
-    operands={"result": declarations.ANY},
-    traits=(Trait.TERMINATOR,),
+    operands={"result": d.ANY},
+    traits=(d.Trait.TERMINATOR,),
     verify=verify_reduce_return,
     evaluate=OnFrames(yielded, words=forms.yielded),
 )
@@ -505,21 +494,18 @@ scf.op(
     custom=FORALL,
     operands=(
         *(
-            Slot(name, declarations.INDEX, Arity.VARIADIC)
+            d.Slot(name, d.INDEX, d.Arity.VARIADIC)
             for name in ("dynamicLowerBound", "dynamicUpperBound", "dynamicStep")
         ),
-        Slot("outputs", declarations.RANKED_TENSOR, Arity.VARIADIC),
+        d.Slot("outputs", d.RANKED_TENSOR, d.Arity.VARIADIC),
     ),
     results=_RESULTS,
     properties=(
-        Property("mapping", forall.MAPPING, optional=True),
-        *(
-            Property(name, declarations.INTEGER_64_ARRAY_ATTR)
-            for name in ("staticLowerBound", "staticStep", "staticUpperBound")
-        ),
+        d.Property("mapping", forall.MAPPING, optional=True),
+        *(d.Property(name, d.INTEGER_64_ARRAY_ATTR) for name in ("staticLowerBound", "staticStep", "staticUpperBound")),
     ),
-    regions=(RegionSlot("region"),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=forall.verify,
     verify_regions=forall.verify_body,
     implicit_terminator="scf.forall.in_parallel",
@@ -528,18 +514,18 @@ scf.op(
 scf.op(
     "forall.in_parallel",
     "$region attr-dict",
-    regions=(RegionSlot("region"),),
-    traits=(Trait.TERMINATOR, Trait.NO_TERMINATOR),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.TERMINATOR, d.Trait.NO_TERMINATOR),
     verify_regions=forall.verify_in_parallel,
     evaluate=OnFrames(forall.in_parallel, alone=True),
 )
 scf.op(
     "index_switch",
     custom=SWITCH,
-    operands={"arg": declarations.INDEX},
+    operands={"arg": d.INDEX},
     results=_RESULTS,
-    properties=(Property("cases", declarations.INTEGER_64_ARRAY_ATTR),),
-    regions=(RegionSlot("defaultRegion"), RegionSlot("caseRegions", Arity.VARIADIC)),
+    properties=(d.Property("cases", d.INTEGER_64_ARRAY_ATTR),),
+    regions=(d.RegionSlot("defaultRegion"), d.RegionSlot("caseRegions", d.Arity.VARIADIC)),
     verify=forall.verify_index_switch,
     evaluate=OnFrames(_index_switch, alone=True),
 )

@@ -8,18 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    Dialect,
-    Property,
-    RegionSlot,
-    Slot,
-    Trait,
-    TypeConstraint,
-    Unprefixed,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.regions import flow, inside, yielded
 from halfulp.interp.dialects.shape import evaluate
 from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
@@ -90,9 +79,9 @@ def verify_meet(op: Operation) -> str | None:
     """Check that shape.meet has shapes only, or sizes only, and that these may be the same."""
     types = [value.type for value in op.operands]
     if not (all(map(is_shape, types)) or all(map(is_size, types))):
-        return Unprefixed("requires all sizes or shapes")
+        return d.Unprefixed("requires all sizes or shapes")
     lengths = {(ty.shape_of(type_) or (None,))[0] for type_ in types if type_ not in (SHAPE, SIZE, ty.INDEX)}
-    return Unprefixed("unequal shape cardinality") if len(lengths - {None}) > 1 else None
+    return d.Unprefixed("unequal shape cardinality") if len(lengths - {None}) > 1 else None
 
 
 def verify_constraint(op: Operation) -> str | None:
@@ -150,12 +139,12 @@ def verify_assuming(op: Operation) -> str | None:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-shape = Dialect("shape", partial=True)
+shape = d.Dialect("shape", partial=True)
 for _type in (evaluate.SHAPE, evaluate.SIZE, evaluate.VALUE_SHAPE, evaluate.WITNESS):
     shape.types[_type.mnemonic] = lambda p, type_=_type: type_
 
-_ERROR = Property("error", declarations.STRING_ATTR, optional=True)
-_INDEX_ELEMENTS = AttributeConstraint(
+_ERROR = d.Property("error", d.STRING_ATTR, optional=True)
+_INDEX_ELEMENTS = d.AttributeConstraint(
     "index elements attribute",
     lambda attribute: isinstance(attribute, at.DenseElementsAttr) and ty.element_type(attribute.type) == ty.INDEX,
 )
@@ -172,8 +161,8 @@ shape.op(
     "const_shape",
     custom=evaluate.CONSTANT,
     results={"result": evaluate.SHAPE_OR_EXTENTS},
-    properties=(Property("shape", _INDEX_ELEMENTS),),
-    traits=(Trait.CONSTANT_LIKE,),
+    properties=(d.Property("shape", _INDEX_ELEMENTS),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     verify=verify_constant,
     evaluate=evaluate.CONST_SHAPE,
 )
@@ -181,8 +170,8 @@ shape.op(
     "const_size",
     "$value attr-dict",
     results={"result": evaluate.THE_SIZE},
-    properties=(Property("value", declarations.INDEX_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    properties=(d.Property("value", d.INDEX_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     named_results=_size_name,
     evaluate=evaluate.CONST_SIZE,
 )
@@ -190,15 +179,15 @@ shape.op(
     "const_witness",
     "$passing attr-dict",
     results={"result": evaluate.THE_WITNESS},
-    properties=(Property("passing", declarations.BOOL_ATTR),),
-    traits=(Trait.CONSTANT_LIKE,),
+    properties=(d.Property("passing", d.BOOL_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
     evaluate=evaluate.CONST_WITNESS,
 )
 
 # --- ops with all types in the text -----------------------------------------------------------------------------------
 
 
-def _typed(mnemonic: str, operands: dict[str, TypeConstraint], result: TypeConstraint, **declaration: Any) -> None:
+def _typed(mnemonic: str, operands: dict[str, d.TypeConstraint], result: d.TypeConstraint, **declaration: Any) -> None:
     """Declare an op ``%a, %b : type, type -> type``."""
     names = " `,` ".join(f"${name}" for name in operands)
     types = " `,` ".join(f"type(${name})" for name in operands)
@@ -213,14 +202,14 @@ def _typed(mnemonic: str, operands: dict[str, TypeConstraint], result: TypeConst
     )
 
 
-def _variadic(mnemonic: str, result: TypeConstraint, **declaration: Any) -> None:
+def _variadic(mnemonic: str, result: d.TypeConstraint, **declaration: Any) -> None:
     """Declare an op on any number of shapes: one that computes a shape, or one that asks whether they fit."""
     computes = mnemonic in evaluate.COMPUTE
     to = " `->` type($result)" if computes else ""
     shape.op(
         mnemonic,
         f"$shapes attr-dict `:` type($shapes){to}",
-        operands=(Slot("shapes", evaluate.SHAPE_OR_EXTENTS, Arity.VARIADIC),),
+        operands=(d.Slot("shapes", evaluate.SHAPE_OR_EXTENTS, d.Arity.VARIADIC),),
         results={"result": result},
         evaluate=evaluate.computed(mnemonic) if computes else evaluate.judged(mnemonic),
         **declaration,
@@ -253,8 +242,8 @@ _typed("to_extent_tensor", {"input": evaluate.SHAPE_OR_EXTENTS}, evaluate.INDEX_
 _typed("concat", {"lhs": evaluate.SHAPE_OR_EXTENTS, "rhs": evaluate.SHAPE_OR_EXTENTS}, evaluate.SHAPE_OR_EXTENTS)
 _variadic("broadcast", evaluate.SHAPE_OR_EXTENTS, properties=(_ERROR,), verify=passes_errors_on("shape"))
 _variadic("any", evaluate.SHAPE_OR_EXTENTS)
-_variadic("shape_eq", declarations.BOOL)
-_variadic("is_broadcastable", declarations.BOOL)
+_variadic("shape_eq", d.BOOL)
+_variadic("is_broadcastable", d.BOOL)
 _variadic("cstr_eq", evaluate.THE_WITNESS)
 _variadic("cstr_broadcastable", evaluate.THE_WITNESS, verify=verify_constraint)
 
@@ -263,7 +252,7 @@ _variadic("cstr_broadcastable", evaluate.THE_WITNESS, verify=verify_constraint)
 shape.op(
     "from_extents",
     "$extents attr-dict `:` type($extents)",
-    operands=(Slot("extents", evaluate.SIZE_OR_INDEX, Arity.VARIADIC),),
+    operands=(d.Slot("extents", evaluate.SIZE_OR_INDEX, d.Arity.VARIADIC),),
     results={"shape": evaluate.THE_SHAPE},
     evaluate=evaluate.computed("from_extents"),
 )
@@ -278,13 +267,13 @@ shape.op(
     "size_to_index",
     "$arg attr-dict `:` type($arg)",
     operands={"arg": evaluate.SIZE_OR_INDEX},
-    results={"result": declarations.INDEX},
+    results={"result": d.INDEX},
     evaluate=evaluate.computed("size_to_index"),
 )
 shape.op(
     "index_to_size",
     "$arg attr-dict",
-    operands={"arg": declarations.INDEX},
+    operands={"arg": d.INDEX},
     results={"result": evaluate.THE_SIZE},
     evaluate=evaluate.computed("index_to_size"),
 )
@@ -317,15 +306,15 @@ shape.op(
 shape.op(
     "cstr_require",
     "$pred `,` $msg attr-dict",
-    operands={"pred": declarations.BOOL},
+    operands={"pred": d.BOOL},
     results={"result": evaluate.THE_WITNESS},
-    properties=(Property("msg", declarations.STRING_ATTR),),
+    properties=(d.Property("msg", d.STRING_ATTR),),
     evaluate=OnValues(evaluate.require),
 )
 shape.op(
     "assuming_all",
     "$inputs attr-dict",
-    operands=(Slot("inputs", evaluate.THE_WITNESS, Arity.VARIADIC),),
+    operands=(d.Slot("inputs", evaluate.THE_WITNESS, d.Arity.VARIADIC),),
     results={"result": evaluate.THE_WITNESS},
     verify=verify_all,
     evaluate=OnValues(evaluate.all_hold),
@@ -334,35 +323,35 @@ shape.op(
     "assuming",
     custom=evaluate.ASSUMING,
     operands={"witness": evaluate.THE_WITNESS},
-    results=(Slot("results", declarations.ANY, Arity.VARIADIC),),
-    regions=(RegionSlot("doRegion"),),
-    traits=(Trait.SINGLE_BLOCK,),
+    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    regions=(d.RegionSlot("doRegion"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify_regions=verify_assuming,
     evaluate=OnFrames(evaluate.assuming),
 )
 shape.op(
     "assuming_yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=inside("shape.assuming"),
     evaluate=OnFrames(yielded),
 )
 shape.op(
     "reduce",
     custom=evaluate.REDUCE,
-    operands=(Slot("shape", evaluate.SHAPE_OR_EXTENTS), Slot("initVals", declarations.ANY, Arity.VARIADIC)),
-    results=(Slot("result", declarations.ANY, Arity.VARIADIC),),
-    regions=(RegionSlot("region"),),
-    traits=(Trait.SINGLE_BLOCK,),
+    operands=(d.Slot("shape", evaluate.SHAPE_OR_EXTENTS), d.Slot("initVals", d.ANY, d.Arity.VARIADIC)),
+    results=(d.Slot("result", d.ANY, d.Arity.VARIADIC),),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify=verify_reduce,
     evaluate=OnFrames(evaluate.reduce, alone=True),
 )
 shape.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(Slot("operands", declarations.ANY, Arity.VARIADIC),),
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=verify_yield,
     evaluate=OnFrames(yielded),
 )

@@ -7,19 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    AttributeConstraint,
-    CustomForm,
-    Dialect,
-    OpDefinition,
-    Property,
-    Slot,
-    TypeConstraint,
-    TypeRule,
-    same_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import IntegerAttr
@@ -39,7 +27,7 @@ def _discardable(printer: OpPrinter, operation: Operation) -> str:
     return f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
-def _parse_int_constant(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_int_constant(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     """Read ``5``. The attribute is unsigned, and has as many bits as the number, at least 64."""
     negative = p.take("-")
     token = p.tokens[p.pos]
@@ -69,7 +57,7 @@ def _print_int_constant(printer: OpPrinter, operation: Operation) -> str:
     return f" {smt_integer(operation.properties['value'])}{_discardable(printer, operation)}"
 
 
-def _parse_same_type(p: OpParser, at: int, definition: OpDefinition) -> Operation:
+def _parse_same_type(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
     """Read ``%a, %b, %c : type``."""
     tokens = p.operand_tokens()
     attributes = p.optional_dictionary()
@@ -87,35 +75,35 @@ def _print_same_type(printer: OpPrinter, operation: Operation) -> str:
     return f" {names}{_discardable(printer, operation)} : {printer.type(operation.operands[0].type)}"
 
 
-INT_CONSTANT = CustomForm(_parse_int_constant, _print_int_constant)
-SAME_TYPE = CustomForm(_parse_same_type, _print_same_type)
+INT_CONSTANT = d.CustomForm(_parse_int_constant, _print_int_constant)
+SAME_TYPE = d.CustomForm(_parse_same_type, _print_same_type)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-smt = Dialect("smt", partial=True)
+smt = d.Dialect("smt", partial=True)
 
 INT = ty.DialectType("smt", "int")
 BOOL = ty.DialectType("smt", "bool")
 smt.types["int"] = lambda p: INT
 smt.types["bool"] = lambda p: BOOL
 
-SMT_INT = TypeConstraint("", lambda type_: type_ == INT, builds=INT)
-SMT_BOOL = TypeConstraint("", lambda type_: type_ == BOOL, builds=BOOL)
-SMT_VALUE = TypeConstraint(
+SMT_INT = d.TypeConstraint("", lambda type_: type_ == INT, builds=INT)
+SMT_BOOL = d.TypeConstraint("", lambda type_: type_ == BOOL, builds=BOOL)
+SMT_VALUE = d.TypeConstraint(
     "any non-function SMT value type",
     lambda type_: isinstance(type_, ty.DialectType | ty.OpaqueType) and type_.dialect == "smt",
 )
 
-SMT_ANY = TypeConstraint("any SMT value type", SMT_VALUE.accepts)
+SMT_ANY = d.TypeConstraint("any SMT value type", SMT_VALUE.accepts)
 
 PREDICATE = EnumDefinition("smt.int.cmp predicate", {"lt": 0, "le": 1, "gt": 2, "ge": 3}, storage_width=64)
 
-_INTS = Slot("inputs", SMT_INT, Arity.VARIADIC)
-_BOOLS = Slot("inputs", SMT_BOOL, Arity.VARIADIC)
+_INTS = d.Slot("inputs", SMT_INT, d.Arity.VARIADIC)
+_BOOLS = d.Slot("inputs", SMT_BOOL, d.Arity.VARIADIC)
 
 
-def _op(mnemonic: str, assembly: str, operands: Any, result: TypeConstraint, **more: Any) -> OpDefinition:
+def _op(mnemonic: str, assembly: str, operands: Any, result: d.TypeConstraint, **more: Any) -> d.OpDefinition:
     return smt.op(mnemonic, assembly, operands=operands, results={"result": result}, **more)
 
 
@@ -128,7 +116,7 @@ smt.op(
     custom=INT_CONSTANT,
     named_results=lambda op: (f"c{smt_integer(op.properties['value'])}",),
     results={"result": SMT_INT},
-    properties=(Property("value", AttributeConstraint("arbitrary integer attribute", _is_integer)),),
+    properties=(d.Property("value", d.AttributeConstraint("arbitrary integer attribute", _is_integer)),),
 )
 for _mnemonic in ("add", "mul"):
     _op(f"int.{_mnemonic}", "$inputs attr-dict", (_INTS,), SMT_INT)
@@ -140,7 +128,7 @@ _op(
     "$pred $lhs `,` $rhs attr-dict",
     {"lhs": SMT_INT, "rhs": SMT_INT},
     SMT_BOOL,
-    properties=(Property("pred", PREDICATE),),
+    properties=(d.Property("pred", PREDICATE),),
 )
 
 _op(
@@ -148,7 +136,7 @@ _op(
     "$value attr-dict",
     (),
     SMT_BOOL,
-    properties=(Property("value", declarations.BOOL_ATTR),),
+    properties=(d.Property("value", d.BOOL_ATTR),),
     named_results=lambda op: (str(op.properties["value"]),),
 )
 
@@ -158,14 +146,14 @@ def _prefix(op: Operation) -> tuple[str, ...]:
     return (name.value,) if isinstance(name, at.StringAttr) and name.value else ()
 
 
-def _all_of_one_type() -> TypeRule:
+def _all_of_one_type() -> d.TypeRule:
     def solve(types: dict[str, Any], properties: Any) -> None:
         pass
 
     def holds(types: Any, properties: Any) -> bool:
         return len(set(types["inputs"])) < 2
 
-    return TypeRule("requires all operands to have the same type", solve, holds)
+    return d.TypeRule("requires all operands to have the same type", solve, holds)
 
 
 def _at_least_two(op: Operation) -> str | None:
@@ -176,7 +164,7 @@ for _mnemonic in ("eq", "distinct"):
     smt.op(
         _mnemonic,
         custom=SAME_TYPE,
-        operands=(Slot("inputs", SMT_VALUE, Arity.VARIADIC),),
+        operands=(d.Slot("inputs", SMT_VALUE, d.Arity.VARIADIC),),
         results={"result": SMT_BOOL},
         type_rules=(_all_of_one_type(),),
         verify=_at_least_two,
@@ -191,13 +179,13 @@ smt.op(
     "$cond `,` $thenValue `,` $elseValue attr-dict `:` type($result)",
     operands={"cond": SMT_BOOL, "thenValue": SMT_VALUE, "elseValue": SMT_VALUE},
     results={"result": SMT_VALUE},
-    type_rules=(same_type("thenValue", "elseValue", "result"),),
+    type_rules=(d.same_type("thenValue", "elseValue", "result"),),
 )
 smt.op(
     "declare_fun",
     "($namePrefix^)? attr-dict `:` type($result)",
     results={"result": SMT_ANY},
-    properties=(Property("namePrefix", declarations.STRING_ATTR, optional=True),),
+    properties=(d.Property("namePrefix", d.STRING_ATTR, optional=True),),
     named_results=_prefix,
 )
 smt.op("assert", "$input attr-dict", operands={"input": SMT_BOOL})

@@ -9,20 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Dialect,
-    Property,
-    RegionSlot,
-    Repeated,
-    Slot,
-    Trait,
-    TypeConstraint,
-    TypeRule,
-    Unprefixed,
-    derived_type,
-)
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects import slices
 from halfulp.interp.dialects.elements import (
     Function,
@@ -56,12 +43,10 @@ from halfulp.semantics.kernel import Origin
 #
 # tensor.gather and tensor.scatter: slices of a tensor at places that another tensor names.
 
-INDICES = TypeConstraint(
+INDICES = d.TypeConstraint(
     "ranked tensor of signless integer or index values",
-    lambda type_: (
-        declarations.RANKED_TENSOR.accepts(type_) and declarations.INTEGER_OR_INDEX.accepts(ty.element_type(type_))
-    ),
-    declarations.RANKED_TENSOR.kind,
+    lambda type_: d.RANKED_TENSOR.accepts(type_) and d.INTEGER_OR_INDEX.accepts(ty.element_type(type_)),
+    d.RANKED_TENSOR.kind,
 )
 
 
@@ -244,9 +229,9 @@ def verify_body(op: Operation) -> str | None:
     type_ = op.results[0].type
     block = op.regions[0].blocks[0]
     if len(block.arguments) != len(ty.shape_of(type_) or ()):
-        return Unprefixed("must have one body argument per input dimension")
+        return d.Unprefixed("must have one body argument per input dimension")
     if not all(isinstance(argument.type, ty.IndexType) for argument in block.arguments):
-        return Unprefixed("all body arguments must be index")
+        return d.Unprefixed("all body arguments must be index")
     last = block.operations[-1]
     if last.name != "tensor.yield" or last.operands[0].type != ty.element_type(type_):
         return "body must be terminated with a `yield` operation of the tensor element type"
@@ -288,18 +273,16 @@ def generate(op: Operation, compiler: Compiler) -> Action:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-tensor = Dialect("tensor")
+tensor = d.Dialect("tensor")
 
-_INDICES = Slot("indices", declarations.INDEX, Arity.VARIADIC)
-_DYNAMIC_SIZES = Slot("dynamicSizes", declarations.INDEX, Arity.VARIADIC)
-_BITS = TypeConstraint(
+_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
+_DYNAMIC_SIZES = d.Slot("dynamicSizes", d.INDEX, d.Arity.VARIADIC)
+_BITS = d.TypeConstraint(
     "tensor of signless integer or unsigned integer or signed integer or floating-point values",
     lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, ty.IntegerType | ty.FloatType),
-    declarations.TENSOR.kind,
+    d.TENSOR.kind,
 )
-_SIZES = TypeConstraint(
-    "1D tensor of signless integer or index values", joining.is_list_of_sizes, declarations.TENSOR.kind
-)
+_SIZES = d.TypeConstraint("1D tensor of signless integer or index values", joining.is_list_of_sizes, d.TENSOR.kind)
 
 
 def _splat(op: Operation, settings: Settings) -> Function:
@@ -373,17 +356,17 @@ def _element(type_: ty.Type) -> ty.Type:
     return ty.element_type(type_)
 
 
-def _all_of_element_type() -> TypeRule:
+def _all_of_element_type() -> d.TypeRule:
     def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
         result = types.get("result")
         count = None if result is None else ty.element_count(result)
         if result is not None and count is not None:
-            types.setdefault("elements", Repeated(_element(result), count))
+            types.setdefault("elements", d.Repeated(_element(result), count))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
         return all(type_ == _element(types["result"]) for type_ in types["elements"])
 
-    return TypeRule("failed to verify that operand types match result element type", solve, holds)
+    return d.TypeRule("failed to verify that operand types match result element type", solve, holds)
 
 
 def _dynamic_sizes_fit(op: Operation) -> str | None:
@@ -413,7 +396,7 @@ def _as_many_elements(op: Operation) -> str | None:
 def _inside_parallel(op: Operation) -> str | None:
     parent = op.parent_op
     if parent is None or parent.name != "scf.forall.in_parallel":
-        return Unprefixed(f"expected InParallelOpInterface parent, got:{parent.name if parent else ''}")
+        return d.Unprefixed(f"expected InParallelOpInterface parent, got:{parent.name if parent else ''}")
     return slicing.verify_insert(op)
 
 
@@ -421,17 +404,17 @@ tensor.op(
     "empty",
     "`(` $dynamicSizes `)` attr-dict `:` type($result)",
     operands=(_DYNAMIC_SIZES,),
-    results={"result": declarations.RANKED_TENSOR},
+    results={"result": d.RANKED_TENSOR},
     verify=_dynamic_sizes_fit,
     evaluate=OnValues(empty),
 )
 tensor.op(
     "splat",
     "$input (`[` $dynamicSizes^ `]`)? attr-dict `:` type($aggregate)",
-    operands=(Slot("input", declarations.ANY), _DYNAMIC_SIZES),
-    results={"aggregate": declarations.RANKED_TENSOR},
+    operands=(d.Slot("input", d.ANY), _DYNAMIC_SIZES),
+    results={"aggregate": d.RANKED_TENSOR},
     type_rules=(
-        derived_type(
+        d.derived_type(
             "input", "aggregate", _element, "failed to verify that operand type matches element type of result"
         ),
     ),
@@ -442,8 +425,8 @@ tensor.op(
 tensor.op(
     "from_elements",
     "$elements attr-dict `:` type($result)",
-    operands=(Slot("elements", declarations.ANY, Arity.VARIADIC),),
-    results={"result": declarations.STATIC_TENSOR},
+    operands=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
+    results={"result": d.STATIC_TENSOR},
     type_rules=(_all_of_element_type(),),
     verify=_as_many_elements,
     named_results=("from_elements",),
@@ -452,10 +435,12 @@ tensor.op(
 tensor.op(
     "extract",
     "$tensor `[` $indices `]` attr-dict `:` type($tensor)",
-    operands=(Slot("tensor", declarations.RANKED_TENSOR), _INDICES),
-    results={"result": declarations.ANY},
+    operands=(d.Slot("tensor", d.RANKED_TENSOR), _INDICES),
+    results={"result": d.ANY},
     type_rules=(
-        derived_type("result", "tensor", _element, "failed to verify that result type matches element type of tensor"),
+        d.derived_type(
+            "result", "tensor", _element, "failed to verify that result type matches element type of tensor"
+        ),
     ),
     verify=_indices_fit,
     named_results=("extracted",),
@@ -464,11 +449,11 @@ tensor.op(
 tensor.op(
     "insert",
     "$scalar `into` $dest `[` $indices `]` attr-dict `:` type($dest)",
-    operands=(Slot("scalar", declarations.ANY), Slot("dest", declarations.RANKED_TENSOR), _INDICES),
-    results={"result": declarations.RANKED_TENSOR},
+    operands=(d.Slot("scalar", d.ANY), d.Slot("dest", d.RANKED_TENSOR), _INDICES),
+    results={"result": d.RANKED_TENSOR},
     type_rules=(
-        derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest"),
-        derived_type("scalar", "dest", _element, "failed to verify that scalar type matches element type of dest"),
+        d.derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest"),
+        d.derived_type("scalar", "dest", _element, "failed to verify that scalar type matches element type of dest"),
     ),
     verify=_indices_fit,
     named_results=("inserted",),
@@ -477,16 +462,16 @@ tensor.op(
 tensor.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
-    operands=(Slot("source", declarations.NON_ZERO_RANK_TENSOR), Slot("index", declarations.INDEX)),
-    results={"result": declarations.INDEX},
+    operands=(d.Slot("source", d.NON_ZERO_RANK_TENSOR), d.Slot("index", d.INDEX)),
+    results={"result": d.INDEX},
     named_results=("dim",),
     evaluate=of_shape(_dim),
 )
 tensor.op(
     "cast",
     "$source attr-dict `:` type($source) `to` type($dest)",
-    operands={"source": declarations.TENSOR},
-    results={"dest": declarations.TENSOR},
+    operands={"source": d.TENSOR},
+    results={"dest": d.TENSOR},
     verify=joining.verify_cast,
     named_results=("cast",),
     evaluate=data_movement(joining.cast),
@@ -495,11 +480,11 @@ tensor.op(
     "expand_shape",
     "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
     "`:` type($src) `into` type($result)",
-    operands=(Slot("src", declarations.RANKED_TENSOR), Slot("output_shape", declarations.INDEX, Arity.VARIADIC)),
-    results={"result": declarations.RANKED_TENSOR},
+    operands=(d.Slot("src", d.RANKED_TENSOR), d.Slot("output_shape", d.INDEX, d.Arity.VARIADIC)),
+    results={"result": d.RANKED_TENSOR},
     properties=(
-        Property("reassociation", REASSOCIATION_ATTR),
-        Property("static_output_shape", declarations.INTEGER_64_ARRAY_ATTR),
+        d.Property("reassociation", REASSOCIATION_ATTR),
+        d.Property("static_output_shape", d.INTEGER_64_ARRAY_ATTR),
     ),
     verify=slicing.verify_expand,
     named_results=("expanded",),
@@ -508,9 +493,9 @@ tensor.op(
 tensor.op(
     "collapse_shape",
     "$src $reassociation attr-dict `:` type($src) `into` type($result)",
-    operands={"src": declarations.RANKED_TENSOR},
-    results={"result": declarations.RANKED_TENSOR},
-    properties=(Property("reassociation", REASSOCIATION_ATTR),),
+    operands={"src": d.RANKED_TENSOR},
+    results={"result": d.RANKED_TENSOR},
+    properties=(d.Property("reassociation", REASSOCIATION_ATTR),),
     verify=slicing.verify_collapse,
     named_results=("collapsed",),
     evaluate=data_movement(slicing.collapse),
@@ -518,10 +503,10 @@ tensor.op(
 tensor.op(
     "extract_slice",
     f"$source `` {slices.FORM} attr-dict `:` type($source) `to` type($result)",
-    operands=(Slot("source", declarations.RANKED_TENSOR), *slices.OPERANDS),
-    results={"result": declarations.RANKED_TENSOR},
+    operands=(d.Slot("source", d.RANKED_TENSOR), *slices.OPERANDS),
+    results={"result": d.RANKED_TENSOR},
     properties=slices.PROPERTIES,
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=slicing.verify_extract,
     named_results=("extracted_slice",),
     evaluate=data_movement(slicing.extract, 1, slices.offsets),
@@ -529,12 +514,12 @@ tensor.op(
 tensor.op(
     "insert_slice",
     f"$source `into` $dest `` {slices.FORM} attr-dict `:` type($source) `into` type($dest)",
-    operands=(Slot("source", declarations.RANKED_TENSOR), Slot("dest", declarations.RANKED_TENSOR), *slices.OPERANDS),
-    results={"result": declarations.RANKED_TENSOR},
+    operands=(d.Slot("source", d.RANKED_TENSOR), d.Slot("dest", d.RANKED_TENSOR), *slices.OPERANDS),
+    results={"result": d.RANKED_TENSOR},
     properties=slices.PROPERTIES,
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(
-        derived_type(
+        d.derived_type(
             "result", "dest", lambda type_: type_, "failed to verify that expected result type to match dest type"
         ),
     ),
@@ -547,18 +532,18 @@ tensor.op(
     "$source (`nofold` $nofold^)? `low` `` custom<DynamicIndexList>($low, $static_low) "
     "`high` `` custom<DynamicIndexList>($high, $static_high) $region attr-dict `:` type($source) `to` type($result)",
     operands=(
-        Slot("source", declarations.RANKED_TENSOR),
-        Slot("low", declarations.INDEX, Arity.VARIADIC),
-        Slot("high", declarations.INDEX, Arity.VARIADIC),
+        d.Slot("source", d.RANKED_TENSOR),
+        d.Slot("low", d.INDEX, d.Arity.VARIADIC),
+        d.Slot("high", d.INDEX, d.Arity.VARIADIC),
     ),
-    results={"result": declarations.RANKED_TENSOR},
+    results={"result": d.RANKED_TENSOR},
     properties=(
-        Property("nofold", declarations.UNIT_ATTR, optional=True),
-        Property("static_high", declarations.INTEGER_64_ARRAY_ATTR),
-        Property("static_low", declarations.INTEGER_64_ARRAY_ATTR),
+        d.Property("nofold", d.UNIT_ATTR, optional=True),
+        d.Property("static_high", d.INTEGER_64_ARRAY_ATTR),
+        d.Property("static_low", d.INTEGER_64_ARRAY_ATTR),
     ),
-    regions=(RegionSlot("region"),),
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS, Trait.SINGLE_BLOCK),
+    regions=(d.RegionSlot("region"),),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS, d.Trait.SINGLE_BLOCK),
     implicit_terminator="tensor.yield",
     verify=bodies.verify,
     verify_regions=bodies.verify_body,
@@ -568,18 +553,18 @@ tensor.op(
 tensor.op(
     "yield",
     "$value attr-dict `:` type($value)",
-    operands={"value": declarations.ANY},
-    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    operands={"value": d.ANY},
+    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=inside("tensor.generate", "tensor.pad"),
     evaluate=OnFrames(yielded),
 )
 tensor.op(
     "generate",
     "$dynamicExtents $body attr-dict `:` type($result)",
-    operands=(Slot("dynamicExtents", declarations.INDEX, Arity.VARIADIC),),
-    results={"result": declarations.RANKED_TENSOR},
-    regions=(RegionSlot("body"),),
-    traits=(Trait.SINGLE_BLOCK,),
+    operands=(d.Slot("dynamicExtents", d.INDEX, d.Arity.VARIADIC),),
+    results={"result": d.RANKED_TENSOR},
+    regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     implicit_terminator="tensor.yield",
     verify=_dynamic_sizes_fit,
     verify_regions=verify_body,
@@ -597,9 +582,9 @@ tensor.op(
 tensor.op(
     "concat",
     "`dim` `(` $dim `)` $inputs attr-dict `:` functional-type(operands, results)",
-    operands=(Slot("inputs", declarations.RANKED_TENSOR, Arity.VARIADIC),),
-    results={"result": declarations.RANKED_TENSOR},
-    properties=(Property("dim", declarations.INTEGER_64_ATTR),),
+    operands=(d.Slot("inputs", d.RANKED_TENSOR, d.Arity.VARIADIC),),
+    results={"result": d.RANKED_TENSOR},
+    properties=(d.Property("dim", d.INTEGER_64_ATTR),),
     verify=joining.verify_concat,
     named_results=("concat",),
     evaluate=data_movement(joining.concat),
@@ -608,11 +593,11 @@ tensor.op(
     "gather",
     "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)` (`unique` $unique^)? attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"source": declarations.RANKED_TENSOR, "indices": INDICES},
-    results={"result": declarations.RANKED_TENSOR},
+    operands={"source": d.RANKED_TENSOR, "indices": INDICES},
+    results={"result": d.RANKED_TENSOR},
     properties=(
-        Property("gather_dims", declarations.INTEGER_64_ARRAY_ATTR),
-        Property("unique", declarations.UNIT_ATTR, optional=True),
+        d.Property("gather_dims", d.INTEGER_64_ARRAY_ATTR),
+        d.Property("unique", d.UNIT_ATTR, optional=True),
     ),
     verify=verify_gather,
     named_results=("gather",),
@@ -622,11 +607,11 @@ tensor.op(
     "scatter",
     "$source `into` $dest `[` $indices `]` `scatter_dims` `(` $scatter_dims `)` (`unique` $unique^)? attr-dict "
     "`:` functional-type(operands, results)",
-    operands={"source": declarations.RANKED_TENSOR, "dest": declarations.RANKED_TENSOR, "indices": INDICES},
-    results={"result": declarations.RANKED_TENSOR},
+    operands={"source": d.RANKED_TENSOR, "dest": d.RANKED_TENSOR, "indices": INDICES},
+    results={"result": d.RANKED_TENSOR},
     properties=(
-        Property("scatter_dims", declarations.INTEGER_64_ARRAY_ATTR),
-        Property("unique", declarations.UNIT_ATTR, optional=True),
+        d.Property("scatter_dims", d.INTEGER_64_ARRAY_ATTR),
+        d.Property("unique", d.UNIT_ATTR, optional=True),
     ),
     verify=verify_scatter,
     named_results=("scatter",),
@@ -635,16 +620,16 @@ tensor.op(
 tensor.op(
     "rank",
     "$tensor attr-dict `:` type($tensor)",
-    operands={"tensor": declarations.TENSOR},
-    results={"result": declarations.INDEX},
+    operands={"tensor": d.TENSOR},
+    results={"result": d.INDEX},
     named_results=("rank",),
     evaluate=of_shape(_rank),
 )
 tensor.op(
     "reshape",
     "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
-    operands={"source": declarations.TENSOR, "shape": _SIZES},
-    results={"result": declarations.TENSOR},
+    operands={"source": d.TENSOR, "shape": _SIZES},
+    results={"result": d.TENSOR},
     verify=joining.verify_reshape,
     named_results=("reshape",),
     evaluate=data_movement(joining.reshape, 1),
@@ -653,8 +638,8 @@ tensor.op(
 tensor.op(
     "parallel_insert_slice",
     f"$source `into` $dest `` {slices.FORM} attr-dict `:` type($source) `into` type($dest)",
-    operands=(Slot("source", declarations.RANKED_TENSOR), Slot("dest", declarations.RANKED_TENSOR), *slices.OPERANDS),
+    operands=(d.Slot("source", d.RANKED_TENSOR), d.Slot("dest", d.RANKED_TENSOR), *slices.OPERANDS),
     properties=slices.PROPERTIES,
-    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=_inside_parallel,
 )

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.formats import LIMB_BITS, Codes
-from halfulp.interp.declare import declarations
-from halfulp.interp.declare.declarations import AttributeConstraint, Dialect, TypeConstraint
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects import elements as el
 from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.ir import attributes as at
@@ -30,7 +29,7 @@ from halfulp.semantics.kernel import PoisonIds
 #
 # The vector dialect itself, with its enums and the constraints on types and attributes that its ops share.
 
-vector = Dialect("vector")
+vector = d.Dialect("vector")
 
 PUNCTUATION = vector.enum(
     EnumDefinition(
@@ -54,9 +53,9 @@ ITERATOR_TYPE = vector.enum(
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-def _vectors(description: str, accepts: Callable[[ty.VectorType], bool]) -> TypeConstraint:
-    return TypeConstraint(
-        description, lambda type_: isinstance(type_, ty.VectorType) and accepts(type_), declarations.VECTOR.kind
+def _vectors(description: str, accepts: Callable[[ty.VectorType], bool]) -> d.TypeConstraint:
+    return d.TypeConstraint(
+        description, lambda type_: isinstance(type_, ty.VectorType) and accepts(type_), d.VECTOR.kind
     )
 
 
@@ -98,14 +97,14 @@ STEPS = _vectors(
     "vector of index values of ranks 1",
     lambda type_: len(type_.shape) == 1 and isinstance(type_.element, ty.IndexType),
 )
-SHAPED = TypeConstraint("shaped of any type values", lambda type_: isinstance(type_, ty.ShapedType))
-TENSOR_OR_MEMREF = TypeConstraint(
+SHAPED = d.TypeConstraint("shaped of any type values", lambda type_: isinstance(type_, ty.ShapedType))
+TENSOR_OR_MEMREF = d.TypeConstraint(
     "Tensor or MemRef of any type values", lambda type_: isinstance(type_, ty.TensorType | ty.MemRefType)
 )
-STATIC_MEMREF = TypeConstraint(
+STATIC_MEMREF = d.TypeConstraint(
     "statically shaped memref of any type values",
     lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None and None not in type_.shape,
-    declarations.MEMREF_KIND,
+    d.MEMREF_KIND,
 )
 
 # --- attributes -------------------------------------------------------------------------------------------------------
@@ -129,10 +128,10 @@ def _array_of(accepts: Callable[[at.Attribute], bool]) -> Callable[[at.Attribute
     return lambda attribute: isinstance(attribute, at.ArrayAttr) and all(map(accepts, attribute.elements))
 
 
-FLAGS = AttributeConstraint("1-bit boolean array attribute", _array_of(declarations.BOOL_ATTR.accepts))
-INTEGERS = AttributeConstraint("64-bit integer array attribute", _array_of(declarations.INTEGER_64_ATTR.accepts))
-ITERATORS = AttributeConstraint("Iterator type should be an enum.", _array_of(ITERATOR_TYPE.accepts))
-MAPS = AttributeConstraint(
+FLAGS = d.AttributeConstraint("1-bit boolean array attribute", _array_of(d.BOOL_ATTR.accepts))
+INTEGERS = d.AttributeConstraint("64-bit integer array attribute", _array_of(d.INTEGER_64_ATTR.accepts))
+ITERATORS = d.AttributeConstraint("Iterator type should be an enum.", _array_of(ITERATOR_TYPE.accepts))
+MAPS = d.AttributeConstraint(
     "AffineMap array attribute", _array_of(lambda attribute: isinstance(attribute, at.AffineMapAttr))
 )
 
