@@ -372,7 +372,7 @@ def format_html(fmt: FloatFormat) -> str:
         marks["smallest subnormal"] = fmt.from_magnitude(1)
     marks |= {n: c for n, c in (("infinity", fmt.infinity_code), ("NaN", fmt.nan_code)) if c is not None}
     ranges = [
-        (name, code(hex_text(fmt, bits)), code(bits_text(fmt, bits)), _short_value(fmt, bits))
+        (name, code(hex_text(fmt, bits)), code(bits_text(fmt, bits)), escape(value_text(fmt, bits, 24)))
         for name, bits in marks.items()
     ]
     parts = [
@@ -384,10 +384,6 @@ def format_html(fmt: FloatFormat) -> str:
     if fmt.bits <= 8:
         parts.append(f"<details><summary>all {1 << fmt.bits} values</summary>{_all_values(fmt)}</details>")
     return fragment(*parts)
-
-
-def _short_value(fmt: FloatFormat, bits: int) -> str:
-    return escape(value_text(fmt, bits, 24))
 
 
 def _all_values(fmt: FloatFormat) -> str:

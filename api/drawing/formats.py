@@ -270,7 +270,7 @@ def _binades(ax: Axes, style: Style, fmt: FloatFormat, values: Sequence[Fraction
     # Leave out those whose names would touch the name of zero.
     named = [exponent for exponent in exponents if exponent % step == 0 and exponent - exponents[0] >= step // 3]
     ticks = {
-        sign * Fraction(2) ** e: ("\N{MINUS SIGN}" if sign < 0 else "") + _power_text(e)
+        sign * Fraction(2) ** e: ("\N{MINUS SIGN}" if sign < 0 else "") + f"$2^{{{e}}}$"
         for sign in signs
         for e in named
     }
@@ -279,10 +279,6 @@ def _binades(ax: Axes, style: Style, fmt: FloatFormat, values: Sequence[Fraction
     shown = {value: text for value, text in sorted(ticks.items()) if values[0] <= value <= values[-1]}
     ax.set_xticks([at(value) for value in shown], list(shown.values()))
     ax.minorticks_off()
-
-
-def _power_text(exponent: int) -> str:
-    return f"$2^{{{exponent}}}$"
 
 
 def _exponents(fmt: FloatFormat, values: Sequence[Fraction]) -> tuple[int, int]:

@@ -96,7 +96,7 @@ def ranked(
     """Rank as `sensitivity` does. ``changes``: formats, modes, profiles, orders and models; ``progress``: is called
     with the numbers of the changes that were tried, and of all.
     """
-    wanted = trying.choices_of(*(_listed(each) for each in changes))
+    wanted = trying.choices_of(*(([each] if isinstance(each, str | Profile) else list(each)) for each in changes))
     if by not in trying.BY:
         raise InputError(f"by is {by!r}, but must be one of {', '.join(trying.BY)}")
     module, arguments = program_of(program, arguments)
@@ -136,10 +136,6 @@ def ranked(
         reference.elements,
         metric,
     )
-
-
-def _listed(given: Iterable[Any]) -> list[Any]:
-    return [given] if isinstance(given, str | Profile) else list(given)
 
 
 def _tried(trial: trying.Trial, reference: Reference) -> SensitivityRow | str:

@@ -14,7 +14,7 @@ from halfulp.interp.dialects.arith.ops import ROUNDING
 from halfulp.interp.dialects.elementwise import enum_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, plural, spell_place
-from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Module, Operation, SSAValue
 from halfulp.interp.run.stochastic import rounds_stochastically
 from halfulp.running import RunOptions
 from halfulp.semantics.matrix_units.chips import as_model, model_hint
@@ -98,7 +98,7 @@ class Program:
                 site = self.site(op)
                 for result in op.results:
                     if flows.format_of(result):
-                        name = _name_in(site, result)
+                        name = site.results[result.index] if result.index < len(site.results) else name_of(result)
                         kept = f"keep {name}" if site.line is None else f"keep {name} (line {site.line})"
                         yield Subject(kept, site.source, (op,) if flows.rounds(op) else (), result, site)
 
@@ -113,10 +113,6 @@ BY: Mapping[str, Callable[[Program], Iterator[Subject]]] = {
 
 def _named(op: Operation, site: Site) -> str:
     return op.name if site.line is None else f"{op.name} (line {site.line})"
-
-
-def _name_in(site: Site, result: OpResult) -> str:
-    return site.results[result.index] if result.index < len(site.results) else name_of(result)
 
 
 MODES = tuple(ROUNDING.cases)

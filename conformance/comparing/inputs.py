@@ -172,7 +172,7 @@ def covered(case: OpCase, inputs: Sequence[Codes], exhaustive: bool = False, ans
         operand_classes(type_, codes).reshape(-1)[chosen.reshape(-1)]
         for type_, codes in zip(case.operand_types, inputs, strict=True)
     ]
-    names = [_names(type_) for type_ in case.operand_types]
+    names = [FLOAT_CLASSES if isinstance(type_, ty.FloatType) else INTEGER_CLASSES for type_ in case.operand_types]
     together = np.zeros(labels[0].shape if labels else (), np.int64)
     for label, own in zip(labels, names, strict=True):
         together = together * len(own) + label
@@ -184,10 +184,6 @@ def covered(case: OpCase, inputs: Sequence[Codes], exhaustive: bool = False, ans
 
 def _possible(case: OpCase) -> set[tuple[str, ...]]:
     return set(product(*(_present(type_) for type_ in case.operand_types)))
-
-
-def _names(type_: ty.Type) -> tuple[str, ...]:
-    return FLOAT_CLASSES if isinstance(type_, ty.FloatType) else INTEGER_CLASSES
 
 
 def _present(type_: ty.Type) -> list[str]:

@@ -77,7 +77,7 @@ class MlirFold:
             return "a constant is folded already"
         if case.op in _NEVER_FOLDED:
             return _NEVER_FOLDED[case.op]
-        if case.op in _CRASHES_ON_I0 and _has_i0(case):
+        if case.op in _CRASHES_ON_I0 and ("i0" in (*case.operands, *case.results)):
             return f"mlir-opt 22 crashes in {case.op} of i0"
         return pr.refused_by_schema(case)
 
@@ -105,10 +105,6 @@ def _is_scalar(case: OpCase) -> bool:
     scalar is kept as a number and a tensor as codes; moving a tensor may turn its codes into numbers or not.
     """
     return case.op in _ONLY_SCALARS or (case.op in _MOVES and "f80" in (*case.operands, *case.results))
-
-
-def _has_i0(case: OpCase) -> bool:
-    return "i0" in (*case.operands, *case.results)
 
 
 def _status(answer: Answer, shape: tuple[int, ...]) -> npt.NDArray[np.uint8] | None:

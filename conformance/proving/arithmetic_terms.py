@@ -193,10 +193,6 @@ PREDICATES: tuple[Callable[[Term, Term], Term], ...] = (
 """The predicates of arith.cmpi by MLIR's number; the comparisons of Python are the signed ones."""
 
 
-def _cmpi(instance: Instance, a: Scalar, b: Scalar) -> Effect:
-    return Effect((bit(PREDICATES[instance.enum("predicate")](a.bits, b.bits)),))
-
-
 def _cast(extend: Callable[[int, Term], Term]) -> Row:
     """Return the row of a cast to more or fewer bits, with its flags: nneg, or the overflow flags of trunci."""
 
@@ -241,7 +237,7 @@ INTEGER_OPS: Mapping[str, Row] = MappingProxyType(
         "arith.minsi": _integer_extremum(lambda a, b: a <= b),
         "arith.maxui": _integer_extremum(lambda a, b: z3.UGE(a, b)),
         "arith.minui": _integer_extremum(lambda a, b: z3.ULE(a, b)),
-        "arith.cmpi": _cmpi,
+        "arith.cmpi": lambda instance, a, b: Effect((bit(PREDICATES[instance.enum("predicate")](a.bits, b.bits)),)),
         "arith.extsi": _cast(_signed),
         "arith.extui": _cast(_unsigned),
         "arith.trunci": _cast(_unsigned),

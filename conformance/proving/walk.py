@@ -143,7 +143,7 @@ class _Position:
             *(
                 not 0 <= index < size
                 if isinstance(index, int)
-                else solving.some(index.poison, solving.negation(_below(index, size)))
+                else solving.some(index.poison, solving.negation(z3.ULT(index.bits, number(size, index.width))))
                 for index, size in zip(self.indices, self.sizes, strict=True)
             )
         )
@@ -152,10 +152,6 @@ class _Position:
     def loose(self) -> Condition:
         """The condition that the language leaves the position unspecified."""
         return solving.some(*(index.loose.any for index in self.indices if isinstance(index, Scalar)))
-
-
-def _below(index: Scalar, size: int) -> Condition:
-    return z3.ULT(index.bits, number(size, index.width))
 
 
 def _loosened(scalar: Scalar, condition: Condition) -> Scalar:
@@ -233,14 +229,6 @@ def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerm
     return ResultTerms(tuple(found))
 
 
-def _splat(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
-    return ResultTerms(operands[0] * prod(_result_shape(instance)))
-
-
-def _from_elements(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms:
-    return ResultTerms(tuple(operand[0] for operand in operands))
-
-
 STRUCTURE_OPS: Mapping[str, Maker] = MappingProxyType(
     {
         "arith.constant": _constant,
@@ -251,8 +239,8 @@ STRUCTURE_OPS: Mapping[str, Maker] = MappingProxyType(
         "vector.insert": _vector_insert,
         "tensor.extract": _tensor_extract,
         "tensor.insert": _tensor_insert,
-        "tensor.splat": _splat,
-        "tensor.from_elements": _from_elements,
+        "tensor.splat": lambda instance, operands: ResultTerms(operands[0] * prod(_result_shape(instance))),
+        "tensor.from_elements": lambda instance, operands: ResultTerms(tuple(operand[0] for operand in operands)),
     }
 )
 """The ops on whole values that have terms; each has one result."""

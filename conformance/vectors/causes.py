@@ -218,19 +218,11 @@ def _whole_bytes(column: Column) -> bool:
     return column.width % 8 == 0 and column.width > 8
 
 
-def _is_wide_result(column: Column) -> bool:
-    return column.role is Role.RESULT and _whole_bytes(column)
-
-
-def _is_long_result(column: Column) -> bool:
-    return column.role is Role.RESULT and column.width > 1
-
-
 def byte_orders(computation: Computation) -> Iterator[Cause]:
     """Yield the other order of bytes, of results and of operands, and the other order of bits."""
     for what, applies, change in (
-        ("bytes", _is_wide_result, _bytes_swapped),
-        ("bits", _is_long_result, _bits_reversed),
+        ("bytes", lambda column: column.role is Role.RESULT and _whole_bytes(column), _bytes_swapped),
+        ("bits", lambda column: column.role is Role.RESULT and column.width > 1, _bits_reversed),
     ):
         if any(map(applies, computation.outputs)):
             yield writing(f"results with their {what} in the other order", partial(changed, applies, change))

@@ -202,10 +202,6 @@ _erfc = _each(math.erfc)
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def _half(x: Reals) -> Reals:
-    return x / 2
-
-
 def _constant(value: float) -> Callable[[Reals], float]:
     return lambda x: value
 
@@ -235,7 +231,7 @@ _ONE = _constant(1.0)
 _ABOVE_X, _BELOW_X, _BELOW_ONE = Side(_itself, True), Side(_itself, False), Side(_ONE, False)
 _EXPONENTIAL = (Side(_ONE, _positive),)
 _HALF_TURNS = (Side(_where(_off_half_turns, _ONE), False),)  # 1 is reached at multiples of 1/2
-_RAMP = (_BELOW_X, Side(_half, _positive))  # from x / 2 near zero to x far above
+_RAMP = (_BELOW_X, Side(lambda x: x / 2, _positive))  # from x / 2 near zero to x far above
 
 APPROXIMATIONS: Mapping[str, Approximation] = MappingProxyType(
     {

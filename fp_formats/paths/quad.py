@@ -143,10 +143,6 @@ def _add(x: Word, y: Word, mode: Mode) -> Word:
     return _packed(sign, total << count.resized(128), exponent + 2 - count, mode)
 
 
-def _subtract(x: Word, y: Word, mode: Mode) -> Word:
-    return _add(x, y ^ 1 << 127, mode)
-
-
 def _multiply(x: Word, y: Word, mode: Mode) -> Word:
     p, p_exponent = _normal(x)
     q, q_exponent = _normal(y)
@@ -191,7 +187,7 @@ def _leading(a: Word) -> Real:
 
 _OPERATIONS: dict[str, Callable[[Word, Word, Mode], Word]] = {
     "add": _add,
-    "subtract": _subtract,
+    "subtract": lambda x, y, mode: _add(x, y ^ 1 << 127, mode),
     "multiply": _multiply,
     "divide": _divide,
 }

@@ -187,14 +187,10 @@ def _sign_of_power(x: Unpacked, y: Unpacked) -> int:
     return x.sign if _is_odd(y) else 0
 
 
-def _is_one(x: Unpacked) -> bool:
-    return x.kind == FINITE and bool(x.significand) and number(x) == 1
-
-
 _POWERS = (
     _SIGNALLING,
     SpecialCase(
-        lambda x, y: is_zero(y) or _is_one(x),
+        lambda x, y: is_zero(y) or (x.kind == FINITE and bool(x.significand) and number(x) == 1),
         _always(Fraction(1)),
         "1 to any power, and any base to the power 0, is 1, even if the other operand is a quiet NaN",
     ),

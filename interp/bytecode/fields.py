@@ -257,16 +257,12 @@ def write_bits(sink: CodeSink, code: int, width: int) -> None:
     if width <= 8:
         sink.byte(code)
     elif width <= 64:
-        sink.svarint(_signed(code))
+        sink.svarint(code - (1 << 64) if code >> 63 else code)
     else:
         words = max(1, (code.bit_length() + 63) // 64)
         sink.varint(words)
         for word in struct.unpack(f"<{words}q", code.to_bytes(8 * words, "little")):
             sink.svarint(word)
-
-
-def _signed(word: int) -> int:
-    return word - (1 << 64) if word >> 63 else word
 
 
 def _read_code(source: CodeSource, before: tuple[Any, ...]) -> int:
@@ -511,10 +507,6 @@ def _map(a: at.AffineMapAttr | at.IntegerSetAttr) -> str | None:
     return None if most <= MAX_RANK else f"{most} dimensions or symbols of a map"
 
 
-def _dictionary(a: at.DictionaryAttr) -> str | None:
-    return None if all(name for name, _ in a.entries) else "an entry without a name"
-
-
 def _sparse(a: at.SparseElementsAttr) -> str | None:
     shape = a.type.shape
     if shape is None or None in shape or not isinstance(a.type, ty.TensorType | ty.VectorType):
@@ -558,7 +550,7 @@ _RULES: dict[type, Callable[[Any], str | None]] = {
     ty.QuantileType: _quantile,
     at.AffineMapAttr: _map,
     at.IntegerSetAttr: _map,
-    at.DictionaryAttr: _dictionary,
+    at.DictionaryAttr: lambda a: None if all(name for name, _ in a.entries) else "an entry without a name",
     at.SparseElementsAttr: _sparse,
     loc.FileLineCol: _numbers("line", "column"),
     loc.FileRange: _numbers("line", "column", "end_line", "end_column"),

@@ -531,10 +531,6 @@ def _float_conversion(op: Operation, settings: Settings) -> Kernel:
     return casts.convert(source, target, rounding_of(op), fastmath_of(op), settings.profile)
 
 
-def _same_width(source: ty.Type, target: ty.Type) -> bool:
-    return _width(source) == _width(target) and source != target
-
-
 _cast("extf", _FLOAT, _FLOAT, _float_conversion, _wider, "(`fastmath` `` $fastmath^)? ", (_OPTIONAL_FASTMATH,))
 _cast(
     "truncf",
@@ -550,7 +546,7 @@ _cast(
     _FLOAT,
     _FLOAT,
     _float_conversion,
-    _same_width,
+    lambda source, target: _width(source) == _width(target) and source != target,
     "($roundingmode^)? (`fastmath` `` $fastmath^)? ",
     (_OPTIONAL_FASTMATH, _ROUNDING_MODE),
     since=d.Schema.LLVM24,
@@ -581,15 +577,11 @@ _cast("fptosi", _FLOAT, _INT, _to_integer(signed=True))
 _cast("fptoui", _FLOAT, _INT, _to_integer(signed=False))
 
 
-def _bitcast(op: Operation, settings: Settings) -> Kernel:
-    return casts.bitcast()
-
-
 _cast(
     "bitcast",
     d.BITCASTABLE,
     d.BITCASTABLE,
-    _bitcast,
+    lambda op, settings: casts.bitcast(),
     lambda source, target: _width(source) == _width(target),
     on_memrefs=RECAST,
 )

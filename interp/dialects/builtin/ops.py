@@ -123,15 +123,11 @@ def _begin_of_chain(slots: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[tup
     return (first.source, first.source_types) if whole else (slots, types)
 
 
-def _verify_conversion(op: Operation) -> str | None:
-    return None if op.results else "expected at least one result for cast operation"
-
-
 builtin.op(
     "unrealized_conversion_cast",
     "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
     operands=(d.Slot("inputs", d.ANY, d.Arity.VARIADIC),),
     results=(d.Slot("outputs", d.ANY, d.Arity.VARIADIC),),
-    verify=_verify_conversion,
+    verify=lambda op: None if op.results else "expected at least one result for cast operation",
     evaluate=OnValues(_conversion, raw=True, casts=True),
 )

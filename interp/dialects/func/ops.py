@@ -423,10 +423,6 @@ def _call_indirect(op: Operation, compiler: Compiler) -> Action:
     return call
 
 
-def _constant(op: Operation, compiler: Compiler) -> Function:
-    return Function(_target(op, op.properties["value"], compiler))
-
-
 class LibraryStep(Protocol):
     """The step of a call of a library function."""
 
@@ -521,7 +517,7 @@ func.op(
     traits=(d.Trait.CONSTANT_LIKE,),
     named_results=("f",),
     verify_symbols=verify_constant,
-    evaluate=Constant(_constant),
+    evaluate=Constant(lambda op, compiler: Function(_target(op, op.properties["value"], compiler))),
 )
 
 
