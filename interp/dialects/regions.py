@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
-from halfulp.interp.declare.declarations import OpDefinition
+from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run import frames
-from halfulp.interp.run.evaluators import Compiler, moves
+from halfulp.interp.run.evaluators import Compiler, OnFrames, Words, moves
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
@@ -156,7 +156,7 @@ def over_box(
 def build_op(
     p: OpParser,
     at: int,
-    definition: OpDefinition,
+    definition: d.OpDefinition,
     operands: list[SSAValue],
     results: Sequence[Type],
     regions: Sequence[Region],
@@ -224,7 +224,7 @@ def parenthesised(p: OpParser) -> list[int]:
     return names
 
 
-def read_choice(p: OpParser, at: int, definition: OpDefinition, terminator: str) -> list[Region]:
+def read_choice(p: OpParser, at: int, definition: d.OpDefinition, terminator: str) -> list[Region]:
     """Read ``{…} else {…}``; without the second part its region has no block."""
     regions = [p.terminated(p.region(definition.name), terminator, at), Region()]
     if p.take("else"):
@@ -380,3 +380,21 @@ def yielded(op: Operation, compiler: Compiler) -> Action:
     """Return the action of a terminator whose meaning the op around its region defines."""
     assert compiler.on_yield is not None
     return compiler.on_yield(compiler.slots(op.operands))
+
+
+def declare_yield(
+    dialect: d.Dialect,
+    mnemonic: str = "yield",
+    slot: str = "operands",
+    verify: Callable[[Operation], str | None] | None = None,
+    words: Words | None = None,
+) -> None:
+    """Declare a terminator with any operands, called ``slot``, whose meaning the op around its region defines."""
+    dialect.op(
+        mnemonic,
+        f"attr-dict (${slot}^ `:` type(${slot}))?",
+        operands=(d.Slot(slot, d.ANY, d.Arity.VARIADIC),),
+        traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
+        verify=verify,
+        evaluate=OnFrames(yielded, words=words),
+    )

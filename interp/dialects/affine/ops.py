@@ -14,7 +14,7 @@ from halfulp.interp.dialects.elementwise import ATOMIC_KIND
 from halfulp.interp.dialects.memref import evaluate as memref
 from halfulp.interp.dialects.memref import in_lanes as memref_in_lanes
 from halfulp.interp.dialects.memref.ops import MEMREF, access
-from halfulp.interp.dialects.regions import yielded as region_yielded
+from halfulp.interp.dialects.regions import declare_yield
 from halfulp.interp.dialects.scf.forms import either, yielded
 from halfulp.interp.ir.affine_expressions import AffineConstant, Dimension, Symbol
 from halfulp.interp.ir.attributes import (
@@ -358,14 +358,7 @@ affine.op(
     implicit_terminator="affine.yield",
     evaluate=OnFrames(indexing.run_if, in_lanes=indexing.run_if_in_lanes, words=choice),
 )
-affine.op(
-    "yield",
-    "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
-    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    verify=parallel.verify_yield,
-    evaluate=OnFrames(region_yielded, words=yielded),
-)
+declare_yield(affine, verify=parallel.verify_yield, words=yielded)
 affine.op(
     "parallel",
     custom=parallel.FORM,

@@ -166,12 +166,6 @@ STRUCTURED = Choice(_choose)
 """The evaluator of every structured op."""
 
 
-def _yield(op: Operation, compiler: Compiler) -> Action:
-    assert compiler.on_yield is not None
-    return compiler.on_yield(compiler.slots(op.operands))
-
-
-YIELD = OnFrames(_yield)
 INDEX = OnRawSlots(lambda op, compiler: lambda slots: None)
 """The evaluator of linalg.index where its op runs point by point: the loop writes its result."""
 

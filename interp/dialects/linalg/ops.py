@@ -13,6 +13,7 @@ from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yield
 from halfulp.interp.dialects.linalg.moving_ops import declare_moving_ops, declare_softmax
 from halfulp.interp.dialects.linalg.relayout import declare_relayouts
 from halfulp.interp.dialects.linalg.structure import PARALLEL, REDUCTION, Maps, Reader, written_iterators, written_maps
+from halfulp.interp.dialects.regions import yielded
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
@@ -20,6 +21,7 @@ from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Operation, OpResult, SSAValue
+from halfulp.interp.run.evaluators import OnFrames
 from halfulp.interp.text.op_parser import OpParser
 
 # --- contraction rules ------------------------------------------------------------------------------------------------
@@ -629,7 +631,7 @@ linalg.op(
     operands=(d.Slot("values", d.ANY, d.Arity.VARIADIC),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=structure.verify_yield,
-    evaluate=evaluate.YIELD,
+    evaluate=OnFrames(yielded),
 )
 linalg.op(
     "index",

@@ -15,7 +15,7 @@ from halfulp.interp.dialects.elementwise import ATOMIC_KIND, COMBINING, REASSOCI
 from halfulp.interp.dialects.memref import evaluate, forms, in_lanes, memory, rules, views
 from halfulp.interp.dialects.memref.evaluate import element_place, moves_elements
 from halfulp.interp.dialects.memref.rules import is_strided
-from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.regions import declare_yield, yielded
 from halfulp.interp.dialects.slices import FORM, OPERANDS, PROPERTIES
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -310,14 +310,7 @@ memref.op(
     verify_regions=rules.verify_alloca_scope_regions,
     evaluate=OnFrames(memory.scope),
 )
-memref.op(
-    "alloca_scope.return",
-    "attr-dict ($results^ `:` type($results))?",
-    operands=(_RESULTS,),
-    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    verify=rules.verify_alloca_scope_return,
-    evaluate=OnFrames(yielded),
-)
+declare_yield(memref, "alloca_scope.return", "results", verify=rules.verify_alloca_scope_return)
 memref.op(
     "realloc",
     "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",

@@ -13,6 +13,7 @@ from halfulp.interp.dialects.regions import (
     build_op,
     checked_ranges,
     counted_loop,
+    declare_yield,
     inside,
     over_box,
     parenthesised,
@@ -449,13 +450,11 @@ scf.op(
     verify=inside("scf.while"),
     evaluate=OnFrames(yielded, decides=0, words=forms.yielded),
 )
-scf.op(
-    "yield",
-    "attr-dict ($results^ `:` type($results))?",
-    operands=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
-    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
+declare_yield(
+    scf,
+    slot="results",
     verify=inside("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"),
-    evaluate=OnFrames(yielded, words=forms.yielded),
+    words=forms.yielded,
 )
 scf.op(
     "parallel",

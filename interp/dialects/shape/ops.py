@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.regions import flow, inside, yielded
+from halfulp.interp.dialects.regions import declare_yield, flow, inside
 from halfulp.interp.dialects.shape import evaluate
 from halfulp.interp.dialects.shape.evaluate import EXTENTS, SHAPE, SIZE, VALUE_SHAPE, is_shape, is_size, may_be_error
 from halfulp.interp.ir import attributes as at
@@ -329,14 +329,7 @@ shape.op(
     verify_regions=verify_assuming,
     evaluate=OnFrames(evaluate.assuming),
 )
-shape.op(
-    "assuming_yield",
-    "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
-    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    verify=inside("shape.assuming"),
-    evaluate=OnFrames(yielded),
-)
+declare_yield(shape, "assuming_yield", verify=inside("shape.assuming"))
 shape.op(
     "reduce",
     custom=evaluate.REDUCE,
@@ -347,11 +340,4 @@ shape.op(
     verify=verify_reduce,
     evaluate=OnFrames(evaluate.reduce, alone=True),
 )
-shape.op(
-    "yield",
-    "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
-    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    verify=verify_yield,
-    evaluate=OnFrames(yielded),
-)
+declare_yield(shape, verify=verify_yield)

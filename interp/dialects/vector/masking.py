@@ -278,9 +278,3 @@ def mask(op: Operation, compiler: Compiler) -> Action:
 def _choose(run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
     lanes, one, other = alike(*operands)
     return (reductions.chosen(run, lanes.bits != 0, one, other),)
-
-
-def leave(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of vector.yield."""
-    assert compiler.on_yield is not None
-    return compiler.on_yield(compiler.slots(op.operands))

@@ -15,6 +15,7 @@ from halfulp.interp.dialects.elements import Function, Operands, data_movement
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import ACCESS_PROPERTIES, ALIGNMENT, INDICES, MEMREF
 from halfulp.interp.dialects.memref.views import type_cast
+from halfulp.interp.dialects.regions import declare_yield
 from halfulp.interp.dialects.vector import forms, masking, memory, moves, reductions, rules, shapes
 from halfulp.interp.dialects.vector.forms import TRANSFER
 from halfulp.interp.dialects.vector.moves import vector
@@ -441,13 +442,7 @@ vector.op(
     verify=masking.verify,
     evaluate=OnFrames(masking.mask),
 )
-vector.op(
-    "yield",
-    "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
-    traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    evaluate=OnFrames(masking.leave),
-)
+declare_yield(vector)
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
