@@ -18,10 +18,8 @@ from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.loops import Values, results_of
 from halfulp.interp.dialects.affine.symbols import (
     misused,
-    print_inline,
     print_lists,
     read_lists,
-    read_place,
     usable,
     used,
 )
@@ -30,11 +28,10 @@ from halfulp.interp.dialects.regions import arrow_types, build_op, print_choice,
 from halfulp.interp.dialects.slices import DYNAMIC, numbers
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, Symbol, add, floordiv, modulo
 from halfulp.interp.ir.affine_expressions import multiply as times
-from halfulp.interp.ir.attributes import AffineMapAttr, BoolAttr, DenseArrayAttr, IntegerAttr, IntegerSetAttr, UnitAttr
-from halfulp.interp.ir.base import Attribute
+from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerSetAttr, UnitAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import I1, I32, INDEX, MemRefType, shape_of
+from halfulp.interp.ir.types import I1, INDEX, shape_of
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.evaluators import Compiler, Elementwise, passing
@@ -270,54 +267,6 @@ def delinearize(op: Operation, settings: Settings) -> Function:
 # --- prefetch ----------------------------------------------------------------------------------------------------
 #
 # affine.prefetch: memory at indices that are affine expressions.
-
-
-def _parse_prefetch(p: OpParser, at: int, definition: OpDefinition) -> Operation:
-    prefix = f"custom op '{definition.name}'"
-    base = p.operand_token()
-    map_, tokens = read_place(p)
-    p.expect(",")
-    access_word = p.tokens[p.pos]
-    p.pos += 1
-    p.expect(",")
-    p.keyword(definition, "locality")
-    p.expect("<")
-    locality = p.attribute(I32)
-    p.expect(">")
-    p.expect(",")
-    cache = p.tokens[p.pos]
-    p.pos += 1
-    attributes = p.optional_dictionary()
-    p.expect(":")
-    at_type = p.pos
-    type_ = p.type()
-    if not isinstance(type_, MemRefType) or type_.shape is None:
-        p.error(f"invalid kind of type specified: expected builtin.memref, but found '{type_}'", at_type)
-    if access_word not in ("read", "write"):
-        p.error(f"{prefix} rw specifier has to be 'read' or 'write'", at)
-    if cache not in ("data", "instr"):
-        p.error(f"{prefix} cache type has to be 'data' or 'instr'", at)
-    properties: dict[str, Attribute] = {
-        "isDataCache": BoolAttr(cache == "data"),
-        "isWrite": BoolAttr(access_word == "write"),
-        "localityHint": locality,
-        "map": map_,
-    }
-    operands = [p.use(base, type_), *used(p, tokens)]
-    return p.placed(Operation(definition.name, definition, operands, (), properties, attributes), at)
-
-
-def _print_prefetch(printer: OpPrinter, op: Operation) -> str:
-    map_ = op.prop("map", AffineMapAttr)
-    write, locality, data = (op.prop(name, IntegerAttr).value for name in ("isWrite", "localityHint", "isDataCache"))
-    text = f" {printer.name(op.operands[0])}[{print_inline(printer, map_, op.operands[1:])}], "
-    text += f"{'write' if write else 'read'}, locality<{locality}>, "
-    text += "data" if data else "instr"
-    text += f" {printer.dictionary(op.attributes)}" if op.attributes else ""
-    return f"{text} : {printer.type(op.operands[0].type)}"
-
-
-PREFETCH = CustomForm(_parse_prefetch, _print_prefetch)
 
 
 def verify_prefetch(op: Operation) -> str | None:

@@ -383,7 +383,8 @@ affine.op(
 
 affine.op(
     "prefetch",
-    custom=indexing.PREFETCH,
+    "$memref `` custom<AffineMapOfSSAIds>($indices, $map) `,` custom<Hint>($isWrite, $localityHint, $isDataCache) "
+    "attr-dict `:` type($memref)",
     operands=(d.Slot("memref", MEMREF), _INDICES),
     properties=(
         d.Property("isDataCache", d.BOOL_ATTR),

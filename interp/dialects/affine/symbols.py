@@ -11,6 +11,7 @@ from halfulp.interp.declare.declarations import Trait
 from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.declare.parameters import Out
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
+from halfulp.interp.dialects.memref.forms import read_hint, spell_hint
 from halfulp.interp.dialects.slices import constant, numbers, undefined
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, Symbol, spell
 from halfulp.interp.ir.attributes import AffineMapAttr
@@ -299,7 +300,17 @@ def _affine_map_of_ssa_ids(slots: Slots, operands: str, name: str) -> ElementFor
     return ElementForm(read, print_)
 
 
+def _hint(slots: Slots, *names: str) -> ElementForm:
+    """Compile ``read, locality<3>, data`` of a prefetch."""
+
+    def read(p: OpParser, state: OpReading) -> None:
+        state.properties |= read_hint(p, slots.definition, state.start)
+
+    return ElementForm(read, lambda printer, op, out: out.value(spell_hint(op)))
+
+
 CUSTOM_DIRECTIVES["AffineMapOfSSAIds"] = _affine_map_of_ssa_ids
+CUSTOM_DIRECTIVES["Hint"] = _hint
 
 # --- rules ------------------------------------------------------------------------------------------------------------
 

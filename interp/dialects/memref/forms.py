@@ -160,27 +160,38 @@ def _print_transpose(printer: OpPrinter, operation: Operation) -> str:
 # --- hints and transfers ----------------------------------------------------------------------------------------------
 
 
-def _word(p: OpParser, definition: OpDefinition, names: tuple[str, str], problem: str, at_: int) -> Attribute:
-    """Read one of two words, and return whether it is the first."""
-    token = p.tokens[p.pos]
-    p.pos += 1
-    if token not in names:
-        p.error(f"custom op '{definition.name}' {problem}", at_)
-    return at.IntegerAttr(int(token == names[0]), ty.I1)
+def read_hint(p: OpParser, definition: OpDefinition, at_: int) -> dict[str, Attribute]:
+    """Read ``read, locality<3>, data`` of an op that begins at ``at_``, and return its three properties."""
+
+    def word(names: tuple[str, str], problem: str) -> Attribute:
+        token = p.tokens[p.pos]
+        p.pos += 1
+        if token not in names:
+            p.error(f"custom op '{definition.name}' {problem}", at_)
+        return at.BoolAttr(token == names[0])
+
+    write = word(("write", "read"), "rw specifier has to be 'read' or 'write'")
+    p.expect(",")
+    p.keyword(definition, "locality")
+    p.expect("<")
+    locality = p.attribute(ty.I32)
+    p.expect(">")
+    p.expect(",")
+    data = word(("data", "instr"), "cache type has to be 'data' or 'instr'")
+    return {"isDataCache": data, "isWrite": write, "localityHint": locality}
+
+
+def spell_hint(op: Operation) -> str:
+    """Spell what `read_hint` reads."""
+    write, locality, data = (op.prop(name, at.IntegerAttr).value for name in ("isWrite", "localityHint", "isDataCache"))
+    return f"{'write' if write else 'read'}, locality<{locality}>, {'data' if data else 'instr'}"
 
 
 def _parse_prefetch(p: OpParser, at_: int, definition: OpDefinition) -> Operation:
     memref = p.operand_token()
     indices = _bracketed(p)
     p.expect(",")
-    properties = {"isWrite": _word(p, definition, ("write", "read"), "rw specifier has to be 'read' or 'write'", at_)}
-    p.expect(",")
-    p.keyword(definition, "locality")
-    p.expect("<")
-    properties["localityHint"] = p.attribute(ty.I32)
-    p.expect(">")
-    p.expect(",")
-    properties["isDataCache"] = _word(p, definition, ("data", "instr"), "cache type has to be 'data' or 'instr'", at_)
+    properties = read_hint(p, definition, at_)
     p.expect(":")
     type_ = _memref_type(p, definition)
     operands = [p.use(memref, type_), *(p.use(token, ty.INDEX) for token in indices)]
@@ -188,11 +199,9 @@ def _parse_prefetch(p: OpParser, at_: int, definition: OpDefinition) -> Operatio
 
 
 def _print_prefetch(printer: OpPrinter, operation: Operation) -> str:
-    numbers = [operation.properties[name] for name in ("isWrite", "localityHint", "isDataCache")]
-    write, locality, data = (number.value for number in numbers if isinstance(number, at.IntegerAttr))
-    hint = f"{'write' if write else 'read'}, locality<{locality}>, {'data' if data else 'instr'}"
     type_ = printer.type(operation.operands[0].type)
-    return f" {_element(printer, operation.operands)}, {hint}{_dictionary(printer, operation)} : {type_}"
+    place = _element(printer, operation.operands)
+    return f" {place}, {spell_hint(operation)}{_dictionary(printer, operation)} : {type_}"
 
 
 def _parse_dma_start(p: OpParser, at_: int, definition: OpDefinition) -> Operation:

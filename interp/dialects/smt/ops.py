@@ -16,6 +16,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import IntegerType
 from halfulp.interp.text.affine_parser import integer_value, is_integer
+from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
 # --- forms ------------------------------------------------------------------------------------------------------------
@@ -57,26 +58,18 @@ def _print_int_constant(printer: OpPrinter, operation: Operation) -> str:
     return f" {smt_integer(operation.properties['value'])}{_discardable(printer, operation)}"
 
 
-def _parse_same_type(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
-    """Read ``%a, %b, %c : type``."""
-    tokens = p.operand_tokens()
-    attributes = p.optional_dictionary()
-    p.expect(":")
-    type = p.type()
-    result = definition.results[0].constraint.builds
-    assert result is not None
-    operands = [p.use(token, type) for token in tokens]
-    return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
+def _same_type(slots: Slots, name: str) -> ElementForm:
+    """Compile the one type of all values of a variadic operand."""
+    index = slots.index[name]
+
+    def read(p: OpParser, state: OpReading) -> None:
+        state.types[index] = (p.type(),) * len(state.operands[index])
+
+    return ElementForm(read, lambda printer, op, out: out.value(printer.type(slots.values(op, index)[0].type)))
 
 
-def _print_same_type(printer: OpPrinter, operation: Operation) -> str:
-    """Print what `_parse_same_type` reads."""
-    names = ", ".join(printer.name(value) for value in operation.operands)
-    return f" {names}{_discardable(printer, operation)} : {printer.type(operation.operands[0].type)}"
-
-
+CUSTOM_DIRECTIVES["SameType"] = _same_type
 INT_CONSTANT = d.CustomForm(_parse_int_constant, _print_int_constant)
-SAME_TYPE = d.CustomForm(_parse_same_type, _print_same_type)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------
@@ -161,11 +154,11 @@ def _at_least_two(op: Operation) -> str | None:
 
 
 for _mnemonic in ("eq", "distinct"):
-    smt.op(
+    _op(
         _mnemonic,
-        custom=SAME_TYPE,
-        operands=(d.Slot("inputs", SMT_VALUE, d.Arity.VARIADIC),),
-        results={"result": SMT_BOOL},
+        "$inputs attr-dict `:` custom<SameType>($inputs)",
+        (d.Slot("inputs", SMT_VALUE, d.Arity.VARIADIC),),
+        SMT_BOOL,
         type_rules=(_all_of_one_type(),),
         verify=_at_least_two,
     )
