@@ -188,6 +188,16 @@ class Slot:
     arity: Arity = Arity.ONE
 
 
+def variadic(name: str, constraint: TypeConstraint) -> Slot:
+    """Return the slot of any number of operands or results."""
+    return Slot(name, constraint, Arity.VARIADIC)
+
+
+def optional(name: str, constraint: TypeConstraint) -> Slot:
+    """Return the slot of one operand or result that may be left out."""
+    return Slot(name, constraint, Arity.OPTIONAL)
+
+
 @dataclass(frozen=True, slots=True)
 class AttributeConstraint:
     """A predicate on attributes with MLIR's description of it."""

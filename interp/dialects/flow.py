@@ -122,7 +122,7 @@ for _name in ("tensor.reshape", "tensor.bitcast"):
         "attr-dict-with-keyword",
         operands=(
             d.Slot("source", d.RANKED_TENSOR),
-            *(d.Slot(dims, d.INDEX, d.Arity.VARIADIC) for dims in _DIMS),
+            *(d.variadic(dims, d.INDEX) for dims in _DIMS),
         ),
         results={"result": d.RANKED_TENSOR},
         traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
@@ -147,7 +147,7 @@ def _tied(op: Operation, settings: Settings) -> Function:
 flow.op(
     "tensor.tie_shape",
     "$operand attr-dict `:` type($result) (`{` $dynamic_dims^ `}`)?",
-    operands=(d.Slot("operand", d.RANKED_TENSOR), d.Slot("dynamic_dims", d.INDEX, d.Arity.VARIADIC)),
+    operands=(d.Slot("operand", d.RANKED_TENSOR), d.variadic("dynamic_dims", d.INDEX)),
     results={"result": d.RANKED_TENSOR},
     type_rules=(d.same_type("operand", "result"),),
     evaluate=OnValues(_tied),

@@ -393,7 +393,7 @@ def declare_yield(
     dialect.op(
         mnemonic,
         f"attr-dict (${slot}^ `:` type(${slot}))?",
-        operands=(d.Slot(slot, d.ANY, d.Arity.VARIADIC),),
+        operands=(d.variadic(slot, d.ANY),),
         traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
         verify=verify,
         evaluate=OnFrames(yielded, words=words),

@@ -68,7 +68,7 @@ def element_at(op: Operation, shape: tuple[int, ...], indices: tuple[int, ...]) 
 # --- slices -----------------------------------------------------------------------------------------------------------
 
 LISTS = ("offsets", "sizes", "strides")
-OPERANDS = tuple(d.Slot(name, d.INDEX, d.Arity.VARIADIC) for name in LISTS)
+OPERANDS = tuple(d.variadic(name, d.INDEX) for name in LISTS)
 PROPERTIES = tuple(d.Property(f"static_{name}", d.INTEGER_64_ARRAY_ATTR) for name in LISTS)
 FORM = " ".join(f"custom<DynamicIndexList>(${name}, $static_{name})" for name in LISTS)
 

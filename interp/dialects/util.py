@@ -35,8 +35,8 @@ _SAME_TYPES = d.TypeRule(
 util.op(
     "optimization_barrier",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
+    results=(d.variadic("results", d.ANY),),
     type_rules=(_SAME_TYPES,),
     evaluate=OnValues(lambda op, settings: lambda run, operands: operands, raw=True),
 )

@@ -270,7 +270,7 @@ def _verify(op: Operation) -> str | None:
 affine.op(
     "apply",
     custom=MAP,
-    operands=(d.Slot("mapOperands", d.INDEX, d.Arity.VARIADIC),),
+    operands=(d.variadic("mapOperands", d.INDEX),),
     results={"result": d.INDEX},
     properties=(d.Property("map", d.AFFINE_MAP_ATTR),),
     verify=_verify,
@@ -280,7 +280,7 @@ for _name, _smallest in (("min", True), ("max", False)):
     affine.op(
         _name,
         custom=MAP,
-        operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
+        operands=(d.variadic("operands", d.INDEX),),
         results={"result": d.INDEX},
         properties=(d.Property("map", d.AFFINE_MAP_ATTR),),
         verify=indexing.verify_map,
@@ -288,7 +288,7 @@ for _name, _smallest in (("min", True), ("max", False)):
     )
 _AT_MAP = "$memref `` custom<AffineMapOfSSAIds>($indices, $map) attr-dict `:` type($memref)"
 _MAP = d.Property("map", d.AFFINE_MAP_ATTR)
-_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
+_INDICES = d.variadic("indices", d.INDEX)
 
 affine.op(
     "load",
@@ -330,11 +330,11 @@ affine.op(
     "for",
     custom=loops.FORM,
     operands=(
-        d.Slot("lowerBoundOperands", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("upperBoundOperands", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("inits", d.ANY, d.Arity.VARIADIC),
+        d.variadic("lowerBoundOperands", d.INDEX),
+        d.variadic("upperBoundOperands", d.INDEX),
+        d.variadic("inits", d.ANY),
     ),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    results=(d.variadic("results", d.ANY),),
     properties=(
         d.Property("lowerBoundMap", d.AFFINE_MAP_ATTR),
         d.Property("step", d.INDEX_ATTR),
@@ -350,8 +350,8 @@ affine.op(
 affine.op(
     "if",
     custom=indexing.IF_FORM,
-    operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.INDEX),),
+    results=(d.variadic("results", d.ANY),),
     properties=(d.Property("condition", d.INTEGER_SET_ATTR),),
     regions=(d.RegionSlot("thenRegion"), d.RegionSlot("elseRegion")),
     verify=indexing.verify_if,
@@ -362,8 +362,8 @@ declare_yield(affine, verify=parallel.verify_yield, words=yielded)
 affine.op(
     "parallel",
     custom=parallel.FORM,
-    operands=(d.Slot("mapOperands", d.INDEX, d.Arity.VARIADIC),),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("mapOperands", d.INDEX),),
+    results=(d.variadic("results", d.ANY),),
     properties=(
         d.Property("lowerBoundsGroups", _GROUPS),
         d.Property("lowerBoundsMap", d.AFFINE_MAP_ATTR),
@@ -399,13 +399,13 @@ affine.op(
 affine.op(
     "dma_start",
     custom=DMA,
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
     verify=verify_start,
 )
 affine.op(
     "dma_wait",
     custom=DMA,
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
     verify=verify_wait,
 )
 
@@ -415,10 +415,7 @@ affine.op(
     "linearize_index",
     "(`disjoint` $disjoint^)? ` ` `[` $multi_index `]` `by` custom<DynamicIndexTuple>($dynamic_basis, $static_basis) "
     "attr-dict `:` type($linear_index)",
-    operands=(
-        d.Slot("multi_index", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("dynamic_basis", d.INDEX, d.Arity.VARIADIC),
-    ),
+    operands=(d.variadic("multi_index", d.INDEX), d.variadic("dynamic_basis", d.INDEX)),
     results={"linear_index": d.INDEX},
     properties=(
         d.Property("disjoint", _FLAG, optional=True, flag=True, elided=BoolAttr(False)),
@@ -431,8 +428,8 @@ affine.op(
 affine.op(
     "delinearize_index",
     "$linear_index `into` custom<DynamicIndexTuple>($dynamic_basis, $static_basis) attr-dict `:` type($multi_index)",
-    operands=(d.Slot("linear_index", d.INDEX), d.Slot("dynamic_basis", d.INDEX, d.Arity.VARIADIC)),
-    results=(d.Slot("multi_index", d.INDEX, d.Arity.VARIADIC),),
+    operands=(d.Slot("linear_index", d.INDEX), d.variadic("dynamic_basis", d.INDEX)),
+    results=(d.variadic("multi_index", d.INDEX),),
     properties=(d.Property("static_basis", d.INTEGER_64_ARRAY_ATTR),),
     verify=indexing.verify_delinearize,
     evaluate=OnValues(indexing.delinearize),

@@ -230,11 +230,7 @@ def _flag(name: str) -> d.Property:
 bufferization.op(
     "alloc_tensor",
     "`(` $dynamic_sizes `)` (`copy` `(` $copy^ `)`)? (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
-    operands=(
-        d.Slot("dynamic_sizes", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("copy", d.TENSOR, d.Arity.OPTIONAL),
-        d.Slot("size_hint", d.INDEX, d.Arity.OPTIONAL),
-    ),
+    operands=(d.variadic("dynamic_sizes", d.INDEX), d.optional("copy", d.TENSOR), d.optional("size_hint", d.INDEX)),
     results={"result": d.TENSOR},
     properties=(d.Property("memory_space", d.ANY_ATTR, optional=True),),
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
@@ -253,12 +249,8 @@ bufferization.op(
     "dealloc",
     "(` ` `(` $memrefs^ `:` type($memrefs) `)` `if` ` ` `(` $conditions `)`)? "
     "(`retain` ` ` `(` $retained^ `:` type($retained) `)`)? attr-dict",
-    operands=(
-        d.Slot("memrefs", ANY_MEMREF, d.Arity.VARIADIC),
-        d.Slot("conditions", d.BOOL, d.Arity.VARIADIC),
-        d.Slot("retained", ANY_MEMREF, d.Arity.VARIADIC),
-    ),
-    results=(d.Slot("updatedConditions", d.BOOL, d.Arity.VARIADIC),),
+    operands=(d.variadic("memrefs", ANY_MEMREF), d.variadic("conditions", d.BOOL), d.variadic("retained", ANY_MEMREF)),
+    results=(d.variadic("updatedConditions", d.BOOL),),
     traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     type_rules=(d.inferred_type("updatedConditions", "retained", lambda types: (ty.I1,) * len(types)),),
     verify=verify_dealloc,
@@ -276,7 +268,7 @@ bufferization.op(
     "$source `in` (`restrict` $restrict^)? (`writable` $writable^)? $dest attr-dict "
     "`:` functional-type(operands, results)",
     operands={"source": d.TENSOR, "dest": d.ANY},
-    results=(d.Slot("result", d.TENSOR, d.Arity.OPTIONAL),),
+    results=(d.optional("result", d.TENSOR),),
     properties=(_flag("restrict"), _flag("writable")),
     verify=verify_materialize,
     evaluate=OnValues(materialize, raw=True),

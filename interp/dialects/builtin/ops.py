@@ -126,8 +126,8 @@ def _begin_of_chain(slots: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[tup
 builtin.op(
     "unrealized_conversion_cast",
     "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
-    operands=(d.Slot("inputs", d.ANY, d.Arity.VARIADIC),),
-    results=(d.Slot("outputs", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("inputs", d.ANY),),
+    results=(d.variadic("outputs", d.ANY),),
     verify=lambda op: None if op.results else "expected at least one result for cast operation",
     evaluate=OnValues(_conversion, raw=True, casts=True),
 )

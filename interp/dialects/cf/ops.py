@@ -223,7 +223,7 @@ CONDITIONAL = OnFrames(_conditional, decides=0, words=conditional)
 cf.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
-    operands=(d.Slot("destOperands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("destOperands", d.ANY),),
     successors=(d.SuccessorSlot("dest"),),
     traits=(d.Trait.TERMINATOR,),
     evaluate=BRANCH,
@@ -247,8 +247,8 @@ cf.op(
     "$falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
     operands=(
         d.Slot("condition", d.BOOL),
-        d.Slot("trueDestOperands", d.ANY, d.Arity.VARIADIC),
-        d.Slot("falseDestOperands", d.ANY, d.Arity.VARIADIC),
+        d.variadic("trueDestOperands", d.ANY),
+        d.variadic("falseDestOperands", d.ANY),
     ),
     properties=(d.Property("branch_weights", d.INTEGER_ARRAY_ATTR, optional=True),),
     successors=(d.SuccessorSlot("trueDest"), d.SuccessorSlot("falseDest")),
@@ -328,11 +328,7 @@ SWITCHING = OnFrames(_switch, words=switch)
 cf.op(
     "switch",
     custom=SWITCH,
-    operands=(
-        d.Slot("flag", d.INTEGER),
-        d.Slot("defaultOperands", d.ANY, d.Arity.VARIADIC),
-        d.Slot("caseOperands", d.ANY, d.Arity.VARIADIC),
-    ),
+    operands=(d.Slot("flag", d.INTEGER), d.variadic("defaultOperands", d.ANY), d.variadic("caseOperands", d.ANY)),
     properties=(
         d.Property("case_operand_segments", d.INTEGER_ARRAY_ATTR),
         d.Property("case_values", d.INTEGER_ELEMENTS_ATTR, optional=True),

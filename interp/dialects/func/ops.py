@@ -488,8 +488,8 @@ def _external_call(
 func.op(
     "call",
     "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
+    results=(d.variadic("results", d.ANY),),
     properties=(
         *_ARGUMENT_ATTRIBUTES,
         d.Property("callee", d.FLAT_SYMBOL_REF_ATTR),
@@ -503,8 +503,8 @@ func.op(
 func.op(
     "call_indirect",
     "$callee `(` $callee_operands `)` attr-dict `:` type($callee)",
-    operands=(d.Slot("callee", d.FUNCTION), d.Slot("callee_operands", d.ANY, d.Arity.VARIADIC)),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.Slot("callee", d.FUNCTION), d.variadic("callee_operands", d.ANY)),
+    results=(d.variadic("results", d.ANY),),
     properties=_ARGUMENT_ATTRIBUTES,
     type_rules=(_TYPES_OF_CALLEE,),
     evaluate=OnFrames(_call_indirect),
@@ -528,7 +528,7 @@ RETURN = OnFrames(
 func.op(
     "return",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=verify_return,
     evaluate=RETURN,

@@ -256,8 +256,8 @@ halfulp.op(
     "quantize_blocks",
     "$in (`scaled` $tensor_scale^)? ($roundingmode^)? attr-dict `:` type($in) (`,` type($tensor_scale)^)? `to` "
     "type($elements) `,` type($scales) (`,` type($amax_scale)^)?",
-    operands=(d.Slot("in", _FLOATS), d.Slot("tensor_scale", _F32, d.Arity.OPTIONAL)),
-    results=(d.Slot("elements", _ELEMENTS), d.Slot("scales", _FLOATS), d.Slot("amax_scale", _F32, d.Arity.OPTIONAL)),
+    operands=(d.Slot("in", _FLOATS), d.optional("tensor_scale", _F32)),
+    results=(d.Slot("elements", _ELEMENTS), d.Slot("scales", _FLOATS), d.optional("amax_scale", _F32)),
     properties=(
         d.Property("axis", d.INTEGER_64_ATTR, optional=True),
         d.Property("block", d.INTEGER_64_ATTR, optional=True),

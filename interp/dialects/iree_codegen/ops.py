@@ -354,8 +354,8 @@ iree_codegen.op(
     results=(
         d.Slot("base_buffer", d.TypeConstraint("strided memref of any type values of rank 0", _is_ranked)),
         d.Slot("offset", d.INDEX),
-        d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("strides", d.INDEX, d.Arity.VARIADIC),
+        d.variadic("sizes", d.INDEX),
+        d.variadic("strides", d.INDEX),
     ),
     verify=_verify_metadata,
     named_results=_metadata_names,
@@ -396,7 +396,7 @@ iree_codegen.op("null_pointer", "attr-dict", results={"result": NULL_POINTER_TYP
 iree_codegen.op(
     "query_tile_sizes",
     "attr-dict $tensor_type `->` type($results)",
-    results=(d.Slot("results", d.INDEX, d.Arity.VARIADIC),),
+    results=(d.variadic("results", d.INDEX),),
     properties=(d.Property("tensor_type", d.AttributeConstraint("Tensor type attribute", _is_tensor_type)),),
     evaluate=OnValues(query_tile_sizes, raw=True),
 )
@@ -444,11 +444,11 @@ iree_codegen.op(
     "(`outs` `(` $outputs^ `:` type($outputs) `)`)? (`(` $other_operands^ `:` type($other_operands) `)`)? "
     "(`fn_def_attrs` $fn_def_attrs^)? (`strided_dims` `(` $strided_dims^ `)`)? (`->` type($results)^)?",
     operands=(
-        d.Slot("inputs", d.ANY, d.Arity.VARIADIC),
-        d.Slot("outputs", RANKED_TENSOR_OR_MEMREF, d.Arity.VARIADIC),
-        d.Slot("other_operands", d.ANY, d.Arity.VARIADIC),
+        d.variadic("inputs", d.ANY),
+        d.variadic("outputs", RANKED_TENSOR_OR_MEMREF),
+        d.variadic("other_operands", d.ANY),
     ),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    results=(d.variadic("results", d.ANY),),
     properties=(
         d.Property("u_kernel_fn_name", d.STRING_ATTR),
         d.Property("fn_def_attrs", d.DICTIONARY_ATTR, optional=True),
@@ -516,7 +516,7 @@ def _verify_hint(op: Operation) -> str | None:
 iree_codegen.op(
     "workgroup_count_hint",
     custom=tiled_rules.COUNT_HINT,
-    operands=(d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),),
+    operands=(d.variadic("sizes", d.INDEX),),
     properties=(d.Property("static_sizes", d.INTEGER_64_ARRAY_ATTR),),
     verify=_verify_hint,
     evaluate=OnValues(nothing, raw=True),
@@ -524,7 +524,7 @@ iree_codegen.op(
 iree_codegen.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     evaluate=OnFrames(yielding),
 )
@@ -534,8 +534,8 @@ iree_codegen.op(
 iree_codegen.op(
     "inner_tiled",
     custom=tiled_rules.INNER_TILED,
-    operands=(d.Slot("inputs", TILED, d.Arity.VARIADIC), d.Slot("outputs", TILED, d.Arity.VARIADIC)),
-    results=(d.Slot("results", TILED_RESULT, d.Arity.VARIADIC),),
+    operands=(d.variadic("inputs", TILED), d.variadic("outputs", TILED)),
+    results=(d.variadic("results", TILED_RESULT),),
     properties=(
         d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR),
         d.Property("iterator_types", d.AttributeConstraint("Iterator type should be an enum.", _are_iterators)),
@@ -556,7 +556,7 @@ iree_codegen.op(
     "smt.constraints",
     "`target` `=` $target `,` `pipeline` `=` $pipeline `,` ` ` `\n` `knobs` `=` $knobs `\n` "
     "`dims` `(` $problem_dims `)` attr-dict-with-keyword $body",
-    operands=(d.Slot("problem_dims", d.INDEX, d.Arity.VARIADIC),),
+    operands=(d.variadic("problem_dims", d.INDEX),),
     properties=(
         d.Property(
             "target",
@@ -597,7 +597,7 @@ iree_codegen.op(
 iree_codegen.op(
     "smt.assert",
     "$condition `,` $msg (`,` $printArgs^)? `:` type($condition) (`,` type($printArgs)^)? attr-dict",
-    operands=(d.Slot("condition", SMT_BOOL), d.Slot("printArgs", SMT_INT, d.Arity.VARIADIC)),
+    operands=(d.Slot("condition", SMT_BOOL), d.variadic("printArgs", SMT_INT)),
     properties=(d.Property("msg", d.STRING_ATTR),),
     verify=verify_assert,
 )

@@ -227,11 +227,8 @@ def structured(
     return linalg.op(
         mnemonic,
         custom=custom,
-        operands=(
-            d.Slot("inputs", d.ANY, d.Arity.VARIADIC),
-            d.Slot("outputs", d.SHAPED, d.Arity.VARIADIC),
-        ),
-        results=(d.Slot("result_tensors", d.RANKED_TENSOR, d.Arity.VARIADIC),),
+        operands=(d.variadic("inputs", d.ANY), d.variadic("outputs", d.SHAPED)),
+        results=(d.variadic("result_tensors", d.RANKED_TENSOR),),
         properties=tuple(properties),
         regions=(d.RegionSlot("region"),),
         traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),

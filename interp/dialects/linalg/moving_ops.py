@@ -356,7 +356,7 @@ def declare_softmax() -> None:
         "attr-dict `dimension` `(` $dimension `)` `ins` `(` $input `:` type($input) `)` "
         "`outs` `(` $output `:` type($output) `)` (`->` type($result)^)?",
         operands=(d.Slot("input", _SHAPED), d.Slot("output", _SHAPED)),
-        results=(d.Slot("result", d.RANKED_TENSOR, d.Arity.VARIADIC),),
+        results=(d.variadic("result", d.RANKED_TENSOR),),
         properties=(d.Property("dimension", d.INTEGER_64_ATTR),),
         type_rules=(d.same_element("input", "output", "input and output"),),
         verify=_verify,
@@ -567,7 +567,7 @@ def _declare(
         mnemonic,
         custom=moving_form(shape),
         operands=(inputs, inits),
-        results=(d.Slot("result", d.ANY, d.Arity.VARIADIC),),
+        results=(d.variadic("result", d.ANY),),
         properties=(d.Property(shape.numbers, numbers),) if shape.numbers else (),
         regions=(d.RegionSlot("region"),),
         named_arguments=argument_names,
@@ -581,7 +581,7 @@ def _declare(
 def declare_moving_ops() -> None:
     """Declare these ops."""
     one, init = d.Slot("input", d.SHAPED), d.Slot("init", d.SHAPED)
-    several = d.Slot("inputs", d.SHAPED, d.Arity.VARIADIC)
+    several = d.variadic("inputs", d.SHAPED)
     structure.INITS["linalg.reduce"] = lambda op: len(op.operands) // 2
     _declare("map", (_map_maps, _parallel), Shape(body=True), several, init, "mapped", _verify_map)
     _declare(
@@ -589,7 +589,7 @@ def declare_moving_ops() -> None:
         (_reduce_maps, _reduce_iterators),
         Shape("dimensions", body=True, init_first=True),
         several,
-        d.Slot("inits", d.SHAPED, d.Arity.VARIADIC),
+        d.variadic("inits", d.SHAPED),
         "reduced",
         _verify_reduce,
         _INCREASING,

@@ -628,7 +628,7 @@ evaluate.structured("fill", (_fill_maps, _parallel), named_form(_fill_body, 2), 
 linalg.op(
     "yield",
     "($values^)? attr-dict (`:` type($values)^)?",
-    operands=(d.Slot("values", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("values", d.ANY),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=structure.verify_yield,
     evaluate=OnFrames(yielded),

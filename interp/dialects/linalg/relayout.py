@@ -248,11 +248,11 @@ _RESULT = d.derived_type(
 def declare_relayouts() -> None:
     """Declare these ops."""
     source, dest = d.Slot("source", d.RANKED_TENSOR), d.Slot("dest", d.RANKED_TENSOR)
-    tiles = d.Slot("inner_tiles", d.INDEX, d.Arity.VARIADIC)
+    tiles = d.variadic("inner_tiles", d.INDEX)
     linalg.op(
         "pack",
         "$source (`padding_value` `(` $padding_value^ `:` type($padding_value) `)`)? " + _LISTS,
-        operands=(source, dest, d.Slot("padding_value", d.ANY, d.Arity.OPTIONAL), tiles),
+        operands=(source, dest, d.optional("padding_value", d.ANY), tiles),
         results={"result": d.RANKED_TENSOR},
         properties=_PROPERTIES,
         traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),

@@ -346,7 +346,7 @@ def declare(
     llvm.op(
         "intr.assume",
         custom=function_forms.ASSUME,
-        operands=(d.Slot("cond", d.BOOL), d.Slot("op_bundle_operands", k.ANY, d.Arity.VARIADIC)),
+        operands=(d.Slot("cond", d.BOOL), d.variadic("op_bundle_operands", k.ANY)),
         properties=(
             d.Property("op_bundle_sizes", d.INTEGER_ARRAY_ATTR),
             d.Property("op_bundle_tags", d.ARRAY_ATTR, optional=True),
@@ -424,11 +424,7 @@ def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...]) -> None:
         llvm.op(
             f"intr.masked.{loads}",
             "$data `,` $mask (`,` $pass_thru^)? attr-dict `:` functional-type($operands, results)",
-            operands=(
-                d.Slot("data", place),
-                d.Slot("mask", k.BOOL_VECTOR),
-                d.Slot("pass_thru", k.VECTOR, d.Arity.VARIADIC),
-            ),
+            operands=(d.Slot("data", place), d.Slot("mask", k.BOOL_VECTOR), d.variadic("pass_thru", k.VECTOR)),
             results={"res": k.VECTOR},
             properties=(aligned, *of_load),
             evaluate=OnValues(vectors.load, raw=True, alone=True),

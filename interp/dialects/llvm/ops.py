@@ -556,7 +556,7 @@ llvm.op(
 llvm.op(
     "getelementptr",
     custom=forms.ADDRESS,
-    operands=(d.Slot("base", k.POINTER_LIKE), d.Slot("dynamicIndices", k.INTEGER_LIKE, d.Arity.VARIADIC)),
+    operands=(d.Slot("base", k.POINTER_LIKE), d.variadic("dynamicIndices", k.INTEGER_LIKE)),
     results={"res": k.POINTER_LIKE},
     properties=(
         d.Property("elem_type", k.TYPE_ATTR),
@@ -680,11 +680,8 @@ llvm.op(
 llvm.op(
     "call",
     custom=function_forms.CALL,
-    operands=(
-        d.Slot("callee_operands", k.ANY, d.Arity.VARIADIC),
-        d.Slot("op_bundle_operands", k.ANY, d.Arity.VARIADIC),
-    ),
-    results=(d.Slot("result", k.ANY, d.Arity.OPTIONAL),),
+    operands=(d.variadic("callee_operands", k.ANY), d.variadic("op_bundle_operands", k.ANY)),
+    results=(d.optional("result", k.ANY),),
     properties=(
         *_SIGNATURE_ATTRIBUTES,
         *ALIASES,
@@ -706,7 +703,7 @@ llvm.op(
 llvm.op(
     "return",
     "attr-dict ($arg^ `:` type($arg))?",
-    operands=(d.Slot("arg", k.ANY, d.Arity.OPTIONAL),),
+    operands=(d.optional("arg", k.ANY),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     verify=rules.verify_return,
     evaluate=OnFrames(intrinsics.leave, words=RETURN.words),
@@ -715,7 +712,7 @@ llvm.op("unreachable", "attr-dict", traits=(d.Trait.TERMINATOR,), evaluate=OnFra
 llvm.op(
     "br",
     "$dest (`(` $destOperands^ `:` type($destOperands) `)`)? attr-dict",
-    operands=(d.Slot("destOperands", k.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("destOperands", k.ANY),),
     properties=_LOOP,
     successors=(d.SuccessorSlot("dest"),),
     traits=(d.Trait.TERMINATOR,),
@@ -728,8 +725,8 @@ llvm.op(
     "$falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
     operands=(
         d.Slot("condition", k.BOOL),
-        d.Slot("trueDestOperands", k.ANY, d.Arity.VARIADIC),
-        d.Slot("falseDestOperands", k.ANY, d.Arity.VARIADIC),
+        d.variadic("trueDestOperands", k.ANY),
+        d.variadic("falseDestOperands", k.ANY),
     ),
     properties=(*_LOOP, *_WEIGHTS),
     successors=(d.SuccessorSlot("trueDest"), d.SuccessorSlot("falseDest")),
@@ -739,11 +736,7 @@ llvm.op(
 llvm.op(
     "switch",
     custom=forms.SWITCH,
-    operands=(
-        d.Slot("value", k.INTEGER),
-        d.Slot("defaultOperands", d.ANY, d.Arity.VARIADIC),
-        d.Slot("caseOperands", d.ANY, d.Arity.VARIADIC),
-    ),
+    operands=(d.Slot("value", k.INTEGER), d.variadic("defaultOperands", d.ANY), d.variadic("caseOperands", d.ANY)),
     properties=(
         *_WEIGHTS,
         d.Property("case_operand_segments", d.INTEGER_ARRAY_ATTR),

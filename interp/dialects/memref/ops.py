@@ -261,8 +261,8 @@ _LOCALITY_ATTR = _numbers(
     lambda number: 0 <= number <= 3,
 )
 
-INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
-_RESULTS = d.Slot("results", d.ANY, d.Arity.VARIADIC)
+INDICES = d.variadic("indices", d.INDEX)
+_RESULTS = d.variadic("results", d.ANY)
 ALIGNMENT = d.Property("alignment", _ALIGNMENT_ATTR, optional=True)
 
 
@@ -284,10 +284,7 @@ def _alloc(mnemonic: str, verify: Callable[[Any], str | None]) -> d.OpDefinition
         mnemonic,
         "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)? newer(`alignment` `=` $alignment) attr-dict "
         "`:` type($memref)",
-        operands=(
-            d.Slot("dynamicSizes", d.INDEX, d.Arity.VARIADIC),
-            d.Slot("symbolOperands", d.INDEX, d.Arity.VARIADIC),
-        ),
+        operands=(d.variadic("dynamicSizes", d.INDEX), d.variadic("symbolOperands", d.INDEX)),
         results={"memref": MEMREF},
         properties=(ALIGNMENT,),
         traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
@@ -314,7 +311,7 @@ declare_yield(memref, "alloca_scope.return", "results", verify=rules.verify_allo
 memref.op(
     "realloc",
     "$source (`(` $dynamicResultSize^ `)`)? attr-dict `:` type($source) `to` type($result)",
-    operands=(d.Slot("source", _LIST), d.Slot("dynamicResultSize", d.INDEX, d.Arity.OPTIONAL)),
+    operands=(d.Slot("source", _LIST), d.optional("dynamicResultSize", d.INDEX)),
     results={"result": _LIST},
     properties=(ALIGNMENT,),
     verify=rules.verify_realloc,
@@ -367,8 +364,8 @@ memref.op(
 memref.op(
     "distinct_objects",
     "$operands attr-dict `:` type($operands)",
-    operands=(d.Slot("operands", MEMREF, d.Arity.VARIADIC),),
-    results=(d.Slot("results", MEMREF, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", MEMREF),),
+    results=(d.variadic("results", MEMREF),),
     type_rules=(d.same_type("operands", "results", message="operand types and result types must match"),),
     verify=rules.verify_distinct_objects,
     evaluate=OnValues(memory.distinct, raw=True),
@@ -472,17 +469,13 @@ memref.op(
 memref.op(
     "dma_start",
     custom=forms.DMA_START,
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
     verify=rules.verify_dma_start,
 )
 memref.op(
     "dma_wait",
     "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict `:` type($tagMemRef)",
-    operands=(
-        d.Slot("tagMemRef", MEMREF),
-        d.Slot("tagIndices", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("numElements", d.INDEX),
-    ),
+    operands=(d.Slot("tagMemRef", MEMREF), d.variadic("tagIndices", d.INDEX), d.Slot("numElements", d.INDEX)),
     verify=rules.verify_dma_wait,
 )
 
@@ -518,8 +511,8 @@ memref.op(
     results=(
         d.Slot("base_buffer", _BASE),
         d.Slot("offset", d.INDEX),
-        d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("strides", d.INDEX, d.Arity.VARIADIC),
+        d.variadic("sizes", d.INDEX),
+        d.variadic("strides", d.INDEX),
     ),
     verify=rules.verify_metadata,
     named_results=views.names_of_metadata,
@@ -578,7 +571,7 @@ memref.op(
     "expand_shape",
     "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
     "`:` type($src) `into` type($result)",
-    operands=(d.Slot("src", _STRIDED), d.Slot("output_shape", d.INDEX, d.Arity.VARIADIC)),
+    operands=(d.Slot("src", _STRIDED), d.variadic("output_shape", d.INDEX)),
     results={"result": _STRIDED},
     properties=(
         d.Property("reassociation", REASSOCIATION_ATTR),
@@ -611,11 +604,7 @@ memref.op(
 memref.op(
     "view",
     "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict `:` type($source) `to` type($result)",
-    operands=(
-        d.Slot("source", _BYTES),
-        d.Slot("byte_shift", d.INDEX),
-        d.Slot("sizes", d.INDEX, d.Arity.VARIADIC),
-    ),
+    operands=(d.Slot("source", _BYTES), d.Slot("byte_shift", d.INDEX), d.variadic("sizes", d.INDEX)),
     results={"result": MEMREF},
     verify=rules.verify_view,
     named_results=("view",),

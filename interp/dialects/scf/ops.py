@@ -295,7 +295,7 @@ def _reduction(
 
 scf = d.Dialect("scf")
 
-_RESULTS = (d.Slot("results", d.ANY, d.Arity.VARIADIC),)
+_RESULTS = (d.variadic("results", d.ANY),)
 
 
 def _if(op: Operation, compiler: Compiler) -> Action:
@@ -412,7 +412,7 @@ scf.op(
         d.Slot("lowerBound", d.INTEGER_OR_INDEX),
         d.Slot("upperBound", d.INTEGER_OR_INDEX),
         d.Slot("step", d.INTEGER_OR_INDEX),
-        d.Slot("initArgs", d.ANY, d.Arity.VARIADIC),
+        d.variadic("initArgs", d.ANY),
     ),
     results=_RESULTS,
     properties=(d.Property("unsignedCmp", d.UNIT_ATTR, optional=True),),
@@ -425,7 +425,7 @@ scf.op(
 scf.op(
     "while",
     custom=forms.WHILE,
-    operands=(d.Slot("inits", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("inits", d.ANY),),
     results=_RESULTS,
     regions=(d.RegionSlot("before"), d.RegionSlot("after")),
     verify=forall.verify_while,
@@ -435,7 +435,7 @@ scf.op(
 scf.op(
     "execute_region",
     custom=forms.EXECUTE_REGION,
-    results=(d.Slot("result", d.ANY, d.Arity.VARIADIC),),
+    results=(d.variadic("result", d.ANY),),
     properties=(d.Property("no_inline", d.UNIT_ATTR, optional=True),),
     regions=(d.RegionSlot("region"),),
     verify=forall.verify_execute_region,
@@ -445,7 +445,7 @@ scf.op(
 scf.op(
     "condition",
     "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
-    operands=(d.Slot("condition", d.BOOL), d.Slot("args", d.ANY, d.Arity.VARIADIC)),
+    operands=(d.Slot("condition", d.BOOL), d.variadic("args", d.ANY)),
     traits=(d.Trait.TERMINATOR,),
     verify=inside("scf.while"),
     evaluate=OnFrames(yielded, decides=0, words=forms.yielded),
@@ -460,8 +460,8 @@ scf.op(
     "parallel",
     custom=forms.PARALLEL,
     operands=(
-        *(d.Slot(name, d.INDEX, d.Arity.VARIADIC) for name in ("lowerBound", "upperBound", "step")),
-        d.Slot("initVals", d.ANY, d.Arity.VARIADIC),
+        *(d.variadic(name, d.INDEX) for name in ("lowerBound", "upperBound", "step")),
+        d.variadic("initVals", d.ANY),
     ),
     results=_RESULTS,
     regions=(d.RegionSlot("region"),),
@@ -474,7 +474,7 @@ scf.op(
 scf.op(
     "reduce",
     custom=forms.REDUCE,
-    operands=(d.Slot("operands", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.ANY),),
     regions=(d.RegionSlot("reductions", d.Arity.VARIADIC),),
     traits=(d.Trait.TERMINATOR,),
     verify=verify_reduce,
@@ -492,11 +492,8 @@ scf.op(
     "forall",
     custom=FORALL,
     operands=(
-        *(
-            d.Slot(name, d.INDEX, d.Arity.VARIADIC)
-            for name in ("dynamicLowerBound", "dynamicUpperBound", "dynamicStep")
-        ),
-        d.Slot("outputs", d.RANKED_TENSOR, d.Arity.VARIADIC),
+        *(d.variadic(name, d.INDEX) for name in ("dynamicLowerBound", "dynamicUpperBound", "dynamicStep")),
+        d.variadic("outputs", d.RANKED_TENSOR),
     ),
     results=_RESULTS,
     properties=(

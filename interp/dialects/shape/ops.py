@@ -209,7 +209,7 @@ def _variadic(mnemonic: str, result: d.TypeConstraint, **declaration: Any) -> No
     shape.op(
         mnemonic,
         f"$shapes attr-dict `:` type($shapes){to}",
-        operands=(d.Slot("shapes", evaluate.SHAPE_OR_EXTENTS, d.Arity.VARIADIC),),
+        operands=(d.variadic("shapes", evaluate.SHAPE_OR_EXTENTS),),
         results={"result": result},
         evaluate=evaluate.computed(mnemonic) if computes else evaluate.judged(mnemonic),
         **declaration,
@@ -252,7 +252,7 @@ _variadic("cstr_broadcastable", evaluate.THE_WITNESS, verify=verify_constraint)
 shape.op(
     "from_extents",
     "$extents attr-dict `:` type($extents)",
-    operands=(d.Slot("extents", evaluate.SIZE_OR_INDEX, d.Arity.VARIADIC),),
+    operands=(d.variadic("extents", evaluate.SIZE_OR_INDEX),),
     results={"shape": evaluate.THE_SHAPE},
     evaluate=evaluate.computed("from_extents"),
 )
@@ -314,7 +314,7 @@ shape.op(
 shape.op(
     "assuming_all",
     "$inputs attr-dict",
-    operands=(d.Slot("inputs", evaluate.THE_WITNESS, d.Arity.VARIADIC),),
+    operands=(d.variadic("inputs", evaluate.THE_WITNESS),),
     results={"result": evaluate.THE_WITNESS},
     verify=verify_all,
     evaluate=OnValues(evaluate.all_hold),
@@ -323,7 +323,7 @@ shape.op(
     "assuming",
     custom=evaluate.ASSUMING,
     operands={"witness": evaluate.THE_WITNESS},
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    results=(d.variadic("results", d.ANY),),
     regions=(d.RegionSlot("doRegion"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify_regions=verify_assuming,
@@ -333,8 +333,8 @@ declare_yield(shape, "assuming_yield", verify=inside("shape.assuming"))
 shape.op(
     "reduce",
     custom=evaluate.REDUCE,
-    operands=(d.Slot("shape", evaluate.SHAPE_OR_EXTENTS), d.Slot("initVals", d.ANY, d.Arity.VARIADIC)),
-    results=(d.Slot("result", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.Slot("shape", evaluate.SHAPE_OR_EXTENTS), d.variadic("initVals", d.ANY)),
+    results=(d.variadic("result", d.ANY),),
     regions=(d.RegionSlot("region"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=verify_reduce,

@@ -92,8 +92,8 @@ SMT_ANY = d.TypeConstraint("any SMT value type", SMT_VALUE.accepts)
 
 PREDICATE = EnumDefinition("smt.int.cmp predicate", {"lt": 0, "le": 1, "gt": 2, "ge": 3}, storage_width=64)
 
-_INTS = d.Slot("inputs", SMT_INT, d.Arity.VARIADIC)
-_BOOLS = d.Slot("inputs", SMT_BOOL, d.Arity.VARIADIC)
+_INTS = d.variadic("inputs", SMT_INT)
+_BOOLS = d.variadic("inputs", SMT_BOOL)
 
 
 def _op(mnemonic: str, assembly: str, operands: Any, result: d.TypeConstraint, **more: Any) -> d.OpDefinition:
@@ -157,7 +157,7 @@ for _mnemonic in ("eq", "distinct"):
     _op(
         _mnemonic,
         "$inputs attr-dict `:` custom<SameType>($inputs)",
-        (d.Slot("inputs", SMT_VALUE, d.Arity.VARIADIC),),
+        (d.variadic("inputs", SMT_VALUE),),
         SMT_BOOL,
         type_rules=(_all_of_one_type(),),
         verify=_at_least_two,

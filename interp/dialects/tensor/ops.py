@@ -275,8 +275,8 @@ def generate(op: Operation, compiler: Compiler) -> Action:
 
 tensor = d.Dialect("tensor")
 
-_INDICES = d.Slot("indices", d.INDEX, d.Arity.VARIADIC)
-_DYNAMIC_SIZES = d.Slot("dynamicSizes", d.INDEX, d.Arity.VARIADIC)
+_INDICES = d.variadic("indices", d.INDEX)
+_DYNAMIC_SIZES = d.variadic("dynamicSizes", d.INDEX)
 _BITS = d.TypeConstraint(
     "tensor of signless integer or unsigned integer or signed integer or floating-point values",
     lambda type_: isinstance(type_, ty.TensorType) and isinstance(type_.element, ty.IntegerType | ty.FloatType),
@@ -425,7 +425,7 @@ tensor.op(
 tensor.op(
     "from_elements",
     "$elements attr-dict `:` type($result)",
-    operands=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("elements", d.ANY),),
     results={"result": d.STATIC_TENSOR},
     type_rules=(_all_of_element_type(),),
     verify=_as_many_elements,
@@ -480,7 +480,7 @@ tensor.op(
     "expand_shape",
     "$src $reassociation `output_shape` custom<DynamicIndexList>($output_shape, $static_output_shape) attr-dict "
     "`:` type($src) `into` type($result)",
-    operands=(d.Slot("src", d.RANKED_TENSOR), d.Slot("output_shape", d.INDEX, d.Arity.VARIADIC)),
+    operands=(d.Slot("src", d.RANKED_TENSOR), d.variadic("output_shape", d.INDEX)),
     results={"result": d.RANKED_TENSOR},
     properties=(
         d.Property("reassociation", REASSOCIATION_ATTR),
@@ -531,11 +531,7 @@ tensor.op(
     "pad",
     "$source (`nofold` $nofold^)? `low` `` custom<DynamicIndexList>($low, $static_low) "
     "`high` `` custom<DynamicIndexList>($high, $static_high) $region attr-dict `:` type($source) `to` type($result)",
-    operands=(
-        d.Slot("source", d.RANKED_TENSOR),
-        d.Slot("low", d.INDEX, d.Arity.VARIADIC),
-        d.Slot("high", d.INDEX, d.Arity.VARIADIC),
-    ),
+    operands=(d.Slot("source", d.RANKED_TENSOR), d.variadic("low", d.INDEX), d.variadic("high", d.INDEX)),
     results={"result": d.RANKED_TENSOR},
     properties=(
         d.Property("nofold", d.UNIT_ATTR, optional=True),
@@ -561,7 +557,7 @@ tensor.op(
 tensor.op(
     "generate",
     "$dynamicExtents $body attr-dict `:` type($result)",
-    operands=(d.Slot("dynamicExtents", d.INDEX, d.Arity.VARIADIC),),
+    operands=(d.variadic("dynamicExtents", d.INDEX),),
     results={"result": d.RANKED_TENSOR},
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SINGLE_BLOCK,),
@@ -582,7 +578,7 @@ tensor.op(
 tensor.op(
     "concat",
     "`dim` `(` $dim `)` $inputs attr-dict `:` functional-type(operands, results)",
-    operands=(d.Slot("inputs", d.RANKED_TENSOR, d.Arity.VARIADIC),),
+    operands=(d.variadic("inputs", d.RANKED_TENSOR),),
     results={"result": d.RANKED_TENSOR},
     properties=(d.Property("dim", d.INTEGER_64_ATTR),),
     verify=joining.verify_concat,

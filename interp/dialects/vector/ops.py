@@ -243,7 +243,7 @@ def _verify_print(op: Operation) -> str | None:
 vector.op(
     "print",
     "($source^ `:` type($source))? oilist(`str` $stringLiteral | `punctuation` $punctuation) attr-dict",
-    operands=(d.Slot("source", d.PRINTABLE, d.Arity.OPTIONAL),),
+    operands=(d.optional("source", d.PRINTABLE),),
     properties=(
         d.Property("punctuation", moves.PUNCTUATION, default=_NEWLINE),
         d.Property("stringLiteral", d.STRING_ATTR, optional=True),
@@ -255,7 +255,7 @@ vector.op(
 # --- elements and their places ----------------------------------------------------------------------------------------
 
 _POSITION = (d.Property("static_position", d.POSITION_ARRAY_ATTR),)
-_DYNAMIC_POSITION = d.Slot("dynamic_position", d.INDEX, d.Arity.VARIADIC)
+_DYNAMIC_POSITION = d.variadic("dynamic_position", d.INDEX)
 
 vector.op(
     "extract",
@@ -286,7 +286,7 @@ vector.op(
 vector.op(
     "from_elements",
     "$elements attr-dict `:` type($dest)",
-    operands=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.variadic("elements", d.ANY),),
     results={"dest": moves.FIXED},
     type_rules=(_elements_of("dest"),),
     evaluate=data_movement(moves.from_elements, words=reductions.moved),
@@ -295,7 +295,7 @@ vector.op(
     "to_elements",
     "$source attr-dict `:` type($source)",
     operands={"source": d.VECTOR},
-    results=(d.Slot("elements", d.ANY, d.Arity.VARIADIC),),
+    results=(d.variadic("elements", d.ANY),),
     type_rules=(_elements_of("source", limited=True),),
     evaluate=data_movement(moves.to_elements, words=reductions.moved),
 )
@@ -419,7 +419,7 @@ vector.op(
 vector.op(
     "create_mask",
     "$operands attr-dict `:` type($result)",
-    operands=(d.Slot("operands", d.INDEX, d.Arity.VARIADIC),),
+    operands=(d.variadic("operands", d.INDEX),),
     results={"result": moves.MASK},
     verify=verify_create,
     evaluate=OnValues(create),
@@ -435,8 +435,8 @@ vector.op(
 vector.op(
     "mask",
     custom=forms.MASK,
-    operands=(d.Slot("mask", moves.RANKED_MASK), d.Slot("passthru", d.ANY, d.Arity.OPTIONAL)),
-    results=(d.Slot("results", d.ANY, d.Arity.VARIADIC),),
+    operands=(d.Slot("mask", moves.RANKED_MASK), d.optional("passthru", d.ANY)),
+    results=(d.variadic("results", d.ANY),),
     regions=(d.RegionSlot("maskRegion"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=masking.verify,
@@ -499,7 +499,7 @@ _load("expandload", moves.FIXED_MASK, memory.expand_load)
 _store("maskedstore", moves.RANKED_MASK, memory.masked_store, shapes="shape")
 _store("compressstore", moves.FIXED_MASK, memory.compress_store)
 
-_GATHERED = (d.Slot("offsets", d.INDEX, d.Arity.VARIADIC), d.Slot("indices", moves.INDICES))
+_GATHERED = (d.variadic("offsets", d.INDEX), d.Slot("indices", moves.INDICES))
 vector.op(
     "gather",
     "$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru attr-dict `:` type($base) `,` type($indices) "
@@ -525,7 +525,7 @@ vector.op(
         d.Slot("mask", moves.MASK),
         d.Slot("valueToStore", d.VECTOR),
     ),
-    results=(d.Slot("result", d.TENSOR, d.Arity.OPTIONAL),),
+    results=(d.optional("result", d.TENSOR),),
     properties=(ALIGNMENT,),
     verify=memory.verifier("valueToStore", "valueToStore", indexed=True),
     evaluate=OnValues(memory.scatter),
@@ -540,7 +540,7 @@ _TRANSFER: dict[str, Any] = {
     "traits": (d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     "verify": forms.verify,
 }
-_MASK_OF_TRANSFER = d.Slot("mask", moves.MASK, d.Arity.OPTIONAL)
+_MASK_OF_TRANSFER = d.optional("mask", moves.MASK)
 vector.op(
     "transfer_read",
     operands=(d.Slot("base", moves.SHAPED), INDICES, d.Slot("padding", d.ANY), _MASK_OF_TRANSFER),
@@ -551,7 +551,7 @@ vector.op(
 vector.op(
     "transfer_write",
     operands=(d.Slot("valueToStore", d.VECTOR), d.Slot("base", moves.SHAPED), INDICES, _MASK_OF_TRANSFER),
-    results=(d.Slot("result", d.RANKED_TENSOR, d.Arity.OPTIONAL),),
+    results=(d.optional("result", d.RANKED_TENSOR),),
     evaluate=masking.maskable("transfer_write", reductions.transfer),
     **_TRANSFER,
 )
@@ -577,7 +577,7 @@ vector.op(
 vector.op(
     "reduction",
     "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict `:` type($vector) `into` type($dest)",
-    operands=(d.Slot("vector", d.VECTOR), d.Slot("acc", d.ANY, d.Arity.OPTIONAL)),
+    operands=(d.Slot("vector", d.VECTOR), d.optional("acc", d.ANY)),
     results={"dest": d.ANY},
     properties=(d.Property("fastmath", FASTMATH, default=0), d.Property("kind", moves.KIND)),
     type_rules=(d.same_element("vector", "dest", "source operand and result"), _same_accumulator()),
@@ -629,7 +629,7 @@ vector.op(
 vector.op(
     "outerproduct",
     custom=forms.OUTER_PRODUCT,
-    operands=(d.Slot("lhs", moves.RANKED), d.Slot("rhs", d.ANY), d.Slot("acc", moves.RANKED, d.Arity.OPTIONAL)),
+    operands=(d.Slot("lhs", moves.RANKED), d.Slot("rhs", d.ANY), d.optional("acc", moves.RANKED)),
     results={"result": moves.RANKED},
     properties=(d.Property("kind", moves.KIND, default=0),),
     type_rules=(

@@ -555,7 +555,10 @@ def test_a_wrong_hint_is_refused_as_mlir_does() -> None:
         ("reead, locality<3>, data : memref<4xf32>", "2:1: .* rw specifier has to be 'read' or 'write'"),
         ("read, locality<3>, daata : memref<4xf32>", "2:1: .* cache type has to be 'data' or 'instr'"),
         ("read, loc<3>, data : memref<4xf32>", "2:31: .* expected 'locality'"),
-        ("read, locality<3>, data : f32", "affine.prefetch' invalid kind of type specified: expected builtin.memref, but found 'f32'"),
+        (
+            "read, locality<3>, data : f32",
+            "affine.prefetch' invalid kind of type specified: expected builtin.memref, but found 'f32'",
+        ),
     ):
         with pytest.raises(hu.ParseError, match=message):
             hu.parse(f"func.func @f(%m: memref<4xf32>, %i: index) {{\naffine.prefetch %m[%i], {hint}\nreturn\n}}")
