@@ -100,7 +100,7 @@ def constraints(
     return tuple(_judged(one, knobs, given, chosen) for one in found)
 
 
-class _Found:
+class _ConstraintsOp:
     """An `iree_codegen.smt.constraints` in a module, with its function.
 
     ``function``, ``path``: the name of the function around it, and the path to find it. ``dims``: the names of the
@@ -125,8 +125,8 @@ class _Found:
         self.knobs = dict(reversed(list(knobs_in(op.properties["knobs"]))))
 
 
-def _selected(module: Module, entry: str | None, target: int | None) -> list[_Found]:
-    found = [_Found(op) for op in module.walk() if op.name == CONSTRAINTS]
+def _selected(module: Module, entry: str | None, target: int | None) -> list[_ConstraintsOp]:
+    found = [_ConstraintsOp(op) for op in module.walk() if op.name == CONSTRAINTS]
     if not found:
         raise InputError(f"{module.filename} has no {CONSTRAINTS}")
     if entry is not None:
@@ -153,7 +153,7 @@ def _listed(things: Iterable[object]) -> str:
 # --- what is given ----------------------------------------------------------------------------------------------------
 
 
-def _check_names(found: Sequence[_Found], knobs: Mapping[str, int | str], dims: Dims) -> None:
+def _check_names(found: Sequence[_ConstraintsOp], knobs: Mapping[str, int | str], dims: Dims) -> None:
     """Raise InputError for a knob or a dimension that belongs to none of the constraints."""
     for what, given, known in (
         ("knob", knobs, dict.fromkeys(name for one in found for name in one.knobs)),
@@ -172,7 +172,7 @@ def _check_names(found: Sequence[_Found], knobs: Mapping[str, int | str], dims: 
             raise InputError(f"there is no {what} {name}{there}", hint=did_you_mean(str(name), known))
 
 
-def _given_dims(one: _Found, dims: Dims) -> dict[int, Any]:
+def _given_dims(one: _ConstraintsOp, dims: Dims) -> dict[int, Any]:
     """Return the given values by position. Raise InputError for too many, and for one that is given twice."""
     if not isinstance(dims, Mapping):
         if len(dims) > len(one.dims):
@@ -226,7 +226,7 @@ def _knob_value(knob: DialectAttr, value: Any, model: SmtModel) -> int:
 # --- verdicts ---------------------------------------------------------------------------------------------------------
 
 
-def _judged(one: _Found, knobs: Mapping[str, int | str] | None, dims: Dims, model: SmtModel) -> Constraints:
+def _judged(one: _ConstraintsOp, knobs: Mapping[str, int | str] | None, dims: Dims, model: SmtModel) -> Constraints:
     op, module = one.op, configuration(one.op)
     given = _given_dims(one, dims)
     values = [

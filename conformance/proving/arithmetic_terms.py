@@ -114,7 +114,7 @@ def _quotient(a: Term, b: Term, divide: Callable[[Term, Term], Term], extend: Ca
 
 
 def _inexact(instance: Instance, inexact: Condition) -> Condition:
-    return inexact if instance.unit("isExact") else False
+    return inexact if instance.has_flag("isExact") else False
 
 
 def _divui(instance: Instance, a: Scalar, b: Scalar) -> Effect:
@@ -164,7 +164,7 @@ def _shli(instance: Instance, a: Scalar, b: Scalar) -> Effect:
 def _shift_right(shifted: Callable[[Term, Term], Term]) -> Row:
     def row(instance: Instance, a: Scalar, b: Scalar) -> Effect:
         result = shifted(a.bits, b.bits)
-        lost = (result << b.bits) != a.bits if instance.unit("isExact") else False
+        lost = (result << b.bits) != a.bits if instance.has_flag("isExact") else False
         return Effect((result,), some(_too_far(instance, b), lost))
 
     return row
@@ -197,7 +197,7 @@ def _cast(extend: Callable[[int, Term], Term]) -> Row:
     """Return the row of a cast to more or fewer bits, with its flags: nneg, or the overflow flags of trunci."""
 
     def row(instance: Instance, a: Scalar) -> Effect:
-        broken = [a.bits < 0] if instance.unit("nonNeg") else []
+        broken = [a.bits < 0] if instance.has_flag("nonNeg") else []
         if not instance.width:
             zero = number(0, a.width)
             return Effect((number(0, 1),), some(*broken, a.bits != zero if instance.flag(NSW | NUW) else False))
@@ -490,7 +490,7 @@ def _from_integer(signed: bool) -> Row:
     def row(instance: Instance, a: Scalar) -> Effect:
         fmt = _format(instance, instance.op.results[0].type, ROUNDED_BITS)
         convert = z3.fpSignedToFP if signed else z3.fpUnsignedToFP
-        negative = a.bits < 0 if instance.unit("nonNeg") else False
+        negative = a.bits < 0 if instance.has_flag("nonNeg") else False
         return Effect((fmt.code(convert(z3.RNE(), a.bits, fmt.sort)),), negative)
 
     return row

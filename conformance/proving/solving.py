@@ -257,7 +257,7 @@ class Instance:
         """Tell whether an overflow flag is set: 1 is nsw, 2 is nuw. The profile may ignore flags."""
         return bool(self.enum("overflowFlags") & bit) and self.settings.profile.keeps_integer_flags
 
-    def unit(self, name: str) -> bool:
+    def has_flag(self, name: str) -> bool:
         """Tell whether the op has a flag, ``isExact`` or ``nonNeg``, that the profile does not ignore."""
         return name in self.op.properties and self.settings.profile.keeps_integer_flags
 

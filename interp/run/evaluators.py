@@ -1,7 +1,7 @@
 """The evaluators that an op's declaration names. They differ by what the code of an op gets.
 
 `Constant` gets nothing, `Elementwise` the elements of its operands, `OnValues` whole values, `OnRawSlots` the slots of
-a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, and `Choice` chooses among them.
+a frame, `OnFrames` the frame itself, which it may leave. `Entry` begins a function, and `PerOp` chooses among them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Compiler:
 
         return lambda sources: passing((*moves(sources, results), *((tell,) if listeners else ())), after)
 
-    def leaving(self, operands: tuple[int, ...]) -> frames.Action:
+    def returning(self, operands: tuple[int, ...]) -> frames.Action:
         """Make the action of func.return: the caller goes on, with these slots as the results of its call."""
 
         def return_(frame: frames.Frame) -> None:
@@ -220,7 +220,7 @@ class OnValues:
     #: What the op does to elements that are not poison, if it does the same to each: then it can be part of a chain.
     kernel: Kernel | None = None
     #: Whether the op does not know of lanes, so that a batch that may reach it runs one lane after the other.
-    alone: bool = False
+    no_lanes: bool = False
     #: Whether the rules of the op treat scalable vectors apart: they differ from those of vectors with the same sizes.
     scales: bool = False
 
@@ -237,7 +237,7 @@ class OnFrames:
     #: Makes its action in a batch, where that differs.
     in_lanes: Callable[[Operation, Any], frames.Action] | None = None
     #: Whether the op does not know of lanes, so that a batch that may reach it runs one lane after the other.
-    alone: bool = False
+    no_lanes: bool = False
     #: Lowers the op to machine code. Without it the function stays with the executor.
     words: Words | None = None
 
@@ -259,7 +259,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PerOp:
     """An op that is run in one of several ways."""
 
     #: Returns the evaluator for an op.
@@ -269,4 +269,4 @@ class Choice:
 def evaluator_of(op: Operation) -> Any:
     """Return the evaluator of an op; None if there is none."""
     evaluator = None if op.definition is None else op.definition.evaluate
-    return evaluator.choose(op) if isinstance(evaluator, Choice) else evaluator
+    return evaluator.choose(op) if isinstance(evaluator, PerOp) else evaluator

@@ -376,7 +376,7 @@ affine.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=parallel.verify,
     implicit_terminator="affine.yield",
-    evaluate=OnFrames(parallel.evaluate, alone=True),
+    evaluate=OnFrames(parallel.evaluate, no_lanes=True),
 )
 
 # --- hints and transfers ----------------------------------------------------------------------------------------------

@@ -522,7 +522,7 @@ func.op(
 
 
 RETURN = OnFrames(
-    lambda op, compiler: compiler.leaving(compiler.slots(op.operands)), words=lambda op, low: low.leave(op.operands)
+    lambda op, compiler: compiler.returning(compiler.slots(op.operands)), words=lambda op, low: low.leave(op.operands)
 )
 
 func.op(

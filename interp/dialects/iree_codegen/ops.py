@@ -75,7 +75,7 @@ def null_pointer(op: Operation, compiler: Compiler) -> Value:
 
 def yielding(op: Operation, compiler: Compiler) -> Action:
     """End a region that runs by itself, such as that of dispatch_config: its operands are the results."""
-    return compiler.leaving(compiler.slots(op.operands))
+    return compiler.returning(compiler.slots(op.operands))
 
 
 def query_tile_sizes(op: Operation, settings: Settings) -> Function:

@@ -20,7 +20,7 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
-from halfulp.interp.run.evaluators import Choice, Compiler, OnFrames, OnRawSlots
+from halfulp.interp.run.evaluators import Compiler, OnFrames, OnRawSlots, PerOp
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step, lift, located, lower
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.lanes import LaneBuffer, over_lanes, repeated
@@ -162,7 +162,7 @@ def _choose(op: Operation) -> OnRawSlots | OnFrames:
     )
 
 
-STRUCTURED = Choice(_choose)
+STRUCTURED = PerOp(_choose)
 """The evaluator of every structured op."""
 
 

@@ -21,7 +21,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Choice, Compiler, Entry, OnFrames
+from halfulp.interp.run.evaluators import Compiler, Entry, OnFrames, PerOp
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Step, lift
 from halfulp.interp.run.printing import show
 from halfulp.interp.values.value import Value
@@ -223,7 +223,7 @@ def _begin(op: Operation, compiler: Compiler) -> Step:
     return check
 
 
-FUNCTION = Choice(lambda op: Entry(_begin) if promises(op) else None)
+FUNCTION = PerOp(lambda op: Entry(_begin) if promises(op) else None)
 
 
 def _unguarded(
@@ -280,7 +280,7 @@ def _indirect(op: Operation, operands: tuple[int, ...], compiler: Compiler) -> A
     return call_pointer
 
 
-_IN_LANES, _ALONE = OnFrames(_call), OnFrames(_call, alone=True)
+_IN_LANES, _ALONE = OnFrames(_call), OnFrames(_call, no_lanes=True)
 
 
 def _way(op: Operation) -> OnFrames:
@@ -290,4 +290,4 @@ def _way(op: Operation) -> OnFrames:
     return _IN_LANES if known and not promises(op) else _ALONE
 
 
-CALL = Choice(_way)
+CALL = PerOp(_way)

@@ -210,11 +210,11 @@ def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
     if guard is None:
         return plain
     (slot,), hidden = compiler.slots(op.operands), compiler.hidden_slot()
-    leaving = compiler.leaving((hidden,))
+    return_ = compiler.returning((hidden,))
 
     def check(frame: Frame) -> Segment | None:
         frame.slots[hidden] = guard(frame.slots[0], frame.slots[slot])
-        return leaving(frame)
+        return return_(frame)
 
     return check
 
@@ -317,7 +317,7 @@ def declare(
             f"intr.{name}.with.overflow",
             operands={"lhs": k.INTEGER_LIKE, "rhs": k.INTEGER_LIKE},
             results={"res": k.ANY},
-            evaluate=OnValues(kernels.checked, raw=True, alone=True),
+            evaluate=OnValues(kernels.checked, raw=True, no_lanes=True),
         )
     llvm.op(
         "intr.powi",
@@ -341,7 +341,7 @@ def declare(
         results={"res": k.ANY},
         properties=(fastmath,),
         verify=rules.verify_sincos,
-        evaluate=OnValues(kernels.sincos, raw=True, alone=True),
+        evaluate=OnValues(kernels.sincos, raw=True, no_lanes=True),
     )
     llvm.op(
         "intr.assume",
@@ -352,7 +352,7 @@ def declare(
             d.Property("op_bundle_tags", d.ARRAY_ATTR, optional=True),
         ),
         verify=rules.verify_bundles,
-        evaluate=OnValues(function_forms.assume, raw=True, alone=True),
+        evaluate=OnValues(function_forms.assume, raw=True, no_lanes=True),
     )
     llvm.op("intr.vscale", results={"res": k.ANY}, evaluate=OnValues(vectors.vscale, raw=True))
     _reductions(llvm, fastmath)
@@ -390,26 +390,26 @@ def _memory(llvm: d.Dialect, aliases: tuple[d.Property, ...], signature: tuple[d
             f"intr.{name}",
             operands={"dst": k.POINTER, **source, "len": k.INTEGER},
             properties=copying,
-            evaluate=OnValues(evaluate, raw=True, alone=True),
+            evaluate=OnValues(evaluate, raw=True, no_lanes=True),
         )
     llvm.op(
         "intr.stacksave",
         "attr-dict `:` type($res)",
         results={"res": k.POINTER},
-        evaluate=OnFrames(save, alone=True),
+        evaluate=OnFrames(save, no_lanes=True),
     )
     llvm.op(
         "intr.stackrestore",
         "$ptr attr-dict `:` type($ptr)",
         operands=(d.Slot("ptr", k.POINTER),),
-        evaluate=OnFrames(restore, alone=True),
+        evaluate=OnFrames(restore, no_lanes=True),
     )
     for name in ("start", "end"):
         llvm.op(
             f"intr.lifetime.{name}",
             "$ptr attr-dict `:` type($ptr)",
             operands=(d.Slot("ptr", k.POINTER),),
-            evaluate=OnValues(lifetime, raw=True, alone=True),
+            evaluate=OnValues(lifetime, raw=True, no_lanes=True),
         )
 
 
@@ -427,27 +427,27 @@ def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...]) -> None:
             operands=(d.Slot("data", place), d.Slot("mask", k.BOOL_VECTOR), d.variadic("pass_thru", k.VECTOR)),
             results={"res": k.VECTOR},
             properties=(aligned, *of_load),
-            evaluate=OnValues(vectors.load, raw=True, alone=True),
+            evaluate=OnValues(vectors.load, raw=True, no_lanes=True),
         )
         llvm.op(
             f"intr.masked.{stores}",
             "$value `,` $data `,` $mask attr-dict `:` type($value) `,` type($mask) `into` type($data)",
             operands={"value": k.VECTOR, "data": place, "mask": k.BOOL_VECTOR},
             properties=(aligned,),
-            evaluate=OnValues(vectors.store, raw=True, alone=True),
+            evaluate=OnValues(vectors.store, raw=True, no_lanes=True),
         )
     llvm.op(
         "intr.masked.expandload",
         operands={"ptr": k.POINTER, "mask": k.BOOL_VECTOR, "passthru": k.VECTOR},
         results={"res": k.ANY},
         properties=signature,
-        evaluate=OnValues(vectors.load, raw=True, alone=True),
+        evaluate=OnValues(vectors.load, raw=True, no_lanes=True),
     )
     llvm.op(
         "intr.masked.compressstore",
         operands={"value": k.VECTOR, "ptr": k.POINTER, "mask": k.BOOL_VECTOR},
         properties=signature,
-        evaluate=OnValues(vectors.store, raw=True, alone=True),
+        evaluate=OnValues(vectors.store, raw=True, no_lanes=True),
     )
 
 

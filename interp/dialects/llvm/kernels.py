@@ -23,7 +23,7 @@ from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.elementwise import PointwiseStep
-from halfulp.interp.run.evaluators import Choice, Elementwise, OnValues
+from halfulp.interp.run.evaluators import Elementwise, OnValues, PerOp
 from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
@@ -326,10 +326,10 @@ def _selection(op: Operation) -> OnValues:
 
 
 _FLAGGED, _WHOLE = OnValues(_flagged, raw=True), OnValues(_choose_whole, raw=True, words=SELECTION.words)
-SELECT = Choice(_selection)
+SELECT = PerOp(_selection)
 
 _KEPT, _BY_ELEMENT, _REGROUPED = OnValues(_of_pointers, raw=True), Elementwise(_bitcast), OnValues(regrouped_bits)
-BITCAST = Choice(_bits_unchanged)
+BITCAST = PerOp(_bits_unchanged)
 
 
 def evaluator(mnemonic: str) -> Elementwise | None:

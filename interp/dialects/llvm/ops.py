@@ -41,7 +41,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.evaluators import Choice, Compiler, Constant, OnFrames, OnValues
+from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues, PerOp
 from halfulp.interp.run.frames import Frame, Function, FunctionCode, Run, lift, lower
 from halfulp.interp.run.settings import Settings
 
@@ -344,9 +344,9 @@ llvm.op(
 )
 
 
-def _comparing(mnemonic: str) -> Choice:
-    elementwise, pointers = kernels.evaluator(mnemonic), OnValues(access.compare, raw=True, alone=True)
-    return Choice(lambda op: pointers if k.POINTER_LIKE.accepts(op.operands[0].type) else elementwise)
+def _comparing(mnemonic: str) -> PerOp:
+    elementwise, pointers = kernels.evaluator(mnemonic), OnValues(access.compare, raw=True, no_lanes=True)
+    return PerOp(lambda op: pointers if k.POINTER_LIKE.accepts(op.operands[0].type) else elementwise)
 
 
 for _name, _kind, _predicates, _flags in (
@@ -412,9 +412,9 @@ _cast(
     k.POINTER_LIKE,
     "$arg (`dereferenceable` `` $dereferenceable^)? ",
     properties=optional("dereferenceable"),
-    evaluate=OnValues(access.to_pointer, raw=True, alone=True),
+    evaluate=OnValues(access.to_pointer, raw=True, no_lanes=True),
 )
-_cast("ptrtoint", k.POINTER_LIKE, k.INTEGER_LIKE, evaluate=OnValues(access.to_integer, raw=True, alone=True))
+_cast("ptrtoint", k.POINTER_LIKE, k.INTEGER_LIKE, evaluate=OnValues(access.to_integer, raw=True, no_lanes=True))
 _cast("sext", k.INTEGER_LIKE, k.INTEGER_LIKE, verify=rules.verify_extension)
 _cast("zext", k.INTEGER_LIKE, k.INTEGER_LIKE, verify=rules.verify_extension, **_NNEG)
 _cast("trunc", k.INTEGER_LIKE, k.INTEGER_LIKE, f"$arg {_OVERFLOW_GROUP}", properties=(OVERFLOW,))
@@ -470,7 +470,7 @@ llvm.op(
     properties=(d.Property("position", d.INTEGER_64_ARRAY_ATTR),),
     type_rules=(rules.type_in("res"),),
     verify=rules.verify_extract,
-    evaluate=OnValues(mem.extract, raw=True, alone=True),
+    evaluate=OnValues(mem.extract, raw=True, no_lanes=True),
 )
 llvm.op(
     "insertvalue",
@@ -480,7 +480,7 @@ llvm.op(
     properties=(d.Property("position", d.INTEGER_64_ARRAY_ATTR),),
     type_rules=(d.same_type("container", "res"), rules.type_in("value")),
     verify=rules.verify_insert,
-    evaluate=OnValues(mem.insert, raw=True, alone=True),
+    evaluate=OnValues(mem.insert, raw=True, no_lanes=True),
 )
 
 # --- constants and globals --------------------------------------------------------------------------------------------
@@ -514,7 +514,7 @@ llvm.op(
     properties=(d.Property("global_name", d.FLAT_SYMBOL_REF_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
     verify_symbols=rules.verify_address_of,
-    evaluate=OnValues(address, raw=True, of_module=True, alone=True),
+    evaluate=OnValues(address, raw=True, of_module=True, no_lanes=True),
 )
 llvm.op(
     "mlir.global",
@@ -551,7 +551,7 @@ llvm.op(
     operands={"arraySize": k.INTEGER},
     results={"res": k.POINTER},
     properties=(*_ALIGNMENT, d.Property("elem_type", k.TYPE_ATTR), *units("inalloca")),
-    evaluate=OnFrames(intrinsics.allocate, alone=True),
+    evaluate=OnFrames(intrinsics.allocate, no_lanes=True),
 )
 llvm.op(
     "getelementptr",
@@ -564,7 +564,7 @@ llvm.op(
         d.Property("noWrapFlags", forms.NO_WRAP, default=0, number=True),
     ),
     verify=rules.verify_address,
-    evaluate=OnValues(access.element_pointer, raw=True, alone=True),
+    evaluate=OnValues(access.element_pointer, raw=True, no_lanes=True),
 )
 _SCOPE = "(`syncscope` `(` $syncscope^ `)`)? "
 _SYNCSCOPE = optional("syncscope", kind=d.STRING_ATTR)
@@ -584,7 +584,7 @@ llvm.op(
         *_ORDERING,
     ),
     verify=rules.verify_access("release", "acq_rel"),
-    evaluate=OnValues(access.load, raw=True, alone=True),
+    evaluate=OnValues(access.load, raw=True, no_lanes=True),
 )
 llvm.op(
     "store",
@@ -593,7 +593,7 @@ llvm.op(
     operands={"value": k.LOADABLE, "addr": k.POINTER},
     properties=(*ALIASES, *_ALIGNMENT, *units("invariantGroup", "nontemporal", "volatile_"), *_ORDERING),
     verify=rules.verify_access("acquire", "acq_rel"),
-    evaluate=OnValues(access.store, raw=True, alone=True),
+    evaluate=OnValues(access.store, raw=True, no_lanes=True),
 )
 
 llvm.op(
@@ -613,7 +613,7 @@ llvm.op(
         d.same_type("val", "res", message="failed to verify that result #0 and operand #1 have the same type"),
     ),
     verify=rules.verify_atomic,
-    evaluate=OnValues(combine, raw=True, alone=True),
+    evaluate=OnValues(combine, raw=True, no_lanes=True),
 )
 llvm.op(
     "cmpxchg",
@@ -634,7 +634,7 @@ llvm.op(
         rules.EXCHANGE_RESULT,
     ),
     verify=rules.verify_exchange,
-    evaluate=OnValues(exchange, raw=True, alone=True),
+    evaluate=OnValues(exchange, raw=True, no_lanes=True),
 )
 llvm.op(
     "fence",

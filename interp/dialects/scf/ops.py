@@ -469,7 +469,7 @@ scf.op(
     verify=verify_parallel,
     verify_regions=verify_parallel_regions,
     implicit_terminator="scf.reduce",
-    evaluate=OnFrames(parallel, alone=True),
+    evaluate=OnFrames(parallel, no_lanes=True),
 )
 scf.op(
     "reduce",
@@ -478,7 +478,7 @@ scf.op(
     regions=(d.RegionSlot("reductions", d.Arity.VARIADIC),),
     traits=(d.Trait.TERMINATOR,),
     verify=verify_reduce,
-    evaluate=OnFrames(reduce, alone=True),
+    evaluate=OnFrames(reduce, no_lanes=True),
 )
 scf.op(
     "reduce.return",
@@ -505,7 +505,7 @@ scf.op(
     verify=forall.verify,
     verify_regions=forall.verify_body,
     implicit_terminator="scf.forall.in_parallel",
-    evaluate=OnFrames(forall.forall, alone=True),
+    evaluate=OnFrames(forall.forall, no_lanes=True),
 )
 scf.op(
     "forall.in_parallel",
@@ -513,7 +513,7 @@ scf.op(
     regions=(d.RegionSlot("region"),),
     traits=(d.Trait.TERMINATOR, d.Trait.NO_TERMINATOR),
     verify_regions=forall.verify_in_parallel,
-    evaluate=OnFrames(forall.in_parallel, alone=True),
+    evaluate=OnFrames(forall.in_parallel, no_lanes=True),
 )
 scf.op(
     "index_switch",
@@ -523,5 +523,5 @@ scf.op(
     properties=(d.Property("cases", d.INTEGER_64_ARRAY_ATTR),),
     regions=(d.RegionSlot("defaultRegion"), d.RegionSlot("caseRegions", d.Arity.VARIADIC)),
     verify=forall.verify_index_switch,
-    evaluate=OnFrames(_index_switch, alone=True),
+    evaluate=OnFrames(_index_switch, no_lanes=True),
 )

@@ -338,6 +338,6 @@ shape.op(
     regions=(d.RegionSlot("region"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=verify_reduce,
-    evaluate=OnFrames(evaluate.reduce, alone=True),
+    evaluate=OnFrames(evaluate.reduce, no_lanes=True),
 )
 declare_yield(shape, verify=verify_yield)

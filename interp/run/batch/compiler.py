@@ -12,7 +12,7 @@ from halfulp.interp.run.batch.frames import LaneCode, LaneFrame, Plan
 from halfulp.interp.run.chains import can_join_as_scalars
 from halfulp.interp.run.compiler import CodeStore, FunctionCompiler, observed_control
 from halfulp.interp.run.elementwise import ElementwiseStep
-from halfulp.interp.run.evaluators import Choice, Elementwise, OnFrames, OnValues
+from halfulp.interp.run.evaluators import Elementwise, OnFrames, OnValues, PerOp
 from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step, is_cast
 from halfulp.interp.run.steps import general_step
 
@@ -162,7 +162,7 @@ class LaneCompiler(FunctionCompiler):
         types = {slot: value.type for value, slot in self._slots.items()}
         return LaneCode(code.op, code.template, code.entry, types | self._hidden)
 
-    def leaving(self, operands: tuple[int, ...]) -> Action:
+    def returning(self, operands: tuple[int, ...]) -> Action:
         """Make the action of func.return for the lanes of a frame."""
 
         def return_(frame: Frame) -> None:
@@ -215,7 +215,7 @@ class LaneCompiler(FunctionCompiler):
         reads: dict[int, None] = {}
         for op in (*before, control):
             # An op with several ways to run may read in one step what its regions need.
-            chosen = op.definition is not None and isinstance(op.definition.evaluate, Choice)
+            chosen = op.definition is not None and isinstance(op.definition.evaluate, PerOp)
             inside = () if op is control and not chosen else values_from_outside(op)
             reads.update((slot, None) for slot in self.slots([*op.operands, *inside]) if not written >> slot & 1)
             if op is not control:

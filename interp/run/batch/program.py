@@ -167,7 +167,7 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
     """
     for op in _reached(module, function):
         evaluator = evaluator_of(op)
-        if isinstance(evaluator, Entry) or (isinstance(evaluator, OnFrames | OnValues) and evaluator.alone):
+        if isinstance(evaluator, Entry) or (isinstance(evaluator, OnFrames | OnValues) and evaluator.no_lanes):
             return True
         if draws and not op.name.startswith(_DRAWING) and op.name not in _KEEPING:
             return True
