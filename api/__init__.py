@@ -41,6 +41,9 @@ _EXPORTS: Mapping[str, str] = {
     "matmul": "halfulp.summing",
     "sum": "halfulp.summing",
     "Accumulator": "halfulp.semantics.matrix_units.accumulator",
+    # Chips
+    "tell_apart": "halfulp.chips.telling",
+    "which_chip": "halfulp.chips.which",
     # Functions of exact reals
     "Real": "halfulp.fp_formats.reals.expressions",
     "round": "halfulp.exact_reals.calling",

@@ -12,6 +12,8 @@ from halfulp import register as register
 from halfulp.accuracies import accuracy as accuracy
 from halfulp.accuracies import program_accuracy as program_accuracy
 from halfulp.bisecting import bisect as bisect
+from halfulp.chips.telling import tell_apart as tell_apart
+from halfulp.chips.which import which_chip as which_chip
 from halfulp.converting import convert as convert
 from halfulp.evaluating import eval as eval
 from halfulp.exact_reals.calling import round as round
@@ -139,8 +141,10 @@ __all__ = [
     "semantics_version",
     "sensitivity",
     "sum",
+    "tell_apart",
     "trace",
     "ulp",
     "vectors",
+    "which_chip",
     "write_bytecode",
 ]

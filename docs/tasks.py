@@ -152,6 +152,19 @@ print(hu.matmul(a, a, acc="f32"))
         },
     ),
     Task(
+        "Find out which chip computed",
+        "Chips add in different ways, so results tell them apart. See [Matrix units](matrix-units.md#which-chip).",
+        {
+            "which_chip": """
+a, b, d = [1.0, 2**-13], [1.0, -(2**-12)], [1 - 2**-24]
+print([name for match in hu.which_chip(a, b, None, d, type="f16", acc="f32").chips for name in match.names])
+""",
+            "tell_apart": """
+print(hu.tell_apart("chip:a100", "chip:h100", type="f16", count=2))
+""",
+        },
+    ),
+    Task(
         "Round a function of your own",
         "Any function of exact real numbers, rounded once. See [Recipes](recipes.md#round-a-function-of-your-own).",
         {

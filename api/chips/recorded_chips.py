@@ -115,7 +115,10 @@ def _checked(stem: str, op: TileOp, *arrays: Any) -> Rows:
         for array, name in zip(arrays, types, strict=True)
     ):
         raise InputError(f"{stem}: a, b, c and d must be bit patterns of {', '.join(types)}")
-    return Rows(*(array.astype(FORMATS[name].storage_dtype) for array, name in zip(arrays, types, strict=True)), types)
+    x, y, addends, results = (
+        array.astype(FORMATS[name].storage_dtype) for array, name in zip(arrays, types, strict=True)
+    )
+    return Rows(x, y, addends, results, types)
 
 
 def compare(recording: Recording) -> Comparison:
@@ -150,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     comparisons = [compare(recording) for recording in recordings]
-    table = [("recording", "model", "rows", "wrong", "not published")]
+    table: list[tuple[str, ...]] = [("recording", "model", "rows", "wrong", "not published")]
     for each in comparisons:
         table.append(
             (each.recording.name, each.recording.model, *map(str, (len(each.recording.rows), each.wrong, each.open)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.matrix_units.chips import CHIPS
 from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate
+from halfulp.semantics.matrix_units.models import BLOCK, Unpublished, multiply_accumulate
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,22 @@ class Rows:
 
     def by(self, model: str, op: TileOp) -> Computed:
         """Compute the rows by a model. Raises ValueError where it does not go with the types."""
-        try:
-            d = multiply_accumulate(model, op, self.a[:, None, :], self.b[:, :, None], self.c[:, None, None])
-        except Unpublished:
-            if len(self) == 1:
-                return Computed(np.zeros_like(self.d), np.ones(1, np.bool_))
-            half = len(self) // 2
-            parts = [self.at(part).by(model, op) for part in (slice(half), slice(half, None))]
-            return Computed(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
-        return Computed(d[:, 0, 0], np.zeros(len(self), np.bool_))
+        codes, unknown = np.zeros_like(self.d), np.zeros(len(self), np.bool_)
+        step = max(1, BLOCK // self.length)  # so many at a time are done at once
+        for start in range(0, len(self), step):
+            left = np.arange(start, min(start + step, len(self)))
+            while len(left):
+                some = self.at(left)
+                try:
+                    codes[left] = multiply_accumulate(
+                        model, op, some.a[:, None, :], some.b[:, :, None], some.c[:, None, None]
+                    )[:, 0, 0]
+                    break
+                except Unpublished as error:
+                    unpublished = np.ones(len(left), np.bool_) if error.tiles is None else error.tiles
+                    unknown[left[unpublished]] = True
+                    left = left[~unpublished]
+        return Computed(codes, unknown)
 
 
 class Computed(NamedTuple):
@@ -116,7 +124,8 @@ def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, 
                 for shape in row.shapes:
                     m, n, k, *blocks = map(int, shape.replace("*", "8").removesuffix("B").split("x"))
                     name = f"{row.unit}.m{m}n{n}k{k}.{d}.{a}.{b}.{c}"
-                    yield chip, TileOp(name, a, b, c, d, (m, n, k), *(blocks or [1]), row.unit), row.rule.text
+                    op = TileOp(name, a, b, c, d, (m, n, k), math.prod(blocks), row.unit)
+                    yield chip, op, row.rule.text
 
 
 def hexadecimal(codes: Sequence[int] | Codes) -> list[str]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import specials_of
-from halfulp.fp_formats.formats import FORMATS, Codes, signed_integers, storage_dtype
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, signed_integers, storage_dtype
 from halfulp.fp_formats.paths import fast
 from halfulp.semantics.matrix_units import aligned_sums
 from halfulp.semantics.matrix_units.accumulator import KEPT, NORMAL, OWN, PREFIX, Accumulator, places_of, shape_of
@@ -43,15 +43,15 @@ class Unpublished(Exception):
     """Raised where nobody has published how hardware computes an operation, or where the rule of a user leaves it open.
 
     ``model`` and ``operation`` are their names; ``what`` names the operands for which this holds, if not for all.
-    ``near``: what is published instead, in words.
+    ``near``: what is published instead, in words. ``tiles``: a mask of some tiles of which this was said; None for all.
     """
 
-    def __init__(self, model: str, operation: str, what: str = "", near: str = "") -> None:
+    def __init__(self, model: str, operation: str, what: str = "", near: str = "", tiles: Mask | None = None) -> None:
         if model.startswith(PREFIX):
             super().__init__(f"{model}: the accumulator leaves {operation}{what} open")
         else:
             super().__init__(f"{model}: how hardware computes {operation}{what} is not published")
-        self.model, self.operation, self.what, self.near = model, operation, what, near
+        self.model, self.operation, self.what, self.near, self.tiles = model, operation, what, near, tiles
 
     @property
     def hint(self) -> str | None:
@@ -141,7 +141,7 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
             b = fast.convert(FORMATS[given.b], fmt_b, b).codes
         for number, part in enumerate(_slices(len(a), op.shape[2])):
             if number:  # the result of one instruction is an operand of the next
-                _check_known(model, op, rule, ((op.d, c),))
+                _check_known(model, op, rule, ((op.d, c),), (0, 1))
             before = np.zeros_like(c) if at_end else c
             total = each(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
             c = with_c(total, c, trace) if at_end else total
@@ -311,7 +311,7 @@ def multiply_accumulate(
     scales = () if scale_a is None or scale_b is None else (scale_a, scale_b)
     _check_shapes(op, a, b, c, scales)
     if rule is not None:
-        _check_known(model, op, rule, ((op.a, a), (op.b, b), (op.c, c)))
+        _check_known(model, op, rule, ((op.a, a), (op.b, b), (op.c, c)), (-2, -1))
         if op.order is not None or rule.order:
             order = places_of(rule, op, a.shape[-1])
             a, b = a[..., order], b[..., order, :]
@@ -348,19 +348,24 @@ _SPECIAL = " with infinite or NaN operands"
 _UNKNOWN = {"nan": " with infinite operands", "none": _SPECIAL, NORMAL: _SPECIAL}
 
 
-def _check_known(model: str, op: TileOp, rule: Accumulator, operands: tuple[tuple[str, Codes], ...]) -> None:
-    """Raise `Unpublished` if an operand (each with its type) is special in a way for which the rule is not known."""
-    if any(_unknown_special(rule, name, codes) for name, codes in operands):
-        raise Unpublished(model, op.name, _UNKNOWN[rule.specials])
+def _check_known(
+    model: str, op: TileOp, rule: Accumulator, operands: tuple[tuple[str, Codes], ...], axes: tuple[int, int]
+) -> None:
+    """Raise `Unpublished` if an operand (each with its type) is special in a way for which the rule is not known.
+    ``axes``: those of a tile.
+    """
+    for name, codes in operands:
+        special = _unknown_special(rule, name, codes)
+        if special is not None and special.any():
+            raise Unpublished(model, op.name, _UNKNOWN[rule.specials], tiles=np.asarray(special.any(axis=axes)))
 
 
-def _unknown_special(rule: Accumulator, name: str, codes: Codes) -> bool:
+def _unknown_special(rule: Accumulator, name: str, codes: Codes) -> Mask | None:
     if name not in FORMATS or rule.specials == "all":
-        return False
+        return None
     if rule.specials == "nan":
-        return bool(comparisons.is_infinite(FORMATS[name], codes).any())
-    special = specials_of(FORMATS[name], codes.astype(np.uint64))
-    return special is not None and bool(special.any())
+        return comparisons.is_infinite(FORMATS[name], codes)
+    return specials_of(FORMATS[name], codes.astype(np.uint64))
 
 
 def _check_sum(model: str, op: TileOp, rule: Accumulator, codes: Codes) -> None:
@@ -369,8 +374,10 @@ def _check_sum(model: str, op: TileOp, rule: Accumulator, codes: Codes) -> None:
         return
     fmt = FORMATS[op.d]
     magnitude = codes & codes.dtype.type(fmt.code_mask >> 1)
-    if ((magnitude < fmt.min_normal_code) & (magnitude != 0) | (magnitude > fmt.max_code)).any():
-        raise Unpublished(model, op.name, " with sums that are infinite, NaN or subnormal")
+    unknown = (magnitude < fmt.min_normal_code) & (magnitude != 0) | (magnitude > fmt.max_code)
+    if unknown.any():
+        what = " with sums that are infinite, NaN or subnormal"
+        raise Unpublished(model, op.name, what, tiles=np.asarray(unknown.any(axis=(0, 1))))
 
 
 def _check_shapes(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> None:

@@ -1,0 +1,110 @@
+"""Which chips, instructions and orders give these dot products?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from halfulp.chips.rows import Rows, instructions, rows_of
+from halfulp.fp_formats.spelling import table_lines
+from halfulp.semantics.matrix_units.kinds import TileOp
+
+ORDERS = ("ascending", "descending")
+"""The orders in which the instructions along K follow one another."""
+
+
+@dataclass(frozen=True)
+class ChipMatch:
+    """Models that give the same results for all inputs. ``names``: the model, or chips with their instructions.
+
+    ``order``: in which their instructions along K follow one another; empty for one instruction. Of ``rows``, ``equal``
+    have the given results, and for ``open`` of them nothing is published. ``first``: the first row that differs.
+    """
+
+    names: tuple[str, ...]
+    order: str
+    rows: int
+    equal: int
+    open: int
+    first: int | None
+
+    def __str__(self) -> str:
+        order = f", {self.order}" if self.order else ""
+        return f"{', '.join(self.names)}{order}: {self.equal} of {self.rows} rows"
+
+
+@dataclass(frozen=True)
+class ChipRanking:
+    """The models by the number of equal rows, most first. Print it for a table."""
+
+    matches: tuple[ChipMatch, ...]
+
+    @property
+    def chips(self) -> tuple[ChipMatch, ...]:
+        """The models that differ in no row, and are published for at least one."""
+        return tuple(each for each in self.matches if each.first is None and each.equal)
+
+    def __str__(self) -> str:
+        head = ("equal", "differ", "not published", "first different row", "models", "order of K")
+        rows = [
+            (
+                str(each.equal), str(each.rows - each.equal - each.open), str(each.open),
+                "" if each.first is None else str(each.first), ", ".join(each.names), each.order,
+            )
+            for each in self.matches
+        ]  # fmt: skip
+        return "\n".join(table_lines([head, *rows]))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def which_chip(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = None) -> ChipRanking:
+    """Rank the chips, their instructions and the orders of K by how many of the results ``d`` they give.
+
+    ``a``, ``b``: rows of A and columns of B, [rows, K], or one of each. ``c``, ``d``: elements of C and D, [rows]; C
+    may be None for +0. Each is a `Value`, an array, or an array of codes of an unsigned dtype. ``type``: the element
+    type of A and B, and ``acc`` of C and D, where arrays do not say so. If K is that of several instructions, they
+    follow one another along K in ascending or descending order. The models "exact" and "ieee" are ranked, too.
+
+    Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
+
+        >>> ranking = hu.which_chip([[1.0, 2**-13]], [[1.0, -(2**-12)]], None, [1.0], type="f16", acc="f32")
+        >>> any("hopper" in name for match in ranking.chips for name in match.names)
+        False
+    """
+    rows = rows_of(a, b, c, d, type, acc)
+    return ChipRanking(tuple(sorted(_matches(rows), key=lambda each: (-each.equal, each.open, each.names))))
+
+
+def _matches(rows: Rows) -> Iterator[ChipMatch]:
+    found: dict[tuple[str, int], list[str]] = {("exact", rows.length): ["exact"], ("ieee", rows.length): ["ieee"]}
+    for chip, op, rule in instructions(*rows.types):
+        if op.blocks == 1:
+            found.setdefault((rule, op.shape[2]), []).append(f"chip:{chip} {op.unit} K={op.shape[2]}")
+    for (model, k), names in found.items():
+        whole = filled(rows, k)
+        orders = ORDERS if whole.length > k else ("",)
+        for order in orders:
+            yield _match(rows, whole, model, whole.operation(k), tuple(dict.fromkeys(names)), order)
+
+
+def filled(rows: Rows, k: int) -> Rows:
+    """Return rows whose length is a multiple of an instruction's: A and B are filled up with +0."""
+    more = ((0, 0), (0, -rows.length % k))
+    return Rows(np.pad(rows.a, more), np.pad(rows.b, more), rows.c, rows.d, rows.types)
+
+
+def _match(rows: Rows, whole: Rows, model: str, op: TileOp, names: tuple[str, ...], order: str) -> ChipMatch:
+    if order == "descending":
+        k = op.shape[2]
+        places = np.arange(whole.length).reshape(-1, k)[::-1].reshape(-1)
+        whole = Rows(whole.a[:, places], whole.b[:, places], whole.c, whole.d, whole.types)
+    computed = whole.by(model, op)
+    wrong = computed.wrong(rows)
+    open_ = int(computed.unknown.sum())
+    first = int(wrong.argmax()) if wrong.any() else None
+    return ChipMatch(names, order, len(rows), len(rows) - int(wrong.sum()) - open_, open_, first)

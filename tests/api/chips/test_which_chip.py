@@ -1,0 +1,121 @@
+"""Which chip gave these results, and what tells two chips apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.chips.rows import Rows
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.semantics.matrix_units.chips import CHIPS
+
+
+def random_rows(count: int, k: int, type: str, acc: str = "f32", seed: int = 1) -> tuple[Any, Any, Any]:
+    """Return codes of numbers of some ten binades, many of which cancel."""
+    dice = np.random.default_rng(seed)
+
+    def made(shape: tuple[int, ...], name: str) -> Any:
+        numbers = dice.normal(size=shape) * 2.0 ** dice.integers(-5, 5, shape)
+        return hu.convert(numbers, name).bits
+
+    return made((count, k), type), made((count, k), type), made((count,), acc)
+
+
+def results(model: str, k: int, a: Any, b: Any, c: Any, type: str, acc: str = "f32") -> Any:
+    rows = Rows(a, b, c, np.zeros_like(c), (type, type, acc, acc))
+    return rows.by(model, rows.operation(k)).codes
+
+
+@pytest.mark.parametrize(
+    ("chip", "type", "acc", "k", "name"),
+    [
+        ("hopper", "f16", "f32", 16, "chip:hopper wgmma K=16"),
+        ("ampere", "bf16", "f32", 16, "chip:ampere mma K=16"),
+        ("cdna3", "f16", "f32", 16, "chip:cdna3 mfma K=16"),
+        ("volta", "f16", "f16", 4, "chip:volta mma K=4"),
+    ],
+)
+def test_the_chip_is_first(chip: str, type: str, acc: str, k: int, name: str) -> None:
+    a, b, c = random_rows(300, k, type, acc)
+    rule = next(row.rule for row in CHIPS[chip] if f"{type},{type}" in row.types and f"{acc},{acc}" in row.results)
+    ranking = hu.which_chip(a, b, c, results(rule.text, k, a, b, c, type, acc), type=type, acc=acc)
+    assert any(name in each.names for each in ranking.chips)
+    assert ranking.matches[0].equal == 300
+    assert name in str(ranking)
+
+
+def test_the_order_of_instructions() -> None:
+    """2^22 + 1/8 by K = 4 twice: a Turing drops 1/8 beside 2^22 where they meet, and keeps 1/8 + 1/8 + … added before."""
+    a, b = np.full((1, 8), 0.125, np.float16), np.ones((1, 8), np.float16)
+    a[0, 0] = b[0, 0] = 2048
+    found = {}
+    for d in (4194304.0, 4194304.5):
+        matches = hu.which_chip(a, b, None, np.array([d], np.float32)).chips
+        found[d] = {match.order for match in matches if "chip:volta mma K=4" in match.names}
+    assert found == {4194304.0: {"ascending"}, 4194304.5: {"descending"}}
+
+
+def test_one_row_and_c() -> None:
+    """1 - 2^-25 is cut to 1 - 2^-24 where 25 bits are kept, and to 1 where there are 24, or where it is rounded."""
+    ranking = hu.which_chip([1.0, 2.0**-13], [1.0, -(2.0**-12)], [0.0], [1 - 2.0**-24], type="f16", acc="f32")
+    chips = {name.split()[0] for match in ranking.chips for name in match.names}
+    assert chips == {"chip:hopper", "chip:blackwell", "chip:rtx-blackwell"}
+    with pytest.raises(InputError, match=r"a and b must be \[rows, K\]"):
+        hu.which_chip([1.0, 2.0], [1.0], None, [1.0], type="f16", acc="f32")
+    with pytest.raises(InputError, match="must be floats"):
+        hu.which_chip([1], [1], None, [1], type="i8", acc="i32")
+    with pytest.raises(InputError, match="must hold codes of a float type"):
+        hu.which_chip(np.array([300], np.uint16), [1], None, [1], type="f8E4M3FN", acc="f32")
+
+
+PAIRS = [
+    ("f16", "f32", "volta", "turing", 1), ("f16", "f32", "ampere", "hopper", 1), ("f16", "f32", "cdna2", "cdna3", 1),
+    ("f8E4M3FN", "f32", "hopper", "blackwell", 0), ("f8E4M3FN", "f32", "ada", "hopper", 2), ("bf16", "f32", "cdna1", "cdna2", 2),
+    ("f16", "f16", "ampere", "hopper", 2), ("f16", "f32", "hopper", "blackwell", None), ("f64", "f64", "ampere", "cdna2", None),
+    ("f16", "f32", "turing", "ampere", None), ("f8E5M2", "f16", "hopper", "blackwell", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "acc", "one", "other", "products"), PAIRS)
+def test_tell_apart(type: str, acc: str, one: str, other: str, products: int | None) -> None:
+    """Each input gives the two results that are told, by `explain_dot`."""
+    told = hu.tell_apart(f"chip:{one}", f"chip:{other}", type=type, acc=acc, count=3)
+    assert told.products == products
+    if products is None:
+        assert told.reason.startswith("they cannot differ: both add so many products by the rule custom:")
+        return
+    for given in told.inputs:
+        assert sum(x != 0 for x in given.a) == products
+        for name, instruction, result in zip((one, other), told.instructions, given.results, strict=True):
+            more = ["0x0"] * (int(instruction.split(".")[1].rpartition("k")[2]) - len(given.a))
+            row, column = ([*map(hex, codes), *more] for codes in (given.a, given.b))
+            assert hu.explain_dot(instruction, row, column, hex(given.c), f"chip:{name}").result == result
+        assert given.results[0] != given.results[1]
+    assert f"chip:{one} ({told.instructions[0]})" in str(told)
+
+
+def test_accumulators_and_other_instructions_are_told_apart() -> None:
+    told = hu.tell_apart("chip:b200 tcgen05", hu.Accumulator(bits=24), type="f8E4M3FN")
+    assert told.instructions == ("tcgen05.m64n8k32.f32.f8E4M3FN.f8E4M3FN.f32", "the accumulator")
+    assert told.inputs
+    same = hu.tell_apart("custom:bits=20", "custom:bits=20", type="f16")
+    assert same.inputs == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "type", "error", "message"),
+    [
+        ("chip:h100", "f8E4M3FNUZ", Unsupported, "how it multiplies f8E4M3FNUZ into f32 is not published"),
+        ("chip:h101", "f16", InputError, "no model is called 'chip:h101'"),
+        ("exact", "f16", InputError, "'exact' is no chip"),
+        ("chip:h100", "i8", InputError, "must be float types"),
+    ],
+)
+def test_what_cannot_be_told(one: str, type: str, error: type[HalfulpError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        hu.tell_apart(one, "chip:b200", type=type)
+    with pytest.raises(InputError, match="count is 0"):
+        hu.tell_apart("chip:a100", "chip:b200", type="f16", count=0)
