@@ -116,13 +116,17 @@ __all__ = sorted(_EXPORTS)
 
 
 def _home(name: str) -> tuple[str, str]:
-    """Return the module of a public name, and its name there: empty for the module itself."""
+    """Return the module that defines a public name, and the name there; it is empty if the public name is the module
+    itself.
+    """
     module, colon, attribute = _HOMES[name].partition(":")
     return module, attribute if colon else name
 
 
 class _Namespace(ModuleType):
-    """A module of public names. A call of it, as of a function that had its name, says what to call."""
+    """A module of public names. It can be called, as the function that once had its name, and then says what to
+    call.
+    """
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         raise import_module(_GUESSING).not_callable(self.__name__.removeprefix("halfulp."))

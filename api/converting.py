@@ -126,7 +126,9 @@ def _check_saturate(saturate: bool | None, to: ty.Type) -> None:
 
 
 def _with_type(value: Value, target: ty.Type) -> Value:
-    """Return a value with a whole type in place of the tensor of its shape. Raise TypeMismatch if it does not fit."""
+    """Return a value whose type, the tensor of its shape, is replaced by a whole type. Raise TypeMismatch if it does
+    not fit.
+    """
     if target is ty.element_type(target):
         return value
     conflict = shape_conflict(target, value.shape)

@@ -60,7 +60,7 @@ def _names(given: str, field: str) -> list[str]:
 
 
 class Keywords:
-    """A base of options that were given to a function of Python: its errors name its arguments."""
+    """The base class of options that were given to a Python function: errors name the arguments of that function."""
 
     #: Arguments whose name is not that of the field.
     ARGUMENTS: ClassVar[Mapping[str, str]] = {"source": "to"}

@@ -164,7 +164,7 @@ _modules: dict[Any, tuple[OpDefinition, Module]] = {}
 def _module(
     definition: OpDefinition, types: tuple[ty.Type, ...], attributes: Mapping[str, Attribute], result: ty.Type | None
 ) -> Module:
-    """Return the module of an op; it is kept, and so is what runs it."""
+    """Return the module of an op. The module is kept for the next call, and so is what runs it."""
     # A declaration is known by its identity: it is kept with the module.
     key = (id(definition), types, tuple(attributes.items()), result)
     found = _modules.get(key)

@@ -114,7 +114,7 @@ def not_callable(name: str) -> TypeError:
 
 
 def unknown_name(name: str, public: Iterable[str]) -> AttributeError:
-    """Return the error for a name that halfulp lacks, with what to write instead where that is known."""
+    """Return the error for a name that halfulp does not have, with what to write instead, if that is known."""
     if name in MOVED:
         hint = f"its name is hu.{MOVED[name]}"
     elif name.startswith("_"):
@@ -125,7 +125,7 @@ def unknown_name(name: str, public: Iterable[str]) -> AttributeError:
 
 
 def _type_hint(name: str) -> str | None:
-    """Return how to write a type, for the name of one."""
+    """Return how to write a type, if a name is that of a type."""
     try:
         known = known_as(name)
     except ValueError as error:

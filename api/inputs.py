@@ -88,7 +88,9 @@ _Result = TypeVar("_Result")
 
 
 def names_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Make a function raise TypeError for names of arguments that are not ours; the error has our name."""
+    """Make a function raise TypeError for argument names that it does not have; the error has the public name of the
+    function.
+    """
 
     @wraps(function)
     def checked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
@@ -99,7 +101,7 @@ def names_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Param
 
 
 def refuse_other_arguments(function: str, given: Mapping[str, object]) -> None:
-    """Raise TypeError, with our name, if a function is given an argument by a name that is not ours."""
+    """Raise TypeError, with our name of the function, if it is given an argument by a name that it does not have."""
     ours = _OTHER_ARGUMENTS[function]
     if not given.keys().isdisjoint(ours):
         name = next(name for name in given if name in ours)
@@ -138,8 +140,9 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
 def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:
     """Write a file whole or not at all: under a temporary name first, then renamed. Raise InputError.
 
-    ``follow``: whether the user chose the path. A link there is followed if the user or the system made it; one of
-    somebody else would let them choose the file that is replaced, and is an error. Any other link is replaced.
+    ``follow``: whether the user chose the path. A link at a path of the user is followed if the user or the system made
+    it. A link that somebody else made is an error, because they would choose the file that is replaced. At any other
+    path a link is replaced.
     """
     from halfulp.conformance.files import replaced  # which most commands do not need
 
@@ -307,7 +310,7 @@ def _with_poison(value: Value | ExactNumbers, mask: npt.NDArray[np.bool_] | None
 
 
 def _list_as_literals(given: Value, type_: ty.Type, what: str) -> Value:
-    """Do for lists of Python's numbers, an array of f64 or 64-bit integers, what `_as_literals` does for others."""
+    """Do the same as `_as_literals` for lists of Python's numbers, which are an array of f64 or 64-bit integers."""
     element, source = numeric(ty.element_type(type_)), given.element_type
     array = given.numpy()
     if isinstance(element, ty.FloatType):
@@ -337,7 +340,9 @@ def _container(shape: tuple[int, ...], type_: ty.Type, what: str) -> ty.Type:
 
 
 def _check_range(given: Iterable[int], element: ty.Type, what: str) -> None:
-    """Raise TypeMismatch for an integer that no literal of the type can be: a signless one may be meant either way."""
+    """Raise TypeMismatch for an integer that no literal of the type can be. A literal of a signless type may be signed
+    or unsigned.
+    """
     width = ty.width_of(element)
     signedness = element.signedness if isinstance(element, ty.IntegerType) else "signless"
     low = 0 if signedness == "unsigned" else -(1 << width >> 1)
@@ -464,7 +469,7 @@ def drawn_bits(
     2**64 - 1, the key of NumPy's Philox, of which each element takes 32 bits: its 64-bit words in order, the low half
     of each word first. Elements are in row-major order.
 
-    Raises InputError unless exactly one of the three is given for stochastic rounding, and none for another one.
+    Raises InputError unless exactly one of the three is given for stochastic rounding, and none for any other rounding.
     """
     given = [name for name, each in (("random", random), ("rng", rng), ("seed", seed)) if each is not None]
     if not stochastic:

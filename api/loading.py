@@ -36,9 +36,9 @@ def load(source: Source) -> Module:
     when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR;
     TypeMismatch for anything else than a program, such as a function.
 
-    Functions of a text with ops whose form halfulp does not know are skipped, and so are such ops beside functions, as
-    transform.named_sequence, if another function is left to run. What is skipped is printed as one op, with the text.
-    In bytecode, properties of unknown ops are skipped. `parse` and `read_bytecode` skip nothing.
+    Functions of a text with ops whose form halfulp does not know are skipped, and so are such ops beside functions, for
+    example transform.named_sequence, if another function is left to run. What is skipped is printed as one op, with the
+    text. In bytecode, properties of unknown ops are skipped. `parse` and `read_bytecode` skip nothing.
     """
     if is_text(source):
         return _from_text(source, "<string>")
@@ -86,7 +86,9 @@ def language_of(op: str | None) -> str | None:
 
 
 def language_in(module: Module) -> str | None:
-    """Return the name of the language, to be lowered first, of which a module has ops; None if there is none."""
+    """Return the name of the language that has to be lowered first, if a module has ops of such a language; else
+    None.
+    """
     return next((found for op in module.walk() if (found := language_of(op.name))), None)
 
 
@@ -108,8 +110,8 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
 
 
 def opened(source: Any) -> tuple[bytes | memoryview, str]:
-    """Return the bytes of a path, or of an object that holds bytes, and their name; in place where nobody can change
-    them.
+    """Return the bytes of a path, or of an object that holds bytes, and their name. The bytes are not copied if nobody
+    can change them.
     """
     if isinstance(source, bytes):
         return source, "<bytes>"
@@ -125,7 +127,7 @@ def opened(source: Any) -> tuple[bytes | memoryview, str]:
 
 
 def _no_program(source: Any) -> TypeMismatch:
-    """Return the error for an object that is neither a path nor text nor bytes, with how it is run."""
+    """Return the error for an object that is neither a path nor text nor bytes. It says how to run that object."""
     name = getattr(source, "__name__", "")
     what = f"the function {name}" if name and not isinstance(source, type) else type(source).__name__
     if isinstance(source, Module):
@@ -155,9 +157,9 @@ def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", pro
     producer.
 
     ``version``: the version of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that will read it; both
-    read version 4. ``producer``: the name in the file, from which halfulp knows the schema again (default:
-    MLIR22-halfulp or MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts that
-    the schema does not have.
+    read version 4. ``producer``: the name in the file, by which halfulp recognises the schema (default: MLIR22-halfulp
+    or MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts that the schema does
+    not have.
     """
     from halfulp.interp.bytecode import writer
 

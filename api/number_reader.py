@@ -184,8 +184,8 @@ def read_with_type(value: Any) -> tuple[ReadNumber, FloatFormat]:
 
 
 def real_of(value: Any) -> Fraction | None:
-    """Return the real number that a Fraction, a Decimal or a text says exactly, even if it is a literal; None for bits,
-    for NaN and infinities, and for anything else, such as a float, which is its binary value.
+    """Return the real number that a Fraction, a Decimal or a text stands for exactly, even if it is a literal. None for
+    bits, for NaN and infinities, and for anything else, such as a float, which stands for its binary value.
     """
     if isinstance(value, str):
         typed = typed_text(value)

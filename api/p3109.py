@@ -216,7 +216,7 @@ def _value(fmt: FloatFormat, codes: Sequence[int], shape: tuple[int, ...]) -> Va
 
 
 def _aligned(operands: Sequence[Value]) -> tuple[tuple[int, ...], list[Codes]]:
-    """Return the common shape, and the codes of each operand as one row; a number stands for all elements."""
+    """Return the common shape, and the codes of each operand as one row; one number is used for all elements."""
     shapes = {value.shape for value in operands if value.shape}
     if len(shapes) > 1:
         raise ValueError(f"operands have different shapes: {', '.join(map(str, sorted(shapes)))}")
@@ -381,8 +381,8 @@ def kappa(
     """Measure the kappa of an approximate operation (P3109, 4.4) over all operands of its formats.
 
     ``approximate``: gets a `Value` for each operand and returns the results, of the format ``to``.
-    ``operation``, ``to``, ``rounding``, ``saturation``: as in `p3109`. ``formats``: of the operands.
-    ``within``: gets the operands, too, and returns a mask: kappa over a part of the operands, as an interval.
+    ``operation``, ``to``, ``rounding``, ``saturation``: as in `p3109`. ``formats``: the formats of the operands.
+    ``within``: a function that also gets the operands and returns a mask of those to measure, for example an interval.
 
     For a stochastic ``rounding`` each combination of operands goes with all 256 values of eight random bits. Both
     functions get them last, as an array of uint8; the defined operation takes the same bits.
@@ -443,6 +443,6 @@ def _steps(fmt: FloatFormat, right: int, given: int) -> float:
 
 
 def _place(fmt: FloatFormat, code: int) -> int:
-    """Return the place of a finite code among the values; both zeros of an external format are one."""
+    """Return the index of a finite code among the values; both zeros of an external format have the same index."""
     negative = fmt.signed and code >> (fmt.bits - 1)
     return -(code & (fmt.code_mask >> 1)) if negative else code

@@ -43,7 +43,7 @@ def requantize(
         hu.quant.requantize(acc, *hu.quant.multiplier(0.0042), "cmsis-nn", output_zero_point=-5)
 
     Raises ValueError for an unknown rule, for shapes that do not fit, and where the library leaves the result
-    undefined: an operand out of range, an overflow of i32. The message has the first such element.
+    undefined: an operand out of range, an overflow of i32. The message names the first such element.
     """
     if rule not in RULES:
         message = f"rule is {rule!r}, but must be one of {', '.join(RULES)}"

@@ -25,7 +25,9 @@ def value_at(fmt: FloatFormat, rank: int) -> Fraction:
 
 
 def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
-    """Return the number of the smallest value that is not below ``x``; one more than the last where there is none."""
+    """Return the number of the smallest value that is not below ``x``; if there is none, the number of the last value
+    plus one.
+    """
     first, last = lowest_rank(fmt), fmt.max_magnitude + 1
     while first < last:
         middle = (first + last) // 2

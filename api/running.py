@@ -167,7 +167,7 @@ def run(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> tu
 
     {options}
 
-    An external function of the name "iree_codegen.query_tile_sizes" gets a tensor type, an object with ``shape`` and
+    An external function named "iree_codegen.query_tile_sizes" gets a tensor type, an object with ``shape`` and
     ``element``, and returns as many integers as the op has results.
 
     In a batch, each argument has one more leading axis, with an entry for each lane. An argument without this axis is
@@ -254,7 +254,7 @@ def _check_count(function: Operation, arguments: Sequence[Any], types: Sequence[
 
 
 def lowered_from(function: Operation, signature: str) -> Convention:
-    """Return how a function of the llvm dialect takes and returns values of the types that it had.
+    """Return how a function of the llvm dialect takes and returns values of the types that it had before its lowering.
 
     Raises TypeMismatch for a signature that is not a type of functions, ParseError, and Unsupported for any other
     function, a declaration, and a function that follows no known convention.
@@ -316,7 +316,7 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
 
 
 def no_lanes(type_: ty.Type) -> str | None:
-    """Say why values of a type cannot have one more axis, over lanes; return None where they can."""
+    """Say why values of a type cannot have one more axis, over lanes; return None if they can."""
     element = ty.element_type(type_)
     if ty.shape_of(type_) is None:
         return "which does not say whether an array has an axis over lanes"
@@ -327,7 +327,7 @@ def no_lanes(type_: ty.Type) -> str | None:
 
 
 def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value | Buffer:
-    """Make a value of a type, or one with a leading axis over lanes more than that. For a memref it is a tensor, or a
+    """Make a value of a type, or a value with one more leading axis, over lanes. For a memref it is a tensor, or a
     buffer with that axis.
     """
     if isinstance(type_, ty.MemRefType):

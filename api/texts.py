@@ -69,7 +69,9 @@ _MOST_SHOWN = 128
 
 
 def integer_text(number: int) -> str:
-    """Spell an integer; one of thousands of digits in hexadecimal, because Python refuses decimals then."""
+    """Spell an integer: in hexadecimal if it has thousands of digits, because Python refuses to print so many
+    decimals.
+    """
     return str(number) if number.bit_length() < _MOST_BITS else hex(number)
 
 

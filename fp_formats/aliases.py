@@ -33,7 +33,7 @@ def did_you_mean(name: str, known: Iterable[str], family: Callable[[str], object
 
 
 def asking(names: Iterable[str]) -> str | None:
-    """Return ``did you mean `a` or `b`?`` of some names; None of none."""
+    """Return ``did you mean `a` or `b`?`` for some names; None if there are none."""
     texts = [f"`{name}`" for name in names]
     return f"did you mean {' or '.join(texts)}?" if texts else None
 
@@ -53,8 +53,9 @@ def how_to_install(extra: str) -> str:
 def nearest(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> tuple[str, ...]:
     """Return the known names with the fewest edits between them and ``name``, at most three; () where none is near.
 
-    An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: of a name, what those
-    that are like it in meaning share; a name of another family is not near, unless one of the two has none (None).
+    An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: gives, for a name,
+    what names of similar meaning share. A name of another family is not near, unless one of the two has no family
+    (None).
     """
     if len(name) > _LONGEST:
         return ()
@@ -177,7 +178,7 @@ _PYTHON = {float: "f64", int: "i64", bool: "i1"}
 
 
 def _key(name: str) -> str:
-    """Return what is compared of a name: small letters and digits, without separators."""
+    """Return the part of a name that is compared: small letters and digits, without separators."""
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
@@ -248,7 +249,9 @@ _LONGDOUBLE = _longdouble()
 
 
 def unknown_type(given: object, what: str = "type", integers: bool = True) -> str:
-    """Return the message for what is not the name of a type: the float formats, and the nearest names."""
+    """Return the message for something that is not the name of a type: it lists the float formats and the nearest
+    names.
+    """
     shown = repr(given) if len(repr(given)) <= _LONGEST else f"{repr(given)[:_LONGEST]}..."
     message = f"unknown {what} {shown}; the float types are {', '.join(ALL_FORMATS)}"
     if integers:

@@ -63,8 +63,8 @@ def is_bit_pattern(x: Any) -> TypeGuard[Bits | str]:
 def code_of(pattern: Bits | str, width: int) -> int:
     """Return the code of a bit pattern of exactly ``width`` bits.
 
-    ``pattern``: a `bitstring.Bits`, or a string of binary digits after ``0b`` or of hexadecimal ones after ``0x``, all
-    of them, in which spaces and underscores may separate groups. Where the width is not a multiple of four, the first
+    ``pattern``: a `bitstring.Bits`, or a string of all binary digits after ``0b``, or of all hexadecimal digits after
+    ``0x``, in which spaces and underscores may separate groups. If the width is not a multiple of four, the first
     hexadecimal digit stands for fewer bits. Raises ValueError.
     """
     if not isinstance(pattern, str):
@@ -608,7 +608,7 @@ def register_format(type: FloatFormat) -> FloatFormat:
 
     MLIR text names it ``!halfulp.float<"e3m2x">``. Registering an equal format again changes nothing.
 
-    Raises ValueError for a name that is not a word of up to 60 letters, digits, ``_``, ``-`` and ``.``, and for one
+    Raises ValueError for a name that is not a word of up to 60 letters, digits, ``_``, ``-`` and ``.``, and for a name
     that has another meaning.
     """
     if not _NAME.fullmatch(type.name):

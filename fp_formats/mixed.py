@@ -78,7 +78,9 @@ def operate(
     policy: FloatPolicy = SPEC,
     random: Random = None,
 ) -> Result:
-    """Do an operation on codes of the formats ``sources``, rounded once to ``dst``. A NaN operand converts like any."""
+    """Do an operation on codes of the formats ``sources``, rounded once to ``dst``. A NaN operand is converted like any
+    other.
+    """
     operands = [_in(dst, fmt, scalar.operand(fmt, code, policy)) for fmt, code in zip(sources, codes, strict=True)]
     return OPERATIONS[name].exactly(dst, *operands, rounding, policy, random)
 

@@ -28,12 +28,12 @@ from halfulp.fp_formats.scalar import Result
 
 
 def rank_of(fmt: FloatFormat, code: int) -> int | None:
-    """Return the rank of a code, an infinity being one step beyond the largest value; None for NaN."""
+    """Return the rank of a code; None for NaN. An infinity is one step beyond the largest value."""
     return None if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN else position_of(fmt, code)
 
 
 def position_of(fmt: FloatFormat, code: int) -> int:
-    """Return the rank of a code; of a NaN, the rank that its bits would have as a number."""
+    """Return the rank of a code; for a NaN, the rank that its bits would have as a number."""
     magnitude = code & (fmt.code_mask >> fmt.signed)
     if fmt.explicit_integer_bit:
         field, significand = divmod(magnitude, 1 << fmt.precision)
@@ -55,9 +55,10 @@ def next_code(fmt: FloatFormat, a: int, down: bool = False) -> Result:
     """Return the code of the next value above, or below if ``down``: nextUp and nextDown of IEEE 754-2019, 5.3.1.
 
     The step below the smallest positive value gives +0, and the step above the smallest negative value -0, or +0 if the
-    format has no -0. An infinity stays when the step leads outward. Beyond the last value stands infinity; without
-    infinities NaN with the sign of the step, and with neither the last value itself, as in LLVM's APFloat. Below the
-    smallest value of an unsigned format stands NaN, or without NaN that value itself. A NaN gives itself, quieted.
+    format has no -0. An infinity stays when the step leads outward. Beyond the last value stands infinity; in a format
+    without infinities, NaN with the sign of the step; in one with neither, the last value itself, as in LLVM's APFloat.
+    Below the smallest value of an unsigned format stands NaN, or, in a format without NaN, that value itself. A NaN
+    gives itself, quieted.
     """
     rank = rank_of(fmt, a)
     if rank is None:
@@ -145,8 +146,8 @@ def neighbours(fmt: FloatFormat, number: Fraction | None) -> Neighbours:
 
 
 def midpoint_of(fmt: FloatFormat, place: Neighbours, ulp: Fraction) -> Fraction | None:
-    """Return the midpoint of the neighbours; beyond the largest value, between that and the next value that the format
-    would have.
+    """Return the midpoint of the neighbours; beyond the largest value, the midpoint between it and the next value that
+    the format would have.
     """
     if place.below is None and not fmt.signed:
         return None
@@ -183,7 +184,9 @@ _FARTHEST = 2.0**52
 
 
 def ranks(fmt: FloatFormat, codes: Codes) -> Any:
-    """Return the ranks of codes along one axis (see `steps.rank_of`), int64 or Python integers; NaNs have any rank."""
+    """Return the ranks of codes along one axis (see `steps.rank_of`) as int64 or Python integers; a NaN gets any
+    rank.
+    """
     if fmt.bits > LIMB_BITS:
         found = np.empty(len(codes), object)
         found[:] = [position_of(fmt, code) for code in codes_to_ints(codes, fmt.bits)]
@@ -233,7 +236,7 @@ def within_f64(fmt: FloatFormat) -> bool:
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded sum and what it lacks (Knuth): their sum is exact unless the first overflows."""
+    """Return the rounded sum and its rounding error (Knuth): their sum is exact unless the first overflows."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -242,8 +245,8 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 def ulps_of_floats(
     fmt: FloatFormat, numbers: Floats, errors: Floats | float = 0.0, radii: Floats | float = 0.0
 ) -> Floats:
-    """Return the ulp of a format at each exact number, which is the sum of two f64, known up to a radius: see
-    `ulp_exponent`. An infinity and a NaN have an infinite one.
+    """Return the ulp of a format at each exact number: see `ulp_exponent`. An exact number is the sum of two f64, known
+    up to a radius. At an infinity and a NaN the ulp is infinite.
     """
     with np.errstate(all="ignore"):
         exact, rest = two_sum(np.asarray(numbers, np.float64), np.asarray(errors, np.float64))
@@ -259,7 +262,7 @@ def ulps_of_floats(
 
 
 def ulp_of_float(fmt: FloatFormat, number: float, error: float = 0.0, radius: float = 0.0) -> float:
-    """Return the ulp at one exact number as `ulps_of_floats` does; at an infinity and a NaN the least one."""
+    """Return the ulp at one exact number as `ulps_of_floats` does; at an infinity and a NaN, the smallest ulp."""
     exact = number + error
     exponent = fmt.emin
     if exact and math.isfinite(exact) and (exact > 0 or fmt.signed):
@@ -271,10 +274,12 @@ def ulp_of_float(fmt: FloatFormat, number: float, error: float = 0.0, radius: fl
 
 
 def ranking_sizes(fmt: FloatFormat, sizes: Floats, errors: Floats, exact: Floats, radii: Floats | float) -> Floats:
-    """Return the sizes by which errors are ranked, from their sizes in ulp: in an ulp of 0 every error is large.
+    """Return the sizes by which errors are ranked, from their sizes in ulp. Measured in the ulp of 0, every error is
+    large.
 
-    So an error at an exact number that may be 0, or is less than 2**-52 of the largest one, counts in ulp of this; if
-    all are 0, in ulp of the error. ``errors``: exact less computed number; ``radii``: what is not known of it.
+    So if an exact number may be 0, or is less than 2**-52 of the largest exact number, its error is measured in ulp of
+    the largest; if all are 0, in ulp of the error. ``errors``: exact minus computed numbers; ``radii``: how far the
+    exact numbers may be off.
     """
     magnitudes = np.abs(exact)
     largest = float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
@@ -399,7 +404,9 @@ def errors_of_codes(fmt: FloatFormat, wide: FloatFormat, exact: Codes, results: 
 
 
 def beyond_largest(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Mask:
-    """Return the mask of exact numbers whose magnitude is at least that of the value that would follow the largest."""
+    """Return the mask of exact numbers whose magnitude is at least that of the value that would follow the largest
+    value.
+    """
     if wide == F64:
         following = float(fmt.max_value) + 2.0 ** (fmt.emax - fmt.mantissa_bits)
         found: Mask = np.abs(exact.view(np.float64)) >= following
@@ -465,7 +472,7 @@ class FloatSums(NamedTuple):
 
 
 def place_of_largest(sizes: Floats) -> Element:
-    """Return the indices of the first largest of some sizes, from 0 on; NaN counts as none."""
+    """Return the indices of the first largest of some sizes, counted from 0; NaN does not count."""
     at = int(np.argmax(np.where(np.isnan(sizes), -1.0, sizes)))
     return tuple(map(int, np.unravel_index(at, sizes.shape)))
 
@@ -480,8 +487,8 @@ class Worst(Generic[Place]):
     place: Place | None = None
 
     def take(self, sizes: Floats) -> int | None:
-        """Take the largest of an array, NaN counting as none. Return its index in the flattened array, for which the
-        caller sets ``place``; None if it is not above ``size``.
+        """Take the largest element of an array; NaN does not count. Return its index in the flattened array, for which
+        the caller sets ``place``; None if it is not above ``size``.
         """
         if not sizes.size:
             return None
@@ -520,7 +527,7 @@ class Summary(Generic[Place]):
         return None if top <= self.worst.size else self.worst.take(sizes)
 
     def join(self, other: Summary[Place]) -> None:
-        """Add the errors of another summary, that of another shard."""
+        """Add the errors of another summary, for example that of another shard."""
         self.count += other.count
         self.total += other.total
         if other.worst.size > self.worst.size:
@@ -533,7 +540,9 @@ class Summary(Generic[Place]):
 
     @property
     def mean(self) -> float:
-        """The mean magnitude; NaN without an error, infinite if one is or if it is beyond the largest f64."""
+        """The mean magnitude; NaN without an error, infinite if an error is infinite or the mean is beyond the largest
+        f64.
+        """
         return to_f64(self.total / self.count) if self.count else math.nan
 
 
@@ -568,7 +577,7 @@ class Energy:
 
 
 def decibels(signal: Energy, noise: Energy) -> float:
-    """Return the ratio of two sums of squares in dB; NaN of 0 to 0."""
+    """Return the ratio of two sums of squares in dB; NaN for 0 to 0."""
     if not signal.total and not noise.total:
         return math.nan
     return 10 * (signal.log10() - noise.log10())

@@ -104,7 +104,9 @@ def fraction_of(number: Exact) -> Fraction | None:
 
 
 def is_too_large(number: Exact) -> bool:
-    """Tell whether the exponent of a number is so far from all formats that the reader may have replaced the number."""
+    """Tell whether the exponent of a number is so far from those of all formats that the reader may have replaced the
+    number.
+    """
     if not isinstance(number, Ratio) or not number.numerator:
         return isinstance(number, int) and number.bit_length() > _MOST_SIZE
     return abs(number.numerator.bit_length() - number.denominator.bit_length()) > _MOST_SIZE
@@ -149,7 +151,7 @@ def _of_text(text: str, literal: bool) -> Exact:
 
 
 def shortened(text: str) -> str:
-    """Return text as an error quotes it: what is longer than 60 characters ends early."""
+    """Return text as an error quotes it: text of more than 60 characters is cut."""
     return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
 
 
@@ -159,7 +161,7 @@ def _integer(digits: str) -> int:
 
 
 def _power(text: str | None) -> int:
-    """Read an exponent; one of very many digits is as good as one of twenty."""
+    """Read an exponent. One of very many digits is replaced by one of twenty, which is beyond all formats too."""
     if not text:
         return 0
     digits = text.lstrip("+-").lstrip("0")
@@ -194,8 +196,8 @@ def round_to_format(
     policy: FloatPolicy = SPEC,
     random: scalar.Random = None,
 ) -> scalar.Result:
-    """Round an exact number once to a format. A float is converted from f64, an integer from an integer, by the
-    specification.
+    """Round an exact number once to a format, by the specification. A float is converted as an f64, an integer as an
+    integer.
     """
     if isinstance(number, float):
         return scalar.convert(F64, fmt, double_bits(number), rounding, policy, random)
@@ -209,7 +211,9 @@ def round_to_format(
 def round_to_integer(
     number: float | Ratio, width: int, signed: bool, rounding: Rounding, policy: FloatPolicy = SPEC
 ) -> scalar.Result:
-    """Round an exact number once to an integer of ``width`` bits; out of range and NaN as the policy says."""
+    """Round an exact number once to an integer of ``width`` bits; the policy says what becomes of NaN and of numbers
+    out of range.
+    """
     if isinstance(number, float):
         return scalar.to_integer(F64, double_bits(number), width, signed, rounding, policy)
     # Two more bits, and one for a remainder, decide every mode.

@@ -176,7 +176,7 @@ class StochasticRule(NamedTuple):
 
 
 class Saturation(NamedTuple):
-    """What becomes the largest finite value: numbers beyond it, and infinities."""
+    """The numbers that become the largest finite value: numbers beyond it, infinities, or both."""
 
     numbers: bool
     infinities: bool
@@ -206,7 +206,7 @@ _ZEROS = {"signed": "zero with the sign of the subnormal", "positive": "+0"}
 
 @dataclass(frozen=True)
 class FloatChoices:
-    """The choices that documents leave open or real tools make differently; the defaults are our own."""
+    """The choices that documents leave open, or that real tools make differently; the defaults are our own."""
 
     nan_result: str = one_of(
         "the NaN result of an arithmetic operation, minimum, maximum or conversion",

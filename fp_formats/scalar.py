@@ -154,8 +154,8 @@ def round_pack(
     random: Random = None,
     saturate: bool | None = None,
 ) -> Result:
-    """Round (-1)**sign * significand * 2**exponent once to a code; ``saturate``: overflow gives the largest finite
-    value (None: if it does so in arithmetic).
+    """Round (-1)**sign * significand * 2**exponent once to a code; ``saturate``: whether overflow gives the largest
+    finite value (None: as in arithmetic).
     """
     if not significand:
         return encode_zero(fmt, sign, policy)
@@ -217,8 +217,8 @@ def encode_zero(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Result:
 
 
 def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str, saturate: bool = False) -> Result:
-    """Return infinity; a format without it gives its NaN of that sign, and one with neither gives ``nanless``: max or
-    zero. ``saturate``: always the largest finite value.
+    """Return infinity. A format without it gives its NaN of that sign, and a format with neither gives what ``nanless``
+    says: max or zero. ``saturate``: always give the largest finite value.
     """
     if saturate:
         return Result(with_sign(fmt, sign, fmt.max_code), flags)
@@ -236,8 +236,9 @@ def arithmetic_infinity(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Res
 
 
 class NanRule(NamedTuple):
-    """The bits of NaN results. ``sign``: that of results with a NaN operand, None for the operand's own; ``made``: that
-    of others. ``fraction``: KEPT, the operand's fraction bits; QUIET, none but the quiet bit; ONES, all bits.
+    """The bits of NaN results. ``sign``: the sign of results with a NaN operand, None for the operand's own sign;
+    ``made``: the sign of other NaN results. ``fraction``: KEPT, the operand's fraction bits; QUIET, none but the quiet
+    bit; ONES, all bits.
     """
 
     sign: int | None
@@ -259,7 +260,7 @@ _NAN_RULES = {
 
 
 def nan_rule(fmt: FloatFormat, source: FloatFormat, policy: FloatPolicy, converts: bool = False) -> NanRule:
-    """Return the bits of NaN results of a format, with operands of the format ``source``; ``converts``: in a
+    """Return the bits of NaN results of a format, with operands of the format ``source``; ``converts``: for a
     conversion.
     """
     to_bf16 = fmt == FORMATS["bf16"] != source
@@ -285,7 +286,7 @@ def encode_nan(
     converts: bool = False,
 ) -> Result:
     """Return a NaN result: of the operand ``nan`` of the format ``source`` (default: fmt), or of an invalid operation
-    if ``nan`` is None. ``converts``: of a conversion.
+    if ``nan`` is None. ``converts``: for a conversion.
     """
     source = source or fmt
     rule = nan_rule(fmt, source, policy, converts)
@@ -318,7 +319,7 @@ def chosen_nan(policy: FloatPolicy, *operands: Unpacked) -> Unpacked | None:
 
 
 def _larger_nan(x: Unpacked, y: Unpacked) -> Unpacked:
-    """Return the quiet one of two NaNs, else that with the larger significand, else the positive one."""
+    """Return the quiet one of two NaNs, else the one with the larger significand, else the positive one."""
     x_rank, y_rank = ((each.kind == QUIET_NAN, each.significand, -each.sign) for each in (x, y))
     return y if y_rank > x_rank else x
 
@@ -426,8 +427,8 @@ def to_integer(
     policy: FloatPolicy = SPEC,
     random: Random = None,
 ) -> Result:
-    """Convert a code to an integer of ``width`` bits, in two's complement if ``signed``. Out of range: by
-    ``float_to_int``.
+    """Convert a code to an integer of ``width`` bits, in two's complement if ``signed``. For values out of range,
+    ``float_to_int`` says what becomes of them.
     """
     return integer_of(operand(src, a, policy), width, signed, rounding, policy, random, src)
 
@@ -441,7 +442,9 @@ def integer_of(
     random: Random = None,
     source: FloatFormat | None = None,
 ) -> Result:
-    """Convert an unpacked value to an integer; see `to_integer`. ``source``: its format, which a NaN needs."""
+    """Convert an unpacked value to an integer; see `to_integer`. ``source``: the format of the value, which a NaN
+    needs.
+    """
     container = integer_container(width, signed, policy)
     if container is not None:
         found = integer_of(x, container, True, rounding, policy, random, source)
@@ -469,7 +472,7 @@ def integer_of(
 
 
 def saturated_nan(source: FloatFormat, width: int, signed: bool, policy: FloatPolicy) -> int:
-    """Return the code of the integer that a NaN becomes where values out of range saturate."""
+    """Return the code of the integer that a NaN becomes if values out of range saturate."""
     if policy.float_to_int == "saturate_nan_max":
         return (1 << width) - 1 >> signed
     on_top = policy.float_to_int == "saturate_nan_top" and max(source.bits, width) > 32
@@ -587,8 +590,8 @@ def fused(
     random: Random = None,
     negates: tuple[int, int] = (0, 0),
 ) -> Result:
-    """Return x * y + z, rounded once; ``negates``: 1 to change the sign of the product, and of z. ``negated_nan`` says
-    whether that of a NaN changes.
+    """Return x * y + z, rounded once. ``negates``: 1 to change the sign of the product, and of z. ``negated_nan`` says
+    whether the sign of a NaN changes.
     """
     if policy.negated_nan == "negated":
         x, z = (each._replace(sign=each.sign ^ negated) for each, negated in zip((x, z), negates, strict=True))
@@ -644,7 +647,9 @@ def quotient(
     random: Random,
     saturate: bool | None = None,
 ) -> Result:
-    """Round numerator / denominator * 2**exponent: from enough bits of the quotient, and one bit for a remainder."""
+    """Round numerator / denominator * 2**exponent, from enough bits of the quotient and one more bit, which is set if
+    there is a remainder.
+    """
     extra = fmt.precision + 2 + (random[1] if random else 0)
     extra += max(0, denominator.bit_length() - numerator.bit_length())
     digits, rest = divmod(numerator << extra, denominator)

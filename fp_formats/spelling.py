@@ -16,7 +16,7 @@ from halfulp.fp_formats.formats import FloatFormat
 def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> str:
     """Spell a rational number in decimals: exact if ``digits`` suffice, else cut after half as many, with ``...``.
 
-    ``cut``: the count of digits of a number that is cut, final zeros included.
+    ``cut``: the number of digits of a number that is cut, final zeros included.
     """
     if not number:
         return "0"
@@ -126,7 +126,7 @@ def binary_text(fmt: FloatFormat, code: int) -> str:
 
 def value_text(fmt: FloatFormat, code: int, digits: int = 80) -> str:
     """Spell the value of a code: an exact decimal number, ``inf`` or ``nan``. A number that needs more than ``digits``
-    digits is cut to half as many, which tell values of f128 apart.
+    digits is cut to half as many, which are enough to tell values of f128 apart.
     """
     exact = scalar.value(fmt, code)
     negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)
@@ -405,6 +405,6 @@ def short_decimal(number: Fraction) -> str:
 
 
 def short_code(fmt: FloatFormat, bits: int) -> str:
-    """Spell a code in hexadecimal, without its middle where it is long: neighbours differ in the last digits."""
+    """Spell a code in hexadecimal, without its middle if it is long: neighbours differ in the last digits."""
     text = hex_text(fmt, bits)
     return text if len(text) <= 18 else f"{text[:9]}...{text[-6:]}"

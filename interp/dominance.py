@@ -38,7 +38,7 @@ class Dominance:
         """Check that every use inside the region comes after its definition, or in a block that the definition's block
         dominates.
 
-        What is unreachable is not judged, nor is order in a graph region.
+        Unreachable code is not checked, and neither is the order in a graph region.
         """
         graph = _is_graph(region)
         reachable = self._tree(region) if len(region.blocks) > 1 else None
@@ -62,8 +62,8 @@ class Dominance:
                 usable.update(operation.results)
 
     def _verify_use(self, value: SSAValue, block: Block, operation: Operation, graph: bool, region: Region) -> None:
-        """Raise VerifyError unless an op may use a value that is not defined before it in its block. If it may, so may
-        the ops behind it in the block.
+        """Raise VerifyError unless an op may use a value that is not defined before it in its block. If it may, the ops
+        after it in the block may use the value too.
         """
         if not self._holds(value, block, operation, graph, region):
             _undominated(operation, value, region)
@@ -188,8 +188,8 @@ def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoRet
 
 
 def _immediate_dominators(region: Region) -> dict[Block, Block]:
-    """Return the closest dominator of each reachable block; the entry is its own (Cooper, Harvey and Kennedy's fixed
-    point).
+    """Return the closest dominator of each reachable block; that of the entry is the entry itself (Cooper, Harvey and
+    Kennedy's fixed point).
     """
     entry = region.blocks[0]
     predecessors: dict[Block, list[Block]] = {}

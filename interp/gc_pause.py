@@ -9,8 +9,8 @@ class PausedCollector:
     """A pause of the garbage collector: the objects that parsing and compiling make stay alive, so that it would find
     nothing.
 
-    A class, not a generator: the end of a generator raises StopIteration, an object that starts the collection which
-    the pause put off.
+    This is a class and not a generator, because the end of a generator makes an object, StopIteration, which would
+    start the collection that the pause put off.
     """
 
     def __enter__(self) -> None:
@@ -27,7 +27,7 @@ SELDOM = 50_000
 
 
 class SeldomCollector:
-    """A time in which the garbage collector runs seldom: many short-lived objects are made beside many that stay, and
+    """A time in which the garbage collector runs seldom. Many short-lived objects are made while many others stay, and
     it would look at all of them again and again.
     """
 

@@ -45,7 +45,7 @@ def parse_module(
 def parse_without(unknown: UnknownOp, text: str, filename: str = "<string>", start: tuple[int, int] = (1, 1)) -> Module:
     """Read a file of MLIR text to run a function of it, without the parts that have ops of an unknown form.
 
-    ``unknown``: the error of `parse_module`, which is raised if no function is left, or if the rest is wrong too.
+    ``unknown``: the error of `parse_module`; it is raised if no function is left, or if the rest is wrong too.
     """
     try:
         module = parse_module(text, filename, start=start, skip_unknown=True)
@@ -68,10 +68,10 @@ def read_bytecode(
 ) -> Module:
     """Read a file of MLIR bytecode, versions 0 to 6.
 
-    ``schema``: the version of MLIR whose ops and codes it uses; None for the one that its producer names, and where it
-    names none, the first with which everything fits. ``allow_unregistered``: keep ops of dialects that ``registry``
-    does not have. ``verify``: check the rules of the language and of the ops. ``skip_unknown``: skip the properties of
-    ops whose layout is not known. Resources are views of ``data``.
+    ``schema``: the version of MLIR whose ops and codes it uses; None for the version that its producer names; if it
+    names none, the first version that fits the whole file. ``allow_unregistered``: keep ops of dialects that
+    ``registry`` does not have. ``verify``: check the rules of the language and of the ops. ``skip_unknown``: skip the
+    properties of ops whose layout is not known. Resources are views of ``data``.
 
     Raises BytecodeError with an offset, and VerifyError.
     """
@@ -85,8 +85,8 @@ def read_bytecode(
 
 
 def _verify_read(module: Module, filename: str) -> None:
-    """Verify a module that was read from bytecode. An error names the file, and a place only if the file has one for
-    the op.
+    """Verify a module that was read from bytecode. An error names the file; it names a place only if the file has one
+    for the op.
     """
     try:
         verify_module(module)

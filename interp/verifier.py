@@ -43,7 +43,7 @@ def verify(module: Module) -> None:
 
 
 class _Inside:
-    """An op whose inside is being verified: the position in it, and the isolated ops found directly in it."""
+    """An op whose inside is being verified: the position in it, and the isolated ops that were found directly in it."""
 
     __slots__ = ("block", "blocks", "isolated", "operations", "owner")
 
@@ -57,7 +57,7 @@ class _Inside:
 
 def _verify_isolated(root: Operation, rules: _RulesByOp, dominance: Dominance) -> Iterator[Operation]:
     """Check an op, then what is inside it, and last dominance. An op inside it that is isolated from above is yielded,
-    to be checked when all else inside its parent is.
+    to be checked after everything else inside its parent.
     """
     _verify_operation(root, rules)
     stack = [_Inside(root)]
@@ -100,7 +100,7 @@ def _verify_operation(operation: Operation, rules: _RulesByOp) -> None:
 
 
 def _leave_operation(operation: Operation) -> None:
-    """Check the rules of an op that apply after all inside it was verified."""
+    """Check the rules of an op that apply after everything inside it was verified."""
     definition = operation.definition
     if definition is not None and definition.verify_regions is not None:
         message = definition.verify_regions(operation)
@@ -111,7 +111,7 @@ def _leave_operation(operation: Operation) -> None:
 
 
 def problem_of(operation: Operation) -> VerifyError | None:
-    """Return the error in an op of a known definition, apart from what is around and inside it, or None."""
+    """Return the error in an op whose definition is known, apart from what is around and inside it, or None."""
     assert operation.definition is not None
     try:
         _Rules(operation.definition).verify(operation)
@@ -136,9 +136,9 @@ def _have(values: Sequence[SSAValue], types: Sequence[object]) -> bool:
 
 
 class _Rules:
-    """The rules of one definition, and what was found to follow them while a module is verified.
+    """The rules of one definition, and what was found to obey them while a module is verified.
 
-    A large file has few combinations of types and few attributes, so that each is checked once. Attributes are known by
+    A large file has few combinations of types and few attributes, so each is checked once. Attributes are known by
     their identity: comparing two large ones may take longer than the check. ``shared``: by the identity of properties
     that several ops share, these properties, and the types of operands and results with which they follow the rules.
     """
@@ -246,7 +246,7 @@ class _RulesByOp(dict[OpDefinition, _Rules]):
 
 
 def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
-    """Tell whether `_verify_types` checks the type rules too: it does unless they depend on attributes."""
+    """Tell whether `_verify_types` also checks the type rules: it does unless they depend on attributes."""
     return plain and all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
 
 
@@ -291,7 +291,7 @@ def _check_shares(operation: Operation, definition: OpDefinition, sizes: Sequenc
 def _groups(
     operation: Operation, slots: Sequence[Slot], values: Sequence[SSAValue], what: str
 ) -> list[Sequence[SSAValue]]:
-    """Divide the values among the slots. Raises VerifyError where their number does not fit."""
+    """Divide the values among the slots. Raises VerifyError if their number does not fit."""
     definition = operation.definition
     sizes: list[int] | None
     if what == "operand" and definition is not None and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
@@ -453,7 +453,9 @@ def _verify_symbols(table: Operation) -> None:
 
 
 def _may_be_table(operation: Operation) -> bool:
-    """Tell whether the op may be a symbol table, so that its symbols are not known: MLIR does not know its dialect."""
+    """Tell whether the op may be a symbol table, so that its symbols are not known. This is so if MLIR does not know
+    its dialect.
+    """
     return operation.definition is None and len(operation.regions) == 1 and not is_upstream(operation.name)
 
 

@@ -28,7 +28,9 @@ def _same(x: arb) -> arb:
 
 
 def _copysign(x: arb, y: arb) -> arb:
-    """The sign of an exact zero is not in its number: callers ask for it where a result has one."""
+    """Return the size of x with the sign of y. A ball does not hold the sign of an exact zero, so callers ask for it
+    separately.
+    """
     if not y.is_finite():
         return arb.nan()
     size = abs(x)
@@ -52,7 +54,7 @@ _FAR = 10_000
 
 
 def _remainder(x: arb, y: arb) -> arb:
-    """What is left of a division whose quotient is cut: less than the divisor."""
+    """Return what is left of a division whose quotient is cut: less than the divisor."""
     if y.contains(0) or not x.is_finite():
         return arb.nan()
     if x.is_exact() and y.is_exact() and abs(x.mid().man_exp()[1] - y.mid().man_exp()[1]) < _FAR:
@@ -87,12 +89,12 @@ def _even(x: arb) -> arb:
 
 
 def _of_numbers(ball: Ball) -> Ball:
-    """Return a function of two numbers that is unknown where one of them is."""
+    """Return a function of two numbers that is unknown if one of them is unknown."""
     return lambda x, y: ball(x, y) if x.is_finite() and y.is_finite() else arb.nan()
 
 
 def _atan2(y: arb, x: arb) -> arb:
-    """On the cut the sign of a zero decides, which no real number has."""
+    """Return the angle of two numbers. On the cut the sign of a zero decides, but real numbers have no such sign."""
     return arb.nan() if y == 0 and not x > 0 else FUNCTIONS_OF_TWO["atan2"].ball(y, x)
 
 
@@ -151,7 +153,9 @@ def _constant(slope: float) -> Slope:
 
 
 def _growing(factor: float) -> Slope:
-    """Of exponentials: the slope is a multiple of the function, and grows by less than exp(3 d) on the way."""
+    """Return the slope of an exponential: it is a multiple of the function, and grows by less than exp(3 d) over a
+    distance d.
+    """
     return lambda x, y, d: np.abs(y) * (factor * (1 + 4 * d))
 
 
@@ -190,7 +194,7 @@ SLOPES: Mapping[str, Slope] = {
 
 
 class FunctionErrors(NamedTuple):
-    """Errors of results and their radii. ``settled``: where they are known; elsewhere the others are anything."""
+    """Errors of results and their radii. ``settled``: the mask of known errors; all other entries are meaningless."""
 
     own: Floats
     own_radius: Floats
@@ -200,12 +204,14 @@ class FunctionErrors(NamedTuple):
 
 
 def covers(name: str, size: int) -> bool:
-    """Tell whether the errors of a function on so many elements are found here."""
+    """Tell whether this module finds the errors of a function on so many elements."""
     return name in SLOPES and name in APPROXIMATIONS and size >= FEWEST
 
 
 def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> FunctionErrors:
-    """Return the errors of ``result``, which stands for a function of ``value``; this has an error up to a radius."""
+    """Return the errors of ``result``, which stands for a function of ``value``; ``value`` has an error known up to a
+    radius.
+    """
     double = DOUBLES.get(name)
     if double is not None:
         return _by_doubles(name, double, result, value, error, radius)
@@ -229,7 +235,7 @@ def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, r
 def _by_doubles(
     name: str, double: Callable[[Double], Double], result: Floats, value: Floats, error: Floats, radius: Floats
 ) -> FunctionErrors:
-    """Do the same by results that are sums of two f64."""
+    """Do the same for results that are sums of two f64."""
     least, most = FARTHEST[name]
     with np.errstate(all="ignore"):
         here = double(Double(value, np.zeros_like(value)))

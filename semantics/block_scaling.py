@@ -76,9 +76,9 @@ class Recipe:
     """The rules of one way to quantise blocks; the texts are what the documentation prints.
 
     ``block``: the number of elements that share a scale, unless another is given. ``scale``: the format of the scales.
-    ``raises``: of an MX recipe, from an element type, the significand of the largest magnitude (in [1, 2]) from which
-    the exponent of the scale is one higher, and if that significand itself is among them. ``levels``: of an NVFP4
-    recipe, the chain of operations.
+    ``raises``: for an MX recipe, a function of the element type. It gives the significand of the largest magnitude (in
+    [1, 2]) from which on the exponent of the scale is one higher, and whether it is already higher at that significand.
+    ``levels``: for an NVFP4 recipe, the chain of operations.
     """
 
     name: str
@@ -105,8 +105,8 @@ def largest_significand(element: Element) -> Fraction:
 
 
 def working_format(source: FloatFormat, element: Element) -> FloatFormat:
-    """Return f32, or else f64: the format that holds every value of the source, and every quotient as far as the
-    element can tell. Raises ValueError if neither does.
+    """Return the format to compute in, f32 or else f64: one that holds every value of the source, and every quotient as
+    far as the element can tell. Raises ValueError if neither does.
     """
     lowest = -element.mantissa_bits if isinstance(element, FixedPoint) else element.emin - element.mantissa_bits
     for fmt in (F32, F64):
@@ -139,7 +139,7 @@ def quantize(
 ) -> Blocks:
     """Quantise blocks: the last axis of ``codes`` is one block.
 
-    ``tensor_scale``: of an NVFP4 recipe, a given f32 code; by default it comes from the largest magnitude of all
+    ``tensor_scale``: for an NVFP4 recipe, a given f32 code; by default it comes from the largest magnitude of all
     blocks. ``two_levels``: False for scales without a tensor scale.
     """
     if recipe.raises is not None:
@@ -202,7 +202,7 @@ def scaled_elements(
     rounding: Rounding = RNE,
 ) -> Codes:
     """Return x / 2**exponent, rounded once to the element type, saturating. The elements of ``lost`` blocks, whose
-    scale is NaN, are NaN, or 0 where the element type has none.
+    scale is NaN, are NaN, or 0 if the element type has no NaN.
     """
     scaled = _times(fmt, x, _power(fmt, -exponents)[..., None])
     if rounding in _DIRECTED:
@@ -283,7 +283,7 @@ def scale_codes(codes: Codes) -> Codes:
 
 
 def _torchao(block: Codes, tensor: Codes, given: Codes | None) -> _Levels:
-    """Return the scales by torchao's order of operations. ``tensor``: the largest magnitude of all, or no element for
+    """Return the scales by torchao's order of operations. ``tensor``: the largest magnitude of all elements; empty for
     one level.
     """
     sixth = _over(F32, block, _SIX)
@@ -298,7 +298,7 @@ def _torchao(block: Codes, tensor: Codes, given: Codes | None) -> _Levels:
 
 
 def _transformer_engine(block: Codes, tensor: Codes, given: Codes | None) -> _Levels:
-    """Return the scales by TransformerEngine's order of operations; it has no way with one level."""
+    """Return the scales by TransformerEngine's order of operations, which always has two levels."""
     encode = _finite(_over(F32, _LEVELS, tensor)) if given is None else _finite(_over(F32, _ONE, given))
     encode = np.where(encode == 0, _ONE, encode)
     of_all = _over(F32, _ONE, encode) if given is None else given
@@ -391,7 +391,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({"mx": "floor"})
 
 
 def recipe_named(name: str) -> Recipe:
-    """Return a recipe. Raises ValueError that lists them."""
+    """Return a recipe. Raises a ValueError that lists the recipes."""
     found = RECIPES.get(ALIASES.get(name, name))
     if found is None:
         raise ValueError(f"recipe is {name!r}, but must be one of {', '.join([*ALIASES, *RECIPES])}")

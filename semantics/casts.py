@@ -91,8 +91,8 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
 def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int) -> Kernel:
     """Return the kernel of halfulp.reduce_precision: the number rounded as by a format with these fields, in ``fmt``.
 
-    A result below the normal numbers of that format is a zero, one above them an infinity; a NaN stays as it is. So
-    XLA and IREE lower StableHLO's reduce_precision. ``fmt``: of up to 64 bits, with IEEE's NaNs.
+    A result below the normal numbers of that format becomes a zero, and one above them an infinity; a NaN stays as it
+    is. XLA and IREE lower StableHLO's reduce_precision to this. ``fmt``: a format of up to 64 bits, with IEEE's NaNs.
     """
     least_bit = 1 << max(0, fmt.mantissa_bits - mantissa)
     sign, infinity = 1 << fmt.bits - 1, fmt.infinity_code
@@ -103,8 +103,8 @@ def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int) -> Kernel:
     assert infinity is not None
 
     def reduced(code: Any, keep: Any, chosen: Any, above: Any) -> Any:
-        """Return the code. ``keep``: the sign and the bits that stay. ``chosen``, ``above``: the choice by a condition,
-        and whether one unsigned number is larger.
+        """Return the code of a reduced number. ``keep``: the sign and the bits that stay. ``chosen``, ``above``: the
+        functions that choose by a condition, and that tell whether one unsigned number is larger.
         """
         rounded = code
         if least_bit > 1:
@@ -194,8 +194,8 @@ def sign_bit(codes: Codes, width: int) -> Mask:
 def from_integer(
     width: int, signed: bool, target: FloatFormat, profile: Profile, nneg: bool = False, rounding: Rounding = RNE
 ) -> Kernel:
-    """Return the kernel of arith.sitofp and uitofp: the integer, rounded once; ``nneg``: poison if the sign bit is
-    set.
+    """Return the kernel of arith.sitofp and uitofp: the integer, rounded once. ``nneg``: the result is poison if the
+    sign bit is set.
     """
     policy = profile.conversions
     negative = poison("negative operand of arith.uitofp with nneg")
@@ -367,7 +367,9 @@ def _scaling(
 
 
 def _rounded_scale(scale: FloatFormat, codes: Codes) -> str | None:
-    """Say what a scaling op does to the first positive scale that f8E8M0FNU does not have; None if it has all."""
+    """Say what a scaling op does to the first positive scale that f8E8M0FNU does not have; None if it has all of
+    them.
+    """
     power = conversions.convert(scale, E8M0, codes, want_flags=True)
     assert power.flags is not None
     lost = np.flatnonzero((power.flags & int(Flags.INEXACT) != 0) & ~comparisons.is_zero(scale, codes))
@@ -443,7 +445,7 @@ def _scaled_by_powers(
     source: FloatFormat, target: FloatFormat, rounding: Rounding, policy: FloatPolicy, divides: bool
 ) -> floats.Implementations:
     """Return both implementations of exact scaling by f8E8M0FNU: add the scale's exponent to the operand's and round
-    once to the target. A NaN scale converts like any NaN.
+    once to the target. A NaN scale is converted like any NaN.
     """
     direction = -1 if divides else 1
     nan_scale = scalar.convert(E8M0, target, E8M0.max_code + 1, rounding, policy)

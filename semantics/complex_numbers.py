@@ -42,7 +42,7 @@ def of_parts(real: Codes, imaginary: Codes, fmt: FloatFormat) -> Codes:
 
 
 def _either(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return what is set for one of the parts of each number."""
+    """Return a mask of the numbers of which at least one part is marked."""
     found: npt.NDArray[Any] = np.bitwise_or.reduce(mask, axis=-1)
     return found
 

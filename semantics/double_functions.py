@@ -99,7 +99,7 @@ def _expm1(x: Double) -> Double:
 
 
 def _tanh(x: Double) -> Double:
-    """By exp(2 |x|) - 1, where 30 stands for all larger numbers."""
+    """Return tanh(x), computed from exp(2 |x|) - 1, in which 30 stands for all larger |x|."""
     sign = np.where(np.signbit(x.high), -1.0, 1.0)
     far = np.abs(x.high) > 30
     e = _expm1(Double(np.where(far, 60.0, 2 * sign * x.high), np.where(far, 0.0, 2 * sign * x.low)))
@@ -113,7 +113,7 @@ def _sigmoid(x: Double) -> Double:
 
 
 def _log1p(u: Double, y: Floats, x: Double | None = None) -> Double:
-    """Return the logarithm of 1 + u, or of x where that is far from 1, from an approximation y."""
+    """Return the logarithm of 1 + u, or of x if x is far from 1, from an approximation y."""
     minus = Double(-y, np.zeros_like(y))
     whole = _add(_ONE, u) if x is None else x
     near = _add(u, _multiply(_add(_ONE, u), _expm1(minus)))

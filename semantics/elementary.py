@@ -52,7 +52,7 @@ class _Implementations(NamedTuple):
 def unary(
     name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, dst: FloatFormat | None = None
 ) -> Kernel:
-    """Return the kernel of a function of one argument; ``dst``: the format of the result, if it is another one."""
+    """Return the kernel of a function of one argument; ``dst``: the format of the result, if it differs."""
     how = (rounding, profile.arithmetic, dst)
 
     def scalar(f: FloatFormat, a: int) -> Result:
@@ -104,7 +104,7 @@ def of_integer(name: str, fmt: FloatFormat, width: int, rounding: Rounding, fast
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def sincos(fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
-    """Return the kernel of math.sincos. An element that is poison in one result is so in both."""
+    """Return the kernel of math.sincos. An element that is poison in one result is poison in both."""
     sine, cosine = (unary(name, fmt, rounding, fastmath, profile) for name in ("sin", "cos"))
 
     def scalar(a: int) -> Scalar:

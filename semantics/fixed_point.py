@@ -24,8 +24,8 @@ Integers = Any
 
 
 class Quantization(NamedTuple):
-    """A rounding of ``kept`` + rest to an integer. ``tie_up``: from ``kept`` and whether it is negative, whether a half
-    goes up; None if every rest does what ``rest_up`` says.
+    """A rounding of ``kept`` + rest to an integer. ``tie_up``: tells, from ``kept`` and whether it is negative, if a
+    half goes up; None if every rest does what ``rest_up`` says.
     """
 
     meaning: str
@@ -61,9 +61,9 @@ OVERFLOWS: Mapping[str, str] = MappingProxyType(
 class FixedFormat:
     """A fixed-point format: ``ac_fixed<width, integer_bits, signed, rounding, overflow>``.
 
-    ``width``: bits of the code, in two's complement if ``signed``. ``integer_bits``: those before the point, the sign
-    included; negative, or more than ``width``, if the point lies outside of the bits. A code is a multiple of
-    2**(integer_bits - width).
+    ``width``: bits of the code, in two's complement if ``signed``. ``integer_bits``: the number of bits before the
+    point, the sign included; negative, or more than ``width``, if the point lies outside of the bits. A code is a
+    multiple of 2**(integer_bits - width).
     ``rounding``, ``overflow``: what an assignment does, by the names of ac_fixed; the prefix may be AC_, AP_ or SC_.
 
     Raises ValueError for a width below 1 and for an unknown mode.
@@ -89,7 +89,7 @@ class FixedFormat:
 
     @property
     def fraction_bits(self) -> int:
-        """Bits behind the point; negative if the last bit stands for more than 1."""
+        """The number of bits after the point; negative if the last bit stands for more than 1."""
         return self.width - self.integer_bits
 
     @property
@@ -142,7 +142,7 @@ def fitted(numbers: Integers, fmt: FixedFormat) -> Integers:
 
 
 def quantize(units: Integers, fraction_bits: int, fmt: FixedFormat) -> Integers:
-    """Convert integers with ``fraction_bits`` bits behind the point to those of a format."""
+    """Convert integers with ``fraction_bits`` bits after the point to those of a format."""
     return fitted(rounded(units, fraction_bits - fmt.fraction_bits, fmt.rounding), fmt)
 
 

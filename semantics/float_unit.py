@@ -63,7 +63,7 @@ def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
 
 
 def _described(kernel: Kernel, fmt: FloatFormat, words: Implementation) -> Kernel:
-    """Add the description on machine words, where it fits and no operand is poison."""
+    """Add the description on machine words if it covers the formats, where no operand is poison."""
     return kernel if kernel.faults or fmt.limbs > 1 else replace(kernel, words=words)
 
 
@@ -278,7 +278,9 @@ def compare_signalling(predicate: int, fmt: FloatFormat, profile: Profile) -> Ke
 
 @lru_cache(maxsize=256)
 def classify(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of a class: one of ten bits is set, in the order of `CLASSES`. It flushes and flags nothing."""
+    """Return the kernel of a classification: one of ten bits is set, in the order of `CLASSES`. It neither flushes nor
+    sets flags.
+    """
 
     def array(a: Codes) -> Outcome:
         nan, infinite, zero, normal = (

@@ -61,7 +61,7 @@ def loses_nan(policy: FloatPolicy, *formats: FloatFormat) -> bool:
 
 
 def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
-    """Return a function for the exception flags of an operation of `exact`, which must be called with
+    """Return a function that gives the exception flags of an operation of `exact`; the operation is called with
     ``want_flags``.
     """
 
@@ -146,8 +146,8 @@ _FASTMATH_RULES = (
 def fastmath_rules(
     fastmath: int, *formats: FloatFormat
 ) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
-    """Return the rules of these flags that any of the formats can break: the fault, and its test of one code and of
-    many.
+    """Return the rules of these flags that any of the formats can break: the fault, and its test on one code and on
+    many codes.
     """
     return tuple(
         (fault, method, test)
@@ -255,7 +255,7 @@ def binary(
 @lru_cache(maxsize=1024)
 def stochastic(name: str, fmt: FloatFormat, profile: Profile, fastmath: int = 0) -> Kernel:
     """Return the kernel of add, subtract, multiply, divide or fma with stochastic rounding. Its last operand is
-    `Random`: of the scalar implementation one unsigned integer and its width, of the others an integer for each
+    `Random`: for the scalar implementation one unsigned integer and its width, for the others an integer for each
     element.
     """
     specification, array, policy = getattr(scalar, name), getattr(arithmetic, name), profile.arithmetic

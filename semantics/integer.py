@@ -56,7 +56,7 @@ def _overflow_rules(width: int, nsw: bool, nuw: bool) -> tuple[tuple[Reading, Fa
 
 
 def _cut_to(width: int, strict: Callable[..., Kernel]) -> Integral:
-    """Return the meaning of an op whose results are cut to a width. An i1 is a truth value: it loses nothing."""
+    """Return the meaning of an op whose results are cut to a width. An i1 is a truth value, so nothing is lost."""
     return Integral(strict=strict if width > 1 else None)
 
 
@@ -116,7 +116,9 @@ def _wrapping(
 
 
 def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc) -> Mask:
-    """Tell where a sum (difference) overflowed: a moved down (up) although b >= 0, or up (down) although b < 0."""
+    """Tell where a sum (difference) overflowed: it is less (more) than a although b >= 0, or more (less) although b <
+    0.
+    """
     moved: Mask = beyond(reading.values(result), reading.values(a))
     if reading.signed:
         moved = moved ^ (reading.values(b) < 0)
@@ -317,7 +319,7 @@ remsi = partial(_remainder, True)
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
-    """Return a mask of the zero divisors, and the divisors with 1 in their place: NumPy would warn."""
+    """Return a mask of the zero divisors, and the divisors with 1 in the place of zeros, for which NumPy would warn."""
     zero: Mask = divisor == 0
     return zero, np.where(zero, divisor.dtype.type(1), divisor) if zero.any() else divisor
 
@@ -495,7 +497,7 @@ def index_castui(source: int, result: int, *, nneg: bool = False) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers that an operand may have; any other gives ``fault``."""
+    """The numbers that an operand may have; any other number gives ``fault``."""
 
     reading: Reading
     low: int

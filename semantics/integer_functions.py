@@ -36,8 +36,8 @@ ZERO_TO_NEGATIVE_POWER = undefined("0 to a negative power")
 
 
 def absi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """Return the kernel of math.absi: the absolute value of a signed integer, modulo 2**width. ``nsw``: that of the
-    smallest integer is poison; as an unsigned number it is exact.
+    """Return the kernel of math.absi: the absolute value of a signed integer, modulo 2**width. ``nsw``: the absolute
+    value of the smallest integer is poison; otherwise it is exact as an unsigned number.
     """
     reading = Reading(width, True)
     sign, mask = reading.sign, (1 << width) - 1
@@ -65,7 +65,7 @@ def ctpop(width: int) -> Kernel:
 
 
 def cttz(width: int) -> Kernel:
-    """Return the kernel of math.cttz: the number of zeros below the lowest one; of 0, the width."""
+    """Return the kernel of math.cttz: the number of zeros below the lowest one; for 0, the width."""
 
     def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
         below = ~a & (a - a.dtype.type(1)) & a.dtype.type((1 << width) - 1)
@@ -75,7 +75,7 @@ def cttz(width: int) -> Kernel:
 
 
 def ctlz(width: int) -> Kernel:
-    """Return the kernel of math.ctlz: the number of zeros above the highest one; of 0, the width."""
+    """Return the kernel of math.ctlz: the number of zeros above the highest one; for 0, the width."""
 
     def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
         filled, step = a, 1
@@ -88,7 +88,7 @@ def ctlz(width: int) -> Kernel:
 
 
 def _kept(count: int, width: int) -> int:
-    """Return a count modulo 2**width: only widths up to 2 have counts that need more bits."""
+    """Return a count modulo 2**width. Only for widths up to 2 do counts need more bits than the width."""
     return count & (1 << width) - 1
 
 
@@ -99,7 +99,8 @@ def _ones(width: int, a: Codes) -> Codes:
 def ipowi(width: int) -> Kernel:
     """Return the kernel of math.ipowi: the power of signed integers, modulo 2**width.
 
-    A negative power is the reciprocal, rounded toward zero: 0 for a base beyond 1 and -1. Of 0 it is undefined.
+    A negative power is the reciprocal, rounded toward zero: 0 for a base other than 1, -1 and 0. For the base 0 it is
+    undefined.
     """
     reading = Reading(width, True)
     sign, mask = reading.sign, (1 << width) - 1
@@ -131,8 +132,8 @@ def ipowi(width: int) -> Kernel:
 
 
 def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """Return the kernel of math.ipowi whose result is poison where the width does not hold the power, of a base that is
-    signed with ``nsw``, and unsigned with ``nuw``.
+    """Return the kernel of math.ipowi whose result is poison if the width does not hold the power. The base is signed
+    with ``nsw``, and unsigned with ``nuw``.
     """
     signed, base_of = Reading(width, True), Reading(width, nsw)
     fault = SIGNED_OVERFLOW if nsw else UNSIGNED_OVERFLOW
@@ -159,7 +160,9 @@ def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel
 
 
 class Apart(NamedTuple):
-    """Where integers are not the exact ones, read as signed and as unsigned numbers: masks, or truth values of one."""
+    """Where integers differ from the exact ones, if read as signed and as unsigned numbers: masks, or truth values for
+    one number.
+    """
 
     signed: Any
     unsigned: Any
@@ -170,7 +173,7 @@ class Apart(NamedTuple):
 
 
 def joined(parts: Sequence[Apart]) -> Apart:
-    """Return where any of several operands, or the op itself, is apart."""
+    """Return where any of several operands, or the op itself, differs from exact integers."""
     return Apart(*(np.logical_or.reduce(np.broadcast_arrays(*masks)) for masks in zip(*parts, strict=True)))
 
 
@@ -179,7 +182,7 @@ def _strict(meaning: Meaning | None) -> tuple[Kernel, ...]:
 
 
 def wrapped(meaning: Meaning | None, codes: Sequence[Codes]) -> Apart | None:
-    """Return where an op on codes wraps; None if it nowhere does."""
+    """Return where an op on codes wraps; None if it wraps nowhere."""
     faults = [[mask for _, mask in kernel.array(*codes).faults] for kernel in _strict(meaning)]
     if not any(faults):
         return None
@@ -188,7 +191,7 @@ def wrapped(meaning: Meaning | None, codes: Sequence[Codes]) -> Apart | None:
 
 
 def wraps(meaning: Meaning | None, codes: Sequence[int]) -> tuple[bool, bool]:
-    """Tell whether an op on one code for each operand wraps, of signed and of unsigned numbers."""
+    """Tell whether an op on one code for each operand wraps, for signed and for unsigned numbers."""
     found = [isinstance(kernel.scalar(*codes), Fault) for kernel in _strict(meaning)]
     return (found[0], found[1]) if found else (False, False)
 
@@ -251,7 +254,7 @@ ARITHMETIC: Mapping[str, Exact] = {"add": operator.add, "sub": operator.sub, "mu
 
 
 def remsi(width: int) -> Kernel:
-    """Return the kernel of srem. The least value divided by -1 is undefined, as its quotient is."""
+    """Return the kernel of srem. The smallest integer divided by -1 is undefined, because the quotient overflows."""
     sign, mask = Reading(width, True).sign, mask_of(width)
 
     def scalar(a: int, b: int) -> Scalar:
@@ -272,7 +275,9 @@ def disjoint_or(width: int) -> Kernel:
 
 
 def checked(name: str, width: int, signed: bool) -> Kernel:
-    """Return the kernel of ``llvm.*.with.overflow``: the result modulo 2**width, and whether it is another number."""
+    """Return the kernel of ``llvm.*.with.overflow``: the result modulo 2**width, and whether the exact result
+    differs.
+    """
     exact, reading, mask = ARITHMETIC[name], Reading(width, signed), mask_of(width)
     sign, low, high = reading.sign, reading.low, reading.high
 
@@ -284,7 +289,9 @@ def checked(name: str, width: int, signed: bool) -> Kernel:
 
 
 def saturating(name: str, width: int, signed: bool) -> Kernel:
-    """Return the kernel of ``llvm.*add.sat`` and ``llvm.*sub.sat``: the nearest number that the width has."""
+    """Return the kernel of ``llvm.*add.sat`` and ``llvm.*sub.sat``: the exact result, or the nearest number of the
+    width.
+    """
     exact, reading, mask = ARITHMETIC[name], Reading(width, signed), mask_of(width)
     sign, low, high = reading.sign, reading.low, reading.high
 
@@ -306,8 +313,8 @@ def saturating_shift(width: int, signed: bool) -> Kernel:
 
 
 def funnel_shift(width: int, left: bool) -> Kernel:
-    """Return the kernel of ``llvm.fshl`` and ``llvm.fshr``: one half of two integers side by side, moved by a number of
-    bits modulo the width.
+    """Return the kernel of ``llvm.fshl`` and ``llvm.fshr``: two integers side by side are shifted by a number of bits
+    modulo the width, and one half is the result.
     """
     mask = mask_of(width)
 
@@ -329,7 +336,7 @@ def reversed_bits(width: int) -> Kernel:
 
 
 def absolute(width: int, least_is_poison: bool) -> Kernel:
-    """Return the kernel of ``llvm.abs``. The least integer is its own absolute value, or gives poison."""
+    """Return the kernel of ``llvm.abs``. The smallest integer is its own absolute value, or gives poison."""
     if not least_is_poison:
         return absi(width)
     sign, mask = Reading(width, True).sign, mask_of(width)
@@ -341,7 +348,7 @@ def absolute(width: int, least_is_poison: bool) -> Kernel:
 
 
 def counted_zeros(width: int, leading: bool, zero_is_poison: bool) -> Kernel:
-    """Return the kernel of ``llvm.ctlz`` and ``llvm.cttz``. Of 0 it is the width, or poison."""
+    """Return the kernel of ``llvm.ctlz`` and ``llvm.cttz``. For 0 the result is the width, or poison."""
     mask = mask_of(width)
 
     def scalar(a: int) -> Scalar:
@@ -353,21 +360,25 @@ def counted_zeros(width: int, leading: bool, zero_is_poison: bool) -> Kernel:
 
 
 def not_and(width: int) -> Kernel:
-    """Return the kernel of ``atomicrmw nand``: the inverse of the common bits."""
+    """Return the kernel of ``atomicrmw nand``: the complement of the bitwise and."""
     mask = mask_of(width)
     return mapped_kernel((width, width), (width,), lambda a, b: ~(a & b) & mask)
 
 
 def wrapped_increment(width: int) -> Kernel:
-    """Return the kernel of ``atomicrmw uinc_wrap``: 1 more, and 0 from the second operand on."""
+    """Return the kernel of ``atomicrmw uinc_wrap``: 1 more; 0 if the value is at least the second operand."""
     return mapped_kernel((width, width), (width,), lambda a, b: 0 if a >= b else a + 1)
 
 
 def wrapped_decrement(width: int) -> Kernel:
-    """Return the kernel of ``atomicrmw udec_wrap``: 1 less, but the second operand after 0 and above it."""
+    """Return the kernel of ``atomicrmw udec_wrap``: 1 less; the second operand if the value is 0 or above that
+    operand.
+    """
     return mapped_kernel((width, width), (width,), lambda a, b: b if not a or a > b else a - 1)
 
 
 def conditional_subtraction(width: int) -> Kernel:
-    """Return the kernel of ``atomicrmw usub_cond``: the difference, or the first operand if it is less than 0."""
+    """Return the kernel of ``atomicrmw usub_cond``: the difference; the first operand if the difference is less
+    than 0.
+    """
     return mapped_kernel((width, width), (width,), lambda a, b: a - b if a >= b else a)

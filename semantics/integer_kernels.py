@@ -159,10 +159,10 @@ MOST = 16
 
 
 def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> Kernel:
-    """Return a kernel with a description. It is as it was if it has one, has a notice, or has more than `MOST` bits of
-    operands.
+    """Return a kernel with a description. A kernel stays as it is if it has a description or a notice, or more than
+    `MOST` bits of operands.
 
-    ``operands``, ``results``: their bits.
+    ``operands``, ``results``: their numbers of bits.
     """
     short = 0 < sum(operands) <= MOST and all(operands) and 0 < max(results) <= 64
     if not short or kernel.words or kernel.notice:
@@ -171,8 +171,8 @@ def tabled(kernel: Kernel, operands: Sequence[int], results: Sequence[int]) -> K
 
 
 def described(array: ArrayImplementation, operands: Sequence[int], results: Sequence[int]) -> Implementation:
-    """Return a description by tables, which the array implementation computes when code is made of it. Elements with a
-    fault are refused. ``operands``, ``results``: their bits, together at most `MOST` of operands.
+    """Return a description by tables, which the array implementation computes when code is made from it. Elements with
+    a fault are refused. ``operands``, ``results``: their numbers of bits; operands have at most `MOST` bits together.
     """
     total = sum(operands)
 
@@ -288,7 +288,7 @@ def remainder(reading: Reading) -> Implementation:
 
 
 def _divisor(reading: Reading, a: Word, b: Word) -> tuple[Word, Word]:
-    """Return a divisor that a processor can divide by, and where the quotient overflows; refuse division by zero."""
+    """Return a divisor by which a processor can divide, and where the quotient overflows; refuse division by zero."""
     zero = b.equals(0)
     zero.refuse()
     if not reading.signed:
@@ -325,14 +325,16 @@ def shift_right(reading: Reading, exact: bool) -> Implementation:
 
 
 def _amount(a: Word, b: Word) -> Word:
-    """Return a shift amount that a processor can shift by; refuse the others."""
+    """Return a shift amount by which a processor can shift; refuse other amounts."""
     far = ~b.less(a.width, signed=False)
     far.refuse()
     return far.choose(b.of(0), b)
 
 
 def extremum(reading: Reading, wins: str) -> Implementation:
-    """Return the first operand if it ``wins``, a name of `RELATIONS`, over the second one, else that."""
+    """Return the first operand if it ``wins`` over the second one, else the second one. ``wins``: a name of
+    `RELATIONS`.
+    """
     return lambda a, b: RELATIONS[wins](a, b, reading.signed).choose(a, b)
 
 
@@ -342,7 +344,7 @@ def relation(reading: Reading, holds: str) -> Implementation:
 
 
 def cast(reading: Reading, width: int, ranges: Iterable[tuple[Reading, int, int]]) -> Implementation:
-    """Return the number of a reading in another width; it must lie in all ranges (reading, least, largest)."""
+    """Return the number of a reading in another width; it must lie in all ranges (reading, smallest, largest)."""
     ranges = tuple(ranges)
 
     def implementation(a: Word) -> Word:

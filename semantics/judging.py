@@ -64,7 +64,7 @@ def _trunc(n: Floats, t: Floats) -> Floats:
 
 
 def _round(n: Floats, t: Floats) -> Floats:
-    """Away from zero, if two integers are equally near."""
+    """Round to the nearest integer; if two are equally near, away from zero."""
     down, up = np.floor(t), np.ceil(t)
     return np.where(n + t >= 0, down + (t - down >= 0.5), up - (up - t >= 0.5))
 
@@ -102,8 +102,8 @@ def _clamp(result: Floats, x: Shadowed, low: Shadowed, high: Shadowed) -> Errors
 
 
 def _copysign(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
-    """Where the sign of the exact number is not known, the result may have either. If nothing is known of the number,
-    it may have none.
+    """Return the error of copysign. If the sign of the exact number is not known, the result may have either sign. If
+    nothing is known about the number, the error is unknown.
     """
     size = np.abs(x.value)
     magnitude = RULES["absolute"](size, x).total
@@ -148,8 +148,8 @@ _TABLE_BITS = 16
 
 
 class Computed(NamedTuple):
-    """What is known of a result that is a float: its value and those of the operands as f64, the format that its ulp is
-    of, or the scale of a quantised number, its own and its total error.
+    """What is known about a result that is a float: its value and those of the operands as f64; the format of its ulp,
+    or the scale of a quantised number; its own error and its total error.
     """
 
     value: Floats
@@ -159,14 +159,14 @@ class Computed(NamedTuple):
     total: Shadow
 
     def ulps(self, shadow: Shadow) -> Floats:
-        """Return the ulp at the exact numbers of one of the errors, or the scale."""
+        """Return the ulp at the exact numbers that belong to one of the errors, or the scale."""
         if isinstance(self.unit, FloatFormat):
             return ulps_of_floats(self.unit, self.value, *shadow)
         return self.unit
 
 
 class Decided(NamedTuple):
-    """What is known of a result that is no float: where the exact run decides otherwise, and where it may."""
+    """What is known about a result that is not a float: where the exact run decides otherwise, and where it may."""
 
     otherwise: Mask
     undecided: Mask
@@ -210,7 +210,7 @@ def _table(fmt: FloatFormat) -> Floats:
 
 
 def _of_integers(kind: kernel.Integer, codes: Codes) -> Shadowed:
-    """Return integers as f64, and what these lack."""
+    """Return integers as f64, and their rounding errors."""
     if kind.width > 64:
         half = 1 << kind.width - 1
         whole = [code - (code & half and half << 1) * kind.signed for code in codes_to_ints(codes, kind.width)]
@@ -229,8 +229,8 @@ def _of_integers(kind: kernel.Integer, codes: Codes) -> Shadowed:
 
 
 def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
-    """Return the numbers of codes as f64: exact but for integers of more than 53 bits, and quantised numbers, of which
-    the codes are what `quantized_numbers` gives.
+    """Return the numbers of codes as f64: exact, except for integers of more than 53 bits and quantised numbers. For
+    the latter the codes are what `quantized_numbers` gives.
     """
     if isinstance(kind, kernel.Quantized):
         return codes[..., 0]
@@ -240,17 +240,17 @@ def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
 def judge(
     meaning: kernel.Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
-    """Return what is known of a result of an op; None where nothing is: it has no meaning, or no rule.
+    """Return what is known about a result of an op; None if nothing is known, because it has no meaning or no rule.
 
-    ``shadows``: one for each operand, None for one that is exact. All arrays broadcast.
+    ``shadows``: one for each operand; None for an exact operand. All arrays broadcast.
     """
     way = _WAYS.get(type(meaning))
     return None if way is None else way(meaning, codes, result, shadows)
 
 
 def quantized_numbers(kind: kernel.Quantized, codes: Codes, shape: tuple[int, ...]) -> Floats:
-    """Return what quantised codes stand for, with a last axis: the number as f64, what that lacks, a bound of what the
-    latter lacks, and the scale.
+    """Return what quantised codes stand for, with a last axis of four: the number as f64, its rounding error, a bound
+    on the error of that, and the scale.
     """
     scales, points = kind.parameters(shape)
     value, rest, lost = two_product(_of_integers(kind.stored, codes).value - points, scales)
@@ -309,22 +309,23 @@ def with_unit(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Float
 
 
 def _less(shadow: Shadow, rest: Floats, lost: Floats) -> Shadow:
-    """Return an error without a part that the value has after all."""
+    """Return an error without a part that is contained in the value."""
     error = shadow.error - rest
     return Shadow(error, shadow.radius + lost + UNIT * np.abs(error) * (rest != 0))
 
 
 def _without_nans(x: Shadowed, identity: float) -> Shadowed:
-    """Return numbers with another one in place of the NaNs that the program spells."""
+    """Return numbers in which another number stands in place of the NaNs that the program spells."""
     absent = np.isnan(x.value) & is_exact(x)
     return x._replace(value=np.where(absent, identity, x.value)) if absent.any() else x
 
 
 def _at_infinity(rule: str, value: Floats, operands: Sequence[Shadowed], found: Errors) -> Errors:
-    """Return the errors with those of infinite operands, where these are exact: constants and arguments, mostly.
+    """Return the errors, also for infinite operands that are exact, as constants and arguments mostly are.
 
     A function that is infinite there has no error if its result is. If it has a limit, the error of the result is the
-    distance from the limit. Nothing is known of other results: what the format has for an infinity, say.
+    distance from the limit. Nothing is known about other results, for example those that a format has in place of an
+    infinity.
     """
     limits = [np.isinf(each.value) & is_exact(each) for each in operands]
     sure = infinite_exactly(rule, value, operands)
@@ -343,7 +344,7 @@ def _at_infinity(rule: str, value: Floats, operands: Sequence[Shadowed], found: 
 
 
 def infinite_exactly(rule: str, value: Floats, operands: Sequence[Shadowed]) -> Mask:
-    """Return where results are the infinities that exact arithmetic gives of infinite operands."""
+    """Return where results are infinities that exact arithmetic also gives for infinite operands."""
     limits = [np.isinf(each.value) & is_exact(each) for each in operands]
     sure: Mask = np.isinf(value) & np.logical_or.reduce(limits) & (rule not in FUNCTIONS_OF_TWO)
     for each, limit in zip(operands, limits, strict=True):
@@ -353,7 +354,7 @@ def infinite_exactly(rule: str, value: Floats, operands: Sequence[Shadowed]) -> 
 
 
 def _limit(rule: str, end: float) -> arb:
-    """Return the limit of an elementary function at an infinity, where that is a number."""
+    """Return the limit of an elementary function at an infinity, if that is a number."""
     limits = FUNCTIONS[rule].limits
     word = limits.plus_infinity if end > 0 else limits.minus_infinity
     return BALLS[rule](arb(end)) if word == "real" else arb.nan() if word in _NO_NUMBERS else arb(float(word))
@@ -369,8 +370,8 @@ _SUMS = ("add", "subtract")
 
 def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
     """Return where results of finite operands are not finite, because the format has no number as large as the exact
-    ones: infinities, and in a format without these NaNs, or its largest number, from which the exact one is an ulp or
-    more away. None where there is none.
+    ones: infinities; in a format without infinities, NaNs, or the largest number if the exact one is an ulp or more
+    away from it. None if there are none.
     """
     value, fmt = judged.value, meaning.result
     largest = float(fmt.max_value) if isinstance(fmt, FloatFormat) else inf
@@ -392,7 +393,7 @@ def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
 
 
 def overflows_alone(fmt: FloatFormat, value: float, own: float, radius: float) -> bool:
-    """Tell the same of one finite number, from its own error."""
+    """Tell the same about one finite number, from its own error."""
     return abs(value) == fmt.max_value and (own if value > 0 else -own) >= ulp_of_float(fmt, value) and isfinite(radius)
 
 
@@ -403,14 +404,16 @@ _BITS = 192
 
 
 class ResultError(NamedTuple):
-    """What is known of one result that is a float, as `Computed` says: its own error with its radius, and the total."""
+    """What is known about one result that is a float, in the terms of `Computed`: its own error with its radius, and
+    the total error.
+    """
 
     own: tuple[float, float]
     total: tuple[float, float]
 
 
 def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, float]]) -> ResultError | None:
-    """Return what is known of one finite number that a rule gave: by balls, which are quicker than small arrays.
+    """Return what is known about one finite number that a rule gave, by balls, which are quicker than small arrays.
 
     ``operands``: the value of each, its error and its radius. None for a rule without balls.
     """
@@ -436,7 +439,7 @@ so only ordered and unordered themselves differ.
 
 
 def _answers(predicate: int) -> tuple[bool, bool, bool]:
-    """Return what a comparison gives for a lesser, an equal and a greater number."""
+    """Return the results of a comparison for a smaller, an equal and a greater number."""
     true = _ANSWERS[_KINDS[predicate]]
     return "<" in true, "=" in true, ">" in true
 
@@ -479,7 +482,7 @@ def _to_integer(
 def _stored(
     meaning: kernel.Stored, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
-    """The exact run stores another integer, if its number is farther away than half a step."""
+    """Tell where the exact run stores another integer: where its number is farther away than half a step."""
     (shadow,), half = shadows, codes[0][..., 3] / 2
     if shadow is None:
         return Decided(np.zeros(half.shape, np.bool_), np.zeros(half.shape, np.bool_))

@@ -98,7 +98,7 @@ class ToInteger:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The stored integer of a quantised number: the exact run has the nearest one to its own number."""
+    """The stored integer of a quantised number. The exact run stores the integer that is nearest to its own number."""
 
     operand: Quantized
 
@@ -113,8 +113,9 @@ class Integral:
     """A function of integers whose result is cut to the bits of its type. ``signed``: how it reads its operands; None
     where it makes no difference.
 
-    ``strict``: makes the kernel of the same op with the flag ``nsw`` or ``nuw``: it has a fault where the type does not
-    hold the exact result of signed, or of unsigned operands. None for an op whose exact results the type always holds.
+    ``strict``: makes the kernel of the same op with the flag ``nsw`` or ``nuw``: it has a fault if the type does not
+    hold the exact result of signed operands, or of unsigned operands. None for an op whose exact results the type
+    always holds.
     """
 
     signed: bool | None = None
@@ -122,7 +123,7 @@ class Integral:
 
     @cached_property
     def strict_kernels(self) -> tuple[Any, ...]:
-        """The strict kernels, of signed numbers and of unsigned ones; none where the type holds all results."""
+        """The strict kernels, for signed and for unsigned numbers; none if the type holds all results."""
         return () if self.strict is None else (self.strict(nsw=True), self.strict(nuw=True))
 
 
@@ -151,7 +152,7 @@ OTHER = 65535
 class Origin:
     """The origin of poison: the op, its place in the source, the reason, and the first element in row-major order.
 
-    ``location`` is ``file:line:col``, or empty where there is none.
+    ``location`` is ``file:line:col``, or empty if there is none.
     """
 
     op: str
@@ -169,9 +170,11 @@ _OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")
 
 
 class Origins:
-    """The table of origins of one run. Ids are per (op, location, reason), so that loops do not make it grow.
+    """The table of origins of one run. There is one id for each (op, location, reason), so that loops do not make the
+    table grow.
 
-    ``place``: the place in a whole of the array that is computed now. It stands in front of the element of new origins.
+    ``place``: the place, in a larger array, of the array that is computed now. It is put before the element in new
+    origins.
     """
 
     __slots__ = ("_ids", "_table", "place")
@@ -182,7 +185,7 @@ class Origins:
         self._ids: dict[tuple[str, str, str], int] = {}
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Restore a table, also one of a pickle in which ``place`` had another name."""
+        """Restore a table, also from a pickle in which ``place`` had another name."""
         for name, value in state[1].items():
             setattr(self, "place" if name == "_place" else name, value)
 
@@ -192,7 +195,9 @@ class Origins:
 
     @contextmanager
     def inside(self, place: int) -> Iterator[None]:
-        """Record origins of elements of the array at ``place`` of a whole as origins in the whole."""
+        """Record origins of elements of a smaller array, which lies at ``place`` of a larger one, as origins in the
+        larger one.
+        """
         self.place = (place,)
         try:
             yield
@@ -200,8 +205,8 @@ class Origins:
             self.place = ()
 
     def id_of(self, origin: Origin) -> int:
-        """Return the id of ``origin``. A later one of the same op, location and reason keeps the first one's
-        element.
+        """Return the id of ``origin``. A later origin with the same op, location and reason keeps the element of the
+        first.
         """
         key = (origin.op, origin.location, origin.reason)
         known = self._ids.get(key)
@@ -255,7 +260,7 @@ def with_faults(
 
 
 def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
-    """Return codes with zero under poison, where bits mean nothing, so that outputs are deterministic."""
+    """Return codes with zeros in place of poison, whose bits mean nothing, so that outputs are always the same."""
     made = np.array(bits, order="C")
     made.reshape(ids.size, *bits.shape[ids.ndim :])[positions_of(np.ravel(ids != 0))] = 0
     return made
@@ -304,7 +309,7 @@ class Outcome:
     """The results of an array kernel. ``faults`` pairs each fault with the mask of its elements, which is never all
     False.
 
-    Where masks overlap, the first fault is the element's. Elements with a fault hold any valid code.
+    If masks overlap, the first fault counts. Elements with a fault hold any valid code.
     """
 
     results: tuple[Codes, ...]
@@ -356,14 +361,14 @@ class Kernel:
     real: Meaning | tuple[Meaning, ...] | None = None
 
     def raised(self, *codes: Codes) -> npt.NDArray[np.uint8]:
-        """Return the exception flags of operand codes, of a kernel that has them."""
+        """Return the exception flags for operand codes, for a kernel that has flags."""
         assert self.flags is not None
         if self.flagged is not None and not any(code.ndim for code in codes):
             return np.array(self.flagged(*map(int, codes))[1], np.uint8)  # quicker than an array of one
         return self.flags(*codes)
 
     def given(self, *last: Any) -> Kernel:
-        """Return the kernel of an op whose last operands are these, where ``worst`` and ``open`` are not about them."""
+        """Return the kernel of an op with these last operands fixed; ``worst`` and ``open`` are not about them."""
 
         def with_last(implementation: Callable[..., Any]) -> Callable[..., Any]:
             return lambda *codes: implementation(*codes, *last)
@@ -377,7 +382,7 @@ class Kernel:
         )
 
     def meaning(self, result: int = 0) -> Meaning | None:
-        """Return what a result means on real numbers, None where that is not known."""
+        """Return the meaning of a result as a function of real numbers; None if that is not known."""
         return self.real[result] if isinstance(self.real, tuple) else self.real
 
 
@@ -406,10 +411,10 @@ def apply(
     shape: tuple[int, ...],
     array: ArrayImplementation | None = None,
 ) -> Applied:
-    """Apply a kernel to operands of which some elements may be poison, whose axes are aligned to ``shape``.
+    """Apply a kernel to operands whose axes are aligned to ``shape``; some elements may be poison.
 
-    Poison may be any value: a kernel that can be undefined gets its worst value in place of poison. ``array``: what to
-    call in place of the kernel's own array code.
+    Poison may be any value: a kernel that can be undefined gets its worst value in place of poison. ``array``: the
+    function to call in place of the kernel's own array code.
     """
     ids = merged_ids(poison, shape) if any(each is not None for each in poison) else None
     if ids is not None and kernel.worst is not None:
@@ -437,7 +442,9 @@ def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...])
 
 
 def spread(condition: Codes, target_ndim: int) -> Codes:
-    """Give the condition trailing axes of one, so that it chooses whole elements, or whole values if it is a scalar."""
+    """Give the condition trailing axes of size one, so that it chooses whole elements; a scalar condition chooses whole
+    values.
+    """
     return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
 
 

@@ -56,7 +56,7 @@ ONE = Fraction(1)
 
 
 def takes(fmt: FloatFormat) -> bool:
-    """Tell whether operations take a format: one of P3109 or an external one."""
+    """Tell whether operations take a format: a format of P3109 or an external one."""
     try:
         return fmt in EXTERNAL or p3109_format(fmt.name) == fmt
     except ValueError:
@@ -96,7 +96,7 @@ def project(fmt: FloatFormat, x: Number, rounding: Rounding, saturation: str, bi
 
 
 def _rounded(fmt: FloatFormat, x: Fraction | Cell, rounding: Rounding, bits: RandomBits | None) -> tuple[int, int]:
-    """Round to the precision, without an upper limit of the exponent (4.7.4); return sign and magnitude."""
+    """Round a number to the precision, without an upper limit on the exponent (4.7.4); return sign and magnitude."""
     if isinstance(x, Cell):  # half a cell further stands for every number in it
         sign, significand, exponent = x.sign, 2 * x.floor + 1, x.exponent - 1
     else:
@@ -227,7 +227,7 @@ def _arc_pi(name: str) -> Callable[[Number], Number]:
 
 
 def _arc_tan_2(y: Number, x: Number) -> Number:
-    """ArcTan2: as IEEE's atan2 where the document has no case of its own (4.10.15)."""
+    """Return ArcTan2: that of IEEE's atan2 where the document has no case of its own (4.10.15)."""
     if _nan(x) or _nan(y) or (_zero(x) and _zero(y)) or (_infinite(x) and _infinite(y)):
         return NAN
     if x == MINUS:  # the row (*, -infinity) comes before the one for a negative y
@@ -254,7 +254,7 @@ def _hypot(x: Number, y: Number) -> Number:
 
 
 def _extremum(largest: bool, numbers: bool = False, by_magnitude: bool = False) -> Callable[[Number, Number], Number]:
-    """Return a minimum or maximum; ``numbers``: the other operand counts if one is a NaN."""
+    """Return a minimum or maximum; ``numbers``: if one operand is a NaN, the other one is the result."""
 
     def chosen(x: Number, y: Number) -> Number:
         if _nan(x) or _nan(y):
@@ -292,7 +292,7 @@ def _clamp(x: Number, low: Number, high: Number) -> Number:
 
 
 class Operation(NamedTuple):
-    """An operation of some numbers with one number as its result."""
+    """An operation on some numbers with one number as its result."""
 
     arity: int
     compute: Callable[..., Number]

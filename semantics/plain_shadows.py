@@ -62,7 +62,7 @@ _IN_FORMAT: Mapping[str, Function] = {
 
 
 def _sign(fmt: FloatFormat, codes: Codes) -> Any:
-    """Return the sign bits of codes, with the axis of words of those that have one."""
+    """Return the sign bits of codes; codes of several words keep their axis of words."""
     return codes >> np.uint64(63) if fmt.limbs == 1 else codes[..., -1:] >> np.uint64(63)
 
 
@@ -100,7 +100,7 @@ def _lifted(values: Floats, wider: FloatFormat) -> Any:
 
 
 def _less(numbers: Any, values: Any, wider: FloatFormat) -> Floats:
-    """Return numbers less values, both in the wider format, as f64."""
+    """Return numbers minus values, both in the wider format, as f64."""
     if wider is F64:
         return np.asarray(numbers - values)
     difference = fast.subtract(wider, numbers, values).codes
@@ -115,7 +115,7 @@ def judge_plainly(
     shadows: Sequence[Shadow | None],
 ) -> judging.Judgement | None:
     """Do what `halfulp.semantics.judging.judge` does, by numbers in a wider format. The radius of an error is 0, or
-    infinite where nothing is known.
+    infinite if nothing is known.
     """
     if not isinstance(meaning, Computes):
         return judging.judge(meaning, codes, result, shadows)
@@ -157,7 +157,7 @@ def _beside(number: Any, shadow: Shadow, wider: FloatFormat) -> Any:
 
 
 def _settled(shadow: Shadow, mask: Mask) -> Shadow:
-    """Return errors without those of some numbers: an infinity less itself is a NaN."""
+    """Return a shadow with errors of 0 where the mask holds: an infinity minus itself would be a NaN."""
     return Shadow(np.where(mask, 0.0, shadow.error), np.where(mask, 0.0, shadow.radius)) if mask.any() else shadow
 
 

@@ -46,7 +46,7 @@ class _Named:
 class Profile(FloatChoices, _Named):
     """A value for each choice of the semantics.
 
-    ``base``: the profile that gives the fields that are left out, or None. ``name``: by default the base and the fields
+    ``base``: the profile from which omitted fields are taken, or None. ``name``: by default the base and the fields
     that differ from it. docs/profiles.md lists what each field decides and what its values mean, from the table
     `PROFILE_FIELDS`.
 
@@ -143,7 +143,7 @@ class Profile(FloatChoices, _Named):
 
     @cached_property
     def of_one_op(self) -> Profile:
-        """The profile of an op outside of a program: `program_rounding` does not count there."""
+        """The profile for an op outside of a program, where `program_rounding` has no effect."""
         if self.program_rounding == "to_nearest_even":
             return self
         return replace(self, name="", program_rounding="to_nearest_even")
@@ -280,7 +280,7 @@ def _row(name: str) -> dict[str, str]:
 
 
 def _unknown(field: str) -> str:
-    """Quote the name of a field that does not exist, and list those that do."""
+    """Quote the name of a field that does not exist, and list the existing fields."""
     message = f"{field!r}; the fields are {', '.join(PROFILE_FIELDS)}"
     return with_hint(message, did_you_mean(field, PROFILE_FIELDS))
 
@@ -312,13 +312,14 @@ def current_profile() -> Profile:
 
 
 def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
-    """Return a context manager that sets the profile for all that names none: ``with hu.profile("ocp-saturate"):``.
+    """Return a context manager that sets the profile for everything that names no profile: ``with
+    hu.profile("ocp-saturate"):``.
 
     It applies to operators and NumPy functions on `Value`s, and to each function of halfulp whose ``profile`` is left
-    out. Blocks nest. A block counts in its own thread and `asyncio` task only: a new thread starts with spec. The
+    out. Blocks nest. A block has effect only in its own thread and `asyncio` task: a new thread starts with spec. The
     command line does not see it.
 
-    ``choice``: a name, ``name,field=value``, or a `Profile`. Raises ValueError for an unknown one.
+    ``choice``: a name, ``name,field=value``, or a `Profile`. Raises ValueError for an unknown profile.
 
         with hu.profile("ocp-saturate"):
             hu.convert(1000.0, "f8E4M3FN")  # 448, not NaN
@@ -329,7 +330,9 @@ def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
 
 
 class _Block(AbstractContextManager[Profile], ContextDecorator):
-    """What `profile` returns. One object serves any number of blocks, nested or in several threads."""
+    """The context manager that `profile` returns. One object can be used for any number of blocks, nested or in several
+    threads.
+    """
 
     def __init__(self, chosen: Profile) -> None:
         self._chosen = chosen

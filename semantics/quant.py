@@ -78,7 +78,7 @@ class Quantization:
         return np.asarray(clamped & ((1 << width) - 1))
 
     def affine(self, profile: Profile) -> Affine | None:
-        """Describe the casts for `paths.affine`; None with parameters for blocks, or a format of several limbs."""
+        """Describe the casts for `paths.affine`; None for parameters per block, and for a format of several limbs."""
         if self.parameter_shape or self.expressed.limbs > 1:
             return None
         scales, points = self.parameters(profile)
@@ -94,7 +94,7 @@ class Quantization:
         )
 
     def real(self) -> Quantized:
-        """Return how stored integers are real numbers: by the scales of the type, which nothing rounds."""
+        """Return the real numbers of stored integers: by the scales of the type, without any rounding."""
 
         def parameters(shape: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
             scales, points = np.array(self.scales, np.float64), np.array(self.zero_points, np.float64)
@@ -204,7 +204,7 @@ def stored(quantization: Quantization) -> Kernel:
 
 
 def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Implementation | None:
-    """Return the description of qcast on machine words, where each of its steps has one."""
+    """Return the description of qcast on machine words, if each of its steps has one."""
     fmt = q.expressed
     scales, points = q.parameters(profile)
     if len(scales) != 1 or fmt.limbs > 1:
@@ -226,8 +226,8 @@ def _qcast_words(q: Quantization, rounding: Rounding, profile: Profile) -> Imple
 
 
 def _single(fmt: FloatFormat, codes: Codes) -> int:
-    """Return the first parameter as a Python integer. It is the only one of a per-layer type, which alone has a scalar
-    implementation.
+    """Return the first parameter as a Python integer. A per-layer type has only this one, and only such a type has a
+    scalar implementation.
     """
     return codes_to_ints(codes[:1], fmt.bits)[0]
 

@@ -35,7 +35,9 @@ _CHUNK = 1 << 14
 
 @runtime_checkable
 class RandomSource(Protocol):
-    """A source of random bits. ``by_op``: positions count the draws of each op, otherwise those of all ops together."""
+    """A source of random bits. ``by_op``: positions count the draws of each op by itself; otherwise those of all ops
+    together.
+    """
 
     by_op: ClassVar[bool]
 
@@ -52,7 +54,9 @@ class RandomSource(Protocol):
         """The source as text."""
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
-        """Return the bits at one-dimensional positions, for an op, and for one run or one for each position."""
+        """Return the bits at positions given in one dimension, for an op, and for one run or one run for each
+        position.
+        """
 
 
 def philox(counters: tuple[Words, Words, Words, Words], key: int) -> Words:
@@ -122,12 +126,12 @@ def _is_range(positions: Words) -> bool:
 @dataclass(frozen=True)
 class Lfsr:
     """A linear-feedback shift register that shifts to the right. The draw at position n takes the low bits of its state
-    after n * ``clocks`` clocks; the state at first is ``seed``. Each run begins at the seed.
+    after n * ``clocks`` clocks; the first state is ``seed``. Each run begins at the seed.
 
     ``taps``: the exponents of the feedback polynomial except 0, the largest of which is ``width``. ``form``: in
     "fibonacci" the bit that comes in on the left is the sum of the bits ``width`` - tap; in "galois" the bit that goes
-    out on the right is added to the bits tap - 1. ``bits``: ``width`` at most, and if 0; ``clocks``: ``bits`` if 0, so
-    that no bit counts twice.
+    out on the right is added to the bits tap - 1. ``bits``: at most ``width``; 0 stands for ``width``. ``clocks``: 0
+    stands for ``bits``, so that no bit is used twice.
 
     Raises ValueError for a value out of its range.
     """
@@ -170,7 +174,7 @@ class Lfsr:
         return _FORMS[self.form](state, self.width, self.taps)
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
-        """See `RandomSource`. The op and the run do not count."""
+        """See `RandomSource`. The op and the run have no effect."""
         states = np.full_like(positions, self.seed)
         for power in range(int(positions.max(initial=0)).bit_length()):
             moved = _by_bytes(_steps(self, power), states)
@@ -197,8 +201,8 @@ _FORMS: Mapping[str, Callable[[int, int, tuple[int, ...]], int]] = MappingProxyT
 
 @lru_cache(maxsize=512)
 def _steps(register: Lfsr, power: int) -> Words:
-    """Return the tables [bytes, 256] of 2**power draws: for each byte of a state, by its place and value, what becomes
-    of it.
+    """Return the tables [bytes, 256] of 2**power draws: for each byte of a state, by its place and value, its
+    contribution to the new state.
     """
     images = np.array([1 << bit for bit in range(register.width)], np.uint64)
     if power:

@@ -58,7 +58,7 @@ def _once(x: Integers, m: Integers, shift: Integers) -> Integers:
 
 
 def _tosa(twice: bool) -> Callable[[Integers, Integers, Integers], Integers]:
-    """Return TOSA's apply_scale_32, or apply_scale_16, which computes alike on other ranges."""
+    """Return TOSA's apply_scale_32, or apply_scale_16, which is the same computation on other ranges."""
 
     def rule(x: Integers, m: Integers, shift: Integers) -> Integers:
         added = 1 << shift - 1
@@ -73,10 +73,10 @@ def _tosa(twice: bool) -> Callable[[Integers, Integers, Integers], Integers]:
 class RequantizationRule:
     """How a library scales an accumulator.
 
-    ``meaning``: for the documentation. ``scale``: from accumulators, multipliers and shifts; a shift is the power of
-    two that the library takes. ``shifts``, ``multipliers``, ``inputs``: the least and the largest that it takes.
-    ``shifts_right``: a larger shift gives a smaller result, as in TOSA. ``wraps``: a result beyond i32 keeps its low 32
-    bits, otherwise it is an error.
+    ``meaning``: its description in the documentation. ``scale``: the function of accumulators, multipliers and shifts;
+    a shift is the power of two that the library takes. ``shifts``, ``multipliers``, ``inputs``: the smallest and the
+    largest that it takes. ``shifts_right``: a larger shift gives a smaller result, as in TOSA. ``wraps``: a result
+    beyond i32 keeps its low 32 bits, otherwise it is an error.
     """
 
     meaning: str
@@ -139,8 +139,8 @@ def faults(rule: RequantizationRule) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """What becomes of a scaled number: ``output_zero_point`` is added, and it is clamped to integers of ``width`` bits.
-    ``input_zero_point`` is subtracted before scaling.
+    """What is done with a scaled number: ``output_zero_point`` is added, and the sum is clamped to integers of
+    ``width`` bits. ``input_zero_point`` is subtracted before scaling.
     """
 
     width: int
@@ -152,8 +152,8 @@ class Target:
 def requantized(
     rule: RequantizationRule, x: Integers, multiplier: Integers, shift: Integers, target: Target
 ) -> tuple[Integers, tuple[Mask, ...]]:
-    """Return the integers that a rule makes of accumulators, all of one shape, and a mask for each of `faults`: where
-    one is set, the library's result is undefined.
+    """Return the integers that a rule makes from accumulators, all of one shape, and a mask for each of `faults`: if it
+    is set, the library's result is undefined.
     """
     x = x - target.input_zero_point
     ranges = (x, rule.inputs), (multiplier, rule.multipliers), (shift, rule.shifts)
@@ -269,7 +269,7 @@ _SCALES: Mapping[str, Implementation] = MappingProxyType(
 
 
 def requantization_words(name: str, target: Target) -> Implementation:
-    """Return the description of a rule, from the input, the multiplier and the shift as codes."""
+    """Return the description of a rule, as a function of the input, the multiplier and the shift as codes."""
     rule, scale = RULES[name], _SCALES[name]
     ranges: Sequence[tuple[int, int]] = (rule.inputs, rule.multipliers, rule.shifts)
     lowest = -(1 << target.width - 1) if target.signed else 0

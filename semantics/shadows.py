@@ -105,16 +105,16 @@ LEAST_PRODUCT = 2.0**-960
 
 
 class Shadow(NamedTuple):
-    """Errors of numbers: each is ``error``, up to ``radius``."""
+    """Errors of numbers: each is ``error``, known up to ``radius``."""
 
     error: Floats
     radius: Floats
 
 
 class Shadowed(NamedTuple):
-    """Operands: their values, and the shadow beside these.
+    """Operands: their values, and their shadow.
 
-    ``narrow``: all numbers of the op, those of the result too, are of a format whose products an f64 holds.
+    ``narrow``: all numbers of the op, also the results, are of a format whose products an f64 holds.
     """
 
     value: Floats
@@ -124,7 +124,7 @@ class Shadowed(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """What a rule finds: the op's own error, and that of its result against the exact run."""
+    """What a rule finds: the op's own error, and the error of its result against the exact run."""
 
     own: Shadow
     total: Shadow
@@ -138,14 +138,15 @@ NOTHING = np.zeros(())
 
 
 def exact(value: Any, narrow: bool = False) -> Shadowed:
-    """Return numbers that are what exact arithmetic gives."""
+    """Return numbers that are exact, without any error."""
     return Shadowed(np.asarray(value, np.float64), NOTHING, NOTHING, narrow)
 
 
 def two_product(a: Floats, b: Floats, narrow: bool = False) -> tuple[Floats, Floats, Floats]:
-    """Return the rounded product, what it lacks (Dekker), and a bound of what that lacks: 0 where it is exact.
+    """Return the rounded product, its rounding error (Dekker), and a bound on the error of the latter: 0 if it is
+    exact.
 
-    ``narrow``: as of `Shadowed`; then the product is exact.
+    ``narrow``: as for `Shadowed`; then the product is exact.
     """
     product = a * b
     if narrow:
@@ -167,7 +168,7 @@ def _upper_half(a: Floats) -> Floats:
 
 
 class _Sum:
-    """A sum of f64 terms, with a bound of what is lost on the way."""
+    """A sum of f64 terms, with a bound on the rounding errors of the additions."""
 
     __slots__ = ("bound", "total")
 
@@ -195,7 +196,7 @@ class _Sum:
         return self.add(term, UNIT * np.abs(term) + LEAST)
 
     def shadow(self, radius: Floats = NOTHING) -> Shadow:
-        """Return the sum as an error; ``radius``: what is not known of it besides."""
+        """Return the sum as an error; ``radius``: a further bound on its error."""
         bounds = [each for each in (self.bound, radius) if each is not NOTHING]
         whole = sum(bounds[1:], bounds[0]) if bounds else np.zeros_like(self.total)
         return _shadow(self.total, np.broadcast_to(whole, self.total.shape))
@@ -215,12 +216,14 @@ def _both(a: Floats, b: Floats) -> Floats:
 
 
 def _shadow(error: Floats, radius: Floats) -> Shadow:
-    """Return a shadow with a radius that holds its own rounding errors. `errors` looks at what is not finite."""
+    """Return a shadow with a radius that includes its own rounding errors. Numbers that are not finite are left to
+    `errors`.
+    """
     return Shadow(error, radius * WIDER)
 
 
 def _magnitude(x: Shadowed) -> Floats:
-    """Return a bound of the errors of numbers."""
+    """Return a bound on the errors of numbers."""
     return np.abs(x.error) + x.radius
 
 
@@ -248,7 +251,7 @@ def _multiply(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
 
 
 def _of_product(x: Shadowed, y: Shadowed) -> Floats:
-    """Return what is not known of a product of operands that are known up to their radii."""
+    """Return the radius of a product of operands that are known up to their radii."""
     parts = []
     if y.radius is not NOTHING:
         parts.append((np.abs(x.value) + _magnitude(x)) * y.radius + LEAST * (y.radius != 0))
@@ -258,7 +261,9 @@ def _of_product(x: Shadowed, y: Shadowed) -> Floats:
 
 
 def _divide(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
-    """By the remainder: x / y - q is (x - q y) / y, and for the exact operands (x - q y) / y as well."""
+    """Return the errors of a division, by the remainder: x / y - q is (x - q y) / y, and for the exact operands (x - q
+    y) / y as well.
+    """
     product, rest, lost = two_product(result, y.value, y.narrow)
     remainder = _difference(x.value, product).add(_minus(rest), lost)
     found = _quotient(remainder.total, remainder.bound, y.value, NOTHING)
@@ -274,7 +279,7 @@ def _minus(x: Floats) -> Floats:
 
 
 def _quotient(a: Floats, a_radius: Floats, b: Floats, b_radius: Floats) -> Shadow:
-    """Divide two numbers that are known up to their radii."""
+    """Return the quotient of two numbers that are known up to their radii."""
     quotient = a / b
     least = np.abs(b) * (1 - 4 * UNIT) - b_radius
     divisor = np.where(least > 0, least, 0.0)
@@ -285,7 +290,7 @@ def _quotient(a: Floats, a_radius: Floats, b: Floats, b_radius: Floats) -> Shado
 
 
 def _square_root(result: Floats, x: Shadowed) -> Errors:
-    """By the remainder: sqrt(x) - r is (x - r r) / (sqrt(x) + r)."""
+    """Return the errors of a square root, by the remainder: sqrt(x) - r is (x - r r) / (sqrt(x) + r)."""
     product, rest, lost = two_product(result, result, x.narrow)
     remainder = _difference(x.value, product).add(_minus(rest), lost)
     root = np.sqrt(x.value)
@@ -317,7 +322,9 @@ def _negate(result: Floats, x: Shadowed) -> Errors:
 
 
 def _absolute(result: Floats, x: Shadowed) -> Errors:
-    """The exact number may have the other sign: then its magnitude is farther away."""
+    """Return the errors of an absolute value. The exact number may have the other sign: then its magnitude is farther
+    away.
+    """
     down = np.signbit(x.value)
     value, error = np.where(down, -x.value, x.value), np.where(down, -x.error, x.error)
     crosses = value + error < 0
@@ -330,7 +337,7 @@ def _absolute(result: Floats, x: Shadowed) -> Errors:
 
 
 def _convert(result: Floats, x: Shadowed) -> Errors:
-    """A conversion between floats, and what gives an operand: the exact function is the operand itself."""
+    """Return the errors of a conversion between floats, or of another op whose exact result is its operand."""
     difference, rest = two_sum(x.value, -result)
     own = _Sum(difference).add(rest)
     found = own.shadow()
@@ -353,8 +360,8 @@ def _fused(result: Floats, x: Shadowed, y: Shadowed, z: Shadowed) -> Errors:
 
 
 def _largest(result: Floats, x: Shadowed, y: Shadowed) -> Errors:
-    """The larger exact number, where that is known. Else the largest exact number is no farther from the largest middle
-    than the wider radius.
+    """Return the errors of a maximum: the larger exact number, if it is known which one that is. Otherwise the largest
+    exact number is no farther from the largest middle than the wider radius.
     """
     own = _convert(result, Shadowed(np.maximum(x.value, y.value), NOTHING, NOTHING)).own
     first, second = (_convert(result, each).total for each in (x, y))
@@ -385,7 +392,7 @@ _BITS = 192
 
 
 def _elementary(name: str) -> Rule:
-    """Return the rule of an elementary function: by margins where these settle it, else by a ball for each element."""
+    """Return the rule of an elementary function: by margins if these settle it, else by a ball for each element."""
     ball = BALLS[name]
 
     def rule(result: Floats, *operands: Shadowed) -> Errors:
@@ -466,7 +473,7 @@ CHOOSES = ("maximum", "minimum", "maximum number", "minimum number", "clamp", "c
 def errors(name: str, result: Any, *operands: Shadowed, rules: Mapping[str, Rule] = RULES) -> Errors:
     """Return the errors of an op. ``name``: a key of the rules. ``result``: the values that it gave.
 
-    All arrays broadcast. Where an operand or the result is not finite, the errors are unknown.
+    All arrays broadcast. If an operand or the result is not finite, the errors are unknown.
     """
     value = np.asarray(result, np.float64)
     with np.errstate(all="ignore"):
@@ -486,13 +493,15 @@ def _unless(known: npt.NDArray[np.bool_], shadow: Shadow) -> Shadow:
 
 
 def is_exact(x: Shadowed) -> npt.NDArray[np.bool_]:
-    """Return the mask of numbers that are what exact arithmetic gives."""
+    """Return the mask of numbers without any error."""
     mask: npt.NDArray[np.bool_] = (x.error == 0) & (x.radius == 0)
     return mask
 
 
 def order(x: Shadowed, y: Shadowed) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
-    """Compare exact numbers: return -1, 0 or 1, and the mask of those that are known; others may be in any order."""
+    """Compare exact numbers: return -1, 0 or 1, and the mask of comparisons that are certain; the other results mean
+    nothing.
+    """
     with np.errstate(all="ignore"):
         difference, rest = two_sum(x.value, -y.value)
         found = _Sum(difference).add(rest).add(x.error).add(_minus(y.error)).shadow(_both(x.radius, y.radius))

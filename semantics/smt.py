@@ -75,7 +75,9 @@ MODELS: Mapping[str, SmtModel] = MappingProxyType(
 
 
 def as_model(model: SmtModel | str) -> SmtModel:
-    """Return the model itself, or the one with this spelling: a name, or ``name,field=value,…``. Raises ValueError."""
+    """Return the model itself, or the model with this spelling: a name, or ``name,field=value,…``. Raises
+    ValueError.
+    """
     if isinstance(model, SmtModel):
         return model
     name, *settings = model.split(",")
@@ -92,7 +94,7 @@ def as_model(model: SmtModel | str) -> SmtModel:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A term without a known value. ``because``: the reason, or several."""
+    """A term without a known value. ``because``: the reasons, one or several."""
 
     because: tuple[str, ...]
 

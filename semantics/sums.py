@@ -51,7 +51,9 @@ class Faults:
         self.found: list[tuple[str, Fault, Mask]] = []
 
     def note(self, op: str, faults: tuple[tuple[Fault, Mask], ...], axis: int | None = None) -> None:
-        """Add the faults of an outcome. ``axis``: the axis of terms of the masks, whose other axes are lanes."""
+        """Add the faults of an outcome. ``axis``: the axis of the masks along which the terms are; the other axes are
+        lanes.
+        """
         for fault, mask in faults:
             self.found.append((op, fault, np.asarray(mask if axis is None else mask.any(axis=axis))))
 
@@ -69,7 +71,7 @@ class Faults:
 
 @dataclass(frozen=True)
 class Accumulator:
-    """A number type and its ops under a profile. Sums are to nearest even, as those of `arith.addf`."""
+    """A number type and its ops under a profile. Sums are rounded to nearest even, as by `arith.addf`."""
 
     number: Number
     profile: Profile
@@ -168,7 +170,7 @@ class Accumulator:
 @llvm.forgotten
 @lru_cache(maxsize=64)
 def _additions(kernel: Kernel, width: int) -> tuple[bytes, ...] | None:
-    """Return, for each term, the sums with all accumulators; None if a sum has a fault."""
+    """Return the sum of each term with every accumulator; None if a sum has a fault."""
     every = np.arange(1 << width, dtype=np.uint8)
     outcome = kernel.array(np.tile(every, every.size), np.repeat(every, every.size))
     if outcome.faults:
@@ -264,7 +266,7 @@ def _wide(number: Number) -> bool:
 
 
 def _filled(rows: Integers, size: int) -> Integers:
-    """Return rows as one, filled up with zeros."""
+    """Return rows as one row, filled up with zeros."""
     if rows.size == size:
         return rows
     filled = np.zeros(size, np.int64)
@@ -273,14 +275,14 @@ def _filled(rows: Integers, size: int) -> Integers:
 
 
 def _range(number: Number) -> tuple[int, int]:
-    """Return the lowest place of a bit, and the place above all."""
+    """Return the lowest place of any bit, and the place above all bits."""
     if isinstance(number, FloatFormat):
         return number.emin - number.mantissa_bits, number.emax + 1
     return 0, number.width
 
 
 def _digits(sources: Sequence[Number], fmt: FloatFormat, columns: int) -> Digits:
-    """Return digits for products of these types; numbers of the accumulator may stand for some of them."""
+    """Return digits for products of these types; numbers of the accumulator may take the place of some of them."""
     ranges = [_range(source) for source in sources]
     if _stands_in(fmt):
         own_low, own_high = _range(fmt)
@@ -311,12 +313,12 @@ def _factor(codes: Codes, source: Number, accumulator: Accumulator, faults: Faul
 
 
 def _stands_in(fmt: FloatFormat) -> bool:
-    """Tell whether numbers stand for infinities and NaNs, since the format has neither."""
+    """Tell whether numbers take the place of infinities and NaNs, because the format has neither."""
     return fmt.nan_code is None and fmt.infinity_code is None
 
 
 def _numbers_of(accumulator: Accumulator, codes: Codes, source: Number, special: Mask, faults: Faults) -> Codes:
-    """Return what infinities and NaNs convert to; where a profile makes them poison, that is a fault."""
+    """Return what infinities and NaNs are converted to; if a profile makes them poison, that is a fault."""
     chosen = special.reshape(special.shape + (1,) * (codes.ndim - special.ndim))
     return accumulator.converted(np.where(chosen, codes, codes.dtype.type(0)), source, faults, 0)
 
@@ -336,7 +338,7 @@ def _with_specials(
     specials: Sequence[Mask | None],
     faults: Faults,
 ) -> Codes:
-    """Replace the sums that have infinite or NaN terms by the sums of these terms alone."""
+    """Replace the sums that have infinite or NaN terms by the sums of only these terms."""
     masks = [mask for mask in specials if mask is not None]
     if not masks:
         return codes
@@ -361,7 +363,9 @@ def _with_specials(
 
 
 def _signs(accumulator: Accumulator, codes: Codes, source: Number, special: Mask | None, faults: Faults) -> Codes:
-    """Return infinities and NaNs in the accumulator's format; for any other number zero or a large one of its sign."""
+    """Return infinities and NaNs in the accumulator's format. Any other number becomes zero or a large number of its
+    sign.
+    """
     fmt = _format(accumulator)
     ints = formats.codes_to_ints(codes, width_of(source))
     number_of = {code: _value(source, code) for code in set(ints)}
@@ -531,7 +535,9 @@ def _in_parts(
     some: Callable[[tuple[slice, ...], Faults], Codes],
     faults: Faults | None = None,
 ) -> Reduced:
-    """Compute some lanes at a time, so that temporaries stay small: pairs need all terms, exact sums their digits."""
+    """Compute some lanes at a time, so that temporary arrays stay small: a sum by pairs needs all its terms, an exact
+    sum its digits.
+    """
     faults = Faults() if faults is None else faults
     each = {"pairwise": max(1, count), "exact": DIGITS}.get(order, 1)
     steps, room = [], max(1, AT_ONCE // each)
@@ -566,8 +572,8 @@ def _reduced(
     faults: Faults,
     lanes: tuple[int, ...] | None = None,
 ) -> Codes:
-    """Add terms to ``zeros`` [lanes]. ``terms``: a function for those of some rows, [rows, lanes], as the accumulator's
-    codes. ``lanes``: the shape of the lanes in faults, where it differs.
+    """Add terms to ``zeros`` [lanes]. ``terms``: a function that returns the terms of some rows, [rows, lanes], as the
+    accumulator's codes. ``lanes``: the shape of the lanes in faults, if it differs.
     """
     found = Faults()
     if order == "pairwise" and count:

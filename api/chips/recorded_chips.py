@@ -45,7 +45,9 @@ class Recording:
 
 
 class Comparison(NamedTuple):
-    """How many rows of a recording differ, and the first one; None where nothing is published for ``open`` of them."""
+    """How many rows of a recording differ, and the index of the first one. ``open``: how many rows have no published
+    result.
+    """
 
     recording: Recording
     wrong: int
@@ -54,7 +56,7 @@ class Comparison(NamedTuple):
 
 
 def read(path: str) -> list[Recording]:
-    """Read the recordings of a file. Raises InputError for a file that is none."""
+    """Read the recordings of a file. Raises InputError for a file that does not hold recordings."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

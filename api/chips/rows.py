@@ -45,7 +45,7 @@ class Rows:
         return TileOp("dot products", *self.types, (1, 1, k or self.length), 1)
 
     def by(self, model: str, op: TileOp) -> Computed:
-        """Compute the rows by a model. Raises ValueError where it does not go with the types."""
+        """Compute the rows by a model. Raises ValueError if the model cannot compute these types."""
         codes, unknown = np.zeros_like(self.d), np.zeros(len(self), np.bool_)
         step = max(1, BLOCK // self.length)  # so many at a time are done at once
         for start in range(0, len(self), step):

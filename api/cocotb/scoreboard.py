@@ -84,14 +84,16 @@ class Reference:
         return self.predict_one(self.checked(self.in_order(codes, named)))
 
     def predict_one(self, given: tuple[int, ...]) -> dict[str, int]:
-        """Return the same for the codes of all inputs, in their order, which are not checked."""
+        """Do what `predict` does for the codes of all inputs in their order, without a check of the codes."""
         made = self._one_row(given)
         if made.undefined and not self.computation.keep_ub:
             raise InputError(f"{self._named(given)}: the behaviour is undefined, so nothing can be expected")
         return dict(zip(self.outputs, made.outputs, strict=True))
 
     def predict_rows(self, rows: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """Return the same for many transactions at once, which is much faster. ``rows``: the codes of each."""
+        """Do what `predict` does for many transactions at once, which is much faster. ``rows``: the codes of each
+        transaction.
+        """
         if not rows:
             return []
         made = self.computation.compute(self.chunk([self.checked(self.in_order(tuple(row), {})) for row in rows]))
@@ -196,7 +198,7 @@ class _Levels:
         self._known: set[int] = set()
 
     def high(self, *handles: Any) -> bool:
-        """Tell whether all signals are 1; those that are None are."""
+        """Tell whether all signals are 1; a signal that is None counts as 1."""
         return all(self._is_high(handle) for handle in handles if handle is not None)
 
     def _is_high(self, handle: Any) -> bool:

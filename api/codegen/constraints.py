@@ -145,7 +145,7 @@ def _selected(module: Module, entry: str | None, target: int | None) -> list[_Co
 
 
 def _listed(things: Iterable[object]) -> str:
-    """List the first names alone: an error must not grow with the file."""
+    """List only the first names, so that an error does not grow with the file."""
     *some, last = [str(thing) for thing in islice(things, MAX_LISTED + 1)]
     return ", ".join([*some, last if len(some) < MAX_LISTED else "…"])
 
@@ -173,7 +173,9 @@ def _check_names(found: Sequence[_ConstraintsOp], knobs: Mapping[str, int | str]
 
 
 def _given_dims(one: _ConstraintsOp, dims: Dims) -> dict[int, Any]:
-    """Return the given values by position. Raise InputError for too many, and for one that is given twice."""
+    """Return the given values by position. Raise InputError for too many values, and for a dimension that is given
+    twice.
+    """
     if not isinstance(dims, Mapping):
         if len(dims) > len(one.dims):
             have = f"{len(one.dims)} ({_listed(one.dims)})" if one.dims else "none"

@@ -142,7 +142,7 @@ def _bisected_of_iree(
 
 
 class _Written(NamedTuple):
-    """What the files of all functions together have so far: the page and the report."""
+    """The page and the report that were written so far, for all functions together."""
 
     found: list[bisecting.Bisection]
     reports: list[str]

@@ -254,8 +254,8 @@ def _shared_by_lanes(value: Value | Buffer, type_: Type) -> Value | Buffer:
 
 
 def _lanes_type(text: str, type_: Type) -> Type:
-    """Return the type of an input of a batch that does not name its own: with an axis over the lanes where there are
-    more elements than one lane has. A file has its own shape.
+    """Return the type of an input of a batch that names no type: it has an axis over the lanes if there are more
+    elements than one lane has. An array in a file has its own shape.
     """
     element, shape = element_type(type_), shape_of(type_)
     kind = MemRefType if isinstance(type_, MemRefType) else TensorType

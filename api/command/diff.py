@@ -220,7 +220,7 @@ def _diff_with(
     pipeline: PassPipeline | None,
     checked: list[Checked],
 ) -> int:
-    """Compare all functions of two versions. ``pipeline``: made the second one."""
+    """Compare all functions of two versions. ``pipeline``: the passes that made the second version."""
     profile = refuse_stochastic(profile_named(arguments.profile), "diff")
     pairs = validation.common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
@@ -303,7 +303,7 @@ def _version_lines(
 ) -> list[str]:
     """Describe the result for one function.
 
-    ``source``: the text of the second version, whose lines are shown. ``why``: say always why there is no proof.
+    ``source``: the text of the second version, whose lines are shown. ``why``: always say why there is no proof.
     """
     lines = _problem_lines(found, sources)
     lines += [f"  {note}" for note in found.notes]

@@ -203,8 +203,8 @@ class ProgramSource:
         return parse_module(part.text, self.name, allow_unregistered=allow_unregistered, start=part.start)
 
     def program(self, part: InputPart | None = None) -> Module:
-        """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers one in StableHLO; a note
-        says so. Parts of an unknown form are skipped, if a function is left. Raise HalfulpError.
+        """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers a module in StableHLO; a
+        note says so. Parts whose form is unknown are skipped if at least one function is left. Raise HalfulpError.
         """
         if self.text is None:
             return read_bytecode(self.data, self.name, skip_unknown=True)
@@ -262,7 +262,7 @@ def _show(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning: one about a program or a slower way as it is, any other with the place in Python."""
+    """Print a warning. One about a program or a slower way is printed as it is, any other with its place in Python."""
     from halfulp.fp_formats.paths.disk import FallbackWarning  # which few commands load
 
     spoken = isinstance(message, DocumentWarning | FallbackWarning)

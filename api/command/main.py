@@ -106,7 +106,7 @@ def command_named(name: str) -> Command:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors repeat words without what a terminal may take as a command."""
+    """A parser. Its errors repeat the words of the user without characters that a terminal may take as a command."""
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Print the message to stderr, and end the process."""
@@ -201,7 +201,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextmanager
 def _ends_by_exception(received: list[int]) -> Iterator[None]:
     """Note SIGINT and SIGTERM, and turn SIGTERM into SystemExit, so that no temporary file and no started program is
-    left. The second SIGTERM ends all. A program that calls `main` keeps what it does itself at a signal.
+    left. The second SIGTERM ends the process at once. A program that calls `main` keeps its own handlers of signals.
     """
 
     def again(ignored: sys.UnraisableHookArgs) -> None:
@@ -259,7 +259,9 @@ def _wrong_setting() -> str | None:
 
 
 def _abandon_output() -> None:
-    """Give up a stdout that cannot be written to: what its buffer holds would fail once more when Python ends."""
+    """Give up a stdout that cannot be written to. Otherwise Python would try to write its buffer once more when it
+    ends, and fail again.
+    """
     if sys.stdout is None:
         return
     try:

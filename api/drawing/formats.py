@@ -351,8 +351,8 @@ def _draw_steps(
 
 
 def _apart(values: Sequence[Fraction]) -> bool:
-    """Tell whether labels at these values, in ascending order, have room: each at least a 20th of the way from the
-    next.
+    """Tell whether labels at these ascending values have room: neighbours are at least a 20th of the whole axis
+    apart.
     """
     return all(b - a >= (values[-1] - values[0]) / 20 for a, b in pairwise(values))
 
@@ -441,7 +441,9 @@ def draw_relative_error(
 
 
 def _error_limits(drawn: Iterable[tuple[Sequence[float], bool]]) -> tuple[float, float]:
-    """Return limits that show every largest error. The way down to exact results, where the error is 0, is cut."""
+    """Return limits that show every largest error. They leave out the long way down to exact results, whose error
+    is 0.
+    """
     tops, bottoms = [], []
     for ys, curve in drawn:
         positive = [y for y in ys if y > 0]

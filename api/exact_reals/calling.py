@@ -62,7 +62,9 @@ class Called:
 
 
 def called(function: Function, count: int) -> Called:
-    """Return a function that has been called without numbers, twice. Raises InputError for one with side effects."""
+    """Call a function twice without numbers, and return it as `Called`. Raises InputError for a function with side
+    effects.
+    """
     try:
         with _blaming_the_function():
             programs = [
@@ -228,7 +230,9 @@ class Operand:
 
     @cached_property
     def distinct(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """The place of the first element of each number, and of each element the number of its number."""
+        """For each distinct number, the place of its first element; for each element, the index of its distinct
+        number.
+        """
         if self.codes is not None and self.codes.ndim == 1:
             _, first, inverse = np.unique(self.codes, return_index=True, return_inverse=True)
             return first, inverse.reshape(-1)
@@ -382,8 +386,8 @@ def round(
 
     Raises ParseError for a wrong text; TypeMismatch for inputs without a type, for a wrong number of arguments, and for
     a function that returns anything but a real, an integer or a Fraction; InputError for what the function raises, and
-    for one that does something else when it is called again; LimitExceeded, with element and ball, if a result or a
-    comparison is not settled by 65,536 bits: it may be exact without being rational, as sin(x)**2 + cos(x)**2.
+    for a function that does something else when it is called again; LimitExceeded, with element and ball, if a result
+    or a comparison is not settled by 65,536 bits: it may be exact without being rational, as sin(x)**2 + cos(x)**2.
     """
     called_by_element = elementwise(function, 1 + len(more))
     chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)
@@ -404,7 +408,7 @@ class _Elements:
     """The elements of operands that broadcast, and the distinct ones among those that are not poison.
 
     ``firsts``: for each operand the places of the distinct elements in its row; ``where``: their places in the result;
-    ``index``: of each clean element, the number of the distinct one; ``clean``: the mask, or None for all.
+    ``index``: for each clean element, the number of its distinct element; ``clean``: the mask, or None for all.
     """
 
     def __init__(self, operands: Sequence[Operand], shape: tuple[int, ...]) -> None:

@@ -203,7 +203,7 @@ class _Function:
 
 
 class _Rows:
-    """The rows of an operand: ``places``, [rows, elements], of elements in its row-major order."""
+    """The rows of an operand. ``places``: the row-major indices of the elements, of shape [rows, elements]."""
 
     def __init__(self, given: calling.Operand, axis: int) -> None:
         self.given, self.axis = given, axis
@@ -340,7 +340,7 @@ def _settle(
 
 
 def _value(rows: _Rows, results: _Results, poison: npt.NDArray[np.uint16] | None, single: bool) -> Value:
-    """Return the results with their axis in the place of that of the rows."""
+    """Return the results. Their axis takes the place of the axis of the rows."""
     dst = results.dst
     ids = None if poison is None else np.broadcast_to(poison[:, None], results.lost.shape)
     shape = (*rows.outer, results.width)

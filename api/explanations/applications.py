@@ -137,7 +137,8 @@ def type_of_operand(given: Any) -> ty.Type | None:
 
 
 def keywords_of(signature: Signature, first: Any, source: Any) -> dict[str, Any]:
-    """Return ``type`` and ``to`` from the one type that the command line names, that of the result for casts.
+    """Return ``type`` and ``to`` from the one type that the command line names; for casts, this is the type of the
+    result.
 
     ``source``: the type that is cast, or None.
     """
@@ -152,7 +153,7 @@ _WORD = re.compile(r"\s*(?!s?nan|inf|true|false|poison)[A-Za-z_!][^=:]*", re.ASC
 
 
 def refuse_type(op: str, operand: Any) -> None:
-    """Raise an error for a type in the place of the first operand, or for a word that is meant as one."""
+    """Raise an error if the first operand is a type, or a word that is meant as a type."""
     if isinstance(operand, ty.Type | FloatFormat) or (isinstance(operand, str) and _WORD.fullmatch(operand)):
         type_ = as_type(operand)  # raises for a word that names no type
         raise InputError(f"'{type_}' is a type, not an operand of {op}", hint=f'give type="{type_}" after the operands')
@@ -600,7 +601,9 @@ _UNCHANGED = ("arith.extf", "arith.truncf", "arith.convertf", "fcvt")
 
 
 def _function(op: str) -> Callable[..., Fraction] | None:
-    """Return the exact function of an op on rational numbers, if it has one; that of functions to 200 bits."""
+    """Return the exact function of an op on rational numbers, if it has one; elementary functions are computed to 200
+    bits.
+    """
     if op in _OPERATIONS:
         return EXACT[_OPERATIONS[op]][1]
     if op in MIXED:

@@ -127,7 +127,9 @@ def _groups(op: TileOp, model: str, dot: dot_steps.DotOperands, trace: SumTrace)
 def _models(
     op: TileOp, model: str, dot: dot_steps.DotOperands, rounding: RoundingExplanation | None
 ) -> tuple[tuple[dot_steps.ModelRow, ...], tuple[tuple[str, tuple[str, ...]], ...]]:
-    """Group the models that give one code for one reason, this model first; and list the models that give nothing."""
+    """Group the models that give the same code for the same reason, with this model first; list the models that give
+    nothing.
+    """
     found: dict[tuple[int, str], list[str]] = {}
     missing: dict[str, list[str]] = {}
     for name in (model, *(each for each in MODELS if each != model)):

@@ -577,7 +577,7 @@ class StepReader:
         return total
 
     def _product(self, member: Members, elements: Sequence[int]) -> Fraction | None:
-        """Return the exact number of a product, or of the dot of several that counts as one."""
+        """Return the exact number of a product, or of a dot product of several elements that counts as one product."""
         assert self.rule is not None
         (place,), total = member.products, Fraction(0)
         for k in elements[place * self.rule.dot : (place + 1) * self.rule.dot]:

@@ -63,7 +63,7 @@ class RoundedNumber:
 
 
 class ProfileGroup(NamedTuple):
-    """Profiles that give one result for one reason: its code (None: poison), and the deciding fields."""
+    """Profiles that give the same result for the same reason: its code (None: poison), and the deciding fields."""
 
     profiles: tuple[str, ...]
     code: int | None
@@ -185,7 +185,7 @@ class RoundingExplanation:
         return absent if code is None else f"{code_text(self.format, code)}  {value_text(self.format, code)}"
 
     def midpoint_text(self) -> str:
-        """Say between which codes the midpoint lies, and on which side of it the exact value."""
+        """Say between which codes the midpoint lies, and on which side of it the exact value lies."""
         assert self.midpoint is not None
         assert self.exact is not None
         ends = [hex_text(self.format, code) for code in (self.below, self.above) if code is not None]

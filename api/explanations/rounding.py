@@ -63,8 +63,8 @@ def _without(profile: Profile, field: str) -> Profile:
 def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tuple[str, ...]:
     """Return the fields that make a profile's result differ from that of spec, as ``field=choice``.
 
-    These are the fields that make the difference alone; where there are none, the fields without which the result would
-    be another; else all fields that differ.
+    These are the fields each of which makes the difference alone. If there are none, they are the fields without which
+    the result would be another. If there are none of these either, they are all fields that differ.
     """
     result, changed = compute(profile), _changed(profile)
     alone = [field for field, choice in changed.items() if compute(_alone(field, choice)) == result]

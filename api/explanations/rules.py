@@ -341,7 +341,7 @@ def given_integer(text: str, reading: str, number: int) -> GivenNumber:
 
 
 def given_exact(text: str, number: numbers.Exact) -> GivenNumber:
-    """Take an exact number, which is rounded. It has no type from which a profile could take a detour."""
+    """Take an exact number, which is rounded. It has no type, so no profile computes it by way of another format."""
 
     def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
         return code_and_flags(numbers.round_to_format(fmt, number, mode, profile.conversions))

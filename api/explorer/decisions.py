@@ -48,7 +48,7 @@ _WIDTH = 64
 
 
 class Way(NamedTuple):
-    """A rounding mode. Of stochastic rounding, ``away`` tells whether the random bits are less than the discarded
+    """A rounding mode. For stochastic rounding, ``away`` tells whether the random bits are less than the discarded
     fraction, and ``least`` whether they are the least ones.
 
     A number just below the first normal value can tell two such ways apart: with one bit more of precision, which
@@ -145,8 +145,8 @@ def _outcome(fmt: FloatFormat, operation: Operation, x: GivenOperand, y: GivenOp
 
 
 def _follows_from_classes(operation: Operation, x: GivenOperand, y: GivenOperand) -> bool:
-    """Tell whether every two operands of these classes have one result; of finite ones, whether those have that are
-    given.
+    """Tell whether all pairs of operands of these classes have the same result; for classes of finite numbers, the
+    given pairs.
     """
     special = special_rule(operation.name, x, y)
     if special is not None:
@@ -250,7 +250,7 @@ class _Outcomes:
         self.rows: dict[tuple[str, int, str], int] = {}
 
     def row(self, result: scalar.Result, rule: str, names: Mapping[int, str] = MappingProxyType({})) -> int:
-        """Return the number of the row of a result. ``names``: of codes."""
+        """Return the number of the row of a result. ``names``: the names of codes."""
         name = POISON if result.poison else names.get(result.code, hex(result.code))
         return self.rows.setdefault((name, result.flags, rule), len(self.rows))
 
@@ -270,8 +270,8 @@ class _Outcomes:
     def of_number(
         self, number: Fraction, midpoint: Fraction | None, names: Mapping[int, str], part: Fraction | None = None
     ) -> list[int]:
-        """Round a number other than zero in each way; return numbers of rows. ``part``: of the way after the value
-        before it, if that decides.
+        """Round a number other than zero in each way; return numbers of rows. ``part``: how far the number lies after
+        the value before it, as a part of the way to the next value, if that decides.
         """
 
         def rule(way: Way, result: scalar.Result) -> str:
@@ -441,8 +441,8 @@ def results_of(name: str, fmt: FloatFormat) -> list[list[tuple[int | None, int]]
 
 
 def _between(down: int, up: int) -> Fraction | None:
-    """Return a number that no value or midpoint of a small format separates from the exact result that f64 rounds so;
-    None for NaN, infinities and zeros.
+    """Return a number for an exact result that f64 rounds to this one: no value or midpoint of a small format lies
+    between the number and the exact result. None for NaN, infinities and zeros.
     """
     low, high = scalar.value(_F64, down), scalar.value(_F64, up)
     if low is None or high is None:

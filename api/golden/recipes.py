@@ -208,7 +208,7 @@ def computation_of(
     of: str | Callable[[], Program], options: ComputationOptions, properties: Mapping[str, Any] | None = None
 ) -> Computation:
     """Return the computation of an op or a tile operation by its name, or of a function of a program, which is loaded
-    once the options fit one.
+    only after the options were found to fit a program.
 
     ``properties``: those of the op. Raises HalfulpError, and ValueError for an unknown rounding mode or profile.
     """
@@ -352,7 +352,9 @@ def _checked(recipe: Recipe, options: RecipeOptions) -> Recipe:
 
 @contextmanager
 def _naming(options: RecipeOptions, name: str) -> Iterator[None]:
-    """Make the errors inside name the option of the command line that they are about, if they have no place."""
+    """Make errors that are raised inside name the option of the command line that they are about, if they have no
+    place.
+    """
     try:
         yield
     except HalfulpError as error:

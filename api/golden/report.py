@@ -36,7 +36,8 @@ class Report:
     """The findings on the results of a device. Its text is that of ``halfulp vectors check``.
 
     ``found``: all numbers. ``computation``: the op or program that is expected. ``name``: the device or file in the
-    text. ``golden``: a file is the golden set, row by row. ``note``: what else to say of a file. ``format``: of a file.
+    text. ``golden``: a file is the golden set, row by row. ``note``: what else to say about a file. ``format``: the
+    format of a file.
     """
 
     found: Check
@@ -325,7 +326,7 @@ def _explanation_lines(found: Check) -> list[str]:
 
 
 def _controls(told: LikelyCause, found: Check) -> str:
-    """Tell whether an alternative is right for equal rows too."""
+    """Tell whether an alternative also gives the right result for the rows that are equal."""
     if told.equal == found.controls:
         return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
     return f", but not in {found.controls - told.equal:,} of {found.controls:,} equal rows tried"

@@ -38,7 +38,7 @@ _ROWS = 1 << 12
 
 @dataclass(frozen=True)
 class VectorRow:
-    """One vector. ``operands``, ``results``: scalar values of their types, a result is poison if anything is right.
+    """One vector. ``operands``, ``results``: scalar values of their types; a result is poison if every result is right.
 
     ``flags``: the exception flags, None without a column of them. ``open``: for each result, the bits that may have
     either value. ``random``: the random bits of stochastic rounding, else None.
@@ -124,10 +124,10 @@ class Vectors:
         path of the metadata.
 
         ``formats``: one or more of testfloat, readmemh, npz, npy, bin, c, sv, coe, csv, jsonl, runs, mlir. All files
-        have the same columns: those that each of these formats can hold. ``name``: of the files; by default made from
-        the op, its types and properties. ``poison``: refuse, drop or canonical, for rows with poison or open bits in a
-        format without columns for them. ``any_nan``: ask checkers to accept any NaN if the result is a NaN. Raises
-        InputError for what the formats cannot hold, and for a folder that cannot be written.
+        have the same columns: those that each of these formats can hold. ``name``: the name of the files; by default it
+        is made from the op, its types and properties. ``poison``: refuse, drop or canonical, for rows with poison or
+        open bits in a format without columns for them. ``any_nan``: ask checkers to accept any NaN if the result is a
+        NaN. Raises InputError for what the formats cannot hold, and for a folder that cannot be written.
         """
         chosen = (formats,) if isinstance(formats, str) else tuple(formats)
         recipe = self.recipe
@@ -221,10 +221,10 @@ def vectors(
     (default: 16), which are a column.
     ``random``: for a program that rounds stochastically, the source of its random bits, as for `run`. With Philox the
     number of each row's run is a column.
-    ``profile``: as for `run`. ``function``: of a program; by default the only public one.
+    ``profile``: as for `run`. ``function``: the name of the function of a program; by default the only public one.
     ``flags``: False for vectors without exception flags, True to require them.
     ``keep_ub``: keep rows with undefined behaviour, as poison. By default they are left out.
-    ``mma``: of a tile operation or a program, the model that adds, as for `run`. A row is a whole tile; the levels are
+    ``mma``: for a tile operation or a program, the model that adds, as for `run`. A row is a whole tile; the levels are
     "weighted" (default) and "random".
     ``properties``: the other properties of the op, as for `eval`.
 

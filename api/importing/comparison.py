@@ -56,8 +56,8 @@ class OutputDistance:
     @cached_property
     def ulp(self) -> npt.NDArray[np.float64]:
         """The distance of each element: the steps from one code to the other along the values of the type; for
-        integers, the difference. Two NaNs have distance 0. An element that is poison, or a NaN in one result alone, has
-        NaN.
+        integers, the difference. Two NaNs have distance 0. The distance of an element is NaN if it is poison, or if it
+        is a NaN in only one of the results.
         """
         stored = numeric(self.ours.element_type)
         ours, jax = self.ours.bits, self.jax.bits
@@ -101,8 +101,8 @@ class OutputDistance:
 
     @property
     def farthest(self) -> tuple[int, ...] | None:
-        """The index of the element with the largest distance, one that is NaN in one result first; None without a
-        difference.
+        """The index of the element with the largest distance. An element that is NaN in one result comes first; None if
+        there is no difference.
         """
         if not self.different:
             return None
@@ -128,8 +128,9 @@ class OutputDistance:
 
     @cached_property
     def to_exact(self) -> tuple[float, float] | None:
-        """The SQNR of our result and of the other one beside the exact numbers, in dB, over the elements whose exact
-        numbers are known; None if none is. The exact numbers are those of a run of the program beside exact reals.
+        """The SQNR of our result and of the other one against the exact numbers, in dB, over the elements whose exact
+        numbers are known; None if none is. The exact numbers come from another run of the program, which also computes
+        with exact reals.
         """
         exact = self._exact()
         if exact is None or self._numbers is None or not (known := np.isfinite(exact.high)).any():
@@ -201,7 +202,7 @@ class OutputDistance:
         return f"{self.name or 'result'} {list(index) if index else ''} is poison: {self.ours.origin(*index)}"
 
     def row(self) -> tuple[str, ...]:
-        """Return the figures as texts; without an element that is measured, the distances are ``none``."""
+        """Return the figures as texts; the distances are ``none`` if no element was measured."""
         measured = bool(self._summary.count)
         distances = (f"{self.max_ulp:.6g}", f"{self.mean_ulp:.3g}") if measured else ("none", "none")
         figures = (f"{self.different:,}", *distances)

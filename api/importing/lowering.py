@@ -138,7 +138,7 @@ def compiler_for(name: str) -> Tool:
 
 @cache
 def _compiler() -> Tool:
-    """Return IREE's compiler, found once. An absent one is looked for again. Raise Unavailable."""
+    """Return IREE's compiler. It is looked for until it is found, and then kept. Raise Unavailable."""
     return iree.compiler()
 
 

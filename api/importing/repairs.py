@@ -46,7 +46,8 @@ _HINT = "compute the parts in the program, or drop the algorithm"
 
 
 def explicit(text: str, name: str) -> str:
-    """Return StableHLO whose dots have operands and results of the types that their algorithms name, line by line.
+    """Return StableHLO in which the operands and results of each dot have the types that its algorithm names, line by
+    line.
 
     Raises Unsupported for an algorithm of several products, and for the accuracy of a function that becomes a formula.
     """
@@ -71,7 +72,7 @@ def explicit(text: str, name: str) -> str:
 
 
 def _explicit_dot(line: str, place: FileLineCol) -> str:
-    """Return the line of a dot with an algorithm, with the conversions that this names around it."""
+    """Return the line of a dot with an algorithm, with the conversions around it that the algorithm asks for."""
     dot = _DOT.fullmatch(line)
     fields = dict(_FIELD.findall(line))
     if dot is None:
@@ -160,7 +161,7 @@ def _keep_the_selected(either: Operation) -> None:
 
 
 def _is_first(value: SSAValue) -> bool:
-    """Tell whether a value says that no element of a window is selected: the index is -1 still."""
+    """Tell whether a value says that no element of a window is selected: its index is still -1."""
     if not isinstance(value, OpResult) or value.owner.name != "arith.cmpi":
         return False
     index, none = value.owner.operands
@@ -179,7 +180,7 @@ def _inside(value: OpResult, operations: list[Operation]) -> list[Operation]:
 
 
 def _replace(block: Block, op: Operation, instead: list[Operation]) -> None:
-    """Put ops in place of one; the result of the last takes the place of its result."""
+    """Put ops in place of one op; the result of the last op takes the place of its result."""
     place = block.operations.index(op)
     put(block, [*block.operations[:place], *instead, *block.operations[place + 1 :]])
     for around in block.operations:
@@ -201,7 +202,9 @@ _REDUCING = [f"arith.{name}" for name in ("addi", "andi", "bitcast", "cmpi", "co
 
 
 def _reduce_precision(op: Operation) -> bool:
-    """Put halfulp.reduce_precision, with the same bits, in the place of the last op of a lowered one. Tell if it is."""
+    """Put halfulp.reduce_precision, which gives the same bits, in the place of a lowered reduction that ends with this
+    op. Tell whether the op ends one.
+    """
     number, type_ = op.operands[1], op.results[0].type
     if not isinstance(type_, ty.FloatType) or type_.format.nan is not NanEncoding.IEEE or type_.format.bits > 64:
         return False
@@ -218,7 +221,9 @@ def _reduce_precision(op: Operation) -> bool:
 
 
 def _term(value: SSAValue, number: SSAValue, mask: int, depth: int = 12) -> Term | None:
-    """Return what computes a value of a number; None if that is not by ops that lowered reductions have."""
+    """Return the expression by which a value is computed from a number; None if it uses ops that a lowered reduction
+    does not have.
+    """
     if value is number:
         return _NUMBER
     if not isinstance(value, OpResult) or depth == 0:

@@ -85,7 +85,7 @@ class Figures:
     ``max_absolute``, ``mean_absolute``, ``max_relative``, ``mean_relative``: of the absolute and relative errors.
     ``worst``: the index of the first element with the largest error in ulp, in the flattened array; None without one.
     ``exact``: elements without an error. ``saturated``: results that are the largest value in place of an overflow.
-    ``flushed``: results that are zero for another number. ``subnormal``: subnormal results.
+    ``flushed``: results that are zero although the number is not. ``subnormal``: subnormal results.
     ``overflowed``: finite numbers beyond the largest value that became infinity or NaN. ``not_numbers``: other finite
     numbers that became infinity or NaN. ``nan``, ``infinite``: exact numbers that are NaN or infinite, whatever they
     became. ``poison``: poison on either side.
@@ -354,14 +354,14 @@ class ErrorReport:
         return fragment(title(self.title), table([(name, escape(text)) for name, text in self.rows()], named=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as numbers for JSON; without infinities and NaN, which JSON lacks, but None."""
+        """Return all figures as numbers for JSON; NaN and infinities, which JSON does not have, become None."""
         worst = None if self.worst_index is None else list(self.worst_index)
         plain = {name: without_nan(number) for name, number in asdict(self.figures).items()}
         return {"format": self.format.name, **plain, "worst": worst}
 
 
 def without_nan(number: Any) -> Any:
-    """Return None for NaN and infinities, which JSON lacks."""
+    """Return a number, or None for NaN and infinities, which JSON does not have."""
     return None if isinstance(number, float) and not math.isfinite(number) else number
 
 

@@ -46,7 +46,8 @@ def _differ(number: float, exact: Fraction | float) -> bool:
 def scaled_error(numbers: Floats, fmt: FloatFormat, scale: float, conversion: Mapping[str, Any]) -> ErrorReport:
     """Measure the errors of ``numbers / scale`` in a format.
 
-    The quotients are f64 numbers: exact for a power of two, else rounded to nearest, which is 2**-53 of them at most.
+    The quotients are f64 numbers: exact for a power of two, else rounded to nearest with a relative error of at most
+    2**-53.
     """
     if scale == 1:
         return error(numbers, fmt, **conversion)
@@ -167,12 +168,12 @@ _STEPS = tuple(sorted(range(-8, 9), key=lambda k: (abs(k), k)))
 
 
 def _search_octaves(search: _Search, first: float) -> None:
-    """Try a scale, and it times powers of two from 2**-16 to 2, from the middle outward."""
+    """Try a scale, and then this scale times powers of two from 2**-16 to 2, from the middle outward."""
     search.try_all(first * 2.0**k for k in _OCTAVES)
 
 
 def _search_finely(search: _Search, first: float) -> None:
-    """Then 2**(k/8) around the best, then 2**(k/64) around the best of those."""
+    """Try 2**(k/8) times the best scale, then 2**(k/64) times the best of those."""
     _search_octaves(search, first)
     for parts in (8, 64):
         best = search.scale
@@ -218,9 +219,9 @@ def suggest_scale(x: Any, to: TypeName, criterion: str = "max", **conversion: An
     - ``"max_power_of_two"``: the smallest power of two for which nothing exceeds the largest value.
     - ``"mse"`` or ``"sqnr"``: the smallest mean square error that a search finds. A better scale may exist between its
       steps, mostly for few numbers. The search is always the same: the scale of ``"max"`` times 2 to the power 1 to
-      -16; then steps of 1/8 of an octave around the best, then of 1/64. Of equal ones the first counts. A scale at
-      which a number becomes infinity or NaN is not chosen, so a scale that saturates needs a conversion that does
-      (``saturate=True``), or a type that has neither.
+      -16; then steps of 1/8 of an octave around the best, then of 1/64. Of equally good scales the first counts. A
+      scale at which a number becomes infinity or NaN is not chosen. So a scale at which numbers saturate needs a
+      conversion that saturates (``saturate=True``), or a type with neither infinity nor NaN.
     - ``"mse_power_of_two"`` or ``"sqnr_power_of_two"``: the best of the powers of two in the same range.
 
     The other keywords are those of `halfulp.convert`, for the rounding. The quotients ``x / scale`` are rounded to f64

@@ -233,7 +233,7 @@ def all_values(type: TypeName, order: str = "value") -> Value:
 
 
 def _sort_keys(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.int64]:
-    """Return numbers in the order of the values of codes; of NaNs, the largest number."""
+    """Return numbers that sort codes by their values; a NaN gets the largest number."""
     wide = codes.astype(np.int64)
     if fmt.sign_mask is not None:
         magnitude = wide & (fmt.sign_mask - 1)

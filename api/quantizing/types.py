@@ -309,7 +309,9 @@ def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None
 
 
 def _stored(q: Any, element: ty.Type) -> Value:
-    """Return stored integers as elements of a quantised type. Raises TypeMismatch for those that it does not have."""
+    """Return stored integers as elements of a quantised type. Raises TypeMismatch for integers that it does not
+    have.
+    """
     storage = numeric(element)
     if isinstance(q, Value) and isinstance(q.element_type, ty.QuantizedType):
         return to_value(q, ty.with_element(q.type, element), "q")
@@ -325,7 +327,7 @@ def _stored(q: Any, element: ty.Type) -> Value:
 
 
 def _fitting_blocks(shape: Sequence[int], element: ty.Type) -> str | None:
-    """Return the ``block=`` with which a type has one scale for each block of a tensor; None if there is none."""
+    """Return the argument ``block=`` that gives a type one scale for each block of a tensor; None if there is none."""
     scales = element.parameter_shape if isinstance(element, ty.UniformQuantizedType) else ()
     if (
         not scales

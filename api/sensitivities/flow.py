@@ -54,7 +54,7 @@ class Tie:
     uses: list[Use] = field(default_factory=list)
 
     def take(self, op: Operation, index: int) -> None:
-        """Add an operand. Memory cannot be converted on the way: it has the type of the tie itself."""
+        """Add an operand. Memory cannot be converted for one use: its type is that of the whole tie."""
         if is_memory(op.operands[index]):
             self.values.append(op.operands[index])
         else:
@@ -175,12 +175,12 @@ def _forall(op: Operation) -> Iterator[Tie]:
 
 
 def _insertion(op: Operation) -> Iterator[Tie]:
-    """Tie what is inserted into a shared result to that."""
+    """Tie what is inserted into a shared result to that result."""
     yield Tie([op.operands[1]], [Use(op, 0)])
 
 
 def _body(op: Operation) -> Iterator[Tie]:
-    """Tie the operands of a structured op to the arguments of its body, and what that yields to the results."""
+    """Tie the operands of a structured op to the arguments of its body, and what the body yields to the results."""
     inputs, inits = inputs_and_inits(op)
     block = _block(op)
     for number in range(len(inputs) + len(inits)):
@@ -289,8 +289,8 @@ class Flow:
         return fixed
 
     def held(self, chosen: Iterable[SSAValue], wider: Callable[[SSAValue], bool]) -> set[SSAValue]:
-        """Return the values that keep a format that ``chosen`` have: these, and what carries their numbers without
-        rounding. ``wider``: tells whether that format has more numbers than that of a value.
+        """Return the values that keep a format if those of ``chosen`` keep it: these values, and those that carry their
+        numbers without rounding. ``wider``: tells whether that format has more numbers than the format of a value.
         """
         found = set(chosen)
         waiting = list(found)
@@ -413,7 +413,7 @@ def takes_own_format(op: Operation) -> bool:
 
 
 def decides(op: Operation) -> bool:
-    """Tell whether an op makes integers of floats: with other numbers, a run may go another way."""
+    """Tell whether an op makes integers of floats. With other numbers, such a run may take another branch."""
     return is_scalar_op(op) and not any(format_of(result) for result in op.results)
 
 
@@ -454,6 +454,6 @@ def why_not(op: Operation, module: Module) -> str | None:
 
 
 def _takes_extreme(op: Operation) -> bool:
-    """Tell whether a reduction of a vector only chooses among its operands."""
+    """Tell whether a reduction of a vector only chooses one of its operands, as a maximum does."""
     kind = op.properties.get("kind")
     return kind is not None and str(kind).partition("<")[2].startswith(_EXTREMA)

@@ -121,7 +121,9 @@ class _Copy:
         self._held = self._flow.held(chosen, lambda value: self._is_wider(format, value))
 
     def _is_named_reader(self, op: Operation) -> bool:
-        """Tell whether an op has a body that follows from its name and types, which a held number would change."""
+        """Tell whether an op has a body that follows from its name and types, and that a number held in another format
+        would change.
+        """
         own = op not in self._change.ops and flows.has_hidden_body(op) and flows.rounds(op)
         return own and not self._held.isdisjoint(op.operands)
 
@@ -166,7 +168,9 @@ class _Copy:
                 self._set_body(op, flows.own_format(op), format)
 
     def _format_to_run(self, op: Operation, format: ty.FloatType) -> ty.FloatType:
-        """Return the format in which an op runs: its own one, unless it was chosen or rounds a number that is held."""
+        """Return the format in which an op runs: its own format, unless the op was chosen or rounds a number that is
+        held.
+        """
         own = flows.own_format(op)
         taken = flows.rounds_once(op) and has_all_numbers(format.format, own.format)
         return format if op in self._change.ops or (taken and not self._held.isdisjoint(op.operands)) else own
@@ -188,7 +192,7 @@ class _Copy:
                 self._instead[made] = self._converted(made, own, self._after.setdefault(twin, []).append, twin, mode)
 
     def _set_body(self, op: Operation, own: ty.FloatType, running: ty.FloatType) -> None:
-        """Let the body of a named op run in another format, on elements of the types that its operands get."""
+        """Make the body of a named op run in another format, on elements of the types that its operands get."""
         if not flows.has_hidden_body(op):
             return
         block = self._twins[op].regions[0].blocks[0]
@@ -240,7 +244,7 @@ class _Copy:
                 flows.Use(twin, use.index, use.successor).operands[use.index] = made[given, wanted]
 
     def _convert_again(self, op: Operation) -> None:
-        """Put what is left of a conversion in its place, with its rounding mode if it still rounds."""
+        """Put the rest of a conversion in its place, with its rounding mode if it still rounds."""
         twin, (operand,), (result,) = self._twins[op], op.operands, op.results
         own, given = flows.own_format(op), self._resolved(self._values[operand])
         target = flows.format_of(twin.results[0])
@@ -302,7 +306,7 @@ class _Copy:
         return value
 
     def _resolve(self) -> None:
-        """Replace values in all operands, but for those ops that make what replaces them."""
+        """Replace values in all operands, except in the ops that compute the replacements."""
         making = {op for ops in (*self._after.values(), *self._first.values()) for op in ops}
         for op in self._all():
             if op not in making:

@@ -62,7 +62,7 @@ class ResultDistance:
 
     @property
     def ulp(self) -> float:
-        """The size, of an error in ulp."""
+        """The size, for an error in ulp."""
         return self.size
 
 
@@ -87,7 +87,7 @@ class _End:
 
     @property
     def unit(self) -> Floats:
-        """The ulp at the exact number, or if that is not known at the other one."""
+        """The ulp at the exact number; if that is not known, the ulp at the other number."""
         with np.errstate(all="ignore"):
             other = ulps_of_floats(self.format, np.where(np.isfinite(self.value), self.value, 0.0))
             return np.where(self.known, self.exact.ulps(self.format), other)
@@ -143,7 +143,7 @@ class Reference:
         self.distances = self._distances({name: end.value for name, end in self._exact.items()})
 
     def distances_of(self, module: Module, **options: Any) -> Distances:
-        """Run another program, or with other options, and return how far its results are.
+        """Run another program, or this one with other options, and return how far its results are from the exact ones.
 
         Raises the errors of `run`.
         """
@@ -160,7 +160,9 @@ class Reference:
         return dict(ends_of(run_with(module, given, options), given))
 
     def _find(self, name: str, element: tuple[int, ...]) -> bool:
-        """Find an exact number from its history. Return False if that is not known, or would take too long."""
+        """Find an exact number from its history. Return False if that number cannot be known, or would take too long to
+        find.
+        """
         if self._spent >= _MOST_NUMBERS:
             return False
         if self._history is None:
@@ -203,7 +205,9 @@ class Reference:
         return replace(found, lost=int(np.count_nonzero(end.known & ~np.isfinite(numbers))))
 
     def _largest(self, name: str, end: _End, numbers: Floats, moved: float) -> ResultDistance:
-        """Return the distance by the largest error. An error that is not known closely may be that: it is found."""
+        """Return the distance by the largest error. An element whose error is not known closely may have the largest
+        one: its exact number is found.
+        """
         tried: set[tuple[int, ...]] = set()
         while True:
             unit = MEASURES[self.metric].unit(end.exact.high + end.exact.low, end.unit)

@@ -70,8 +70,8 @@ def sensitivity(
 
     {options}
 
-    Errors are those from the exact numbers, which a run with exact reals finds (`Trace.errors`): that takes the
-    branches that the program as it is takes. The result is a `Sensitivity`: iterate over its rows, print it, or call
+    Errors are distances from the exact numbers, which a run with exact reals finds (`Trace.errors`). That run takes the
+    same branches as the unchanged program. The result is a `Sensitivity`: iterate over its rows, print it, or call
     ``plot()``.
 
     Raises InputError for a name that does not exist and for a function without float results, Unsupported for a batch,
@@ -180,7 +180,7 @@ def _radii(reference: Reference, rows: Sequence[SensitivityRow]) -> Iterator[str
 
 
 def _most_changed(before: Distances, after: Distances) -> str:
-    """Return the result whose error changes most; of those that change alike, that with the largest error."""
+    """Return the result whose error changes most; among equal changes, the result with the largest error."""
 
     def change(name: str) -> tuple[float, float]:
         one, two = before[name].size, after[name].size
@@ -206,10 +206,10 @@ class SensitivityRow:
     changed, as text; ``count``: the number of ops. ``was``, ``to``: its format or choice before and after.
 
     ``result``: the result whose error changes most; ``before``, ``after``: its largest error in ulp of the exact
-    number, or what ``metric`` measures; infinite if it is no number, NaN if no exact number is known. ``moved``: how
-    far any result moves, in ulp. ``advice``: the row as a sentence. ``settings``: the option of `halfulp.run` that was
-    changed, if it was one. ``radius``: how far ``before`` and ``after`` may be from the exact ones, if these are not
-    known closely.
+    number, or what ``metric`` measures; infinite if the result is not a number, NaN if no exact number is known.
+    ``moved``: how far any result moves, in ulp. ``advice``: the row as a sentence. ``settings``: the option of
+    `halfulp.run` that was changed, if it was one. ``radius``: how far ``before`` and ``after`` may be from the exact
+    ones, if these are not known closely.
     """
 
     sort: str
@@ -233,7 +233,9 @@ class SensitivityRow:
 
     @property
     def effect(self) -> float:
-        """The error after the change less that before it, of an SQNR the loss; negative if the change is a gain."""
+        """The error after the change minus the error before it; for an SQNR, the loss. Negative if the change is a
+        gain.
+        """
         change = 0.0 if self.before == self.after else self.after - self.before
         return -change if MEASURES[self.metric].worst < 0 else change
 
@@ -255,7 +257,9 @@ def _json(value: Any) -> Any:
 
 
 def rank_of(row: SensitivityRow) -> tuple[float, float]:
-    """Return a key that puts rows with the largest effect first; without a known one, those that move results most."""
+    """Return a key that sorts rows with the largest effect first. Rows whose effect is not known follow, those that
+    move results most first.
+    """
     return -abs(row.effect) if row.effect == row.effect else 0.0, -row.moved
 
 
@@ -299,7 +303,7 @@ class Sensitivity:
 
     @property
     def best(self) -> SensitivityRow | None:
-        """The single change that reduces the error of a result most; None if none reduces it."""
+        """The single change that reduces the error of a result most; None if no change reduces it."""
         gains = [row for row in self.rows if row.effect < 0]
         return min(gains, key=lambda row: row.effect, default=None)
 

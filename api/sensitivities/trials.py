@@ -26,7 +26,8 @@ from halfulp.traces.error_text import Site, name_of
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is changed. ``ops``: run in another way; or ``value``: kept in another format where it is made.
+    """What is changed. ``ops``: the ops that run in another way; or ``value``: the value that is kept in another format
+    where it is made.
 
     ``short``: how advice names it. ``site``: the op, for a subject that is or belongs to one.
     """
@@ -39,7 +40,7 @@ class Subject:
 
     @property
     def was(self) -> str:
-        """The format, or the formats, that it has."""
+        """The format, or the formats, that the subject has."""
         found = [flows.own_format(op) for op in self.ops] if self.value is None else [flows.format_of(self.value)]
         return ", ".join(dict.fromkeys(map(str, found)))
 
@@ -308,7 +309,9 @@ def mode_trials(
     profile: Profile,
     note: Callable[[str], None],
 ) -> Iterator[Trial]:
-    """Yield the changes of rounding modes. ``profile``: of the run; ``note`` takes the ops without a mode."""
+    """Yield the changes of rounding modes. ``profile``: the profile of the run; ``note`` takes the ops without a
+    mode.
+    """
     if not wanted.modes:
         return
     without = [op.name for op in program.ops if flows.rounds(op) and not _has_mode(op)]

@@ -86,7 +86,7 @@ class RunErrors:
 
     def lines(self) -> Iterator[str]:
         """Yield the report as text: the results, the ops that overflowed, those that cost most, and what else ops did:
-        lost bits, decisions that the exact run would take otherwise.
+        bits that were lost, and decisions that would be different with exact numbers.
         """
         beside = f", beside {self.wider}" if self.wider else ""
         for each in self.results:
@@ -131,12 +131,12 @@ class RunErrors:
 
     @property
     def ops(self) -> tuple[error_text.OpError, ...]:
-        """The errors of each op; their effect on a result is what `worst` finds."""
+        """The errors of each op. Their effect on a result is found by `worst`."""
         return tuple([self._op_error(ran, nan, nan) for ran in self._shadows.figures])
 
     @property
     def largest(self) -> error_text.ResultError | None:
-        """The result with the largest known error; None where nothing is known of any."""
+        """The result with the largest known error; None if nothing is known about any result."""
         known = [each for each in self.results if isfinite(each.ulp)]
         return max(known, key=self._ranked_size, default=None)
 
@@ -197,9 +197,10 @@ class RunErrors:
         return error_text.Ranking(sorted(found, key=lambda one: (-abs(one.effect_ulp), _own(one)))[:count])
 
     def error_of(self, result: int | str = 0, element: error_text.Element | None = None) -> error_text.ResultError:
-        """Return the error of an element of a result: by default of that with the largest error.
+        """Return the error of an element of a result: by default, of the element with the largest error.
 
-        ``result``: its number, or its name in ``results``. Raises InputError for one that does not exist.
+        ``result``: the number of the result, or its name in ``results``. Raises InputError for a result or an element
+        that does not exist.
         """
         name = f"result[{result}]" if isinstance(result, int) else result
         if name not in self._ends:
@@ -212,10 +213,10 @@ class RunErrors:
 
     def explain(self, result: int | str = 0, element: error_text.Element | None = None) -> list[error_text.StoryStep]:
         """Walk back from an element of a result to where its error came from, always to the operand that brings most.
-        From an infinity or a NaN the way leads to the op that gave one of finite operands.
+        From an infinity or a NaN the way leads to the op that made it from finite operands.
 
         ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported where nothing is known of the exact
-        number of a finite one, LimitExceeded for a run of more numbers than its history can keep.
+        number of a finite element, LimitExceeded for a run of more numbers than its history can keep.
         """
         chosen = self.error_of(result, element)
         if not isfinite(chosen.ulp) and isfinite(chosen.value):
@@ -228,7 +229,9 @@ class RunErrors:
     # --- how ---
 
     def _closely(self, found: error_text.ResultError) -> error_text.ResultError:
-        """Return an error that is known closely, from the history of the number, if that beside it is not."""
+        """Return an error that is known closely: if the error beside a number is not, compute it from the history of
+        the number.
+        """
         if found.element is None or found.radius <= _CLOSE * abs(found.exact):
             return found
         try:
@@ -253,9 +256,9 @@ class RunErrors:
     def _attribution(
         self, name: str, element: error_text.Element, long: bool = True
     ) -> tuple[Attribution | ArrayAttribution, float]:
-        """Return the history of an element, and the unit of what is brought to it, an ulp of the exact number: the
-        computed number less the exact one is an error of the other sign than those of the history. ``long``: also of a
-        long history. Raises LimitExceeded.
+        """Return the history of an element, and the unit in which its parts are measured: an ulp of the exact number,
+        with the sign that makes them parts of the computed number minus the exact one. ``long``: also for a long
+        history. Raises LimitExceeded.
         """
         kept = self._attributions.get((name, element))
         if isinstance(kept, LimitExceeded):
@@ -315,7 +318,7 @@ class RunErrors:
 class BesideReals:
     """One run of a function with shadows. ``arguments``, ``options``: as for `run`; ``wider``: see `RunErrors.wider`.
 
-    Raises ValueError for another format, Unsupported for a batch and for a signature of the llvm dialect, and the
+    Raises ValueError for any other format, Unsupported for a batch and for a signature of the llvm dialect, and the
     errors of `run` for arguments that do not fit.
     """
 
@@ -333,11 +336,11 @@ class BesideReals:
 
     @property
     def taken(self) -> Callable[[Operation], ShadowFigures | None]:
-        """Gives what an op did to the exactness of numbers since it was last asked."""
+        """Return what an op did to the exactness of numbers since the last call."""
         return self._shadows.taken
 
     def run(self, *listeners: Listener) -> tuple[Value, ...]:
-        """Run, once, and return the results, without marks. Raises the errors of `run`."""
+        """Run once, and return the results without marks. Raises the errors of `run`."""
         options = replace(self._options, recorder=self._shadows, listeners=listeners)
         try:
             results = run_with(self._module, self._given, options)
@@ -377,7 +380,7 @@ def ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
 
 
 def _attributed(lineage: Lineage, id: int, type_: ty.Type, code: int, long: bool) -> Attribution | ArrayAttribution:
-    """Return the history of a number: by balls, or, if it is long, by arrays where these know all of its ops."""
+    """Return the history of a number: by balls; or, if it is long, by arrays if these know all of its ops."""
     try:
         return Attribution(lineage, id, type_, code, most=_FEW_NUMBERS)
     except LimitExceeded:
@@ -390,7 +393,9 @@ def _attributed(lineage: Lineage, id: int, type_: ty.Type, code: int, long: bool
 
 
 def _ulp_at_end(attribution: Attribution | ArrayAttribution, fmt: FloatFormat) -> float:
-    """Return the ulp at the exact number of a history; at the computed number where nothing is known of that."""
+    """Return the ulp at the exact number of a history; if nothing is known about that number, the ulp at the computed
+    one.
+    """
     end = attribution.end
     if end is None or not end.exact.is_finite():
         return ulp_of_float(fmt, float(value_of(fmt, attribution.code)))
@@ -405,7 +410,7 @@ def _relative(error: float, exact: float) -> float:
 
 
 def _exactly(ball: arb) -> float:
-    """Return an exact number; NaN where nothing is known of it."""
+    """Return an exact number; NaN if nothing is known about it."""
     return float(ball.mid()) if ball.rad().is_finite() else nan
 
 
@@ -484,7 +489,7 @@ def _special(value: Value, ulps: Floats) -> tuple[tuple[str, int, error_text.Ele
 
 
 def _known_ulps(value: Value, form: Form) -> Floats:
-    """Return errors in ulp: NaN where they are not known, also because a radius is wider than the error and 8 ulp."""
+    """Return errors in ulp: NaN if they are not known, or if a radius is wider than both the error and 8 ulp."""
     found = error_in_ulp(value, form)
     assert found is not None
     ulps, radii = found
@@ -542,7 +547,7 @@ class FlagReport:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Return the report as text: the flags of the run, and the ops that raised some."""
+        """Return the report as text: the flags of the run, and the ops that raised any."""
         raised = [each for each in self.ops if each.flags]
         lines = [f"flags: {flags_text(self.flags)}"]
         if raised:
@@ -607,7 +612,7 @@ class _FlagRecorder(Lineage):
 def exception_flags(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> FlagReport:
     """Run a function, and return its results with the exception flags of all its ops: see `FlagReport`.
 
-    ``module``, ``arguments``: as for `run`. ``options``: those of `run` but ``batch`` and ``signature``.
+    ``module``, ``arguments``: as for `run`. ``options``: those of `run` except ``batch`` and ``signature``.
 
     Raises Unsupported for these two, and the errors of `run`.
     """

@@ -76,8 +76,8 @@ class OpRecord(StepRecord):
 class SiteNames:
     """Names the ops of a module.
 
-    ``lines``: the text that is shown, from line number ``first_line`` on: that of the module, or, of a program without
-    text such as bytecode, what it prints. ``profiles``: of functions with another profile than that of the run.
+    ``lines``: the text that is shown, from line number ``first_line`` on: that of the module, or, for a program without
+    text such as bytecode, what it prints. ``profiles``: the profiles of functions that have another one than the run.
     """
 
     def __init__(self, module: Module, profile: Profile) -> None:
@@ -167,7 +167,7 @@ def _origin(op: Operation) -> str:
 
 
 def shown_site(site: Callable[[Operation], Site], op: Operation, around: Operation) -> Site:
-    """Return the op as it is shown: one that is not in the text with the op on whose behalf it ran."""
+    """Return the op as it is shown. An op that is not in the text is shown as the op for which it ran."""
     found = site(op)
     if found.line is not None or op is around:
         return found
@@ -181,8 +181,8 @@ def fields_of(site: Site) -> tuple[str, int | None, str, str]:
 
 
 def name_of(value: SSAValue) -> str:
-    """Return the name of a value in the text; of a result without one, such as those of ops that another op made to
-    compute with, the name of its op.
+    """Return the name of a value in the text. A result without a name, for example of an op that another op made to
+    compute with, has the name of its op.
     """
     if isinstance(value, OpResult):
         name, siblings = f"%{value.name}" if value.name else value.owner.name, value.owner.results
@@ -299,10 +299,10 @@ class ResultError:
 class StoryStep(StepRecord):
     """One step from a result back to where its error came from. All errors are in ulp of the exact result.
 
-    ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result,
-    ``own``: its own part; ``operands``: the name of each operand, and what comes through it. Of an infinity or a NaN
-    these are NaN, and ``operands`` are those that are infinite or NaN themselves. ``radius``: up to which ``exact`` is
-    known.
+    ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result;
+    ``own``: the part that the op itself made; ``operands``: the name of each operand, and the part that comes through
+    it. For an infinity or a NaN these parts are NaN, and ``operands`` are those that are infinite or NaN themselves.
+    ``radius``: up to which ``exact`` is known.
     """
 
     value: float
@@ -328,8 +328,8 @@ def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
 
 
 def known_text(number: float, radius: float) -> str:
-    """Spell an exact number by the digits that are known of it, at most 17. Fewer than 15 are followed by a bound of
-    what they lack.
+    """Spell an exact number by the digits that are known of it, at most 17. Fewer than 15 digits are followed by a
+    bound of the error.
     """
     place = ceil(log10(radius)) if radius else -400
     digits = 1 + (floor(log10(abs(number))) if number else place - 1) - place

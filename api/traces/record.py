@@ -54,9 +54,10 @@ class Step:
     """One row of a trace: an op that ran, or, where ``ends``, the end of a call or of an op with regions.
 
     ``number``: counts from 1. ``depth``: the number of calls around it. ``births``: poison born here. ``undefined``:
-    what is undefined about it, if anything, or why it failed. ``branch``: where control went: a block, a function, then
-    or else. ``trips``: the trips of a loop so far. ``lanes``: in a batch, the lanes that ran it, where these were not
-    all: their number, and the first few. ``errors``: of a run with shadows, what it did to the exactness of numbers.
+    what is undefined about the step, if anything, or why it failed. ``branch``: where control went: a block, a
+    function, then or else. ``trips``: the trips of a loop so far. ``lanes``: in a batch, the lanes that ran it, if not
+    all lanes did: their number, and the first few. ``errors``: in a run with shadows, what the step did to the
+    exactness of numbers.
     """
 
     number: int
@@ -191,9 +192,9 @@ class Trace:
     def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
         """Walk back from an element of a result to where its error came from.
 
-        ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: by default that with the
-        largest error. Raises ValueError for a trace without shadows, InputError for what the run does not have,
-        Unsupported where nothing is known of the exact number, LimitExceeded.
+        ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: its index; by default, that
+        of the element with the largest error. Raises ValueError for a trace without shadows, InputError for what the
+        run does not have, Unsupported where nothing is known of the exact number, LimitExceeded.
         """
         return self._report().explain(result, element)
 
@@ -277,7 +278,7 @@ def _lines(trace: Trace) -> Iterator[str]:
 
 
 def ending(trace: Trace) -> str:
-    """Return the last line: the number of ops that ran, and why no more did."""
+    """Return the last line: the number of ops that ran, and why the run ended."""
     ran = f"{plural(trace.executed, 'op')} ran"
     return ran if trace.error is None else f"{ran}, then: {trace.error.message}"
 
@@ -323,12 +324,12 @@ def _values(values: Sequence[TracedValue]) -> list[str]:
 
 
 def is_unwritten(birth: Birth) -> bool:
-    """Tell whether the poison is that of a new tensor or buffer, whose elements are there to be written."""
+    """Tell whether poison is that of a new tensor or buffer, whose elements are yet to be written."""
     return birth.origin.reason == f"an element of {birth.origin.op} was never written"
 
 
 def listed_births(step: Step) -> list[Birth]:
-    """Return the births of a step that are shown with it: those of poison that is not of new memory."""
+    """Return the births of poison that are shown with a step: all except that of new memory."""
     return [birth for birth in step.births if not is_unwritten(birth)]
 
 
@@ -380,7 +381,7 @@ class _Texts:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return the place of a text among all texts."""
+        """Return the index of a text among all texts."""
         number = self._numbers.setdefault(text, len(self.all))
         if number == len(self.all):
             self.all.append(text)
@@ -388,7 +389,7 @@ class _Texts:
 
 
 def _errors(trace: Trace) -> str:
-    """Return the errors of a run with shadows: a picture, and the report as text. Nothing of another run."""
+    """Return the errors of a run with shadows: a picture, and the report as text. Both are empty for any other run."""
     if trace.errors is None:
         return ""
     picture, report = timeline(trace.steps), escape(str(trace.errors))
@@ -550,8 +551,8 @@ class Timeline:
 
 
 def timeline(steps: Sequence[Step]) -> str:
-    """Return a picture of the errors of steps, as SVG: of each step its own error and the error of its results, in ulp
-    and on a logarithmic scale, and where decisions or unknown numbers are. Nothing where no step has an error.
+    """Return a picture of the errors of steps, as SVG: for each step its own error and the error of its results, in ulp
+    and on a logarithmic scale, and where decisions or unknown numbers are. It is empty if no step has an error.
 
     The steps carry ``data-jump``, their number, so that a page can lead to them.
     """

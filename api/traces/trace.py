@@ -177,7 +177,7 @@ class Recorder(Listener):
         return step
 
     def _mark(self, step: Step) -> None:
-        """Keep a step, even where it is neither among the first nor among the last."""
+        """Keep a step, even if it is neither among the first nor among the last."""
         if step.number > self._first and len(self._marked) < _MOST_MARKED and self._marked[-1:] != [step]:
             self._marked.append(step)
 

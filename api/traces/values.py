@@ -200,8 +200,8 @@ def statistics(value: Value) -> Statistics:
 
 
 def _extremes(element: ty.Type, codes: Codes) -> list[int]:
-    """Return the positions of the least and the greatest of some numbers: codes, one or more, with a limb axis where
-    there is one.
+    """Return the positions of the least and the greatest of some numbers, at least one. They are codes, with a limb
+    axis if they have one.
     """
     limbs = codes.reshape(len(codes), -1)[:, ::-1]
     width = element_width(element)

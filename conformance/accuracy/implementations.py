@@ -377,7 +377,7 @@ class Implementation(Protocol):
     version: str
 
     def refuses(self, asked: Question) -> str | None:
-        """Say why it cannot answer a question at all, or None. Cheap: it runs nothing."""
+        """Say why the implementation cannot answer a question at all, or None. This is cheap: nothing runs."""
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
         """Return its results, in one row as the operands. Raises OracleError; InputError for code of the user."""
@@ -416,7 +416,7 @@ class Library:
         self._path, self._symbol, self._form, self._seconds = str(Path(path).resolve()), symbol, form, seconds
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse types that C functions take in no register, unless the form passes their codes."""
+        """Refuse types that C functions do not take in registers, unless the form passes their codes."""
         types = (*asked.operand_types, ty.FloatType(asked.result))
         if self._form == "float":
             strange = next((type_ for type_ in types if str(type_) not in _BYTES), None)
@@ -504,7 +504,7 @@ def _size(type_: ty.Type) -> int:
 
 
 def _passed(codes: Codes, name: str, form: str) -> Codes:
-    """Return codes as the child passes them: 16-bit floats in 32 bits."""
+    """Return codes as the child process gets them: 16-bit floats in 32 bits."""
     return codes.astype(np.uint32) if form == "float" and _BYTES[name] == 4 else codes
 
 

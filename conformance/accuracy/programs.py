@@ -54,10 +54,10 @@ class Place(NamedTuple):
 class Run:
     """The errors of one implementation's results, all float elements of all inputs together.
 
-    ``ulps``: the errors of those with an exact number and a finite result. ``nearest``: those that are the nearest
-    number of their format, at most half an ulp away. ``histogram``: the number of elements by the classes of
-    `HISTOGRAM`. ``special``: infinities and NaNs where the exact number is finite. ``unanswered``: elements without an
-    answer, and ``why``.
+    ``ulps``: the errors of those with an exact number and a finite result. ``nearest``: the number of results that are
+    nearest to the exact number in their format, at most half an ulp away. ``histogram``: the number of elements by the
+    classes of `HISTOGRAM`. ``special``: infinities and NaNs where the exact number is finite. ``unanswered``: elements
+    without an answer, and ``why``.
     """
 
     name: str
@@ -90,7 +90,9 @@ class Run:
         return self.ulps.worst.place
 
     def add(self, input: int, result: int, errors: Floats, answered: npt.NDArray[np.bool_]) -> None:
-        """Take the errors of one result, in ulp. NaN: there is no exact number; infinite: the result is none."""
+        """Take the errors of one result, in ulp. An error is NaN if there is no exact number, and infinite if the
+        result is not a number.
+        """
         known = ~np.isnan(errors)
         self.unanswered += int(np.count_nonzero(known & ~answered))
         known &= answered
@@ -118,7 +120,7 @@ class ProgramAccuracy:
     runs: list[Run] = field(default_factory=list)
 
     def within(self, ulp: float) -> bool:
-        """Tell whether every implementation gives numbers no farther from the exact ones than that."""
+        """Tell whether the numbers of every implementation are no farther from the exact ones than ``ulp``."""
         return all(not run.special and run.max_ulp <= ulp for run in self.runs)
 
     def lines(self) -> Iterator[str]:
@@ -144,7 +146,7 @@ class ProgramAccuracy:
         yield from (f"  {line}" for line in table_lines(list(self._histogram()), right=range(len(self.runs) + 1)))
 
     def _histogram(self) -> Iterator[tuple[str, ...]]:
-        """Yield the rows of the histogram of all runs, as far as it has elements."""
+        """Yield the rows of the histogram of all runs, up to the last class that has elements."""
         yield ("", *(run.name for run in self.runs))
         counts = np.array([run.histogram for run in self.runs])
         low = 0.0

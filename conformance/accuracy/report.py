@@ -67,8 +67,8 @@ class Accuracy:
 
     @property
     def wrong_special(self) -> int:
-        """The wrong special values: NaN, infinities and signs of zeros, where they should not or should be, and wrong
-        results of infinities.
+        """The wrong special values: results that wrongly are or are not NaN or infinite, zeros of the wrong sign, and
+        wrong results of infinite arguments.
         """
         return self.tally.wrong_special
 

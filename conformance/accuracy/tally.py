@@ -319,7 +319,7 @@ class _Chunk:
     # --- order and symmetry -------------------------------------------------------------------------------------------
 
     def _order(self, argument: FloatFormat) -> None:
-        """Compare neighbouring arguments. Where no format is wide enough, by the correctly rounded results."""
+        """Compare neighbouring arguments. If no format is wide enough, their correctly rounded results are compared."""
         codes = self.operands[0]
         kept = ~(Kinds(argument, codes).nan | self.right.nan | self.own.nan)
         order = np.flatnonzero(kept)[np.argsort(ranks(argument, codes[kept]), kind="stable")]

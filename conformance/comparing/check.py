@@ -68,7 +68,7 @@ class ErrorBound:
         return ours and case.op == self.op and case.results[:1] == (self.type,)
 
     def within(self, type_: ty.Type, expected: Codes, answer: Answer, wrong: Mask) -> KnownWrong:
-        """Return which wrong elements of an answer the row knows; no poison, and no trap."""
+        """Return which wrong elements of an answer the row knows. Poison and traps are never among them."""
         near, special = np.zeros(wrong.shape, np.bool_), np.zeros(wrong.shape, np.bool_)
         if isinstance(type_, ty.FloatType):
             places = np.nonzero(wrong if answer.status is None else wrong & (answer.status == Status.VALUE))

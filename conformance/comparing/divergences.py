@@ -140,7 +140,7 @@ def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference
 
 
 def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict a floor division that adds -1 as a 64-bit number to a negative inexact quotient."""
+    """Predict a floor division that adds -1 as a 64-bit number to an inexact negative quotient."""
     width = case.operand_widths[0]
     half, whole = 1 << (width - 1), 1 << width
     columns = [codes_to_ints(codes, width) for codes in (*inputs, expected.bits[0])]
@@ -158,9 +158,10 @@ def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Referenc
     bits.
 
     The result is clamped to the bounds of the storage type, if it has any, after this. How many low bits remain depends
-    on where the integers wait for it: with one scale in memory, in whole bytes if unsigned; with several scales in the
-    smallest register that holds them. 17 bits are stored in two parts, and LLVM takes the upper one, a single sign bit,
-    from the register's sign. Folded casts stay in the storage type, where all of this gives the same.
+    on where the integers are kept before it. With one scale they are in memory, in whole bytes if unsigned; with
+    several scales they are in the smallest register that holds them. 17 bits are stored in two parts, and LLVM takes
+    the upper part, a single sign bit, from the register's sign. Folded casts stay in the storage type, where all of
+    this gives the same result.
     """
     shape = case.shape(inputs)
     operation = case.operation(shape)

@@ -447,7 +447,7 @@ def _float_corners(fmt: FloatFormat) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool) -> frozenset[int]:
-    """Return values and midpoints of a narrower format with the codes next to them: of all its values, or of some."""
+    """Return values and midpoints of a narrower format with the codes next to them: for all its values, or for some."""
     rng = random.Random(f"{source.name} {target.name}")
     places = {0, 1, 2, target.min_normal_code - 1, target.min_normal_code, target.max_code - 1}
     places |= set(range(target.max_code + 1)) if every else {rng.randrange(target.max_code) for _ in range(24)}

@@ -260,7 +260,7 @@ class Judged:
 
     @property
     def doubtful(self) -> Mask:
-        """The elements that are different, or that only a flag permits."""
+        """The elements that are different, or that are equal only because a flag permits it."""
         return np.asarray(self.wrong | (self.verdicts == Verdict.APART))
 
     @property
@@ -356,8 +356,8 @@ def identical(one: Value, two: Value) -> bool:
 
 
 def loosened(one: Value, two: Value) -> int:
-    """Count the elements that the language leaves unspecified in the second version, in a way that the first does not
-    allow: another tool may choose other bits than ours.
+    """Count the elements for which the language allows other bits in the second version than in the first, so that
+    another tool may choose bits that the first version does not allow.
     """
     if two.open is None:
         return 0
@@ -404,7 +404,7 @@ class Truth:
 
 
 def record_of(truth: Truth | None) -> dict[str, object] | None:
-    """Return the fields for JSON, which has no infinities; None for none."""
+    """Return the fields for JSON, which has no infinities; return None for None."""
     if truth is None:
         return None
     sizes = {"expected": truth.expected, "got": truth.got}
@@ -439,7 +439,7 @@ def truth_of_op(case: OpCase, mismatch: Mismatch, profile: Profile = SPEC) -> Tr
 
 
 def truth_of_run(lineage: Lineage, outputs: Sequence[Value], mismatch: Mismatch) -> Truth | None:
-    """Return the truth about one element of what a run gave; None where it is no float, or nothing is known of it.
+    """Return the truth about one element of what a run gave; None if it is not a float, or nothing is known about it.
 
     ``outputs``: the outputs of the run that gave the expected result, with the ids of ``lineage``. The element may lack
     axes of size 1 that an output begins with.
@@ -451,8 +451,8 @@ def truth_of_run(lineage: Lineage, outputs: Sequence[Value], mismatch: Mismatch)
 
 
 def exact_number(lineage: Lineage, value: Value, place: tuple[int, ...]) -> arb | None:
-    """Return a ball with the exact number of one element of what a run gave, with the ids of ``lineage``; None where it
-    is no float, or nothing is known of it.
+    """Return a ball with the exact number of one element of what a run gave, with the ids of ``lineage``; None if it is
+    not a float, or nothing is known about it.
     """
     element = value.element_type
     if not isinstance(element, ty.FloatType):
@@ -472,13 +472,15 @@ def exact_number(lineage: Lineage, value: Value, place: tuple[int, ...]) -> arb 
 
 
 def distance_of(exact: arb, number: float) -> float:
-    """Return an exact number less another one."""
+    """Return an exact number minus another one."""
     with bits_of_precision(_MOST_BITS):
         return float((exact - number).mid())
 
 
 def _truth(exact: arb, fmt: FloatFormat, mismatch: Mismatch) -> Truth | None:
-    """Judge the two results by a ball that holds the exact number; None if that is too wide to tell, or both are it."""
+    """Judge the two results by a ball that holds the exact number; None if the ball is too wide to tell, or if both
+    results equal the exact number.
+    """
     if not exact.is_finite():
         return None
     with bits_of_precision(_MOST_BITS):

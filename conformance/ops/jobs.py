@@ -339,7 +339,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 class _Pool(ProcessPoolExecutor):
-    """A pool that holds back interrupts until a process has run `_begin`; an earlier one would end it with
+    """A pool that holds back interrupts until a process has run `_begin`; an earlier interrupt would end the process
+    with
     a traceback.
     """
 
@@ -350,7 +351,7 @@ class _Pool(ProcessPoolExecutor):
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Delay interrupts until the block ends: they would break a process that is half started."""
+    """Delay interrupts until the block ends: they would break a process that has only half started."""
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -384,7 +385,9 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Leave interrupts to the parent, and end together with it. Other cores are for the other processes."""
+    """Leave interrupts to the parent process, and end together with it. Use one core: the others are for the other
+    processes.
+    """
     llvm.use_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":

@@ -254,7 +254,9 @@ def _types(case: OpCase, any_width: bool = False) -> str:
 
 
 def _coverage(report: ConformanceReport) -> list[str]:
-    """Per op: how many of its cases met every combination of operand classes, and the outcomes of all together."""
+    """For each op, return how many of its cases met every combination of operand classes, and the outcomes of all of
+    them together.
+    """
     by_op: dict[str, list[Coverage]] = {}
     for case, found in report.coverage.items():
         by_op.setdefault(case.op, []).append(found)

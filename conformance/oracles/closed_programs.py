@@ -116,8 +116,8 @@ class Builder:
     def returns(self, value: SSAValue) -> None:
         """Return a value as integers from the function, after those returned before.
 
-        The value is returned without a cast where it has no bit pattern, or a shape that the tool determines: a cast of
-        both does not verify.
+        The value is returned without a cast if it has no bit pattern, or a shape that the tool determines: the verifier
+        rejects a cast of either.
         """
         element = ty.element_type(value.type)
         if element_width(element) is None or isinstance(value.type, ty.MemRefType) or ty.is_dynamic(value.type):
@@ -246,7 +246,7 @@ def returned_values(module: Module) -> list[Answer | None]:
 
 
 def entry_of(module: Module) -> Operation:
-    """Return the function ``@halfulp_entry``. Raises ValueError where there is none."""
+    """Return the function ``@halfulp_entry``. Raises ValueError if the module has none."""
     tables = [module.operation, *module.body]  # mlir-opt prints the module around the one that may already be there
     functions = (op for table in tables for op in table.children)
     entry = next((op for op in functions if op.symbol_name == ENTRY), None)
@@ -272,7 +272,7 @@ def has_loop_to_unroll(module: Module, most: int) -> bool:
 
 
 def constant_of(value: SSAValue) -> Answer | None:
-    """Return the codes of a constant, or None for any other value. Casts of a tensor's shape are looked through."""
+    """Return the codes of a constant, or None for any other value. Casts of a tensor's shape are ignored."""
     while isinstance(value, OpResult) and value.owner.name == "tensor.cast":
         value = value.owner.operands[0]
     if not isinstance(value, OpResult):
@@ -295,8 +295,8 @@ def constant_of(value: SSAValue) -> Answer | None:
 
 
 def refused_by_schema(case: OpCase) -> str | None:
-    """Say why MLIR 22 does not read the op: it, or one of its properties, is newer, or not MLIR's. None where it reads
-    it.
+    """Say why MLIR 22 does not read the op: the op or one of its properties is newer, or is not MLIR's. None if it
+    reads the op.
     """
     unwritten = case.unwritten()
     if unwritten is not None:
@@ -335,7 +335,7 @@ class ByOps:
         self.evaluate = oracle.evaluate
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Run all programs side by side: what several of them ask next is asked once."""
+        """Run all programs side by side. A question that several of them have next is asked once."""
         replies: list[Reply | None] = [None] * len(programs)
         running: dict[int, _Straight] = {}
         for index, program in enumerate(programs):

@@ -73,7 +73,7 @@ def compiler() -> Tool:
 
 
 def converter() -> Tool:
-    """Return iree-opt, which tells the version of its LLVM only. Raise Unavailable with the reason."""
+    """Return iree-opt, which is used only to tell the version of its LLVM. Raise Unavailable with the reason."""
     program = _binary("iree-opt", "iree.compiler", "_mlir_libs")
     return find_tool(program, "HALFULP_IREE_OPT", _LLVM_VERSION)
 
@@ -229,8 +229,8 @@ class Iree:
 
 
 class _Wrapped:
-    """A copy of a program for a module with others: its functions, private and renamed, and an entry that takes and
-    returns tensors of storage integers.
+    """A copy of a program for a module that also holds others: its functions are private and renamed, and an entry
+    takes and returns tensors of storage integers.
     """
 
     def __init__(self, index: int, program: ClosedProgram) -> None:

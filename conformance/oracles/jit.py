@@ -144,7 +144,7 @@ class JitOracle:
         return None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Compute all elements in one loop. Elements with undefined behaviour run apart, since each may stop the
+        """Compute all elements in one loop. Elements with undefined behaviour run separately, since each may stop the
         process.
         """
         shape = case.shape(inputs)

@@ -247,10 +247,10 @@ Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
 
 
 class PreparedProgram:
-    """A copy of a program for a module with others; its tensors and vectors have one dimension.
+    """A copy of a program for a module that also holds others; its tensors and vectors have one dimension.
 
-    ``functions``: its functions, with names that begin with ``prefix``. A function of its own returns each constant;
-    ``constants`` holds the values.
+    ``functions``: its functions, with names that begin with ``prefix``. Each constant is returned by a function of its
+    own; ``constants`` holds the values.
     """
 
     def __init__(self, program: ClosedProgram, prefix: str, check: Check) -> None:
@@ -473,7 +473,7 @@ def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
 
 
 def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
-    """Return a constant of integers with the bits of a constant."""
+    """Return a constant of integers that has the bits of a constant."""
     carrier = _carrier(type_)
     if isinstance(attribute, at.FloatAttr):
         return _integer_attribute(carrier, attribute.code)

@@ -101,8 +101,9 @@ class MlirFold:
 
 
 def _is_scalar(case: OpCase) -> bool:
-    """Tell whether only scalars fold, or fold otherwise than tensors. In types with several codes for one number, a
-    scalar is kept as a number and a tensor as codes; moving a tensor may turn its codes into numbers or not.
+    """Tell whether only scalars fold, or whether they fold differently from tensors. In types with several codes for
+    one number, a scalar is kept as a number and a tensor as codes; moving a tensor may or may not turn its codes into
+    numbers.
     """
     return case.op in _ONLY_SCALARS or (case.op in _MOVES and "f80" in (*case.operands, *case.results))
 

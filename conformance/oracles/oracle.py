@@ -105,7 +105,7 @@ class Oracle(Protocol):
     version: str
 
     def refuses(self, case: OpCase) -> str | None:
-        """Say why the oracle cannot answer the case at all, or None. Cheap: it runs nothing."""
+        """Say why the oracle cannot answer the case at all, or None. This is cheap: nothing runs."""
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Return one answer per result of the op. Raises OracleError; always ends in bounded time."""

@@ -260,7 +260,9 @@ class PassPipeline:
 
     @property
     def passes(self) -> frozenset[str]:
-        """Return the names of the passes. The words of their options are among them, since a pass may run others."""
+        """Return the names of the passes. All words of the pipeline are among them: an option of a pass may name
+        another one.
+        """
         return frozenset(re.findall(r"[\w-]+", self.pipeline))
 
     @property
@@ -317,7 +319,9 @@ class PassPipeline:
             return failure
 
     def _of_invalid(self, failure: PassFailure, said: str) -> PassFailure:
-        """Return the failure that names the pass, if mlir-opt cannot read its dump for the reason of the failure."""
+        """Return the failure that names the pass, if mlir-opt cannot read the dump of that pass, and this is the reason
+        of the failure.
+        """
         failed, rejected = _FAILED.search(said), _OF_OP.search(failure.message)
         if failure.kind != "refusal" or failed is None or rejected is None:
             return failure
@@ -334,7 +338,7 @@ class PassPipeline:
 
     def read(self, text: str, name: str, placed: bool = False) -> Module:
         """Parse and verify a module. If its text has a custom form that halfulp does not know, mlir-opt converts it to
-        the generic form; ``placed``: in which ops keep their places in the text. Raise HalfulpError.
+        the generic form. ``placed``: ops keep their places in the text there. Raise HalfulpError.
         """
         try:
             return parse_module(text, name)

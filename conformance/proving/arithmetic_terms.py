@@ -367,7 +367,7 @@ def _spread(*operands: Scalar) -> Condition:
 def _rounded(operation: Callable[[Term, Term, Term], Term], adds: bool = False) -> Row:
     """Return the row of an operation on two numbers, rounded once. The first NaN operand is the result, quieted.
 
-    ``adds``: z3 has no circuit for sums in a format whose exponent has more bits than its significand.
+    ``adds``: it is a sum, for which z3 has no circuit in a format whose exponent has more bits than its significand.
     """
 
     def row(instance: Instance, a: Scalar, b: Scalar) -> Effect:

@@ -118,8 +118,8 @@ def prove(
     """Decide within some seconds whether the second version does what the first allows, on every input.
 
     ``run``: confirms a difference. ``ranges``: only these inputs count. Raises
-    SolverDisagrees if a run does not confirm what the solver found, InputError if z3 is not installed, and Unsupported
-    if the types of the versions differ too much.
+    SolverDisagrees if a run does not confirm what the solver found, InputError if z3 is not installed, Unsupported if
+    the types of the versions differ too much.
     """
     deadline = Deadline(seconds)
     try:
@@ -196,8 +196,8 @@ class _Question:
         return [solving.all_of(self.defined, condition) for condition in (self.second.undefined, *elements)]
 
     def doubtful(self) -> list[Condition]:
-        """Return conditions under which the second version may do something that the first does not allow, if it
-        chooses otherwise what the language leaves unspecified.
+        """Return conditions under which the second version may do something that the first does not allow, because the
+        language leaves a choice to the second version.
         """
         apart = (_doubtful(one, two) for one, two, _ in self.pairs())
         return [solving.all_of(self.defined, condition) for condition in (self.second.unsettled, *apart)]
@@ -223,14 +223,14 @@ def _allowed(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Co
 
 
 def _wrong(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Condition:
-    """Return the condition that an element of the second version is wrong, for sure."""
+    """Return the condition that an element of the second version is certainly wrong."""
     different = solving.all_of(solving.negation(one.loose.value), solving.negation(_allowed(one, two, type_, settings)))
     return solving.all_of(solving.negation(one.poison), solving.some(two.poison, different))
 
 
 def _doubtful(one: Scalar, two: Scalar) -> Condition:
-    """Return the condition that the language allows other values of an element, in a way that the versions may not
-    share.
+    """Return the condition that the language allows other values of an element, and that the two versions may choose
+    differently.
     """
     free = solving.some(
         solving.all_of(one.loose.value, one.bits != two.bits),

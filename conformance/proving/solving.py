@@ -76,10 +76,10 @@ class Deadline:
 
 
 def satisfiable(condition: Term | bool, deadline: Deadline) -> tuple[Answer, Mapping[str, int]]:
-    """Ask whether any values of the variables satisfy a condition. With YES come such values, by the names of the
-    variables; those that do not matter are absent.
+    """Ask whether any values of the variables satisfy a condition. The answer YES holds such values, by the names of
+    the variables; variables that do not matter are absent.
 
-    Time or memory that runs out is the answer UNKNOWN, and so is every failure of the solver.
+    The answer is UNKNOWN for every failure of the solver, also if it runs out of time or memory.
     """
     if isinstance(condition, bool):
         return Answer.YES if condition else Answer.NO, {}
@@ -129,7 +129,7 @@ def all_of(*conditions: Condition) -> Condition:
 
 
 def some(*conditions: Condition) -> Condition:
-    """Return the condition that one at least is true."""
+    """Return the condition that at least one is true."""
     unknown = [condition for condition in conditions if condition is not False]
     if any(condition is True for condition in unknown):
         return True
@@ -197,7 +197,7 @@ EXACT = Loose()
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One element. Its bits mean nothing where it is poison."""
+    """One element. Its bits mean nothing if it is poison."""
 
     bits: Term
     poison: Condition = False
@@ -243,7 +243,7 @@ MAX_WIDTH = 256
 
 
 class NotProvable(Exception):
-    """The error of a function that has no terms."""
+    """The error for a function that has no terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class Instance:
         return bool(self.enum("overflowFlags") & bit) and self.settings.profile.keeps_integer_flags
 
     def has_flag(self, name: str) -> bool:
-        """Tell whether the op has a flag, ``isExact`` or ``nonNeg``, that the profile does not ignore."""
+        """Tell whether the op has a flag, ``isExact`` or ``nonNeg``, and the profile does not ignore it."""
         return name in self.op.properties and self.settings.profile.keeps_integer_flags
 
     def enum(self, name: str) -> int:

@@ -119,14 +119,14 @@ def _selected(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
 
 @dataclass(frozen=True, slots=True)
 class _Position:
-    """A position among the leading dimensions of a value: an integer or an index for each."""
+    """A position among the leading dimensions of a value: an integer or an index for each dimension."""
 
     indices: Sequence[int | Scalar]
     sizes: tuple[int, ...]
 
     @property
     def places(self) -> list[tuple[int, Condition]]:
-        """The numbers of all positions, in row-major order, each with the condition that it is this one."""
+        """The numbers of all positions, in row-major order, each with the condition that this one is meant."""
         found = []
         for at_, place in enumerate(product(*map(range, self.sizes))):
             same = [
@@ -138,7 +138,7 @@ class _Position:
 
     @property
     def outside(self) -> Condition:
-        """The condition that the position is outside, or poison."""
+        """The condition that the position is outside the value, or poison."""
         return solving.some(
             *(
                 not 0 <= index < size
@@ -173,7 +173,7 @@ def _taken(whole: Elements, position: _Position) -> ResultTerms:
 
 
 def _put(part: Elements, whole: Elements, position: _Position) -> ResultTerms:
-    """Return a value with another part at a position."""
+    """Return a value in which the part at a position is replaced."""
     size = len(part)
     elements = list(whole)
     for place, here in position.places:
@@ -316,7 +316,7 @@ class _Walk:
             self.unsettled += [solving.all_of(path, operand.loose.any) for operand in operands]
 
     def decide(self, condition: Scalar, path: Condition) -> Condition:
-        """Return what an i1 that chooses a branch is. Poison is undefined behaviour."""
+        """Return the condition under which an i1 is true that chooses a branch. Poison there is undefined behaviour."""
         self.observe(solving.some(condition.poison), (), path)
         self.unsettled.append(solving.all_of(path, condition.loose.any))
         return solving.is_true(condition.bits)
@@ -333,7 +333,7 @@ class _Frame:
     def region(
         self, region: Region, inputs: Sequence[Elements], path: Condition, types: Sequence[ty.Type]
     ) -> tuple[list[Elements], Condition]:
-        """Return what a region passes to its terminators, of these types, and the condition under which it does.
+        """Return what a region passes to its terminators, of these types, and the condition under which it does so.
 
         Raises NotProvable for branches that form a loop.
         """
@@ -414,7 +414,7 @@ class _Frame:
         ]
 
     def _cases(self, op: Operation, path: Condition) -> list[Condition]:
-        """Return the condition of each successor of cf.switch, that of the default first."""
+        """Return the condition of each successor of cf.switch, the default successor first."""
         flag = self.values[op.operands[0]][0]
         self.walk.observe(flag.poison, (), path)
         self.walk.unsettled.append(solving.all_of(path, flag.loose.any))

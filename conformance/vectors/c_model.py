@@ -51,8 +51,8 @@ class Order:
     """A set to make: its recipe and the formats of its files.
 
     All files hold the same columns, those that every format has a place for, so that they have one digest. ``options``:
-    of the formats; the options of ``mlir`` are added. ``unmarked``: the treatment of poison and unspecified bits
-    without a column. ``any_nan``: a checker accepts any NaN where a result is one.
+    the options of the formats; those of ``mlir`` are added. ``unmarked``: the treatment of poison and unspecified bits
+    that have no column. ``any_nan``: a checker accepts any NaN if a result is a NaN.
     """
 
     recipe: Recipe
@@ -130,7 +130,7 @@ def _function(recipe: Recipe) -> str:
 
 
 def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> metadata.Document:
-    """Return the metadata of a set whose files, one per format, have these names (None: a pipe)."""
+    """Return the metadata of a set whose files, one for each format, have these names (None: a pipe)."""
     files = [
         metadata.VectorFile(format, name, order.options.packing if format == "bin" else CONTAINERS)
         for format, name in zip(order.formats, names, strict=True)
@@ -169,8 +169,8 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
 
 @contextmanager
 def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
-    """Write files of a folder that get their names together, in this order, once all are written. The last one marks
-    the set as complete, so its old version is removed before. Raises InputError naming the file that cannot be written.
+    """Write files of a folder that all get their names, in this order, once all are written. The last file marks the
+    set as complete, so its old version is removed before. Raises InputError naming the file that cannot be written.
     """
     partial = [temporary_name(folder / name) for name in names]
     open_files: list[BinaryIO] = []
@@ -322,8 +322,8 @@ class CModel:
 def c_model(recipe: Recipe, name: str) -> CModel:
     """Return the model of the op of a recipe; some of its rows are those of the self-test.
 
-    Raises Unsupported for an op, a format or a profile without a model, InputError for a program, and for a name that
-    is not one in C and SystemVerilog.
+    Raises Unsupported for an op, a format or a profile without a model, InputError for a program, and for a name that C
+    or SystemVerilog does not allow.
     """
     if not (name.isidentifier() and name.isascii()):
         raise InputError(f"the name of a model must be an identifier, not {name!r}")

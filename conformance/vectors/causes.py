@@ -42,7 +42,7 @@ Write = Callable[[Sequence[Column], Chunk], Chunk]
 
 
 class Stage(IntEnum):
-    """The place in which a device differs, in the order in which causes that fit alike are listed."""
+    """The place in which a device differs, in the order in which causes that fit equally well are listed."""
 
     ALIGNMENT = 0
     ENCODING = 1
@@ -51,7 +51,7 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True)
 class Device:
-    """``reads``, then the ``computation`` (by ``datapath``, where one is given), then ``writes``, in that order."""
+    """A device: it ``reads``, then makes the ``computation`` (by ``datapath``, if one is given), then ``writes``."""
 
     computation: Computation
     datapath: Datapath | None = None
@@ -59,9 +59,10 @@ class Device:
     writes: tuple[Write, ...] = ()
 
     def outputs(self, columns: Sequence[Column], inputs: Chunk, expected: Chunk) -> tuple[Chunk, Mask] | None:
-        """Return what the device gives for some rows, and where that means anything; None where it gives nothing.
+        """Return what the device gives for some rows, and where that has a meaning; None if it gives nothing.
 
-        ``columns``: of ``expected``, and of what is returned. Marks of poison and of open bits stay the expected ones.
+        ``columns``: the columns of ``expected``, and of what is returned. Marks of poison and of open bits stay as
+        expected.
         """
         made = self.computed(columns, inputs, expected)
         return None if made is None else (self.written(columns, made[0]), made[1])
@@ -73,7 +74,7 @@ class Device:
         return made
 
     def computed(self, columns: Sequence[Column], inputs: Chunk, expected: Chunk) -> tuple[Chunk, Mask] | None:
-        """Return the same as `outputs`, without the changes on the way out."""
+        """Do the same as `outputs`, without the changes on the way out."""
         try:
             for read in self.reads:
                 inputs = read(inputs)
@@ -107,7 +108,7 @@ class Device:
 class Cause:
     """One thing in which a device differs. ``name``: what gives its results, as in "all rows are what … gives".
 
-    ``change``: makes the device of one without this cause; None where both cannot be together. ``slow``: takes
+    ``change``: makes a device with this cause from one without it; None if the two cannot be together. ``slow``: takes
     microseconds for each row.
     """
 
@@ -139,7 +140,7 @@ def _by(field: str, value: object, computation: Any) -> Computation:
 
 
 def computing(name: str, other: Callable[[Any], Computation], slow: bool = False) -> Cause:
-    """Return the cause of another computation. ``other`` may raise HalfulpError or ValueError where there is none."""
+    """Return the cause that is another computation. ``other`` may raise HalfulpError or ValueError if there is none."""
 
     def change(device: Device) -> Device | None:
         try:
@@ -152,12 +153,12 @@ def computing(name: str, other: Callable[[Any], Computation], slow: bool = False
 
 
 def reading(name: str, stage: Stage, read: InputChange) -> Cause:
-    """Return the cause of a change of the inputs."""
+    """Return the cause that is a change of the inputs."""
     return Cause(name, stage, lambda device: replace(device, reads=(*device.reads, read)))
 
 
 def writing(name: str, write: Write, early: bool = False) -> Cause:
-    """Return the cause of a change of the outputs; ``early``: before others."""
+    """Return the cause that is a change of the outputs; ``early``: it comes before other changes."""
 
     def change(device: Device) -> Device:
         return replace(device, writes=(write, *device.writes) if early else (*device.writes, write))
@@ -261,7 +262,7 @@ def _stuck(name: str, bit: int, value: int) -> Write:
 
 
 def other_formats(computation: OpComputation) -> Iterator[Cause]:
-    """Yield the formats of the same width: of all codes of a type, and of the results alone."""
+    """Yield the other formats of the same width: for all codes of a type, and for the results alone."""
     case = computation.case
     for type_ in dict.fromkeys((*case.operands, *case.results)):
         for other in of_same_width(type_):
@@ -275,7 +276,7 @@ def other_formats(computation: OpComputation) -> Iterator[Cause]:
 
 
 def of_same_width(type_: str) -> list[str]:
-    """Return the names of the other formats of the width of a float type; none of another type."""
+    """Return the names of the other formats that have the width of a float type; none for any other type."""
     own = FORMATS.get(type_)
     return [name for name, fmt in FORMATS.items() if own is not None and fmt.bits == own.bits and name != type_]
 
@@ -367,7 +368,7 @@ def _with_flags(computation: Computation, result: Codes, flags: Codes | None) ->
 
 
 def saturations(computation: OpComputation) -> Iterator[Cause]:
-    """Yield integer arithmetic in which nothing overflows; a profile says it of floats."""
+    """Yield integer arithmetic that saturates instead of overflowing; for floats, a profile says so."""
     if computation.case.op in _INTEGER_OPS:
         yield through("saturation of signed integers", partial(_clamped, True))
         yield through("saturation of unsigned integers", partial(_clamped, False))
@@ -457,8 +458,8 @@ def _accumulated(bits: int, computation: OpComputation, inputs: Chunk) -> Comput
 
 
 def _cut_sum(terms: list[Term], bits: int) -> tuple[int, int, bool]:
-    """Return the sum of terms, each cut toward zero to ``bits`` bits below the lead of the largest one, with its
-    exponent, and whether bits were lost.
+    """Return the sum of terms, each cut toward zero to ``bits`` bits below the leading bit of the largest term, with
+    its exponent, and whether bits were lost.
     """
     leads = [abs(significand).bit_length() + exponent for significand, exponent in terms if significand]
     lowest = max(leads, default=0) - bits
@@ -578,7 +579,7 @@ CONFUSED = (
 
 
 def other_flags(computation: Computation) -> Iterator[Cause]:
-    """Yield a flag that is raised in the place of another, and underflow that is told by the rounded result."""
+    """Yield a flag that is raised in the place of another, and underflow that is detected on the rounded result."""
     roles = [column.role for column in computation.outputs]
     if Role.FLAGS not in roles:
         return
@@ -637,7 +638,7 @@ def integer_ranges(computation: OpComputation) -> Iterator[Cause]:
 
 
 def _before_rounding(both: bool, computation: OpComputation, inputs: Chunk) -> Computed:
-    """Rounded away from zero, an operand is outside of the range if and only if it is so before rounding."""
+    """For rounding away from zero: an operand is outside of the range if and only if it is outside before rounding."""
     own, negative = computation.compute(inputs), _negative(computation, inputs[0])
     for mode, where in (("downward", negative), ("upward", ~negative)):
         if both or mode == "downward":
@@ -711,7 +712,7 @@ def other_models(computation: TileComputation | ProgramComputation) -> Iterator[
 
 
 def other_accumulators(computation: TileComputation) -> Iterator[Cause]:
-    """Yield each other value of each field of the accumulator; of numbers, those nearby."""
+    """Yield each other value of each field of the accumulator; for numbers, the nearby values."""
     rule = rule_or_usual(computation)
     for field in fields(Accumulator):
         own = getattr(rule, field.name)
@@ -742,7 +743,7 @@ def _with_elements(type_: str, other: str, computation: TileComputation) -> Tile
 
 
 def _moved_scales(computation: TileComputation, way: int, inputs: Chunk) -> Chunk:
-    """Return inputs whose scales are 2**way times smaller, but for NaNs and for those at the end of the range."""
+    """Return inputs whose scales are 2**way times smaller, except for NaNs and scales at the end of the range."""
     scales = sum(math.prod(shape) for name, _, shape in computation.operands if name.startswith("scale"))
     most = FORMATS[SCALE].max_code
 
@@ -764,7 +765,7 @@ def _with(field: str, value: Any, computation: TileComputation) -> TileComputati
 
 
 def _values(field: str, choices: Sequence[str], rule: Accumulator, op: TileOp) -> Iterator[Any]:
-    """Yield the values of a field that a device may have; some do not go with the other fields."""
+    """Yield the values of a field that a device may have; some of them do not go together with the other fields."""
     if choices:
         yield from choices
         return

@@ -66,7 +66,7 @@ def _told(column: Column, code: str | None) -> str:
 
 
 def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
-    """Return the columns of an old set. Raises InputError where its recipe no longer makes these."""
+    """Return the columns of an old set. Raises InputError if its recipe no longer makes these columns."""
     columns = metadata.columns_of(data)
     if tuple(column for column in columns if column.role in _GIVEN) != recipe.computation.inputs:
         raise InputError(
@@ -251,7 +251,7 @@ class _Comparison:
             )
 
     def _differing(self, then: Chunk, here: Chunk) -> dict[Column, Mask]:
-        """Return by column the rows in which it differs."""
+        """Return, for each column, the rows in which it differs."""
         count = len(then[0])
         if self.unmarked == "canonical":
             own = [k for k, column in enumerate(self.new) if column.role is not Role.OPEN]

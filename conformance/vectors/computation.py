@@ -119,7 +119,7 @@ class Computation(Protocol):
 
 @dataclass(frozen=True)
 class OpComputation(PickledByFields):
-    """One op. ``flags``: with a column of exception flags, where the op has them. ``random_bits``: stochastic rounding
+    """One op. ``flags``: add a column of exception flags, if the op has flags. ``random_bits``: stochastic rounding
     with that many bits per row, 1 to 64.
 
     Raises Unsupported for an op without stochastic rounding, ValueError for a wrong number of bits.
@@ -313,7 +313,7 @@ def _mismatch(result: int, place: tuple[int, ...], operands: tuple[int, ...], ex
 
 
 class _Rows(NamedTuple):
-    """One result of all rows: its codes, which elements are poison, and the `Open` bits of each."""
+    """One result of all rows: its codes, which elements are poison, and the `Open` bits of each element."""
 
     bits: Codes
     poison: Any
@@ -330,9 +330,9 @@ class ProgramComputation(PickledByFields):
 
     ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. ``mma``:
     the model of its tile operations, as text. ``random``: the source of random bits of stochastic rounding, as text;
-    with Philox, the number of each row's run is a column. Raises InputError for a missing function, and where there are
-    random bits but no stochastic rounding or the reverse, Unsupported for types that cannot be columns, and the errors
-    of the text.
+    with Philox, the number of each row's run is a column. Raises InputError for a missing function, and if only one of
+    random bits and stochastic rounding is there, Unsupported for types that cannot be columns, and the errors of the
+    text.
     """
 
     text: str
@@ -443,8 +443,8 @@ class ProgramComputation(PickledByFields):
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:
-        """Return the results, each with a poison column, and a column of unspecified bits where an op of the program
-        has some.
+        """Return the results, each with a poison column, and with a column of unspecified bits if an op of the program
+        has such bits.
         """
         results = self._named(self._result_types, "result", "result", Role.RESULT)
         if not results:
@@ -499,7 +499,7 @@ class ProgramComputation(PickledByFields):
                         functions.append(found)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """Return the outputs of some rows: many at once, and those that cannot be lanes of a batch row by row."""
+        """Return the outputs of some rows: many rows at once; rows that cannot be lanes of a batch, one by one."""
         rows = len(inputs[0])
         step = max(ELEMENTS_AT_ONCE // max(len(self.inputs), len(self.outputs)), 1)
         if self.scalars or rows <= step:
@@ -617,8 +617,8 @@ class ProgramComputation(PickledByFields):
         raise ValueError("the column is that of no result")
 
     def source(self) -> dict[str, Any]:
-        """Return the program with its digest, the function, the model of tile operations where it is another, and the
-        source of random bits.
+        """Return the program with its digest, the function, the model of tile operations unless it is the default, and
+        the source of random bits.
         """
         return {
             "program": self.name,

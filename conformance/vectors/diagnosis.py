@@ -29,7 +29,7 @@ from halfulp.semantics import floats
 def differing_columns(
     columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False
 ) -> dict[int, Mask]:
-    """Return by column position the rows in which a column of ``actual`` is wrong; only columns with such rows.
+    """Return, by column position, the rows in which a column of ``actual`` is wrong; only columns with such rows.
 
     Both chunks have all the columns. The masks of ``expected`` say what counts: not a poison result, not its
     unspecified bits, and not the flags of a row in which every result is poison. ``any_nan``: any NaN matches a NaN.
@@ -61,7 +61,7 @@ def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan
 
 
 def _marks_of_results(columns: Sequence[Column]) -> dict[int, list[int]]:
-    """Return by the position of each result those of its POISON and OPEN columns."""
+    """Return, for the position of each result, the positions of its POISON and OPEN columns."""
     found: dict[int, list[int]] = {k: [] for k, column in enumerate(columns) if column.role is Role.RESULT}
     for place, about in marks_of(columns):
         for k in about:
@@ -100,7 +100,7 @@ def _result_differs(
     differs: Mask,
     any_nan: bool,
 ) -> Mask:
-    """Return of the rows with other bits in a result those in which the difference counts."""
+    """Of the rows in which a result has other bits, return those in which the difference counts."""
     rows = np.flatnonzero(differs)
     wanted, found = expected[position][rows], actual[rows]
     different = wanted ^ found
@@ -134,10 +134,12 @@ NOTHING = 1.0
 
 @dataclass(frozen=True)
 class Explanation:
-    """What gives results of the device. ``gives``: the rows of the sample in which it gives results and flags alike.
+    """An explanation of results of the device. ``gives``: the rows of the sample in which it gives both results and
+    flags.
 
-    ``rank``: of what fits alike, the lowest is named first: the stage (pairs come behind), and whether it is about
-    results and flags, about results or about flags. ``causes``: those of which it consists; none for rows that slipped.
+    ``rank``: of explanations that fit equally well, the lowest is named first: the stage (pairs come last), and whether
+    it is about results and flags, about results or about flags. ``causes``: the causes that it consists of; none for
+    rows that slipped.
     """
 
     name: str
@@ -146,8 +148,8 @@ class Explanation:
     causes: tuple[Cause, ...] = ()
 
     def score(self, sample: Sample) -> float:
-        """Return the share of the rows that differ which is not explained, and that of the controls which is refuted,
-        added: 0 is perfect, and 1 is as good as no explanation.
+        """Return the share of the differing rows that is not explained, plus the share of the controls that is refuted:
+        0 is perfect, and 1 is as good as no explanation.
         """
         differ, equal = sample.differs, sample.control
         return _share(differ & ~self.gives, differ) + _share(equal & ~self.gives, equal)
@@ -199,7 +201,7 @@ class Examination:
     pairs: bool = True
 
     def explanations(self) -> list[Explanation]:
-        """Return what gives at least one row that differs, the likeliest first."""
+        """Return the explanations that give at least one differing row, the likeliest first."""
         found = [*self._slips(), *self._singles()]
         best = min(found, key=lambda one: one.score(self.sample), default=None)
         if self.pairs and isinstance(self.computation, TileComputation) and self.computation.products > FEW_PRODUCTS:
@@ -226,8 +228,8 @@ class Examination:
         return [(cause, device) for cause, device in found if device is not None]
 
     def _trial(self, foremost: Mask) -> Sample:
-        """Return some rows of the sample, spread over it; of the rows in ``foremost``, more than of others. Return all
-        of it where rows come in groups.
+        """Return some rows of the sample, spread over it, more of them from the rows in ``foremost`` than from others.
+        Return the whole sample if rows come in groups.
         """
         sample = self.sample
         if len(sample.numbers) <= 2 * TRIAL or not self.pairs:
@@ -247,7 +249,7 @@ class Examination:
         return ~self._differs(only, sample.actual, sample)
 
     def _differs(self, given: Chunk, actual: Chunk, sample: Sample) -> Mask:
-        """Compare with the marks of the expected rows, which tell what counts."""
+        """Compare results. The marks of the expected rows say what counts."""
         return differing(self._columns, self._as_expected(given, sample, Role.POISON, Role.OPEN), actual, self.any_nan)
 
     def _as_expected(self, given: Chunk, sample: Sample, *roles: Role | None) -> Chunk:
@@ -257,7 +259,7 @@ class Examination:
         )
 
     def _slips(self) -> Iterator[Explanation]:
-        """Yield results that are those of another row: everywhere, or from the first row that differs on."""
+        """Yield results that are those of another row: in all rows, or from the first differing row on."""
         sample = self.sample
         wrong = sample.numbers[sample.differs]
         first, span = int(wrong.min()), int(np.ptp(wrong))
@@ -283,7 +285,7 @@ class Examination:
             yield from self._explained(cause.name, (cause,), device, self.sample)
 
     def _explained(self, name: str, causes: tuple[Cause, ...], device: Device, sample: Sample) -> Iterator[Explanation]:
-        """Yield a device in the forms of `_FORMS` that differ and give a row that differs."""
+        """Yield a device in those of the forms `_FORMS` that change results and give a differing row."""
         made = device.outputs(self._columns, sample.inputs, sample.expected)
         if made is not None:
             yield from self._in_forms(name, causes, made, sample)
@@ -344,7 +346,7 @@ class Examination:
         return [one for one in likely if one.score(self.sample) < bound]
 
     def _pairs_of_elements(self, tiles: TileComputation, best: Explanation | None) -> list[Explanation]:
-        """Return the same for tiles of many products. Pairs are sought on single elements, and tried on all rows."""
+        """Do the same for tiles of many products. Pairs are searched for on single elements, and tried on all rows."""
         bound = NOTHING if best is None else best.score(self.sample)
         if len(tiles.outputs) == 1 or not all(self.compared):
             return []
@@ -360,7 +362,7 @@ class Examination:
         return [one for one in likely if one.score(self.sample) < bound]
 
     def _acting(self, trial: Sample) -> Iterator[Cause]:
-        """Yield the causes that change an output of a row of the trial, without slow ones."""
+        """Yield the causes that change an output of a row of the trial, except slow ones."""
         for cause, device in self._causes:
             if cause.slow:
                 continue

@@ -28,12 +28,14 @@ from halfulp.semantics.random_sources import words
 
 
 def chosen(field: npt.NDArray[Any], bits: int, count: int) -> npt.NDArray[np.intp]:
-    """Return indices below ``count`` from uniform fields of ``bits`` bits, as even as these allow."""
+    """Return indices below ``count`` from uniform fields of ``bits`` bits, as evenly distributed as these allow."""
     return (field * np.uint64(count) >> np.uint64(bits)).astype(np.intp)
 
 
 class Dice:
-    """Random integers one after another, for construction step by step in Python; the same on any machine."""
+    """Random integers, one after another, for step-by-step construction in Python; they are the same on every
+    machine.
+    """
 
     def __init__(self, seed: int, stream: int) -> None:
         self._seed, self._stream = seed, stream
@@ -51,7 +53,7 @@ class Dice:
         return number >> (-count % 64)
 
     def below(self, count: int) -> int:
-        """Return an integer from 0 to ``count`` - 1, even to 1 part in 2**64."""
+        """Return an integer from 0 to ``count`` - 1, uniform to 1 part in 2**64."""
         width = count.bit_length() + 64
         return self.bits(width) * count >> width
 
@@ -148,7 +150,9 @@ class ModelCase:
 
     @cached_property
     def extra(self) -> int:
-        """Return the number of bits of an exact result below the last kept one; for quotients, of those examined."""
+        """Return the number of bits of an exact result below the last kept bit; for quotients, the number that is
+        examined.
+        """
         source, target = self.sources[0], self.target
         if isinstance(target, Integer):
             return self.float_source.precision - 1
@@ -211,7 +215,7 @@ def smallest(fmt: FloatFormat) -> Fraction:
 
 
 def model_case_of(case: OpCase) -> ModelCase | None:
-    """Return a case as models see it; None where an operand is neither float nor integer."""
+    """Return a case as models see it; None if an operand is neither a float nor an integer."""
     numeric: list[Numeric] = []
     signed = case.op not in _UNSIGNED
     for type_ in (*case.operand_types, case.result_types[0]):
@@ -310,7 +314,7 @@ def _sum(x: ExactResult, y: ExactResult) -> ExactResult:
 class Pieces(NamedTuple):
     """An exact result as rounding sees it: kept * 2**lowest, then a guard bit, then the bits that make the sticky bit.
 
-    ``rest``: the ``shift`` bits below the last kept one.
+    ``rest``: the ``shift`` bits below the last kept bit.
     """
 
     kept: int
@@ -342,7 +346,7 @@ def quantum(target: Numeric, lead: int) -> int:
 
 
 def pieces(target: Numeric, result: ExactResult, lowest: int | None = None) -> Pieces:
-    """Take an exact result apart where ``target`` rounds it, or at ``lowest``."""
+    """Take an exact result apart at the bit where ``target`` rounds it, or at ``lowest``."""
     lowest = quantum(target, result.lead) if lowest is None else lowest
     shift = max(lowest - result.exponent, 0)
     kept = result.significand >> shift
@@ -370,7 +374,7 @@ def encoded(source: Numeric, sign: int, significand: int, exponent: int) -> int 
 
 
 def nearest(source: Numeric, sign: int, significand: int, exponent: int) -> int | None:
-    """Return the code of the closest number of the type; None beyond its range."""
+    """Return the code of the closest number of the type; None if the number is beyond its range."""
     if isinstance(source, Integer):
         if exponent > source.width:
             return None
@@ -395,14 +399,14 @@ def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = 
 
 
 def factor_range(fmt: FloatFormat, factor: int) -> tuple[int, int]:
-    """Return the exponents e for which a format has ``factor * 2**e``, if it has that many significant bits."""
+    """Return the exponents e for which a format has ``factor * 2**e``, if its precision is sufficient."""
     lowest = fmt.emin - fmt.mantissa_bits if fmt.zero else fmt.emin - factor.bit_length() + 1
     return lowest, fmt.emax - factor.bit_length() + 1
 
 
 def factors(case: ModelCase, dice: Dice, sign: int, x: int, y: int, place: int) -> tuple[int, int] | None:
-    """Return codes of ``x * 2**k`` and ``y * 2**(place - k)``, whose product counts with that sign; None if there are
-    none.
+    """Return codes of ``x * 2**k`` and ``y * 2**(place - k)`` whose product has the given sign in the sum; None if
+    there are none.
     """
     one, other = case.float_sources[:2]
     (low, high), (least, most) = factor_range(one, x), factor_range(other, y)
@@ -422,8 +426,8 @@ def factors(case: ModelCase, dice: Dice, sign: int, x: int, y: int, place: int) 
 def row_with(
     case: ModelCase, dice: Dice, product: tuple[int, int, int, int], wanted: int, exponent: int
 ) -> Iterator[tuple[int, ...]]:
-    """Yield a row whose exact result is ``wanted * 2**exponent``, with this product: its sign, two factors and their
-    exponent. Yield nothing where a format lacks an operand.
+    """Yield a row whose exact result is ``wanted * 2**exponent``, with this product, which is given by its sign, two
+    factors and their exponent. Yield nothing if a format lacks an operand.
     """
     sign, x, y, place = product
     addend = case.float_sources[2]
@@ -437,7 +441,7 @@ def row_with(
 
 
 def significand(dice: Dice, bits: int, short: bool = False) -> int:
-    """Return a random odd number of that many bits; ``short``: of any number of bits up to that."""
+    """Return a random odd number of that many bits; ``short``: of at most that many bits."""
     length = 1 + dice.below(bits) if short else bits
     return 1 << length - 1 | dice.bits(length) >> 1 | 1
 
@@ -447,8 +451,8 @@ def addends_and_factors(
 ) -> Iterator[tuple[int, ...]]:
     """Yield operands whose sum is (-1)**sign * magnitude * 2**exponent.
 
-    Several ways: a product with the bits below those of the addend; one close to the sum, with an addend that corrects
-    it; one with the low bits of the sum, so that it cancels or not; a product or an addend alone.
+    There are several ways: a product with the bits below those of the addend; a product close to the sum, with an
+    addend that corrects it; a product with the low bits of the sum, which may cancel; a product or an addend alone.
     """
     one, other, addend = case.float_sources
     wanted = (-1) ** sign * magnitude
@@ -506,7 +510,9 @@ def _cancelling_all(case: ModelCase, dice: Dice) -> Iterator[tuple[int, ...]]:
 
 
 def _splits(dice: Dice, number: int, first: int, second: int) -> Iterator[tuple[int, int]]:
-    """Yield factors of a number, with at most so many bits. Its trailing zeros go to the first one."""
+    """Yield pairs of factors of a number, with at most so many bits each. The trailing zeros of the number go to the
+    first factor.
+    """
     zeros = (number & -number).bit_length() - 1
     odd = number >> zeros
     for divisor in (1, significand(dice, second, True), significand(dice, min(second, 4), True)):
@@ -580,7 +586,9 @@ def _summands(case: ModelCase, dice: Dice, sign: int, significand: int, exponent
 
 
 def _split(case: ModelCase, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
-    """Return two exponents with that sum (difference if ``rising``), in the middle of the range in which both exist."""
+    """Return two exponents with that sum (or difference if ``rising``), in the middle of the range in which both
+    exist.
+    """
     fmt = case.float_source
     low, high = fmt.emin - (fmt.mantissa_bits if fmt.zero else 0), fmt.emax
     if rising:  # first - second == total
@@ -607,8 +615,8 @@ def _placed(
     exponents: Callable[[int, int], int],
     rising: bool,
 ) -> Iterator[tuple[int, ...]]:
-    """Yield pairs of these signs and significands, as far as the format has them. ``exponents``: the sum of their
-    exponents (the difference if ``rising``), from both significands.
+    """Yield pairs of codes with these signs and significands, as far as the format has them. ``exponents``: the sum of
+    their exponents (or the difference if ``rising``), from both significands.
     """
     for first, second in significands:
         if not first or not second:
@@ -651,7 +659,8 @@ def _rounded(dividend: int, divisor: int) -> int:
 
 
 def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield dividends: an exact multiple of a short divisor, one near a multiple, the closest one of a random divisor.
+    """Yield dividends: an exact multiple of a short divisor, a number near a multiple, and the number for a random
+    divisor that comes closest.
 
     For the dividend near a multiple: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo
     a power of two, and the dividend is the part of the product above that power.

@@ -114,7 +114,7 @@ def document(
     undefined: int = 0,
 ) -> Document:
     """Return the document of a written set. ``inputs``: the description of its operands. ``any_nan``: a checker accepts
-    any NaN where a result is one. ``undefined``: the number of rows that were left out for undefined behaviour.
+    any NaN if a result is a NaN. ``undefined``: the number of rows that were left out for undefined behaviour.
     """
     profile = computation.profile
     roles = {column.role for column in written.columns}
@@ -197,8 +197,8 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
 
 
 def of_file(data: Document, name: str) -> Document:
-    """Return the document of a file of the set: for a sweep's shard with its own count, digest and rows; else the
-    whole.
+    """Return the document of a file of the set: for a shard of a sweep, with the shard's own count, digest and rows;
+    for any other file, that of the whole set.
     """
     shards = data.get("shards")
     if not isinstance(shards, list):
@@ -229,7 +229,7 @@ def of_file(data: Document, name: str) -> Document:
 
 
 def leaves_of(data: Document) -> Iterator[int]:
-    """Return the rows of the leaves of the digest of a document, one after the other; none for a digest without leaves.
+    """Return the rows of each leaf of the digest of a document, in order; none for a digest without leaves.
 
     Raises InputError for a malformed description.
     """
@@ -251,9 +251,10 @@ def _leaves(starts: range) -> Iterator[int]:
 
 
 def parts_of(data: Document) -> list[Document]:
-    """Return the documents of a sweep's shards, as `of_file` gives them, in their order; for any other set its own.
+    """Return the documents of a sweep's shards, as `of_file` gives them, in their order; for any other set, its own
+    document.
 
-    Raises InputError where the digest of the whole is not that of these shards.
+    Raises InputError if the digest of the whole is not that of these shards.
     """
     shards = data.get("shards")
     if not isinstance(shards, list):
@@ -299,7 +300,7 @@ def blocks_of(data: Document) -> Blocks | None:
 
 
 def options_of(data: Document, name: str | None = None) -> Options:
-    """Return the options that read a file of the set: the one with that name, else the first."""
+    """Return the options that read a file of the set: the file with that name, else the first one."""
     return Options(packing=packing_of(data, name), count=data["count"], blocks=blocks_of(data))
 
 
@@ -370,7 +371,7 @@ def _row(chunk: Chunk, k: int) -> Chunk:
 
 def value_text(column: Column, code: int) -> str:
     """Spell the value of a code: a float as the exact number, in decimal where that is short, else as ``m * 2^e``;
-    anything else as the integer in two's complement and, where that differs, unsigned too.
+    anything else as an integer in two's complement and, if that differs, also as an unsigned one.
     """
     fmt = format_of(column)
     if fmt is not None:
@@ -384,7 +385,7 @@ def value_text(column: Column, code: int) -> str:
 
 
 def _exact(number: Fraction) -> str:
-    """Spell a number that is an integer times a power of two, 0 or greater."""
+    """Spell a number that is an integer times a power of two, not negative."""
     places = number.denominator.bit_length() - 1
     if places <= _SHORT and number < 10**_SHORT:
         digits = str(number.numerator * 5**places).rjust(places + 1, "0")
@@ -475,7 +476,7 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
 
 
 def see(path: str) -> None:
-    """Raise InputError for a file that cannot be read, before any other error."""
+    """Raise InputError for a file that cannot be read, before any other error is raised."""
     # A pipe or a terminal can be read only once.
     if path != "-" and not Path(path).is_fifo() and not Path(path).is_char_device():
         with opened(path):
@@ -483,7 +484,7 @@ def see(path: str) -> None:
 
 
 def format_of_vectors(path: str, head: bytes) -> Format:
-    """Choose the format of a file by its name, else by its content. Raise InputError where none fits."""
+    """Choose the format of a file by its name, else by its content. Raise InputError if no format fits."""
     named = None if path == "-" else format_of_file(path)
     if named is not None:
         return named

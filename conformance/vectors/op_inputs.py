@@ -67,7 +67,9 @@ def _shape_of_blocks(type_: ty.UniformQuantizedType) -> tuple[int, ...]:
 
 
 def period(case: OpCase) -> int:
-    """Return the number of rows after which parameters repeat: 1 unless they lie along an axis or per block."""
+    """Return the number of rows after which parameters repeat: 1 unless there is one for each index of an axis, or for
+    each block.
+    """
     type_ = quantised_type(case)
     return 1 if type_ is None else len(places(type_))
 
@@ -180,7 +182,9 @@ def expressed_corners(
 
 
 def neighbour(fmt: FloatFormat, code: int, steps: int) -> int:
-    """Return the value that many steps above a finite one. The ends of the range, NaN and infinities stay unchanged."""
+    """Return the value that is so many steps above a finite one. The ends of the range, NaN and infinities stay
+    unchanged.
+    """
     kind, sign, _, _ = scalar.unpack(fmt, code)
     if kind != scalar.FINITE:
         return code
@@ -285,10 +289,10 @@ def _hard_rows(case: OpCase, count: int | None) -> Rows:
 def filled_models(
     case: OpCase, names: Sequence[str] | None = None, seed: int = 0, each: int = EACH
 ) -> tuple[ModelCase, dict[str, Filled]]:
-    """Return the operands that each applicable model constructs, ``each`` for every bucket; ``names``: of these models
-    only.
+    """Return the operands that each applicable model constructs, ``each`` for every bucket; ``names``: only of these
+    models.
 
-    Raises ValueError for an unknown model, Unsupported where none of them applies.
+    Raises ValueError for an unknown model, Unsupported if none of them applies.
     """
     model_case = model_case_of(case)
     applying = [] if model_case is None else models_for(model_case, names)
@@ -334,10 +338,10 @@ def rows_for(
     count: int | None = None,
     models: Sequence[str] = (),
 ) -> Rows:
-    """Return the operands of a set: those of the models first, then those of the level. ``level`` None: of models
-    alone.
+    """Return the operands of a set: those of the models first, then those of the level. ``level`` None: only those of
+    models.
 
-    Raises as `rows_of_case` and `filled_models`; ValueError for neither a level nor models.
+    Raises what `rows_of_case` and `filled_models` raise, and ValueError if there are neither a level nor models.
     """
     tables = [rows_of_models(case, models, seed)] if models else []
     if level is not None:

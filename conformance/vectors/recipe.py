@@ -63,7 +63,7 @@ RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 
 @dataclass(frozen=True)
 class Recipe(PickledByFields):
-    """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone). Or
+    """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: only those of the models); or
     ``operands``, without a level and models.
 
     ``seed``, ``count``: as `halfulp.conformance.vectors.op_inputs.rows_for` takes them. ``block``: for an op on
@@ -114,7 +114,7 @@ class Recipe(PickledByFields):
 
     @property
     def target(self) -> Target:
-        """Return the operands as sources of one's own see them."""
+        """Return the operands in the form that sources of the user's own operands take."""
         computation = self.computation
         columns = tuple(column for column in computation.inputs if column.role is Role.OPERAND)
         case = computation.case if isinstance(computation, OpComputation) else None
@@ -175,8 +175,8 @@ class Recipe(PickledByFields):
         size: int | None = None,
         left_out: Callable[[int], object] | None = None,
     ) -> Iterator[Chunk]:
-        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time (None: those of a leaf), without the rows
-        left out for undefined behaviour; ``left_out`` is told their number in each chunk.
+        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time (None: the rows of a leaf). Rows with
+        undefined behaviour are left out; ``left_out`` is called with their number in each chunk.
         """
         stop = self.rows.count if stop is None else stop
         size = max((size or self.leaf_rows) // self.step, 1) * self.step
@@ -237,7 +237,7 @@ class Recipe(PickledByFields):
 
 
 def usual_level(computation: Computation, models: Sequence[str]) -> LevelName | None:
-    """Return the level where none is named: none beside models."""
+    """Return the level if none is named: no level if there are models."""
     return None if models else "weighted" if isinstance(computation, TileComputation) else "1"
 
 
@@ -247,7 +247,7 @@ def usual_level(computation: Computation, models: Sequence[str]) -> LevelName | 
 def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
     """Return the recipe in a metadata document: its ``source``, ``profile`` and ``inputs``.
 
-    Raises InputError naming the file where these do not make a recipe, and the errors of the op or program and of its
+    Raises InputError naming the file if these do not make a recipe, and the errors of the op or program and of its
     rows.
     """
     try:
@@ -281,8 +281,8 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
 
 
 def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
-    """Return the rows of a recipe that a document describes, as the first and the one after the last: its shard's, or
-    all.
+    """Return the rows of a recipe that a document describes, as the first row and the one after the last: the rows of
+    its shard, or all.
 
     Raises InputError for a shard of rows that the recipe does not have.
     """
@@ -312,7 +312,7 @@ def profile_of(data: Mapping[str, Any]) -> Profile:
 def computation_of(source: Document, profile: Profile, options: Mapping[str, Any]) -> Computation:
     """Return the computation that a document's ``source`` names.
 
-    Raises KeyError for what is missing, and the computations' errors.
+    Raises KeyError for what is missing, and the errors of computations.
     """
     keep_ub = bool(options.get("keep_ub", False))
     if "op" in source:

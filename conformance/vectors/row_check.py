@@ -76,7 +76,7 @@ def _of_arrays(computation: Computation, codes: Sequence[int]) -> OneRow:
 
 
 def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
-    """Return the function by the scalar implementation of the op's kernel; None where an output needs arrays."""
+    """Return the function that uses the scalar implementation of the op's kernel; None if an output needs arrays."""
     case, columns = computation.case, computation.outputs
     if computation.random_bits is not None or op_inputs.period(case) > 1 or op_inputs.has_blocks(case):
         return None
@@ -130,7 +130,7 @@ def _number(sign: int, significand: int, exponent: int) -> Fraction:
 
 
 def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> list[str]:
-    """Describe what a code is instead of the expected one, in words that are the same for many rows."""
+    """Describe what a code is instead of the expected code, in the same words for many rows."""
     if column.role is Role.FLAGS:
         wrong = [flag for flag in Flags if (expected ^ got) & flag]
         return [f"{flag_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]
@@ -222,14 +222,16 @@ class LikelyCause:
 
 @dataclass
 class Check:
-    """The result of a check. ``rows``: of the file; ``undefined``: not compared, for undefined behaviour; ``poison``:
-    rows in which no result counts; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
+    """The result of a check. ``rows``: the number of rows of the file; ``undefined``: those that were not compared,
+    because of undefined behaviour; ``poison``: rows in which no result counts; ``differing``: rows that differ, of
+    which ``unknown`` have an X or Z.
 
     ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
-    ``controls`` of equal ones, ``explanations`` the alternatives that fit, the likeliest first. ``kinds``: the number
-    of examined rows for each remark. ``digest``: of the file's columns. ``strayed``: the first row whose operands are
-    not those of the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: that many are too many;
-    0: neither is seen); ``reordered``: all rows together have them. ``problem``: why reading ended before the end.
+    ``controls`` that of equal ones; ``explanations``: the alternatives that fit, the likeliest first. ``kinds``: the
+    number of examined rows for each remark. ``digest``: the digest of the file's columns. ``strayed``: the first row
+    whose operands are not those of the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so
+    many are surplus; 0: neither is seen); ``reordered``: the file has all rows of the recipe, in another order.
+    ``problem``: why reading ended before the end.
     """
 
     rows: int = 0
@@ -250,7 +252,7 @@ class Check:
 
     @property
     def compared(self) -> int:
-        """Return the number of rows of which a value was compared; 0 if all others are poison."""
+        """Return the number of rows in which a value was compared; 0 if all results are poison."""
         defined = self.rows - self.undefined
         return 0 if self.poison and self.undefined + self.poison >= self.rows and not self.differing else defined
 
@@ -312,11 +314,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class VectorChecker:
     """Comparison of the rows of a file with a computation.
 
-    ``columns``: those of the file, which may lack some outputs. ``any_nan``: as in `differing_columns`. ``ignored``:
-    roles that are not compared. ``notes``: the notes of the reader. ``foreseen``: the whole rows of the set as a recipe
-    makes them; their outputs are used as long as the file has the same operands, or no operands. ``most``: the number
-    of mismatches kept in full. ``leaves``: the rows of the leaves of the set's digest. Raises what `columns_in_order`
-    raises.
+    ``columns``: the columns of the file, which may lack some outputs. ``any_nan``: as in `differing_columns`.
+    ``ignored``: roles that are not compared. ``notes``: the notes of the reader. ``foreseen``: the whole rows of the
+    set as a recipe makes them; their outputs are used as long as the file has the same operands, or no operands.
+    ``most``: the number of mismatches kept in full. ``leaves``: the rows of the leaves of the set's digest. Raises what
+    `columns_in_order` raises.
     """
 
     def __init__(
@@ -370,7 +372,7 @@ class VectorChecker:
         return self.finish()
 
     def finish(self) -> Check:
-        """Look for what gives the rows that differ, after the last row. Return what was found."""
+        """Look for an explanation of the differing rows, after the last row. Return what was found."""
         self._examine()
         self.found.reordered = self._has_all_rows()
         self.found.digest = None if self.found.unknown else self._digest.hexdigest()
@@ -416,7 +418,7 @@ class VectorChecker:
         self._notes.forget(found.rows)
 
     def _computed(self, inputs: Chunk, rows: int) -> Computed:
-        """Return the expected outputs: those of the recipe where it has the same operands, else computed ones."""
+        """Return the expected outputs: those of the recipe if it has the same operands, else computed ones."""
         if self._foreseen is not None:
             made = self._next_foreseen(self._foreseen)
             width = len(inputs)
@@ -460,7 +462,7 @@ class VectorChecker:
             return None
 
     def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
-        """Return the rows of this chunk with an X or Z in a significant bit, by their place in it."""
+        """Return the rows of this chunk that have an X or Z in a significant bit, by their place in the chunk."""
         begin, outputs = self.found.rows, self.computation.outputs
         numbers = [row for row in self._notes.unknown if begin <= row < begin + rows]
         counting: dict[int, dict[str, str]] = {}
@@ -490,7 +492,7 @@ class VectorChecker:
         undefined: Mask | None,
         unknown: Mapping[int, dict[str, str]],
     ) -> None:
-        """Keep the first rows that differ, and some that do not, for `_examine`."""
+        """Keep the first differing rows, and some equal ones, for `_examine`."""
         found, begin = self.found, self.found.rows
         for k in np.flatnonzero(differs)[: max(self._most - len(found.mismatches), 0)]:
             found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
@@ -542,7 +544,7 @@ class VectorChecker:
         return told
 
     def _examine(self) -> None:
-        """Look for what gives the rows that were kept."""
+        """Look for an explanation of the rows that were kept."""
         found, sample = self.found, self._sampler.sample
         found.examined = self._sampler.examined
         if sample is None:
@@ -564,7 +566,7 @@ class VectorChecker:
                 found.mismatches[place] = replace(found.mismatches[place], as_if=names)
 
     def _tells_of_a_row(self, one: Explanation, explained: Sequence[Explanation]) -> bool:
-        """Tell whether to name an explanation for a single row: one encoding or slip fits many a row by chance."""
+        """Tell whether to name an explanation of a single row: an encoding or a slip may fit one row by chance."""
         return one.rank[0] == Stage.COMPUTATION or (self.found.differing > 1 and one is explained[0])
 
 
@@ -573,8 +575,8 @@ BEHIND = 64
 
 
 def _slip(inputs: Chunk, made: Chunk, row: int) -> int:
-    """Return how many rows of ``made`` are missing among the inputs at this row; below 0: how many are too many there;
-    0: the rows behind tell neither.
+    """Return how many rows of ``made`` are missing among the inputs at this row; below 0: how many are surplus there;
+    0: the rows after it show neither.
     """
     for shift in SHIFTS:
         mine, theirs = row + max(-shift, 0), row + max(shift, 0)

@@ -129,9 +129,9 @@ def empty(widths: Sequence[int]) -> tuple[Codes, ...]:
 def blocked(elements: Rows, scales: Rows, size: int, crossed: bool = True) -> Rows:
     """Return rows of an element and a scale, where ``size`` consecutive rows share their scale.
 
-    ``crossed``: every block of elements with every scale, the scale changing fastest; else block k has scale k, and
-    there must be as many scales as blocks. The first elements fill up the last block. Raises ValueError for blocks of
-    no rows.
+    ``crossed``: every block of elements goes with every scale, and the scale changes fastest; else block k has scale k,
+    and there must be as many scales as blocks. If the last block is not full, the first elements fill it. Raises
+    ValueError for blocks of no rows.
     """
     if size < 1:
         raise ValueError(f"a block has 1 or more rows, not {size}")
@@ -162,7 +162,9 @@ def repeating(rows: Rows, count: int) -> Rows:
 
 
 def spread(rows: Rows) -> Rows:
-    """Return the rows of a small table in another order, so that any stretch of them is spread over all of them."""
+    """Return the rows of a small table in another order, so that any few consecutive rows are spread over all of
+    them.
+    """
     columns, count = rows.make(0, rows.count), rows.count
     step = next(step for step in range(max(int(count * GOLDEN), 1), count + 2) if gcd(step, count) == 1)
     order = np.arange(count, dtype=np.int64) * step % max(count, 1)
@@ -251,8 +253,9 @@ _ALONE = 8
 
 
 def drawn_together(case: OpCase, rows: Rows) -> Rows:
-    """Return the rows of a case of `DIVIDES` with suitable exponents. Those of scales depend on the scale alone, so
-    blocks still share theirs. Scales of other formats than f8E8M0FNU stay, and so do elements of more than 64 bits.
+    """Return the rows of a case of `DIVIDES` with suitable exponents. The exponent of a scale depends on the scale
+    alone, so that the rows of a block still share their scale. Scales of other formats than f8E8M0FNU stay, and so do
+    elements of more than 64 bits.
     """
     element, scale, result = (_format(type_) for type_ in (*case.operand_types, case.result_types[0]))
     if element.bits > LIMB_BITS:
@@ -313,7 +316,7 @@ def _binades(type_: ty.Type) -> int:
 
 
 def blocks_drawn_together(rows: Rows, blocks: Sequence[DrawnBlock]) -> Rows:
-    """Return the rows in which the elements of a block have exponents up to one above that of the first one."""
+    """Return rows in which the elements of a block have exponents of at most one above that of the first element."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         made = list(rows.make(start, stop))
@@ -335,7 +338,7 @@ def _format(type_: ty.Type) -> FloatFormat:
 
 
 def _exponents(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.int64]:
-    """Return the exponents of some codes; those of subnormals, infinities and NaNs are near theirs."""
+    """Return the exponents of some codes; subnormals, infinities and NaNs get one near theirs."""
     last = codes[..., -1] if fmt.bits > LIMB_BITS else codes
     shift = (fmt.mantissa_bits + fmt.explicit_integer_bit) % LIMB_BITS
     fields = (last >> last.dtype.type(shift)).astype(np.int64) & (1 << fmt.exponent_bits) - 1
@@ -358,7 +361,7 @@ def _moved(fmt: FloatFormat, codes: Codes, scales: npt.NDArray[np.int64], range_
 
 
 def _scales(codes: Codes, range_: tuple[int, int]) -> Codes:
-    """Return powers of two with exponents within a range; the two first and the two last codes stay."""
+    """Return powers of two with exponents within a range; the first two and the last two codes stay."""
     low, high = max(min(range_), -125), min(max(range_), 126)
     wide = codes.astype(np.int64)
     moved = low + wide % (high - low + 1) + 127

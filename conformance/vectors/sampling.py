@@ -36,7 +36,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass
 class Sample:
-    """Rows in whole periods. ``expected``, ``actual``: the outputs. ``numbers``: the rows' places in the file.
+    """Rows in whole periods. ``expected``, ``actual``: the outputs. ``numbers``: the numbers of the rows in the file.
 
     ``differs``: the rows that differ. ``control``: equal rows in which results count. ``beside``: the expected outputs
     of the rows at `SHIFTS` from each row, along a second axis, which is empty where there are too many columns;
@@ -69,13 +69,13 @@ class Sample:
 
 
 class _Spread:
-    """A choice of a stream of things, in even steps over all of them: every one, until the step is doubled."""
+    """A choice from a stream of things, in even steps: at first all of them; from time to time the step is doubled."""
 
     def __init__(self) -> None:
         self.seen, self.step = 0, 1
 
     def held(self, more: int = 0) -> int:
-        """Return how many are chosen of those seen and ``more``."""
+        """Return how many are chosen, of those seen so far and ``more``."""
         return -(-(self.seen + more) // self.step)
 
     def take(self, count: int) -> Numbers:
@@ -89,9 +89,10 @@ class _Spread:
 class Sampler:
     """A choice of rows for a `Sample`. The controls are spread apart for each pattern of flags: rare ones refute most.
 
-    ``inputs``, ``outputs``: the columns. ``period``: rows are kept in groups of so many. ``differing``: the most
-    rows that differ, the first ones; ``controls``: the most equal ones, spread over the stream. ``examined``: the
-    number of rows that differ and are kept.
+    ``inputs``, ``outputs``: the columns. ``period``: rows are kept in groups of so many. ``differing``: the largest
+    number of differing
+    rows that are kept, the first ones; ``controls``: the largest number of equal rows, spread over the stream.
+    ``examined``: the number of rows that differ and are kept.
     """
 
     inputs: Sequence[Column]
@@ -108,7 +109,7 @@ class Sampler:
     def add(
         self, begin: int, inputs: Chunk, expected: Chunk, actual: Chunk, differs: Mask, counted: Mask
     ) -> npt.NDArray[np.intp]:
-        """Keep rows of the next chunk, which begins at row ``begin``. Return those chosen of the rows that differ.
+        """Keep rows of the next chunk, which begins at row ``begin``. Return those of the differing rows that are kept.
 
         ``counted``: equal rows in which something counts.
         """
@@ -162,7 +163,7 @@ class Sampler:
         return tuple(np.concatenate(parts) for parts in zip(*(found or [(empty,) * 3]), strict=True))  # type: ignore[return-value]
 
     def _make_room(self, counts: Mapping[int, int]) -> None:
-        """Make the steps wide enough for so many rows more of each stratum."""
+        """Make the steps wide enough for so many more rows of each stratum."""
         for key in counts:
             self._spreads.setdefault(key, _Spread())
         held = {key: spread.held(counts.get(key, 0)) for key, spread in self._spreads.items()}
@@ -188,13 +189,13 @@ class Sampler:
                 self._strata.append((stratum[rows], ordinal[rows]))
 
     def forget(self, rows: Sequence[int]) -> None:
-        """Take these rows of the file, which no semantics can give, out of those to try."""
+        """Remove these rows of the file from those that are examined: no semantics can give them."""
         if rows and self._parts:
             self._parts[-1].differs &= ~np.isin(self._parts[-1].numbers, list(rows))
 
     @property
     def sample(self) -> Sample | None:
-        """Return the kept rows; None where none differs."""
+        """Return the kept rows; None if none of them differs."""
         parts = self._parts
         if not any(part.differs.any() for part in parts):
             return None

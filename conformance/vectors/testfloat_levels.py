@@ -40,8 +40,8 @@ _NARROWER_BOUNDS = (-1025, -1024, -1023, -1022, -129, -128, -127, -126, 127, 128
 class Peculiar:
     """Exceptions in TestFloat's tables to the rule that all other formats follow.
 
-    ``reach``: the exponents +-reach replace +-precision. ``negative_top``: the largest exponent of negative values.
-    ``without``: a missing significand pattern.
+    ``reach``: the exponents +-reach stand in place of +-precision. ``negative_top``: the largest exponent of negative
+    values. ``without``: a missing significand pattern.
     """
 
     reach: int | None = None
@@ -86,7 +86,7 @@ def significands(bits: int, level: Level) -> tuple[int, ...]:
 
 def exponent_fields(fmt: FloatFormat, alone: bool) -> list[int]:
     """Return sign and exponent fields of interest, as one number each: first the positive ones in ascending order, then
-    the negative.
+    the negative ones.
     """
     peculiar = PECULIAR.get(fmt.name, Peculiar())
     reach = peculiar.reach or fmt.precision
@@ -117,8 +117,8 @@ class FloatKind:
         return self.format.bits
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Return exponents of interest with every significand pattern: the outer loop is over exponents, the inner over
-        patterns.
+        """Return exponents of interest with every significand pattern: the outer loop is over exponents, the inner loop
+        over patterns.
         """
         return list(_float_corners(self.format, level, alone))
 
@@ -158,7 +158,7 @@ def _float_corners(fmt: FloatFormat, level: Level, alone: bool) -> tuple[int, ..
 
 
 def _exponent_weights(fmt: FloatFormat) -> tuple[Codes, Codes]:
-    """Return offsets and masks of the exponent field: the whole range twice, then ever narrower ranges in
+    """Return offsets and masks of the exponent field: the whole range twice, then narrower and narrower ranges in
     the middle.
     """
     bits = fmt.exponent_bits
@@ -204,12 +204,12 @@ class IntegerKind:
     amount: bool = False
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Return for an only operand TestFloat's patterns with the neighbours of powers of two; in level 2 also sums of
-        two.
+        """Return, for an op's only operand, TestFloat's patterns with the neighbours of powers of two; in level 2 also
+        sums of two patterns.
 
         Several operands are combined, so each gets fewer corners: 0, +-1, the ends of both ranges with their
-        neighbours, alternating bits, and walking ones; in level 2 everything that an only operand has in level 1. Shift
-        amounts: all below the width, those next to it, and walking ones.
+        neighbours, alternating bits, and walking ones; in level 2, everything that an only operand has in level 1.
+        Shift amounts: all below the width, those next to it, and walking ones.
         """
         return list(_integer_corners(self.width, level, alone, self.amount))
 
@@ -356,7 +356,7 @@ def uniform_rows(widths: Sequence[int], count: int, seed: int = 0, first_stream:
 
 
 def _drawn(widths: Sequence[int], count: int, first_stream: int, draw: Callable[[int, int, int, int], Codes]) -> Rows:
-    """Return a table of operands that ``draw(place, stream, start, rows)`` gives, each of its own streams."""
+    """Return a table of operands that ``draw(place, stream, start, rows)`` gives, each operand from its own streams."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         return tuple(draw(k, first_stream + STREAMS * k, start, stop - start) for k in range(len(widths)))

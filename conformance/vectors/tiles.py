@@ -48,7 +48,7 @@ class TileComputation:
 
     Columns are a_i_k, b_k_j, c_i_j, for scaled operations scale_a_i_n and scale_b_n_j, and result_i_j; operations on
     several blocks have the number of the block first. Raises Unsupported where a chip's results are not published, and
-    for more elements than there can be columns; ValueError for a shape that is none.
+    for more elements than there can be columns; ValueError for a shape that is not valid.
     """
 
     operation: TileOp
@@ -112,9 +112,10 @@ class TileComputation:
         return arrays
 
     def elements(self, inputs: Chunk, rows: Places, outputs: Places, model: str) -> tuple[TileComputation, Chunk]:
-        """Return single elements of D as tiles of one element by another model: the computation, and its inputs.
+        """Return single elements of D as tiles of one element, computed by another model: the computation, and its
+        inputs.
 
-        ``rows``, ``outputs``: the row of each, and the number of its output column.
+        ``rows``, ``outputs``: for each element, its row, and the number of its output column.
         """
         op = self.operation
         a, b, c, *scales = self.arrays(inputs)
@@ -135,7 +136,7 @@ class TileComputation:
             raise Unsupported(str(error), hint=error.hint) from None
 
     def truth(self, inputs: Sequence[int], output: int, expected: int, got: int) -> Truth | None:
-        """See `Computation.truth`; a unit is judged by its own rule, not by the exact sum."""
+        """See `Computation.truth`. A matrix unit is judged by its own rule, not by the exact sum."""
         return None
 
     def source(self) -> dict[str, Any]:
@@ -153,12 +154,12 @@ class TileComputation:
 
     @cached_property
     def _finite(self) -> bool:
-        """Tell whether all operands must be finite, since the model does not say what others give."""
+        """Tell whether all operands must be finite, since the model does not say what infinities and NaNs give."""
         rule = rule_of(self.model, self.operation)
         return rule is not None and rule.specials != "all"
 
     def rows(self, level: str, seed: int, count: int) -> Rows:
-        """Return the operands of a level. Raises ValueError for another one than `LEVELS`."""
+        """Return the operands of a level. Raises ValueError for a level that is not in `LEVELS`."""
         if level not in LEVELS:
             raise ValueError(f"tiles have no level {level!r}; choose one of {', '.join(LEVELS)}")
 
@@ -268,13 +269,17 @@ def specials(fmt: FloatFormat, codes: Codes) -> Any:
 
 
 def _finite(fmt: FloatFormat, codes: Codes) -> Codes:
-    """Replace infinities and NaNs by numbers: with half the exponent field, or zero where NaN is the code of -0."""
+    """Replace infinities and NaNs by numbers: a number in the lower half of the exponent field, or zero if NaN is the
+    code of -0.
+    """
     lower = codes & codes.dtype.type(fmt.code_mask >> (2 if fmt.signed else 1))
     return np.where(specials(fmt, codes), lower, codes).astype(codes.dtype)
 
 
 def _windowed(fmt: FloatFormat, codes: Codes, words: Codes, of_row: Codes, kinds: Any) -> Codes:
-    """Return numbers with the fractions and signs of ``codes``, and exponents of a window: near 1, or any of a row."""
+    """Return numbers with the fractions and signs of ``codes``, and exponents from a window: near 1, or anywhere in a
+    row.
+    """
     most = (1 << fmt.exponent_bits) - 1
     wide = 1 + (of_row & np.uint64(0xFF)).astype(np.int64) % most
     centre = (of_row >> np.uint64(8) & np.uint64(0xFFFF)).astype(np.int64) % (most + 1)
@@ -301,7 +306,7 @@ def _extreme(width: int, codes: Codes, words: Codes) -> Codes:
 def tile_of(source: dict[str, Any]) -> TileComputation:
     """Return the computation of a document's ``source``.
 
-    Raises LookupError, TypeError or ValueError for a malformed one, and what `TileComputation` raises.
+    Raises LookupError, TypeError or ValueError for a malformed document, and what `TileComputation` raises.
     """
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in source["tile"].items()

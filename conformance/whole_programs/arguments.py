@@ -57,8 +57,8 @@ WIDE_TRIPS = 8
 class Domain:
     """The codes that one element of an argument may have: ``size`` of them, by number in ``code``.
 
-    Samples are corners, usual codes, or any. ``size`` is None if there are only samples. ``together``: the codes of
-    inputs in which all indices are small, so that offsets, sizes and steps fit each other.
+    Samples are corners, usual codes, or any codes. ``size`` is None if there are only samples. ``together``: the codes
+    of inputs in which all indices are small, so that offsets, sizes and steps fit each other.
     """
 
     size: int | None
@@ -114,7 +114,9 @@ def every_code(element: ty.Type) -> Domain:
 
 @lru_cache(maxsize=512)
 def ordinary(element: ty.Type) -> Domain:
-    """Return the domain of numbers as programs usually have them: floats around 1, small integers, no special ones."""
+    """Return the domain of numbers as programs usually have them: floats around 1, small integers, no infinities and no
+    NaNs.
+    """
     width = width_of(element)
 
     def sampled(rng: random.Random) -> int:
@@ -304,9 +306,10 @@ LOOSE_OFFSET = 5
 
 @dataclass(frozen=True)
 class Sizes:
-    """One choice of dynamic sizes: the size of each dimension, by its number; the rank of what is unranked.
+    """One choice of dynamic sizes: the size of each dimension, by its number; and the rank of unranked values.
 
-    ``share``: the part of the inputs, of all shares together. ``loose``: dynamic strides and offsets leave gaps.
+    ``share``: the part of the inputs that has it, relative to the sum of all shares. ``loose``: dynamic strides and
+    offsets leave gaps.
     """
 
     name: str
@@ -342,7 +345,8 @@ def is_dynamic(type_: ty.Type) -> bool:
 
 
 def sizes_within(function: Operation) -> tuple[Sizes, ...]:
-    """Return one more choice: the largest static sizes that types in a function have, by dimension, if there are any.
+    """Return one more choice: for each dimension, the largest static size that a type in a function has, if there are
+    any.
 
     Casts and slices need these.
     """
@@ -489,7 +493,7 @@ class Part:
 
 
 def _memory(declared: ty.Type, shape: tuple[int, ...], layout: Layout, codes: Codes) -> Buffer:
-    """Return new memory with these elements; what lies between them is poison."""
+    """Return new memory with these elements; the places between them are poison."""
     assert isinstance(declared, ty.MemRefType)
     strides, offset = layout
     allocation = Allocation(declared.element, spanned(shape, strides, offset)[1])
@@ -511,7 +515,7 @@ def _has_lanes(type_: ty.Type) -> bool:
 
 
 def _is_dense(declared: ty.Type, shape: tuple[int, ...], layout: Layout) -> bool:
-    """Tell whether memory has no element beside those of its shape, in the layout that any run chooses."""
+    """Tell whether memory has no element other than those of its shape, in the layout that any run chooses."""
     assert isinstance(declared, ty.MemRefType)
     return chosen_layout(declared, shape) == layout and spanned(shape, *layout)[1] <= prod(shape)
 
@@ -583,8 +587,8 @@ def generated(
 ) -> Arguments:
     """Generate arguments of these types; the same for the same count and seed.
 
-    All combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer large ones. None for
-    ``exhaustive_bits``: never all.
+    They are all combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer if they are
+    large. With ``exhaustive_bits`` None they are never all.
     ``domains``: the codes of some arguments, by number. ``scaled``: some dynamic sizes, by dimension; all others are
     those of ``choices``. Raises Unsupported for types without values to generate, LimitExceeded for an input that is
     too large.
@@ -665,7 +669,7 @@ class _Maker:
         return Part(self.declared, known, tuple(columns), total)
 
     def sample(self, known: tuple[ty.Type, ...], count: int) -> tuple[Part, tuple[str, ...]]:
-        """Return ``count`` inputs, corners and random ones, or fewer large ones, and then a note."""
+        """Return ``count`` inputs, corners and random ones. If they are large, return fewer inputs and a note."""
         self._refuse_too_large(known)
         size = self.size(known)
         fewer = min(count, max(MOST_ELEMENTS // max(size, 1), 2))
@@ -704,7 +708,9 @@ class _Maker:
         ]
 
     def _rows(self, known: Sequence[ty.Type], count: int) -> list[tuple[int, ...]]:
-        """Return codes for all elements of ``count`` inputs: all combinations of corners if they are few, then any."""
+        """Return codes for all elements of ``count`` inputs: first all combinations of corners, if they are few, then
+        any codes.
+        """
         domains = self._of_each_element(known)
         rows: list[tuple[int, ...]] = []
         if len(domains) < count.bit_length():

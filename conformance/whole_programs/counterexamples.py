@@ -43,7 +43,7 @@ def element_text(mismatch: Mismatch) -> str:
 
 
 def operand_lines(finding: Finding) -> list[str]:
-    """Return the operands of the differing element, or the whole operands where the op is not a case."""
+    """Return the operands of the differing element, or the whole operands if the op is not a case."""
     if finding.case is None or not finding.mismatch.operands:
         return [f"operand {number}: {spell_value(value, limit=16)}" for number, value in enumerate(finding.operands)]
     pairs = zip(finding.case.operand_types, finding.mismatch.operands, strict=True)

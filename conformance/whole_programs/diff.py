@@ -45,7 +45,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 @dataclass(frozen=True)
 class Difference:
-    """A program whose results differ: the first differing element, and the op that causes it, if one is found.
+    """A program whose results differ: the first differing element, and the op that causes it, if it is found.
 
     ``known``: the rows that explain all differences of the program; empty if they do not.
     """
@@ -59,7 +59,9 @@ class Difference:
 
     @cached_property
     def truth(self) -> Truth | None:
-        """Which result is nearer to the exact number: that of the op for its operands, else that of the program."""
+        """Which result is nearer to the exact number: to that of the op for its operands, else to that of the
+        program.
+        """
         if self.finding is not None:
             return (
                 None if self.finding.case is None else refinement.truth_of_op(self.finding.case, self.finding.mismatch)
@@ -102,7 +104,7 @@ class DiffReport:
 
     @property
     def compared(self) -> int:
-        """Return the number of elements with an answer. What an oracle has for an undefined program shows nothing."""
+        """Return the number of elements with an answer. An oracle's values for an undefined program are not counted."""
         return sum(count for verdict, count in self.verdicts.items() if verdict is not Verdict.UNANSWERED)
 
     @property
@@ -247,7 +249,9 @@ def _predicted(profile: Profile) -> Any:
 
 
 def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
-    """Return the program with its arguments as constants; None where one has no constant, or where there are none."""
+    """Return the program with its arguments as constants; None if an argument has no constant, or if there are no
+    arguments.
+    """
     main = program.module.lookup(program.function)
     if not program.arguments or main is None or main.parent_op is not program.module.operation:
         return None
@@ -331,8 +335,8 @@ def _ran(
 
 
 class SameDifference:
-    """A test for programs that differ by an oracle in the same op on the same types, for the same known
-    reason or none. Other ops of the program may differ too.
+    """A test for programs that differ from an oracle in the same op on the same types, for the same known
+    reason or for no known reason. Other ops of the program may differ too.
     """
 
     def __init__(self, search: op_search.Search) -> None:
@@ -437,10 +441,11 @@ def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) 
 
 
 def by_script(script: str, seconds: float = SCRIPT_SECONDS, close: bool = True) -> Test:
-    """Make a test from a user's program: it gets the path of a file, and exits with 0 if the file is interesting.
+    """Make a test from a user's program: the user's program gets the path of a file, and exits with 0 if the file is
+    interesting.
 
-    ``close``: the arguments of the program are constants in the file, if they can be. The test raises InputError where
-    the program does not start.
+    ``close``: the arguments are constants in the file, if possible. The test raises InputError if the user's program
+    does not start.
     """
 
     def test(programs: Sequence[ClosedProgram]) -> int | None:

@@ -82,8 +82,8 @@ JudgedProgram = TypeVar("JudgedProgram", contravariant=True)
 
 
 class Finding(Protocol):
-    """Something that is wrong with a program. The loop sets ``reduced``, the smallest program that still has it, if it
-    reduces: only judges need that which tell findings of one kind from others by it.
+    """Something that is wrong with a program. If the loop reduces, it sets ``reduced``, the smallest program with the
+    same fault. Only judges need that which use it to recognise findings of one kind.
     """
 
     reduced: Any
@@ -128,7 +128,7 @@ class Judge(Protocol[JudgedProgram, AnyFinding]):
 
     @property
     def report(self) -> SearchReport:
-        """Return what it counts in. It sets ``stopped`` when enough was found."""
+        """Return the report in which it counts. It sets ``stopped`` when enough was found."""
 
     def take(self, programs: Sequence[JudgedProgram]) -> Iterator[AnyFinding | None]:
         """Judge programs and count them. Yield what is wrong, and None wherever the search may end."""
@@ -206,8 +206,8 @@ class Counts:
     """Counts of the answers of one oracle.
 
     ``results``, ``missing``: results of ops by `Cell`, answered and not; ``refused``: cells that it cannot answer, and
-    why. ``tally``: elements, as for single ops; ``follows``: elements that differ after a known divergence of which the
-    oracle keeps more than the bits. ``broken``: programs on which it failed.
+    why. ``tally``: elements, as for single ops; ``follows``: elements that differ after a known divergence, because the
+    oracle keeps more than the bits of its result. ``broken``: programs on which it failed.
     """
 
     oracle: str
@@ -222,7 +222,7 @@ class Counts:
     failures: list[Failure] = field(default_factory=list)
 
     def seldom(self) -> list[tuple[Cell, int]]:
-        """Return the ops and types with fewer results of the oracle than `ENOUGH`, the fewest first."""
+        """Return the ops and types for which the oracle gave fewer results than `ENOUGH`, the fewest first."""
         found = [
             (cell, self.results[cell]) for cell in cells() if cell not in self.refused and self.results[cell] < ENOUGH
         ]
@@ -366,7 +366,7 @@ class _AskedOracle:
             self._step(program, made, step, [answers[number] for number in step.results], changed, beyond)
 
     def _stops(self, program: RandomProgram, step: RandomOp) -> Mask | None:
-        """Return the elements in which a row predicts that the op stops the program; None without any."""
+        """Return the elements for which a row predicts that the op stops the program; None if there are none."""
         case = step.op.case
         inputs = [program.array(number) for number in step.operands]
         rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
@@ -386,7 +386,7 @@ class _AskedOracle:
         beyond: set[int],
     ) -> None:
         """Count one op. ``changed``: the values that differ in the oracle; ``beyond``: those that the oracle may keep
-        as numbers which their bits cannot express.
+        as numbers that their bits cannot express.
         """
         counts = self.counts
         follows = not beyond.isdisjoint(step.operands)

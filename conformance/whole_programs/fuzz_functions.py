@@ -39,7 +39,7 @@ MAX_FINDINGS = 20
 
 @dataclass
 class PassFinding:
-    """A program that a pass changes to one that does something else: the texts of both, and an input.
+    """A program that a pass changes into one that does something else: the texts of both, and an input that shows it.
 
     ``reduced``: the smallest program with this difference, if one was looked for.
     """
@@ -70,7 +70,7 @@ class BrokenPass:
 @dataclass
 class OpCounts:
     """The programs that have an op: all of them, those that the pass changed, those in which it changed the number of
-    these ops, and those whose comparison ended so.
+    these ops, and those by the outcome of their comparison.
     """
 
     programs: int = 0
@@ -206,7 +206,7 @@ class PassJudge:
             yield self._one(program, before, after)
 
     def keep(self, found: FunctionFinding) -> None:
-        """Count a finding: as known, as one of a kind that was there before, or as a new one."""
+        """Count a finding: as known, as one of a kind that was found before, or as a new one."""
         report, small = self.report, found.reduced
         if isinstance(found, BrokenPass):
             if self._is_new(small):
@@ -304,7 +304,7 @@ class PassJudge:
         return set(self._known.explained(small.program.module, NAME, part)[0] or ())
 
     def _is_new(self, small: pass_differences.PassFault | None) -> bool:
-        """Tell whether no finding of this kind was there before, and count it if there was one."""
+        """Tell whether this is the first finding of its kind; if it is not, count it."""
         kind = None if small is None else pass_differences.kind_of(small)
         if kind in self._kinds:
             self.report.again[kind] += 1
@@ -331,7 +331,7 @@ def compare(
 
 
 def _without_numbers(message: str) -> str:
-    """Return a message without the sizes and places that are different in each program."""
+    """Return a message without the sizes and places that differ from program to program."""
     return re.sub(r"\d+", "N", message)
 
 
@@ -346,7 +346,7 @@ RUNS = 2
 
 @dataclass
 class RunnerFinding:
-    """A program of which the tool gives another result, and the arguments that show it."""
+    """A program for which the tool gives another result, and the arguments that show it."""
 
     program: RandomFunction
     example: Counterexample
@@ -355,9 +355,9 @@ class RunnerFinding:
 
 @dataclass(kw_only=True)
 class RunnerReport(SearchReport):
-    """The result of a run. ``runs``: those that were compared, program and input; ``elements``: by their verdict.
-    ``undefined``: runs of undefined programs. ``unanswered``, ``failed``, ``skipped``: the reasons of the tool, its
-    failures, and our own reasons.
+    """The result of a run. ``runs``: how many were compared, each of one program on one input; ``elements``: their
+    numbers by verdict. ``undefined``: runs of undefined programs. ``unanswered``, ``failed``, ``skipped``: the reasons
+    of the tool, its failures, and our own reasons.
     """
 
     tool: str
@@ -416,7 +416,7 @@ class RunnerJudge:
 
 
 def _chosen(count: int, index: int) -> Sequence[int]:
-    """Choose inputs: other ones for each program."""
+    """Choose inputs, which differ from program to program."""
     return sorted({(index + k * max(1, count // RUNS)) % count for k in range(RUNS)}) if count else ()
 
 
@@ -449,8 +449,8 @@ def _compared(report: RunnerReport, closed: ClosedProgram, reply: Reply) -> Coun
 def with_kept_nans(value: Value) -> Value:
     """Return an argument with NaNs of bf16 that keep their bits where LLVM 22 moves vectors of them.
 
-    On x86 without AVX512-BF16 it converts the elements to f32 and back, and of a NaN only the sign is left. So the NaNs
-    of arguments have no other bits.
+    On x86 without AVX512-BF16 it converts the elements to f32 and back, which leaves only the sign of a NaN. So the
+    NaNs of these arguments have no payload.
     """
     element = value.element_type
     if not (isinstance(element, ty.FloatType) and element.format.name == "bf16"):

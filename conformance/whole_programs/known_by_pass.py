@@ -113,8 +113,8 @@ class ReplacedOps:
 
 
 def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) -> ReplacedOps | None:
-    """Return the module with calls in place of all ops of some cases; None if the passes make no such function of one,
-    or if there is none.
+    """Return the module with calls in place of all ops of some cases; None if there is no such op, or if the passes
+    make no such function for one.
     """
     copy = rewrite.module_with(module.body, module)
     chosen = [(op, twin) for op, twin in zip(module.walk(), copy.walk(), strict=True) if rewrite.case_of(op) in cases]
@@ -140,7 +140,9 @@ def replaced_ops(module: Module, cases: Collection[OpCase], after: Transformed) 
 
 
 def _add(copy: Module, name: str, before: Operation, made: Module) -> bool:
-    """Add a function as it is after the passes, under a name, and those that it calls. Tell whether it was possible."""
+    """Add a function as it is after the passes, under a name, and the functions that it calls. Tell whether this was
+    possible.
+    """
     target = made.lookup(before.symbol_name or "")
     if target is None or target.name != "func.func" or _types(before) != _types(target):
         return False
@@ -233,8 +235,8 @@ class KnownByPass:
         self._work: _Work | None = None
 
     def explained(self, module: Module, function: str, part: Part) -> list[Names | None]:
-        """Return the names of the rows that explain each input; none if they do not explain it, None if that took too
-        long to find out.
+        """Return the names of the rows that explain each input; none if they do not explain it, None if the answer
+        would have taken too long.
 
         ``part``: inputs for which the function differs after the passes.
         """
@@ -270,7 +272,7 @@ class KnownByPass:
         return {case for case in cases if any(row.applies(NAME, version, case) for row in self._rows)}
 
     def _has_casts(self, module: Module) -> bool:
-        """Tell whether the module has two casts of which the passes may take one for the inverse of the other."""
+        """Tell whether the module has two casts that the passes may take for inverses of each other."""
         names = {op.name for op in module.walk()}
         version = self._pipeline.tool.version
         return any(
@@ -278,7 +280,7 @@ class KnownByPass:
         )
 
     def _work_on(self, module: Module) -> _Work:
-        """Return what was made for a module. Only that for the last module is kept."""
+        """Return what was made for a module. Only that of the last module is kept."""
         if self._work is None or self._work.module is not module:
             after = Transformed(self._pipeline, self._settings)
             search = Search(after, self._rows, self._settings.profile, self._pairs)
@@ -297,7 +299,7 @@ class KnownByPass:
         return tuple(dict.fromkeys(name for finding in findings for name in finding.known))
 
     def _by_search(self, work: _Work, function: str, part: Part) -> Sequence[Finding]:
-        """Return the ops that differ, of a function whose values can all be returned; none if they do not explain its
+        """Return the ops that differ, for a function whose values can all be returned; none if they do not explain its
         results.
         """
         program = ClosedProgram(work.module, function, part.row(0) if part.count == 1 else part.lanes())
@@ -310,9 +312,9 @@ class KnownByPass:
         return study.findings if differing and study.failure is None and study.explains(differing) else ()
 
     def _by_replacement(self, work: _Work, function: str, part: Part) -> Sequence[Finding]:
-        """Return the ops that differ among those of the rows; none if the program, once these ops alone are as after
-        the passes, has other bits than after the passes in an element that differs. So nothing else makes elements
-        differ: in regions, in memory, in printed values.
+        """Return the ops that differ among those of the rows. Return none if the program, with only these ops as they
+        are after the passes, has other bits in a differing element than the program after the passes. So nothing else
+        makes elements differ: in regions, in memory, in printed values.
         """
         replaced, (after,) = work.replaced, work.after.after([work.module])
         if replaced is None or not isinstance(after, Module):
@@ -360,14 +362,14 @@ class _Search:
     seconds: float = 0.0
 
     def ended(self, now: float) -> bool:
-        """Tell whether no further search starts. ``now``: the seconds that are not yet counted."""
+        """Tell whether no further search may start. ``now``: the seconds that are not yet counted."""
         return self.studies >= MOST_STUDIES or self.failed >= MOST_FAILED or self.seconds + now >= SECONDS
 
 
 @dataclass
 class _Work:
     """What is made for one module. ``cases``: its ops with a row. ``has_casts``: whether two casts may be taken for
-    inverse ones. ``searches``: by function.
+    inverses. ``searches``: the searches by function.
     """
 
     module: Module
@@ -384,8 +386,8 @@ class _Work:
 
 
 def _same_change(whole: Piece | None, alone: Piece | None) -> bool:
-    """Tell whether two second versions have the same bits and poison wherever one, ``whole``, does what the first does
-    not allow, and whether it does so for each input.
+    """Tell whether two second versions have the same bits and poison in every element for which ``whole``, one of them,
+    does what the first version does not allow, and whether this holds for each input.
     """
     if whole is None or alone is None or not np.array_equal(whole.rows, alone.rows):
         return False

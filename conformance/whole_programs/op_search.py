@@ -333,7 +333,7 @@ class Search:
     def _judged_alone(
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> tuple[Finding | None, frozenset[int]]:
-        """Return the finding of an op by itself, and the numbers of the results that differ."""
+        """Return the finding for an op by itself, and the numbers of the results that differ."""
         case = rewrite.case_of(op)
         clean = all(value.poison is None for value in operands)
         plain = all(value.open is None for value in operands) and (clean or op.name != "arith.select")
@@ -381,7 +381,7 @@ class Search:
         return ClosedProgram(alone, alone.body[-1].symbol_name or "", operands)
 
     def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...], answers: Sequence[Answer]) -> Study:
-        """Return the findings inside a call or a region that differs as a whole."""
+        """Return the findings inside a call, or inside a region, that differs as a whole."""
         alone = self._alone_on(module, op, operands)
         if op.name == "func.call":
             callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
@@ -535,7 +535,8 @@ def rebuilt(
     """Build a program from some of the ops. A value that is needed but not computed becomes an argument, if it is
     known.
 
-    ``instead``: values that take the place of others. ``reshape``, ``retype``: change every argument and type.
+    ``instead``: values that take the place of others. ``reshape``, ``retype``: functions that change every argument and
+    every type.
     """
     instead = instead or {}
     kept = set(keep)

@@ -282,12 +282,16 @@ ALL_CLAIMS: Mapping[str, Claim] = {**CLAIMS, **IREE_CLAIMS}
 
 
 def claims_of(tool: Tool) -> tuple[Claim, ...]:
-    """Return the claims that ``--pass=all`` stands for. iree-opt tells the version of its LLVM, so its name counts."""
+    """Return the claims that ``--pass=all`` stands for. iree-opt reports the version of LLVM, so the tool is recognised
+    by its name.
+    """
     return tuple((IREE_CLAIMS if "iree" in os.path.basename(tool.path) else CLAIMS).values())
 
 
 def claim_named(name: str) -> Claim:
-    """Return the claim of a pass. One that is not in the tables, with or without options, is tested on all kinds."""
+    """Return the claim about a pass. A pass that is not in the tables, with or without options, is tested on all
+    kinds.
+    """
     known = ALL_CLAIMS.get(name.partition("{")[0])
     if known is None:
         return Claim(name, ANY)

@@ -160,7 +160,9 @@ SECONDS = 60.0
 def reduced(
     pipeline: PassPipeline, text: str, function: str, arguments: tuple[Value, ...], fp_contract: str = "on"
 ) -> PassFault | None:
-    """Return the difference of the smallest program that still has it; None if a program does not differ alone."""
+    """Return the difference of the smallest program that still has it; None if the program shows no difference when it
+    runs alone.
+    """
     same = SamePassDifference(pipeline, fp_contract=fp_contract)
     found = next(iter(same.differences([ClosedProgram(parse_module(text), function, arguments)])))
     if found is None:
@@ -317,7 +319,7 @@ def _fenced(kind: str, *texts: str) -> Iterator[str]:
 
 
 def _wrong(name: str, example: Counterexample) -> Iterator[str]:
-    """Yield what is right, and what is wrong after the passes."""
+    """Yield the right result, and the wrong one after the passes."""
     mismatch, type_ = example.mismatch, example.type
     if example.trap:
         values = ", ".join(f"`{_spelled(value)}`" for value in example.expected)

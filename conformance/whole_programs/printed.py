@@ -103,7 +103,7 @@ _ELEMENT = "\ud800"
 
 
 def _frame(text: str, values: Sequence[Value]) -> str:
-    """Return a text with a mark in the place of each element; the text itself if they do not stand in it."""
+    """Return a text with a mark in the place of each element; the text itself if the elements do not occur in it."""
     found = _marked(text, [each for value in values for each in printed_elements(value)])
     if found is None and all(value.element_type == BYTE for value in values):
         found = _marked(text, [each for value in values for each in characters(value)])

@@ -112,7 +112,7 @@ class Draft:
         self._unused = _unused(main)  # a tool may crash on them
 
     def replace(self, old: SSAValue, new: SSAValue) -> None:
-        """Use another value wherever one is used."""
+        """Use another value in all places where a value is used."""
         for op in self.main.walk():
             op.operands = [new if value is old else value for value in op.operands]
             op.successors = [
@@ -164,7 +164,7 @@ def _successors(block: Block) -> Sequence[tuple[Block, list[SSAValue]]]:
 
 
 def _unused(main: Operation) -> list[Operation]:
-    """Return the ops that only give results, which nothing uses."""
+    """Return the ops that only compute results, if nothing uses these."""
     used = _used(main.walk())
     return [op for op in main.walk() if op is not main and _only_gives(op) and used.isdisjoint(op.results)]
 
@@ -183,7 +183,9 @@ def _drop(op: Operation) -> None:
 
 
 def _only_gives(op: Operation) -> bool:
-    """Tell whether an op may go if nothing uses its results. A loop may be endless, but then the program is."""
+    """Tell whether an op may be removed if nothing uses its results. This holds for an endless loop too: a program with
+    one has no results anyway.
+    """
     if op.definition is None or Trait.TERMINATOR in op.definition.traits:
         return False
     return not any(inner.name in SIDE_EFFECTS or inner.definition is None for inner in op.walk())
@@ -226,7 +228,7 @@ def fewer_arguments(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
 
 
 def fewer_branches(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program with a branch that goes one way only."""
+    """Yield the program with a branch that always goes to the same block."""
     for number, op in enumerate(Draft(program).ops):
         for way in range(len(op.successors) if len(op.successors) > 1 else 0):
             draft = Draft(program)
@@ -371,7 +373,7 @@ def shared_constants(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
 
 
 def without_block_arguments(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program with what a block or a loop gets first in place of one of its arguments."""
+    """Yield the program with an argument of a block or a loop replaced by the first value that is passed to it."""
     for number, op in enumerate(Draft(program).ops):
         for region in range(len(op.regions)):
             first = {"scf.for": 1, "scf.while": 0}.get(op.name)
@@ -386,7 +388,7 @@ def without_block_arguments(program: ClosedProgram) -> Iterator[ClosedProgram | 
 
 
 def fewer_carried(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program with a loop or a choice that gives one value less, which nothing uses."""
+    """Yield the program with a loop or a conditional that yields one value less, one that nothing uses."""
     for number, op in enumerate(Draft(program).ops):
         if op.name not in ("scf.for", "scf.if", "scf.execute_region"):
             continue
@@ -492,8 +494,8 @@ class Reducer:
     _deadline: float = field(default=math.inf, init=False, repr=False)
 
     def reduce(self, program: ClosedProgram, difference: Difference | None = None) -> ClosedProgram:
-        """Return the smallest interesting program found. ``difference``: how the program differs, which allows a short
-        cut.
+        """Return the smallest interesting program found. ``difference``: how the program differs; with it, the op that
+        differs is tried alone first.
         """
         self._deadline = time.monotonic() + self.seconds
         program = self._first(program, list(self._short_cuts(difference)))
@@ -687,7 +689,7 @@ def _without(program: ClosedProgram, number: int, name: str) -> ClosedProgram | 
 
 
 def _common_shape(state: State) -> tuple[int, ...] | None:
-    """Return the one shape of all tensors and vectors of an elementwise program; None where there is no such shape."""
+    """Return the one shape of all tensors and vectors of an elementwise program; None if they have no common shape."""
     shapes = set()
     for op in state.ops:
         if rewrite.case_of(op) is None:

@@ -24,8 +24,8 @@ Retype = Callable[[ty.Type], ty.Type]
 def copied(op: Operation, values: dict[SSAValue, SSAValue], retype: Retype = lambda type_: type_) -> Operation:
     """Return a copy of an op with everything inside it.
 
-    ``values``: replacements for values defined outside (others stay); the values that the copy defines are added. The
-    copy has the locations of the original.
+    ``values``: replacements for values defined outside; values without one stay. The values that the copy defines are
+    added to it. The copy has the locations of the original.
     """
     blocks: dict[Block, Block] = {}
     copy = _skeleton(op, values, blocks, retype)
@@ -73,7 +73,7 @@ def definition_of(name: str) -> OpDefinition:
 
 
 def constant(type_: ty.Type, codes: Codes, splat: bool = False) -> Operation:
-    """Return an ``arith.constant`` of these codes. ``splat``: they are one code, that of all elements."""
+    """Return an ``arith.constant`` of these codes. ``splat``: they are one code, which all elements have."""
     element = ty.element_type(type_)
     value: at.Attribute
     if isinstance(type_, ty.TensorType | ty.VectorType):
@@ -122,7 +122,7 @@ def module_around(functions: Iterable[Operation]) -> Module:
 
 
 def prefix_symbols(module: Module, prefix: str) -> None:
-    """Let the names of all symbols of a module, and all that name them, begin with a prefix."""
+    """Add a prefix to the names of all symbols of a module, and to all uses of these names."""
     for op in module.walk():
         for key, value in op.properties.items():
             if key == "sym_name" and isinstance(value, at.StringAttr):
@@ -132,7 +132,7 @@ def prefix_symbols(module: Module, prefix: str) -> None:
 
 
 def callees(module: Module, op: Operation) -> list[Operation]:
-    """Return the functions at the top level that an op calls or names, also through others, in the order
+    """Return the functions at the top level that an op calls or names, directly or through others, in the order
     of the module.
     """
     found: dict[Operation, None] = {}

@@ -59,7 +59,9 @@ Convert = Callable[[Value, ty.Type, tuple[int, ...]], Value]
 
 @dataclass(frozen=True)
 class CarriedType:
-    """A type of the first version, the type that carries its values in the second, and how; "" if both are equal."""
+    """A type of the first version, the type that carries its values in the second version, and how; "" if both are
+    equal.
+    """
 
     source: ty.Type
     target: ty.Type
@@ -157,7 +159,7 @@ _RULES = (
 
 
 def carried_type(source: ty.Type, target: ty.Type) -> CarriedType | None:
-    """Return how values of one type are carried by another; None if no rule says how."""
+    """Return how values of one type are carried by another one; None if no rule says how."""
     if source == target:
         return CarriedType(source, target)
     if any(isinstance(type_, ty.VectorType) and type_.scalable for type_ in (source, target)):
@@ -238,14 +240,14 @@ def _is_static_memory(type_: ty.Type) -> bool:
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of one run, and the function that makes outputs of the first version of what it returned."""
+    """The arguments of one run, and the function that turns what it returned into outputs of the first version."""
 
     arguments: Sequence[Any]
     outputs: Callable[[Sequence[Value]], tuple[Value, ...]]
 
 
 class Carrier:
-    """The way of single inputs to a version of a function, whose signature may be another one, and back."""
+    """Passes single inputs to a version of a function, whose signature may differ, and its results back."""
 
     def __init__(self, signature: Signature, after: Operation) -> None:
         self.signature = signature
@@ -258,7 +260,7 @@ class Carrier:
 
     @property
     def lanes(self) -> Carrier:
-        """The way of many inputs at once."""
+        """The carrier of many inputs at once."""
         return self
 
     @property
@@ -280,7 +282,7 @@ class Carrier:
         return (*values, *map(_unwritten, self._extra))
 
     def outputs(self, given: Sequence[Value | Buffer], returned: Sequence[Value]) -> tuple[Value, ...]:
-        """Return what the version has done as values of the first one: its results, then the contents of memory.
+        """Return what the version has done, as values of the first version: its results, then the contents of memory.
 
         ``given``: the arguments of the run. ``returned``: what it returned.
         """
@@ -296,11 +298,13 @@ class Carrier:
         return (*self.returned(results), *contents)
 
     def returned(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """Return the results of the version as those of the first one."""
+        """Return the results of the version as those of the first version."""
         return tuple(each.to_source(value) for each, value in zip(self.signature.results, values, strict=True))
 
     def left(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """Return the results of the version, and the contents of memory after them, as those of the first one."""
+        """Return the results of the version, and the contents of memory after the run, as those of the first
+        version.
+        """
         memory = [each for each in self.signature.arguments if isinstance(each.target, ty.MemRefType)]
         count = len(self.signature.results)
         contents = [
@@ -312,7 +316,9 @@ class Carrier:
 
 
 class LoweredCarrier:
-    """The way of single inputs to a function of the llvm dialect, by the convention that it follows, and back."""
+    """Passes single inputs to a function of the llvm dialect, by the convention that it follows, and its results
+    back.
+    """
 
     def __init__(self, before: Operation, after: Operation) -> None:
         source = ty.FunctionType(argument_types(before), result_types(before))
@@ -328,7 +334,7 @@ class LoweredCarrier:
         return (f"mapped: to the llvm dialect, {self._how.name}",)
 
     def call(self, part: Part, row: int) -> Call:
-        """Return one input as a call of the version. Raises Unsupported for values that are not passed so."""
+        """Return one input as a call of the version. Raises Unsupported for values that cannot be passed like this."""
         values = part.fresh(row)
         entered = self._how.enter(values)
 
@@ -355,7 +361,7 @@ def casts_of(module: Module) -> dict[CastTypes, SlotConversion]:
 
 
 def carrier(before: Operation, after: Operation) -> Carrier | LoweredCarrier:
-    """Return the way from one version of a function to another. Raises Unsupported if there is none."""
+    """Return the carrier from one version of a function to another. Raises Unsupported if there is none."""
     if after.name == "llvm.func" and before.name != "llvm.func":
         return LoweredCarrier(before, after)
     return Carrier(signature(before, after), after)
@@ -492,7 +498,7 @@ class Version:
 
 @dataclass
 class _Settled:
-    """Lanes after their runs: ``stopped`` by an error, ``left`` to be run alone, or ``done`` with results."""
+    """Lanes after their runs: ``stopped`` by an error, ``left`` over to be run alone, or ``done`` with results."""
 
     done: Mask
     left: Mask
@@ -521,7 +527,7 @@ class _Budget:
 
     @property
     def spent(self) -> str:
-        """Why no further input is run; "" while some are."""
+        """Why no further input is run; "" as long as inputs are run."""
         return "" if self._left > 0 else f"the inputs before took {ALL_RUNS * self._most:,} steps"
 
     def ended(self, steps: int) -> None:
@@ -586,7 +592,7 @@ class TwoRuns:
         return lineage, (*results, *(each.load() for each in values if isinstance(each, Buffer)))
 
     def recorded_after(self, part: Part, row: int) -> tuple[Lineage, tuple[Value, ...]]:
-        """Run one input by the second version and record the lineage of its outputs, those of the first."""
+        """Run one input by the second version and record the lineage of its outputs, as those of the first version."""
         lineage, call = Lineage(), self._carrier.call(part, row)
         casts = casts_of(self._second[0])
         program = program_for(self._second[0], replace(self._settings, recorder=lineage, casts=casts))
@@ -654,7 +660,9 @@ class TwoRuns:
         return outcome if isinstance(outcome, HalfulpError) else None
 
     def _carried(self, part: Part, row: int, least: int = 0) -> tuple[tuple[Value, ...] | HalfulpError, int]:
-        """Run one input by the second version. Return its outputs as values of the first, and the number of steps."""
+        """Run one input by the second version. Return its outputs as values of the first version, and the number of
+        steps.
+        """
         try:
             call = self._carrier.call(part, row)
             returned, steps = self._outcome(self.after, call.arguments, row, least)
@@ -671,7 +679,9 @@ class TwoRuns:
     def _outcome(
         self, version: Version, values: Sequence[Value | Buffer], number: int, least: int = 0
     ) -> tuple[tuple[Value, ...] | HalfulpError, int]:
-        """Run input ``number`` with the steps that it may take, at least ``least``, and return their number too."""
+        """Run input ``number`` with the steps that it may take, at least ``least``. Return the outcome and the number
+        of steps.
+        """
         steps = max(self._budget.steps, least)
         try:
             results, used = version.alone(values, steps, number)
@@ -685,8 +695,8 @@ class TwoRuns:
 
 
 def _settled(version: Version, arguments: Sequence[Value], active: Mask, steps: int) -> _Settled:
-    """Run lanes, each time with at most ``steps``, until all that are left return: each round leaves out the lanes that
-    stopped the one before.
+    """Run lanes, each time with at most ``steps``, until all that are left return. Each round leaves out the lanes that
+    stopped the round before.
     """
     nothing, endless = np.zeros(len(active), np.bool_), 0
     found = _Settled(nothing, nothing, [])

@@ -178,7 +178,7 @@ class ValidationReport:
 
     @property
     def compared(self) -> int:
-        """The number of elements that were compared, and of inputs with a difference."""
+        """The numbers of elements that were compared, and of inputs with a difference."""
         return self.verdicts.total() + self.differing
 
     @property
@@ -207,9 +207,10 @@ for which it did not look for them.
 class Inputs:
     """The inputs with which functions are compared.
 
-    ``given``: these; None to generate ``count`` of them, or all if there are few. ``vscale``: the factor of the size of
-    scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute. ``unknown``: makes
-    the unknown functions that stand for ops that no dialect has and for declarations. ``samples``: never all inputs.
+    ``given``: the inputs themselves; None to generate ``count`` of them, or all if there are few. ``vscale``: the
+    factor of the size of scalable vectors. ``assumptions``: ranges of arguments, with those in the function's
+    attribute. ``unknown``: makes the unknown functions that stand for ops that no dialect has and for declarations.
+    ``samples``: never all inputs.
     ``fp_contract``: a key of `FP_CONTRACT`, which says where fused multiply-adds are permitted.
     ``ordinary``: only numbers as programs usually have them.
     """
@@ -226,7 +227,7 @@ class Inputs:
     fp_contract: str = "on"
 
     def of(self, function: Operation, samples: bool = False) -> Arguments:
-        """Return the inputs of a function; ``samples``: never all. Raises HalfulpError if there are none."""
+        """Return the inputs of a function; ``samples``: never all of them. Raises HalfulpError if there are none."""
         if self.given is not None:
             return self.given
         types = argument_types(function)
@@ -265,7 +266,7 @@ Pair = tuple[Operation, Operation | None]
 
 def common_functions(before: Module, after: Module, name: str | None = None) -> list[Pair]:
     """Return the public functions with a body in the first version, or the named one, each with that of the second
-    version, or None where it has none.
+    version, or None if it has none.
 
     Raises InputError if there are none in the first version.
     """
@@ -374,7 +375,7 @@ def validate(
 
 
 def _truth(runs: TwoRuns, piece: Piece, lane: int, found: Counterexample) -> Truth | None:
-    """Return which version of the element that differs is nearer to exact real arithmetic, if that is known."""
+    """Return in which version the differing element is nearer to exact real arithmetic, if that is known."""
     if found.mismatch is None or found.texts is not None:
         return None
     try:
@@ -489,8 +490,8 @@ def outputs_of(function: Operation) -> tuple[str, ...]:
 def differences(
     report: ValidationReport, before: Ran, after: Outcome | None, lanes: int, names: tuple[str, ...]
 ) -> dict[int, Counterexample]:
-    """Count the verdicts on the outputs of two versions over lanes. Return what differs first in each lane with a
-    difference.
+    """Count the verdicts on the outputs of two versions over lanes. Return, for each lane with a difference, what
+    differs first.
     """
     blank = Counterexample(outputs=names)
     if not isinstance(after, Ran):

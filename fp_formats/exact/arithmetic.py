@@ -192,10 +192,10 @@ Term = tuple[U64, Limbs, npt.NDArray[np.int64]]  # sign, significand, exponent
 
 
 def _sum_of_terms(fmt: FloatFormat, options: RoundingOptions, x: Term, y: Term) -> Packed:
-    """Round x + y once. Their significands have at least two bits less than one of `round_pack` may have.
+    """Round x + y once. The significands have at least two bits less than `round_pack` allows.
 
     The leading bit of the larger one moves to the top. The alignment jams the bits that the other one loses. It loses
-    none where leading bits cancel, since then the two are within one bit of each other.
+    none if leading bits cancel, since then the two are within one bit of each other.
     """
     top = 126 if isinstance(x[1], Wide) else 62
     aligned = []
@@ -290,10 +290,10 @@ def _special_rest(fmt: FloatFormat, x: Classified, y: Classified, options: Round
 def _nearest_remainder(
     fmt: FloatFormat, dividend: Limbs, divisor: Limbs, gap: npt.NDArray[np.int64]
 ) -> tuple[Limbs, U64]:
-    """Return the magnitude of IEEE 754's remainder of dividend * 2**gap by divisor, and 1 where the sign changes.
+    """Return the magnitude of IEEE 754's remainder of dividend * 2**gap by divisor, and 1 if the sign changes.
 
-    A negative gap makes the divisor larger: divisor * 2**-gap. That matters for a gap of -1 only; below, the divisor is
-    more than twice the dividend. The remainder modulo twice the divisor shows whether the quotient is odd.
+    A negative gap makes the divisor larger: divisor * 2**-gap. That matters only for a gap of -1; below that, the
+    divisor is more than twice the dividend. The remainder modulo twice the divisor shows whether the quotient is odd.
     """
     divisor = shift_left(divisor, (gap == -1).astype(np.int64))
     twice = shift_left(divisor, 1)
@@ -311,7 +311,7 @@ def _nearest_remainder(
 
 
 def _remainder(bits: int, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64]) -> U64:
-    """Return dividend * 2**gap modulo divisor, a number of ``bits`` bits; each step shifts as far as a limb has
+    """Return dividend * 2**gap modulo divisor, a number of ``bits`` bits. Each step shifts as far as a limb has
     room.
     """
     rest = dividend % divisor
@@ -409,16 +409,14 @@ def _extremum(
     """Do `scalar.extremum` on arrays."""
 
     def selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
-        """Take the second operand where ``second`` holds or where it is a NaN (``number``: where the first one is a
-        NaN).
-        """
+        """Take the second operand if ``second`` holds or if it is a NaN (``number``: if the first operand is a NaN)."""
         p, q = classify(fmt, x), classify(fmt, y)
         second = np.where(p.nan | q.nan, p.nan if number else q.nan, second)
         raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
         return Packed(where(second, raw[1], raw[0]), encoding.signalling_flags(options, p, q))
 
     def number_selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
-        """Take the second operand, unchanged, where the first is a NaN; else the better one, and the first of equal
+        """Take the second operand, unchanged, if the first is a NaN; else the better operand, and the first of equal
         ones.
         """
         p, q = classify(fmt, x), classify(fmt, y)

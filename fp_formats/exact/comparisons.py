@@ -82,8 +82,8 @@ F64 = formats.FORMATS["f64"]
 
 @lru_cache(maxsize=1024)
 def by_f64(sources: tuple[FloatFormat, ...], dst: FloatFormat, random_width: int = 0) -> bool:
-    """Tell whether f64 has all operands, and two bits more than the result can tell apart, so that a result of f64,
-    rounded to odd, rounds like the exact one.
+    """Tell whether f64 has all operands, and two bits more than the result can tell apart. Then a result of f64,
+    rounded to odd, rounds like the exact result.
     """
     spare = 2 + random_width
     return all(
@@ -120,8 +120,9 @@ def operate(
     """Do `mixed.operate` on arrays that broadcast. ``operations``, ``convert``: a module with the operations on one
     format, and the conversion; both exact, or faster ones of the same results.
 
-    The operands are converted to the format of the result, if it has them all. Otherwise the operation is done in f64,
-    rounded to odd, and rounded again. Special operands, and results that f64 does not settle, go one at a time.
+    The operands are converted to the format of the result, if that format has all of them. Otherwise the operation is
+    done in f64, rounded to odd, and rounded again. Special operands, and results that f64 does not settle, go one at a
+    time.
     """
     noise = [] if random is None else [(np.asarray(random[0]), formats.LIMB_BITS)]
     width = 0 if random is None else random[1]
@@ -178,7 +179,7 @@ def _converted(
     convert: Callable[..., ArrayResult],
 ) -> tuple[list[Codes], Mask]:
     """Return the operands as codes of a format that has them, with the signs that the operation takes, and the mask of
-    those that are no numbers; there 1 stands.
+    those that are not numbers; these have the code of 1.
     """
     operation = mixed.OPERATIONS[name]
     # Subnormals are those of the operand's format: a wider one has none of them.

@@ -192,8 +192,8 @@ def multiply_words(x: U64, y: U64) -> Wide:
 
 
 def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """Multiply two integers below 2**bits. Returns (p, n) for p * 2**n; bits lost below p are jammed into its lowest
-    bit.
+    """Multiply two integers below 2**bits. Returns (p, n) for p * 2**n; if bits below p are lost, the lowest bit of p
+    is set.
 
     For one limb ``bits`` is at most 31. ``p`` is below 2**127.
     """
@@ -215,7 +215,9 @@ def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
 
 
 def divide(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """Divide integers with leading bit bits - 1. Returns (q, n) for q / 2**n, with at least bits + 2 bits, jammed."""
+    """Divide integers with leading bit bits - 1. Returns (q, n) for q / 2**n. q has at least bits + 2 bits; its lowest
+    bit is set if the quotient is not exact.
+    """
     if not isinstance(x, Wide):
         n = min(63 - bits, 61)
         x = x << n
@@ -284,7 +286,7 @@ class Packed(NamedTuple):
 @dataclass(slots=True)
 class RoundingOptions:
     """Everything that a chunk needs beside its operands. ``random``: random bits as the policy's rule takes them.
-    ``saturate``: of a conversion; None in arithmetic.
+    ``saturate``: the choice of a conversion; None in arithmetic.
     """
 
     rounding: int
@@ -309,9 +311,7 @@ def run(
     *operands: tuple[Codes, int],
     random: Random = None,
 ) -> ArrayResult:
-    """Run a kernel chunk by chunk. Each operand has its width in bits beside it; ``width`` is the width of the
-    results.
-    """
+    """Run a kernel chunk by chunk. Each operand comes with its width in bits; ``width`` is the width of the results."""
     shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
     flat = [flattened(codes, bits, shape) for codes, bits in operands]
     noise = None if random is None else flattened(np.asarray(random[0]), LIMB_BITS, shape)
@@ -486,7 +486,7 @@ def nans_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
 
 @dataclass(slots=True)
 class Classified:
-    """Codes with their classes, for operations where one operand is special."""
+    """Codes with their classes, for operations with a special operand."""
 
     codes: Limbs
     sign: U64
@@ -510,7 +510,7 @@ class Classified:
         )
 
     def where(self, mask: Mask, other: Classified) -> Classified:
-        """Choose these elements where the mask holds, else the other's; only what `nans_into` reads is chosen."""
+        """Choose these elements if the mask holds, else those of ``other``; only what `nans_into` reads is chosen."""
         invalid = None
         if self.invalid is not None and other.invalid is not None:
             invalid = np.where(mask, self.invalid, other.invalid)

@@ -249,8 +249,8 @@ def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArra
 
 
 def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str, saturate: bool = False) -> Limbs:
-    """Return infinities; a format without them gives its NaN, and one with neither gives ``nanless``: max or zero.
-    ``saturate``: always the largest finite value.
+    """Return infinities. A format without them gives its NaN, and one with neither gives what ``nanless`` says: max or
+    zero. ``saturate``: always give the largest finite value.
     """
     code = fmt.max_code if saturate else fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
     if code is None:
@@ -290,7 +290,7 @@ def operand_nan(
     options: RoundingOptions,
     converts: bool = False,
 ) -> Packed:
-    """Return the NaN results for NaN operands of the format ``src``; ``converts``: of a conversion."""
+    """Return the NaN results for NaN operands of the format ``src``; ``converts``: for a conversion."""
     rule = scalar.nan_rule(fmt, src, options.policy, converts)
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
     valid: Any = np.uint64(src.nan_has_payload)
@@ -378,7 +378,7 @@ def chosen_nan(fmt: FloatFormat, policy: FloatPolicy, *operands: Classified) -> 
 
 
 def _is_larger_nan(fmt: FloatFormat, x: Classified, y: Classified) -> Mask:
-    """Tell where x is a NaN and y is none, or one that yields to it under ``nan_result=largest``."""
+    """Tell where x is a NaN and y is not, or is one that yields to x under ``nan_result=largest``."""
     p, q = (_fraction(fmt, each) for each in (x, y))
     same_kind, same = x.signalling == y.signalling, equal(p, q)
     larger = same_kind & ((q < p) | (same & (x.sign < y.sign)))

@@ -79,13 +79,13 @@ class Affine:
 
     @property
     def unused(self) -> int:
-        """The number of bits that a signed integer has in its dtype, but not in its code."""
+        """The number of bits of a signed integer's dtype that its code does not use."""
         return 8 * self.integers.itemsize - self.width if self.signed else 0
 
 
 class _Block(NamedTuple):
     """Part of an array: its slices in three dimensions, and the two dimensions in which it is computed. If `_repeats`,
-    scales and points are those of the rows, otherwise those of the columns.
+    scales and points belong to the rows, otherwise to the columns.
     """
 
     part: tuple[slice, slice, slice]
@@ -127,12 +127,12 @@ def _made(cast: Affine, layout: Layout, longest: int, wide: int) -> Iterable[_Bl
 
 @lru_cache(maxsize=16)
 def _kept(cast: Affine, layout: Layout, longest: int, wide: int) -> tuple[_Block, ...]:
-    """Return what `_made` does, for the next time; their parameters are short or shared by all blocks."""
+    """Return what `_made` returns, kept for the next time; the parameters are short or shared by all blocks."""
     return tuple(_made(cast, layout, longest, wide))
 
 
 def _of_long_rows(scales: Floats, points: Floats, layout: Layout, longest: int) -> Iterator[_Block]:
-    """Make blocks of several rows, or of a part of one."""
+    """Make blocks of several rows, or of a part of one row."""
     outer, channels, inner = layout
     length = min(inner, longest)
     some = min(channels, longest // length)
@@ -144,7 +144,7 @@ def _of_long_rows(scales: Floats, points: Floats, layout: Layout, longest: int) 
 
 
 def _of_short_rows(scales: Floats, points: Floats, layout: Layout, longest: int, wide: int) -> Iterator[_Block]:
-    """Make blocks of rows that are put together to longer ones, with the same parameters each."""
+    """Make blocks of rows that are joined to longer rows, each with the same parameters."""
     outer, channels, inner = layout
     some = min(channels, longest // inner)
     period = some * inner
@@ -167,7 +167,7 @@ def _slices(size: int, longest: int, start: int = 0) -> Iterator[slice]:
 def to_numbers(cast: Affine, codes: Codes, policy: FloatPolicy) -> Codes | None:
     """Return what the operations give for codes of integers; None if NumPy does not compute all of them.
 
-    ``policy``: of the arithmetic.
+    ``policy``: the policy of the arithmetic.
     """
     if not cast.native(policy):
         return None
@@ -194,9 +194,9 @@ def to_integers(
 ) -> ArrayResult | None:
     """Return codes of integers, and which are poison; None if NumPy does not compute all steps.
 
-    ``policy``, ``conversions``: of the arithmetic, and of the conversion to integers. ``exactly(numbers, scales,
-    points)`` takes the steps one by one. It does the blocks with a NaN, or, unless the conversion saturates, with a
-    number that has no integer.
+    ``policy``, ``conversions``: the policies of the arithmetic and of the conversion to integers. ``exactly(numbers,
+    scales, points)`` takes the steps one by one. It computes the blocks with a NaN, or, unless the conversion
+    saturates, with a number that has no integer.
     """
     if not cast.native(policy) or not rounds_natively(cast.fmt, rounding, conversions):
         return None
@@ -263,7 +263,9 @@ def _dequantizing(fmt: FloatFormat, signed: bool) -> Implementation:
 def _quantizing(
     fmt: FloatFormat, rounding: int, policy: FloatPolicy, low: float, high: float, least: int, largest: int, width: int
 ) -> Implementation | None:
-    """Return the description of the cast to integers. It refuses what is a NaN, or not from ``low`` to ``high``."""
+    """Return the description of the cast to integers. It refuses a NaN, and what is not between ``low`` and
+    ``high``.
+    """
     to_integral = word_floats.to_integral(fmt, rounding, policy)
     if to_integral is None:
         return None

@@ -67,7 +67,7 @@ class Plan(NamedTuple):
 
 
 class ArrayLoop:
-    """The loop of a chain; that of an op alone is one of a chain of one."""
+    """The loop of a chain; a single op is a chain of one step."""
 
     def __init__(self, plan: Plan) -> None:
         tables = Tables()
@@ -81,7 +81,7 @@ class ArrayLoop:
     def run(
         self, inputs: Sequence[Codes], made: Sequence[Codes], count: int, totals: Sequence[Codes] = ()
     ) -> list[slice]:
-        """Fill the outputs, and the totals of each block. Returns the parts with refused elements: what they got may be
+        """Fill the outputs, and the totals of each block. Returns the parts with refused elements: their results may be
         wrong.
         """
         size = self._block
@@ -105,8 +105,8 @@ class ArrayLoop:
     def run_rows(
         self, inputs: Sequence[Codes], made: Codes, shape: tuple[int, int], moves: Sequence[bool]
     ) -> list[tuple[int, slice]]:
-        """Fill rows of an output of one dimension. ``moves``: whether an input has elements for each row, not the same
-        for all. Returns the rows and their parts with refused elements.
+        """Fill rows of an output of one dimension. ``moves``: whether an input has elements of its own for each row, or
+        the same elements for all rows. Returns the rows and their parts with refused elements.
         """
         rows, length = shape
         size = self._block
@@ -126,7 +126,7 @@ class ArrayLoop:
 
 
 def cost(plan: Plan) -> int:
-    """Return how long the steps take for an element, in instructions: a look-up in a table counts for several."""
+    """Return how long the steps take for an element, in instructions; a look-up in a table counts as several."""
     with_steps, without = (
         _assembly(each, Tables())[0].splitlines()
         for each in (plan, plan._replace(links=(), outputs=[0] * len(plan.outputs)))
@@ -227,7 +227,7 @@ def _assembly(plan: Plan, tables: Tables) -> tuple[str, list[int]]:
 
 
 def _loaded(emit: Emitter, base: Any, at: Any, width: int) -> Word:
-    """Read a code. One of 128 bits is read as two words, which may be all that is needed."""
+    """Read a code. A code of 128 bits is read as two words, of which one may be enough."""
     if width <= 64:
         return emit.word(emit.load(base, at, natural(width))).resized(width)
     first = emit.builder.add(at, at)
@@ -289,7 +289,7 @@ class ChainOfOne(NamedTuple):
 
 
 class Waiting:
-    """A loop that is made when it is worth its compilation."""
+    """A loop that is compiled as soon as that saves time."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -326,7 +326,7 @@ class Waiting:
     def settle(
         self, inputs: Sequence[Codes], out: Codes, parts: Sequence[slice], general: Callable[..., ArrayResult]
     ) -> Mask | None:
-        """Compute what is refused in some parts in the general way. Returns which elements are poison."""
+        """Compute the refused elements of some parts in the general way. Returns which elements are poison."""
         poison: Mask | None = None
         many = sum(part.stop - part.start for part in parts) > _AT_ONCE
         for part in parts:
@@ -352,7 +352,7 @@ def _waiting(implementation: Implementation, widths: tuple[int, ...], splats: tu
 def loop_for(
     implementation: Implementation, widths: tuple[int, ...], splats: tuple[bool, ...], elements: int
 ) -> ArrayLoop | None:
-    """Return the loop of one op; None where NumPy is to compute these elements."""
+    """Return the loop of one op; None if NumPy is to compute these elements."""
     return _waiting(implementation, widths, splats).get(elements)
 
 
@@ -362,7 +362,7 @@ def applied(
     operands: tuple[Codes, ...],
     general: Callable[..., ArrayResult],
 ) -> ArrayResult | None:
-    """Return the results of an op by its description; None where there is none, or NumPy is to compute them.
+    """Return the results of an op by its description; None if it has none, or if NumPy is to compute them.
 
     ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements.
     """

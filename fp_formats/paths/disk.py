@@ -75,7 +75,7 @@ def limit(environment: Mapping[str, str] = os.environ) -> int:
 
 
 class FallbackWarning(RuntimeWarning):
-    """The cache on disk or machine code cannot be used: results are the same, and come later."""
+    """The warning that the cache on disk or machine code cannot be used: results are the same, but take longer."""
 
 
 class CachedFile(NamedTuple):
@@ -87,7 +87,9 @@ class CachedFile(NamedTuple):
 
 
 def files(folder: Path) -> list[CachedFile]:
-    """Return the files that this module wrote into a folder, the least recently used first. Others are left alone."""
+    """Return the files that this module wrote into a folder, the least recently used first. Other files are left
+    alone.
+    """
     return sorted(_files(folder), key=lambda kept: kept.used)
 
 
@@ -155,7 +157,9 @@ def store(key: str, payload: bytes) -> None:
 
 
 def refusal(folder: Path) -> str | None:
-    """Return why a folder is not used as the cache: who else can write there. None if it is used, or not there yet."""
+    """Return why a folder is not used as the cache: who else can write there. None if it is used, or does not exist
+    yet.
+    """
     try:
         return _refusal(folder, os.stat(folder))
     except OSError:
@@ -181,7 +185,7 @@ def _is_refused(folder: Path, status: os.stat_result) -> bool:
 
 
 def _read(path: Path, size: int | None) -> bytes | None:
-    """Return the content of a file of the cache, b"" if it has another size. None if it is not ours alone.
+    """Return the content of a file of the cache, b"" if it has another size. None if others can write to it.
 
     The folder stays open between its check and the file's, and no link is followed, so nobody can exchange what was
     checked. Raises OSError if there is no such file.

@@ -45,7 +45,7 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
 class ConversionPath(NamedTuple):
     """A path of a conversion: its kind, and for a table its format and the bits that it drops.
 
-    native: a cast of `CASTS`. `exact` does NaNs and, where overflow saturates, numbers above a format's maximum.
+    native: a cast of `CASTS`. `exact` computes NaNs and, if overflow saturates, numbers above a format's maximum.
     sum: the same for `SUMS`, by adding a power of two, which rounds (see `narrow`).
     table: a table of the source's codes, rounded to odd to the format ``head``, which drops ``shift`` bits.
     through_f32: two conversions, since the policy says to round twice.
@@ -108,8 +108,8 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
 @llvm.forgotten
 @lru_cache(maxsize=256)
 def only_moves(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion of codes of eight bits that are nothing but an exponent moves them up, and gives the
-    first and the last code the highest bit of the fraction, too.
+    """Tell whether a conversion only moves codes up, if these have eight bits that are nothing but an exponent, and
+    gives the first and the last code the highest bit of the fraction, too.
     """
     exponents = src.nan is NanEncoding.ALL_ONES and not (src.zero or src.signed or src.mantissa_bits)
     same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
@@ -164,8 +164,8 @@ def nans_of(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> Nans | N
 
 
 def _format_of_sums(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> FloatFormat | None:
-    """Return the format, f32 or f64, whose sums round to nearest even to ``dst``, where all powers of two that are
-    added are normal values; None without one.
+    """Return the format, f32 or f64, whose sums round to nearest even to ``dst``, if all powers of two that are added
+    are normal values there; None if there is none.
     """
     rules = (
         src in NATIVE and dst.bits <= 16 and not dst.explicit_integer_bit,
@@ -213,7 +213,7 @@ class Sums(NamedTuple):
 
 class End(NamedTuple):
     """The result for all magnitudes above one, as codes of the source: positive ones, then negative ones. None for a
-    result that the description refuses. A later end counts more.
+    result that the description refuses. If several ends apply, the last one counts.
     """
 
     above: int
@@ -223,7 +223,7 @@ class End(NamedTuple):
 @llvm.forgotten
 @lru_cache(maxsize=4096)
 def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Sums | None:
-    """Return how a conversion to nearest even is done by sums; None if it is not."""
+    """Return how sums do a conversion to nearest even; None if they cannot do it."""
     if rounding != RNE or dst.even_code or flushes(src, dst, policy) or not llvm.keeps_subnormals():
         return None
     sums = _format_of_sums(src, dst, policy)
@@ -253,7 +253,7 @@ def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Flo
 
 
 def _ends(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tuple[tuple[End, ...], Nans | None]:
-    """Return the results for numbers that overflow, infinities and NaNs, as far as sums do not give them."""
+    """Return the results for numbers that overflow, infinities and NaNs, unless sums give them."""
 
     def outcome(magnitude: int) -> tuple[int, int] | None:
         both = [scalar.convert(src, dst, code, RNE, policy) for code in (magnitude, magnitude | (src.sign_mask or 0))]

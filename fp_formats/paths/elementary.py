@@ -243,7 +243,7 @@ Make = Callable[..., ArrayResult]
 
 
 class _Entries:
-    """The description of a look-up in a table, which is that of any other look-up in the same table."""
+    """The description of a look-up in a table. It is the same for all look-ups in the same table."""
 
     def __init__(self, codes: Codes) -> None:
         self._codes = codes
@@ -261,10 +261,10 @@ class _Entries:
 def _tabled(
     key: Hashable, src: FloatFormat, dst: FloatFormat, make: Make, worth: int, a: Codes, want_flags: bool
 ) -> ArrayResult | None:
-    """Return the results of codes by their table; None if it does not save time yet.
+    """Return the results of codes by their table; None if the table does not save time yet.
 
-    ``make(codes)``: the results of all codes, with flags. ``worth``: the count of results of the specification that
-    take as long.
+    ``make(codes)``: the results of all codes, with flags. ``worth``: how many results of the specification take as long
+    as the table.
     """
     table = _table(key, src.bits, dst, worth, a.size, lambda: make(_every(src.bits)))
     if table is None:

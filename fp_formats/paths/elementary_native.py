@@ -43,7 +43,9 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
 
 def unary(name: str, a: Codes, rest: Remaining) -> ArrayResult:
-    """Return a function of codes of f32. ``rest`` computes those of a row of codes that are not settled here."""
+    """Return a function of codes of f32. ``rest`` computes those elements of a row of codes that are not settled
+    here.
+    """
     row = APPROXIMATIONS[name]
     flat = np.ascontiguousarray(a).reshape(-1)
     codes = np.empty(flat.shape, np.uint32)

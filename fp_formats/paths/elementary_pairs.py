@@ -40,8 +40,8 @@ CHUNK = 1 << 14  # pairs: the temporaries of one chunk stay in the second-level 
 class PairApproximation(margins.Approximation):
     """An approximation of a function of two operands, which are the rows of one array.
 
-    ``exact``: from the operands and the approximations, the results that are known to be exact numbers of f64, and NaN
-    for the others. ``zeros``: the claim holds for zeros too.
+    ``exact``: gives, from the operands and the approximations, the results that are known to be exact numbers of f64,
+    and NaN for the others. ``zeros``: the claim holds for zeros too.
     """
 
     exact: Callable[[margins.Reals, margins.Reals], margins.Reals] = lambda x, y: np.full(y.shape, _NONE)
@@ -88,7 +88,7 @@ def _exact_powers(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
 
 
 def _exact_roots(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
-    """Return the approximation without its last bits where its n-th power is the operand."""
+    """Return the approximation without its last bits, if the n-th power of this is the operand."""
     x, n = pair
     bits = y.view(np.uint64)
     half = np.uint64(1 << 25)
@@ -101,7 +101,7 @@ def _exact_roots(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
 
 
 def _exact_distances(pair: margins.Reals, y: margins.Reals) -> margins.Reals:
-    """Return the approximations whose square is the sum of the squares, all without an error."""
+    """Return approximations whose square is exactly the sum of the squares of the operands."""
     x, z = np.square(pair)
     total = x + z
     long, short = np.maximum(x, z), np.minimum(x, z)
@@ -127,7 +127,7 @@ def _root(pair: margins.Reals) -> margins.Reals:
 
 
 def _flat_angle(pair: margins.Reals) -> margins.Reals:
-    """Return y / x before the positive axis, where the angle is a little less."""
+    """Return y / x for angles near the positive axis: the angle is a little less."""
     y, x = pair
     return np.where(x > 0, y / x, 0)
 
@@ -138,7 +138,7 @@ def _base_beyond_one(pair: margins.Reals) -> Mask:
 
 
 def _one(pair: margins.Reals) -> margins.Reals:
-    """Return 1, which only powers of 1 and -1 reach; 0 for these."""
+    """Return 1, which no power other than those of 1 and -1 reaches; 0 for powers of these."""
     return np.where(np.absolute(pair[0]) == 1, 0, 1)
 
 
@@ -281,9 +281,10 @@ def _settled(
 
 
 def _labels(pair: margins.Reals, least: float) -> npt.NDArray[np.int64]:
-    """Return equal numbers for pairs with the same result; _ALONE for those of which nothing is known.
+    """Return equal numbers for pairs with the same result; _ALONE for pairs about which nothing is known.
 
-    Where one operand is zero or infinite, the classes of both decide: sign, magnitude beside 1, and parity.
+    If one operand is zero or infinite, the classes of both decide: the sign, whether the magnitude is below, at or
+    above 1, and the parity.
     """
     with np.errstate(all="ignore"):
         magnitude = np.absolute(pair)
@@ -296,7 +297,7 @@ def _labels(pair: margins.Reals, least: float) -> npt.NDArray[np.int64]:
 
 
 def _different(a: Codes, b: Codes, labels: npt.NDArray[np.int64]) -> tuple[Index, Index]:
-    """Return where each of the different pairs is first, and which of them each pair is."""
+    """Return where each of the different pairs occurs first, and which of them each pair is."""
     shared = labels != _ALONE
     first_code, second_code = (np.where(shared, 0, each.astype(np.uint64)) for each in (a, b))
     order = np.lexsort((second_code, first_code, labels))

@@ -32,7 +32,7 @@ class Tables:
         self._numbers: dict[int, int] = {}
 
     def number(self, table: npt.NDArray[Any]) -> int:
-        """Return the number of a table, which stays alive from now on."""
+        """Return the number of a table, and keep the table alive from now on."""
         found = self._numbers.get(id(table))
         if found is None:
             found = self._numbers[id(table)] = len(self.arrays)
@@ -140,11 +140,13 @@ class Emitter:
         return self.builder.ctlz(a, self.constant(0, 1))
 
     def refuse(self, condition: MachineValue) -> None:
-        """See `Machine`: what is refused is collected until `elementwise` ends."""
+        """See `Machine`. Refused lanes are collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
     def take_refused(self) -> MachineValue | None:
-        """Return whether something was refused since the last call, as a word of one bit; None if nothing can be."""
+        """Return whether something was refused since the last call, as a word of one bit; None if nothing can have been
+        refused.
+        """
         refused, self._refused = self._refused, None
         return refused
 
@@ -198,7 +200,9 @@ class Emitter:
         return [self.variables.inttoptr(word, self.pointer) for word in words]
 
     def variable(self, type_: Any) -> Any:
-        """Make a variable of this function; LLVM turns it into registers. One of a float type takes words, too."""
+        """Make a variable of this function; LLVM turns it into registers. A variable of a float type takes words,
+        too.
+        """
         return self.variables.alloca(type_)
 
     def array(self, count: int) -> Any:
@@ -232,7 +236,7 @@ class Emitter:
         return self.function.append_basic_block()
 
     def begin(self, label: Any) -> None:
-        """Go on making instructions at a label."""
+        """Continue to make instructions at a label."""
         self.builder.position_at_end(label)
 
     def jump(self, label: Any) -> None:
@@ -240,11 +244,11 @@ class Emitter:
         self.builder.branch(label)
 
     def branch(self, condition: Any, yes: Any, no: Any) -> None:
-        """Go on running at one of two labels."""
+        """Branch to one of two labels."""
         self.builder.cbranch(condition, yes, no)
 
     def stop_if(self, condition: Any) -> None:
-        """Leave the function, and all that called it, where a condition of one bit holds."""
+        """Leave the function, and all functions that called it, if a condition of one bit holds."""
         on = self.label()
         self.builder.cbranch(condition, self.stopping(), on)
         self.begin(on)
@@ -259,11 +263,11 @@ class Emitter:
         return self._stop
 
     def finish(self) -> None:
-        """End the function: what is computed once comes first."""
+        """End the function: instructions that run only once are put at its start."""
         self.variables.branch(self._body)
 
     def call_address(self, address: Any, type_: Any, operands: Sequence[Any]) -> Any:
-        """Call the function of a type at an address."""
+        """Call a function of the given type at an address."""
         function = self.builder.inttoptr(address, type_.as_pointer())
         return self.builder.call(function, operands)
 
@@ -272,8 +276,8 @@ class Emitter:
     def elementwise(
         self, implementation: Implementation, lanes: Sequence[Sequence[Word]], general: General
     ) -> list[tuple[Word, ...]]:
-        """Make the code of a description, for the operands of each lane, and return the results. ``general`` makes that
-        for all lanes where it refuses one.
+        """Make the code of a description for the operands of each lane, and return the results. ``general`` makes the
+        code that runs for all lanes if the description refuses one of them.
         """
         found = [implementation(*operands) for operands in lanes]
         results = [each if isinstance(each, tuple) else (each,) for each in found]
@@ -299,5 +303,5 @@ class Emitter:
 
 
 def natural(width: int) -> int:
-    """Return the bits in which memory holds codes of a width."""
+    """Return the bits that a code of a width takes in memory."""
     return 8 * storage_dtype(width).itemsize

@@ -53,9 +53,9 @@ def kernel(operation: str, fmt: FloatFormat, rounding: int, elements: int, odd: 
     """Make a function ``(out, x, y)`` of codes of f32 or f64, in contiguous arrays of one dimension, at most `CHUNK`
     long.
 
-    It fills ``out`` and returns the indices of the elements that it cannot do, or None if there are none. It cannot do
-    NaNs, most infinities and overflows; in f64 factors, divisors and quotients from 2**996 on, and products and
-    dividends below 2**-960; and for RNA NaN and subnormal quotients.
+    It fills ``out`` and returns the indices of the elements that it cannot compute, or None if there are none. It
+    cannot compute NaNs, most infinities and overflows; in f64, factors, divisors and quotients from 2**996 on, and
+    products and dividends below 2**-960; for RNA, also NaN and subnormal quotients.
     ``odd``: round toward zero instead, and set the last bit of inexact results; zeros are as in ``rounding``.
     """
     dtype = NATIVE[fmt]
@@ -146,9 +146,9 @@ def _product_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratc
 def _quotient_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
     """Divide. The sign of a / b - s is that of the remainder a - s * b, or the opposite if b is negative.
 
-    The remainder is (a - p) - (s * b - p), where p is that product rounded. The first difference is exact if p lies
-    between half of a and twice a. Else s is subnormal, and the first difference is far larger than the other: it gives
-    the sign.
+    The remainder is (a - p) - (s * b - p), where p is the rounded product s * b. The first difference is exact if p
+    lies between half of a and twice a. Else s is subnormal, and the first difference is far larger than the other: it
+    gives the sign.
     """
     e, t, _, _, _, p = scratch.floats
     np.divide(a, b, out=s)
@@ -166,7 +166,7 @@ def _quotient_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scrat
 
 
 def _dekker(p: Floats, a: Floats, b: Floats, e: Floats, t: Floats, u: Floats, v: Floats, w: Floats) -> None:
-    """Set ``e = a * b - p``, where p is that product rounded: NaN where splitting a factor overflows, from 2**996
+    """Set ``e = a * b - p``, where p is the rounded product: NaN if splitting a factor overflows, from 2**996
     on.
     """
     for x, high, low in ((a, t, u), (b, v, w)):
@@ -229,8 +229,8 @@ def _to_odd(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> None:
 
 
 def _ties_away(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> None:
-    """Move to the next code further from zero where the error is half of the distance: there the even neighbour was
-    nearer.
+    """Move to the next code further from zero if the error is half of the distance: there nearest-even chose the other
+    neighbour.
     """
     counts = np.add(codes, 1, out=scratch.integers)
     further = counts.view(f"f{codes.itemsize}")

@@ -125,7 +125,7 @@ def _repeating(
     a: Codes,
     b: Codes,
 ) -> ArrayResult:
-    """Compute natively on operands of different shapes. They are not copied to one shape, as chunks would be."""
+    """Compute natively on operands of different shapes. Unlike chunks, they are not copied to one shape."""
     x, y = np.broadcast_to(a, shape), np.broadcast_to(b, shape)
     codes = np.empty(shape, a.dtype)
     rows = max(1, NATIVE_CHUNK // max(1, codes[:1].nbytes))
@@ -195,7 +195,7 @@ def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int)
 
 
 def nans_of(floats: npt.NDArray[Any]) -> Index | None:
-    """Return the indices of NaNs, or None if there are none, which is found faster."""
+    """Return the indices of NaNs, or None if there are none; that there are none is found faster."""
     largest = np.maximum.reduce(floats)
     return np.flatnonzero(np.isnan(floats)) if largest != largest else None
 
@@ -378,7 +378,7 @@ def extremum_of_numbers(
 
 def reduced_extremum(operation: str, fmt: FloatFormat, rows: Codes) -> tuple[Codes, Mask]:
     """Return the extremum of rows [n, lanes], n > 0, in a format whose extrema are native, and the mask of lanes in
-    which it is not known: it is NaN, or zero, whose sign depends on the order.
+    which it is not known: there it is a NaN, or a zero, whose sign depends on the order.
     """
     choose, _ = EXTREMA[operation]
     with np.errstate(all="ignore"):
@@ -466,8 +466,8 @@ def _compare_in_arrays(
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, or one code of each sign
-    is, one comparison finds them.
+    """Do what `exact.comparisons.is_nan` does. If all codes beyond infinity are NaNs, or one code of each sign is, one
+    comparison finds them.
     """
     if fmt.nan_code is None or fmt.limbs > 1 or (fmt.nan is NanEncoding.IEEE and fmt.infinity_code is None):
         return comparisons.is_nan(fmt, codes)

@@ -67,7 +67,7 @@ def _in_arrays(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, poli
 
 
 def _exactly(src: FloatFormat, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy) -> ArrayResult:
-    """Convert by `exact`, few elements by `scalar`."""
+    """Convert by `exact`, or a few elements by `scalar`."""
     if a.size <= FEW:
         return by_scalar(lambda code: scalar.convert(src, dst, code, rounding, policy), dst.bits, False, (a, src.bits))
     return conversions.convert(src, dst, a, rounding, policy)
@@ -140,8 +140,8 @@ def _cast(kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: Float
 @llvm.forgotten
 @lru_cache(maxsize=256)
 def _signalling(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tuple[int, int] | None:
-    """Return a test (mask, value) that ``code & mask == value`` for the NaNs that a conversion from bf16 to f32 does
-    not just move up: those that signal. It holds for infinities, too.
+    """Return a test (mask, value), ``code & mask == value``, for the NaNs whose conversion from bf16 to f32 does not
+    only move bits: the signalling ones. The test also holds for infinities.
     """
     nans = domains.nans_of(src, dst, policy)
     infinity, quiet = src.infinity_code or 0, 1 << src.mantissa_bits >> 1
@@ -196,8 +196,8 @@ def from_integer(
 ) -> ArrayResult:
     """Return what `exact.conversions.from_integer` returns.
 
-    NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider ones are rounded to odd
-    to f64 and then converted from f64.
+    NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider integers are rounded to
+    odd to f64 and then converted from f64.
     """
 
     def exactly(codes: Codes) -> ArrayResult:
@@ -243,7 +243,7 @@ _PRECISION_OF_ODD = 40  # up to this precision, rounding the results of `_to_f64
 
 @lru_cache(maxsize=256)
 def _of_integers(policy: FloatPolicy) -> FloatPolicy:
-    """Reset the fields of a policy that are about floats alone."""
+    """Reset the fields of a policy that are only about floats."""
     return dataclasses.replace(policy, float_to_zeroless="rounded", float_to_nanless="rounded", wide_source="once")
 
 
@@ -336,7 +336,8 @@ ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.tru
 
 
 def rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether NumPy rounds to an integer as the mode says. To nearest and toward zero, subnormals do not
+    """Tell whether NumPy rounds to an integer as the mode says. For rounding to nearest and toward zero, subnormals do
+    not
     matter.
     """
     if rounding in (RNE, RZ):

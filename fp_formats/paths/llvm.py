@@ -43,7 +43,7 @@ def keeps_subnormals() -> bool:
 
 
 def check() -> None:
-    """Check again, as every run does at its start; it takes less than a microsecond."""
+    """Check again, as every run does at its start. This takes less than a microsecond."""
     global _keeps
     if _keeps and not _SMALLEST + _SMALLEST:
         _keeps = False
@@ -57,7 +57,7 @@ def on_change(forget: Callable[[], object]) -> None:
 
 
 def forgotten(cached: _lru_cache_wrapper[Value]) -> _lru_cache_wrapper[Value]:
-    """Clear a cached function, whose results depend on `keeps_subnormals`, when that changes."""
+    """Clear a cached function when `keeps_subnormals` changes, because its results depend on it."""
     on_change(cached.cache_clear)
     return cached
 
@@ -80,7 +80,7 @@ _USUAL, _MOST = 4, 1024
 
 @cache
 def installed() -> bool:
-    """Tell whether llvmlite is there: on CPython it comes with halfulp."""
+    """Tell whether llvmlite is installed: on CPython it comes with halfulp."""
     try:
         return find_spec("llvmlite") is not None
     except ValueError:  # the entry of sys.modules is None, which forbids the import
@@ -132,7 +132,7 @@ _threads = _number_of_threads()
 
 
 def threads() -> int:
-    """Return the number of threads that machine code uses, with the one that calls it."""
+    """Return the number of threads that machine code uses, including the one that calls it."""
     return _threads
 
 
@@ -166,18 +166,18 @@ SHORT = 1 << 12
 
 
 def may_pay(elements: int) -> bool:
-    """Tell whether a call for so many elements may run as machine code."""
+    """Tell whether machine code may save time in a call for so many elements."""
     return elements >= SHORT or _backend == "llvm"
 
 
 def at_once() -> bool:
-    """Tell whether machine code is to be made before it pays."""
+    """Tell whether machine code is to be made before it saves time."""
     return backend() == "llvm"
 
 
 def unless_broken(make: Callable[[], Compiled]) -> Compiled | None:
-    """Make code. Where LLVM fails, such as on a system that allows no new machine code, warn, and let NumPy compute
-    everything from now on: it gives the same results.
+    """Make code. If LLVM fails, for example on a system that allows no new machine code, warn, and let NumPy compute
+    everything from now on, with the same results.
     """
     try:
         return make()
@@ -207,7 +207,7 @@ class Code:
 
 @cache
 def _target() -> tuple[Any, str]:
-    """Return the binding, and what machine code depends on beside the assembly."""
+    """Return the binding, and everything beside the assembly that machine code depends on."""
     binding = import_module("llvmlite.binding")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -222,7 +222,9 @@ def _machine(binding: Any, level: int = 3) -> Any:
 
 
 def addresses(arrays: Sequence[npt.NDArray[Any]], start: int) -> npt.NDArray[np.uint64]:
-    """Return the addresses of arrays of one dimension from an element on. An array of one element stands for all."""
+    """Return the addresses of arrays of one dimension from an element on. An array of one element is used for all
+    elements.
+    """
     return np.array([each.ctypes.data + start * each.itemsize * (each.size > 1) for each in arrays], np.uint64)
 
 
@@ -261,8 +263,8 @@ def _object_of(binding: Any, text: str, vectors: bool) -> bytes:
 
 
 def _free(manager: Any) -> None:
-    """Free a manager of passes. In llvmlite 0.50 its class inherits, before the method that frees, one that does
-    nothing, so each compilation would keep 60 kB for ever.
+    """Free a manager of passes. In llvmlite 0.50, its class inherits a method that does nothing before the one that
+    frees, so each compilation would keep 60 kB for ever.
     """
     passes, ffi = import_module("llvmlite.binding.newpassmanagers"), import_module("llvmlite.binding.ffi")
     if type(manager)._dispose is ffi.ObjectRef._dispose:
@@ -286,9 +288,10 @@ _PARTS = 2
 
 
 def share(count: int, part: int, begin: Callable[[], Work]) -> None:
-    """Do ``count`` elements in parts of ``part`` elements. ``begin`` makes the function of one thread.
+    """Compute ``count`` elements in parts of ``part`` elements. ``begin`` makes the function of one thread.
 
-    Raises what these functions raise, once no thread works any longer. So does an interrupt: the code cannot be left.
+    Raises what these functions raise, after all threads have finished. An interrupt also waits for them, since the code
+    cannot be left.
     """
     shared = _Shared(range(0, count, part), part, count, begin)
     shared.help_of(min(threads(), -(-count // part) // _PARTS) - 1)
@@ -301,7 +304,9 @@ def share(count: int, part: int, begin: Callable[[], Work]) -> None:
 
 
 class _Shared:
-    """The parts that are left, and the threads that work on some: a thread that comes too late finds nothing to do."""
+    """The parts that are left, and the threads that work on some of them. A thread that comes too late finds no part
+    left.
+    """
 
     def __init__(self, starts: range, part: int, count: int, begin: Callable[[], Work]) -> None:
         self.error: BaseException | None = None
@@ -312,7 +317,7 @@ class _Shared:
         self._changed = Condition()
 
     def help_of(self, threads: int) -> None:
-        """Start threads, as far as there are any to be had."""
+        """Start threads, as many as can be had."""
         try:
             for _ in range(threads):
                 start_new_thread(self._help, ())
@@ -346,7 +351,7 @@ class _Shared:
             work(start, min(start + self._part, self._count))
 
     def close(self) -> None:
-        """Leave no part, and wait for the threads that work on one."""
+        """Drop the parts that are left, and wait for the threads that work on one."""
         self._starts.clear()
         interrupt = None
         while True:

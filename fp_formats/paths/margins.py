@@ -47,9 +47,9 @@ def _itself(x: Reals) -> Reals:
 
 @dataclass(frozen=True)
 class Side:
-    """What theory says of a result near a number: its magnitude is above or below ``number``, and never equal.
+    """What theory says about a result near a number: its magnitude is above or below ``number``, and never equal.
 
-    ``number``: from the operand, the number, exact or rounded to f64; 0 where nothing is known. ``outward``: True if
+    ``number``: gives, for an operand, the number, exact or rounded to f64; 0 if nothing is known. ``outward``: True if
     the magnitude of the result is above it, or a function that tells.
     """
 
@@ -62,10 +62,10 @@ class Approximation:
     """A function on arrays of f64, and the claim that its error is below ``margin`` ulp.
 
     The claim is for finite operands other than zero, of magnitudes between 2**-FARTHEST and 2**FARTHEST, where
-    ``holds`` is true. The result is NaN exactly if the operand is outside of the domain of the function.
-    ``overflows``: an infinity stands for a huge number, and not for a pole. ``underflows``: a zero stands for a tiny
-    number of the same sign, and not for an exact zero. ``alike``: from operands, numbers that are equal only for
-    operands with the same result.
+    ``holds`` is true. The result is NaN exactly if the operand is outside of the domain of the function. ``overflows``:
+    an infinity stands for a huge number, and not for a pole. ``underflows``: a zero stands for a tiny number of the
+    same sign, and not for an exact zero. ``alike``: gives, for operands, numbers that are equal only for operands with
+    the same result.
     """
 
     function: Map
@@ -103,7 +103,7 @@ class Approximation:
 
 
 def fits(fmt: FloatFormat) -> bool:
-    """Tell whether all finite values of a format but zero lie between 2**-FARTHEST and 2**FARTHEST."""
+    """Tell whether all finite values of a format except zero lie between 2**-FARTHEST and 2**FARTHEST."""
     return fmt.emax < FARTHEST and fmt.emin - fmt.mantissa_bits > -FARTHEST
 
 
@@ -112,8 +112,8 @@ def settled(y: Reals, margin: int, dst: FloatFormat) -> Mask:
     flags.
 
     All rounding boundaries lie on a grid: the values of the format with one more bit of precision, at any exponent. It
-    holds the values and midpoints, those of subnormals, and what tells a tiny result. A number is settled if no point
-    of the grid is nearer than the margin. Infinities and NaNs are not settled.
+    holds the values and midpoints, also those of subnormals, and the boundary of tiny results. A number is settled if
+    no point of the grid is nearer than the margin. Infinities and NaNs are not settled.
     """
     grid = np.uint64((1 << _F64.mantissa_bits - dst.mantissa_bits - 1) - 1)
     above = (y.view(np.uint64) + np.uint64(margin - 1)) & grid
@@ -125,7 +125,9 @@ def settled(y: Reals, margin: int, dst: FloatFormat) -> Mask:
 
 
 def _each(function: Callable[[float], float], outside: float = math.nan) -> Map:
-    """Return a function of Python's math on arrays; ``outside`` and infinity in place of its errors."""
+    """Return a function of Python's math, applied to arrays; instead of its errors it gives ``outside`` and
+    infinity.
+    """
 
     def safe(x: float) -> float:
         try:
@@ -147,7 +149,9 @@ def _each(function: Callable[[float], float], outside: float = math.nan) -> Map:
 
 
 def _quarters(x: Reals) -> tuple[Reals, Reals]:
-    """Return how often a half fits into abs(x), to nearest, modulo 4; and pi times the rest, which is exact before."""
+    """Return how many halves fit into abs(x), to nearest, modulo 4, and pi times the rest; the rest is exact before the
+    product.
+    """
     whole = np.fmod(np.absolute(x), 2)
     halves = np.rint(2 * whole)
     return np.fmod(halves, 4), np.pi * (whole - halves / 2)
@@ -358,12 +362,12 @@ def _unary(
 
 
 def least_operand(fmt: FloatFormat, policy: FloatPolicy) -> float:
-    """Return the magnitude below which an operand other than zero is not itself."""
+    """Return the magnitude below which an operand other than zero is replaced by another number."""
     return 2.0**fmt.emin if policy.flushing(fmt).operands else 0.0
 
 
 def ordinary(x: Reals, least: float) -> Mask:
-    """Tell which operands the claims of margins are about. ``least``: as `least_operand` returns it."""
+    """Tell which operands the claims of margins are about. ``least``: what `least_operand` returns."""
     magnitude = np.absolute(x)
     found: Mask = (magnitude >= max(least, 2.0**-FARTHEST)) & (magnitude < 2.0**FARTHEST)
     return found

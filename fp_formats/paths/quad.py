@@ -75,7 +75,7 @@ def _field(a: Word) -> Word:
 
 
 def _unpacked(a: Word) -> tuple[Word, Word]:
-    """Return the significand, and the exponent field, which is 1 for subnormals, too."""
+    """Return the significand, and the exponent field, where subnormals have 1."""
     field = _field(a)
     normal = field.differs(0)
     significand = (a & (1 << _FRACTION) - 1) | (normal.resized(128) << _FRACTION)
@@ -83,7 +83,7 @@ def _unpacked(a: Word) -> tuple[Word, Word]:
 
 
 def _normal(a: Word) -> tuple[Word, Word]:
-    """Unpack a number that is 0 or normal; others are refused. The exponent of 0 means nothing."""
+    """Unpack a number that is 0 or normal; other numbers are refused. The exponent of 0 has no meaning."""
     field, fraction = _field(a), a & (1 << _FRACTION) - 1
     zero = field.equals(0)
     (zero & fraction.differs(0)).refuse()
@@ -98,7 +98,7 @@ def _jammed(a: Word, count: Word) -> Word:
 
 
 def _packed(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
-    """Round a number once; return its code. Its leading one is bit 126, or lower if the exponent is 1, that of
+    """Round a number once; return its code. Its leading one is bit 126, or a lower bit if the exponent is 1, that of
     subnormals. ``sign``: a word of one bit.
     """
     signs = sign.resized(128) << 127
@@ -117,7 +117,7 @@ def _packed(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
 
 
 def _packed_normal(sign: Word, significand: Word, exponent: Word, mode: Mode) -> Word:
-    """Round a number once whose leading one is bit 126 or 125, or that is 0; refuse subnormal results."""
+    """Round a number once that is 0, or whose leading one is bit 126 or 125; refuse subnormal results."""
     leads = significand.shift_right(126).resized(1)
     exponent = exponent - (~leads).resized(64)
     (exponent.less(1, signed=True) & significand.differs(0)).refuse()

@@ -50,7 +50,7 @@ def last_running_sum(fmt: FloatFormat, start: Codes, rows: Codes, policy: FloatP
 
 
 def _near(rows: Codes) -> Iterator[Codes]:
-    """Yield rows in groups whose numbers lie near each other in memory, also where those of a lane lie together."""
+    """Yield rows in groups whose numbers lie near each other in memory, even if those of one lane lie together."""
     if rows.strides[0] >= rows.strides[-1]:
         yield rows
         return

@@ -77,7 +77,7 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 
 
 def positions_of(mask: Mask) -> npt.NDArray[np.intp]:
-    """Return where a mask holds; several times faster than NumPy where it rarely does."""
+    """Return where a mask holds; several times faster than NumPy if it rarely holds."""
     whole = mask.size & ~7
     rows = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
     if mask.size > whole or rows.size > whole >> 6:
@@ -100,7 +100,7 @@ class LookupTable(NamedTuple):
 
 
 def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable | None:
-    """Make the table of an operation on codes of this many bits, in parts."""
+    """Make, in parts, the table of an operation on codes of this many bits."""
     size, storage = 1 << bits, storage_dtype(bits)
     codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
     poison = np.zeros(size, np.bool_)
@@ -114,7 +114,9 @@ def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable 
 
 
 def marked(result: ArrayResult) -> LookupTable | None:
-    """Make a table of these results; None if the results use all codes and there is poison too."""
+    """Make a table of these results; None if there is poison and the results use all codes, so that none is left to
+    mark it.
+    """
     if result.poison is None:
         return LookupTable(result.codes, None, result.flags)
     used = np.unique(result.codes[~result.poison])
@@ -146,8 +148,9 @@ class Cache:
         make: Callable[[], LookupTable | None],
         load: Callable[[], LookupTable | None] = lambda: None,
     ) -> LookupTable | None:
-        """Return the table, or None if it does not exist or does not save time; ``worth``: the elements from which it
-        does. ``load`` gets it more quickly, or None: it is called at the first request and before ``make``.
+        """Return the table, or None if it does not exist or does not save time. ``worth``: the number of elements from
+        which it does. ``load`` gets it more quickly, or returns None; it is called at the first request and before
+        ``make``.
         """
         with self._lock:
             if key in self._tables:
@@ -256,7 +259,7 @@ def look_up_pairs(table: LookupTable, bits: int, a: Codes, b: Codes) -> ArrayRes
 
 
 def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
-    """Drop the lower bits of codes; set the last bit that is left if any of them was set."""
+    """Drop the lower bits of codes; set the last remaining bit if any of them was set."""
     below = codes.dtype.type((1 << shift) - 1)
     np.bitwise_and(codes, below, out=out)
     np.add(out, below, out=out)

@@ -57,7 +57,7 @@ def _arithmetic(name: str, fmt: FloatFormat) -> Implementation:
 
 
 def _extremum(largest: bool, fmt: FloatFormat) -> Implementation:
-    """Return the description of minimum or maximum, where -0 < +0. The numbers of NaNs are refused."""
+    """Return the description of minimum or maximum, where -0 < +0. A NaN is refused."""
     return lambda a, b: _coded(widened(fmt, a).extremum(widened(fmt, b), largest), fmt)
 
 
@@ -103,7 +103,7 @@ def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementa
 
 
 def widened(fmt: FloatFormat, a: Word) -> Real:
-    """Return the number of a code of f16, bf16, f32 or f64; that of f16 and bf16 in f32."""
+    """Return the number of a code of f16, bf16, f32 or f64; a number of f16 or bf16 is in f32."""
     if a.known is not None and a.known[0] == fmt:
         return a.known[1]
     if fmt == _BF16:
@@ -150,7 +150,7 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
 
 def _same_nans(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether NaNs and infinities of f16 or bf16 become what the same ones of f32 do."""
+    """Tell whether NaNs and infinities of f16 or bf16 become what the corresponding ones of f32 become."""
     infinity, up = src.infinity_code or 0, F32.mantissa_bits - src.mantissa_bits
     codes = np.arange(infinity, infinity + (1 << src.mantissa_bits), dtype=np.uint16)
     codes = np.concatenate([codes, codes | np.uint16(src.sign_mask or 0)])
@@ -167,13 +167,13 @@ def _converted(number: Real, dst: FloatFormat) -> Word:
 
 
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion changes no numbers but those that the format cannot hold, and NaNs."""
+    """Tell whether a conversion changes only NaNs and the numbers that the format cannot hold."""
     flushes = policy.flushing(src).operands or policy.flushing(dst).results
     return not flushes and not policy.conversion_saturation(dst).numbers and llvm.keeps_subnormals()
 
 
 def _rounded_to_bf16(number: Real) -> Real:
-    """Round a number of f32 to nearest even. A NaN whose upper 16 bits are all ones gives any number."""
+    """Round a number of f32 to nearest even. For a NaN whose upper 16 bits are all ones the result is any number."""
     bits = number.code()
     return ((bits + 0x7FFF + (bits.shift_right(16) & 1)) & 0xFFFF0000).real(F32)
 
@@ -202,7 +202,7 @@ def _largest(a: Word, bound: int) -> Word:
 
 
 def _coded(number: Real, fmt: FloatFormat) -> Word:
-    """Return the code of a number that is a value of f16, bf16, f32 or f64; that of f16 and bf16 is in f32."""
+    """Return the code of a number that is a value of f16, bf16, f32 or f64; a value of f16 or bf16 is given in f32."""
     bits = number.code()
     if number.fmt == fmt:
         return bits
@@ -215,7 +215,9 @@ def _coded(number: Real, fmt: FloatFormat) -> Word:
 
 
 def _by_sums(a: Word, src: FloatFormat, sums: domains.Sums) -> Word:
-    """Round a code of f32 or f64 to nearest even. What sums do not give is chosen: overflow, infinities and NaNs."""
+    """Round a code of f32 or f64 to nearest even. Overflow, infinities and NaNs, which sums do not give, are chosen
+    afterwards.
+    """
     magnitude, width = a & src.magnitude_mask, sums.result.bits
     negative = a.shift_right(src.bits - 1).equals(1)
     result = _rounded(a.real(src).converted(sums.fmt), sums)
@@ -241,7 +243,7 @@ def _nan(a: Word, nans: domains.Nans) -> Word:
 
 
 def _shortened(a: Word, nans: domains.Nans) -> Word:
-    """Round a code to nearest even to a format with as many bits of the exponent: a carry moves into the exponent."""
+    """Round a code to nearest even to a format with as many exponent bits: a carry moves into the exponent."""
     below = (1 << nans.shift >> 1) - 1
     rounded = (a + below + (a.shift_right(nans.shift) & 1)).shift_right(nans.shift)
     nan = ~(a & nans.src.magnitude_mask).at_most(nans.src.infinity_code or 0, signed=False)
@@ -249,14 +251,14 @@ def _shortened(a: Word, nans: domains.Nans) -> Word:
 
 
 def _moved_up(a: Word, src: FloatFormat, dst: FloatFormat) -> Word:
-    """Make a code that is nothing but an exponent the exponent of another code: see `only_moves`."""
+    """Convert a code that is nothing but an exponent: it becomes the exponent of the new code. See `only_moves`."""
     wide, half = a.resized(dst.bits), 1 << dst.mantissa_bits - 1
     ends = (a + 1).at_most(1, signed=False)
     return (wide << dst.mantissa_bits) | ends.choose(wide.of(half), wide.of(0))
 
 
 def _appended(a: Word, nans: domains.Nans) -> Word:
-    """Append zeros to the fraction of a code of bf16; a NaN gets the bits that one of f32 has."""
+    """Append zeros to the fraction of a code of bf16; a NaN gets the bits that a NaN of f32 has."""
     wide = a.resized(nans.dst.bits) << -nans.shift
     nan = ~(wide & nans.dst.magnitude_mask).at_most(nans.dst.infinity_code or 0, signed=False)
     return nan.choose((wide & (nans.payload | nans.sign)) | nans.nan, wide)
@@ -327,7 +329,7 @@ def to_integral(fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Impleme
 
 
 def _cut(size: Real, nearest: Real) -> Real:
-    """Return the integer at or below a size, from the nearest one."""
+    """Return the integer at or below a size, given the integer that is nearest to it."""
     return size.less(nearest).choose(nearest - 1.0, nearest)
 
 
@@ -373,7 +375,9 @@ def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Imp
 
 @lru_cache(maxsize=256)
 def _entries(key: Any, bits: int, operation: Callable[[Table], ArrayResult]) -> tuple[Table, Table | None]:
-    """Return the table of an operation on codes of this many bits, and that of its poison. ``key``: what it is of."""
+    """Return the table of an operation on codes of this many bits, and the table of its poison. ``key``: what the
+    tables are kept by.
+    """
     found = operation(np.arange(1 << bits, dtype=storage_dtype(bits)))
     poison = None if found.poison is None or not found.poison.any() else found.poison.astype(np.uint8)
     return np.ascontiguousarray(found.codes), poison
@@ -396,7 +400,7 @@ class _Of:
 
 
 def _read(key: Any, bits: int, operation: Callable[[Table], ArrayResult], index: Word, width: int) -> Word:
-    """Look up an operation of codes of ``bits`` bits; poison is refused."""
+    """Look up the result of an operation on codes of ``bits`` bits; poison is refused."""
     codes, poison = _entries(key, bits, _Of(key, operation))
     if poison is not None:
         index.entry(poison).equals(1).refuse()
@@ -410,7 +414,7 @@ def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -
 
 
 def _pairs(fmt: FloatFormat, operation: Callable[[Table, Table], ArrayResult], key: Any, width: int) -> Implementation:
-    """Look up an operation of two codes of up to 8 bits."""
+    """Look up the result of an operation on two codes of up to 8 bits."""
     bits, mask = fmt.bits, fmt.code_mask
 
     def of_both(index: Table) -> ArrayResult:

@@ -95,7 +95,7 @@ MachineValue = Any
 
 
 class Machine(Protocol):
-    """A maker of instructions. Operands and results are what the machine calls its values (`MachineValue`)."""
+    """A maker of instructions. Operands and results are values of the machine (`MachineValue`)."""
 
     def constant(self, code: int, width: int) -> MachineValue:
         """Return a word of ``width`` bits, 1 to 128."""
@@ -136,10 +136,10 @@ class Machine(Protocol):
         """Return a word as a number of f32 or f64, to nearest even."""
 
     def to_integer(self, x: MachineValue, width: int, signed: bool) -> MachineValue:
-        """Return a number cut to an integer; any word where the integer has no code of this width."""
+        """Return a number cut to an integer; any word if the integer has no code of this width."""
 
     def look_up(self, table: npt.NDArray[Any], index: MachineValue) -> MachineValue:
-        """Return the entry of a table of unsigned integers at an index that is inside."""
+        """Return the entry of a table of unsigned integers at an index, which must be inside the table."""
 
     def leading_zeros(self, a: MachineValue) -> MachineValue:
         """Return the number of zeros above the leading one, in a word of the same width; the width for 0."""
@@ -152,7 +152,7 @@ class Machine(Protocol):
 class Word:
     """A code of ``width`` bits, 1 to 128, inside of a machine. Other operands may be Python integers.
 
-    ``known``: the number in f32 of a code of a shorter format, and that format, if the code was made of it.
+    ``known``: if the code was made from a number of a shorter format, that number in f32, and the format.
     """
 
     machine: Machine
@@ -221,15 +221,15 @@ class Word:
         return self._related("s<" if signed else "u<", other)
 
     def at_most(self, other: Word | int, signed: bool) -> Word:
-        """Tell whether this one is less or the same."""
+        """Tell whether this word is less or equal."""
         return self._related("s<=" if signed else "u<=", other)
 
     def choose(self, yes: Chosen, no: Chosen) -> Chosen:
-        """Return ``yes`` where this word, of one bit, is 1, else ``no``."""
+        """Return ``yes`` if this word, of one bit, is 1, else ``no``."""
         return yes.like(self.machine.choose(self.held, yes.held, no.held))
 
     def like(self, held: MachineValue) -> Word:
-        """Return what the machine holds as a word of this width."""
+        """Return a value of the machine as a word of this width."""
         return Word(self.machine, held, self.width)
 
     def resized(self, width: int, signed: bool = False) -> Word:
@@ -247,7 +247,7 @@ class Word:
         return Real(self.machine, self.machine.from_integer(self.held, signed, fmt), fmt)
 
     def entry(self, table: npt.NDArray[Any]) -> Word:
-        """Return the entry of a table of unsigned integers at this index, which is inside."""
+        """Return the entry of a table of unsigned integers at this index, which must be inside the table."""
         return Word(self.machine, self.machine.look_up(table, self.held), 8 * table.dtype.itemsize)
 
     def leading_zeros(self) -> Word:
@@ -255,7 +255,7 @@ class Word:
         return self.like(self.machine.leading_zeros(self.held))
 
     def refuse(self) -> None:
-        """Leave the elements where this word, of one bit, is 1 to the general way."""
+        """Leave the elements for which this word, of one bit, is 1 to the general way."""
         self.machine.refuse(self.held)
 
 
@@ -268,7 +268,7 @@ class Real:
     fmt: FloatFormat
 
     def of(self, number: float) -> Real:
-        """Return a constant of the same format, which must have the number."""
+        """Return a constant of the same format, which must hold the number exactly."""
         array = np.array(number, np.float32 if self.fmt == F32 else np.float64)
         assert array == number
         code = int(array.view(f"u{array.itemsize}"))
@@ -276,11 +276,11 @@ class Real:
         return Real(self.machine, held, self.fmt)
 
     def like(self, held: MachineValue) -> Real:
-        """Return what the machine holds as a number of this format."""
+        """Return a value of the machine as a number of this format."""
         return Real(self.machine, held, self.fmt)
 
     def computed(self, name: str, other: Real | float) -> Real:
-        """Return add, subtract, multiply or divide of both."""
+        """Return the sum, difference, product or quotient of both."""
         other = other if isinstance(other, Real) else self.of(other)
         return self.like(self.machine.arithmetic(name, self.held, other.held))
 
@@ -298,11 +298,11 @@ class Real:
         return Word(self.machine, self.machine.ordered(name, self.held, other.held), 1)
 
     def less(self, other: Real | float) -> Word:
-        """Tell whether this one is less; 0 with a NaN."""
+        """Tell whether this number is less; 0 with a NaN."""
         return self._ordered("<", other)
 
     def at_most(self, other: Real | float) -> Word:
-        """Tell whether this one is less or equal; 0 with a NaN."""
+        """Tell whether this number is less or equal; 0 with a NaN."""
         return self._ordered("<=", other)
 
     def equals(self, other: Real | float) -> Word:
@@ -327,7 +327,7 @@ class Real:
         return self if fmt == self.fmt else Real(self.machine, self.machine.convert(self.held, fmt), fmt)
 
     def integer(self, width: int, signed: bool) -> Word:
-        """Return the number cut to an integer; any word where that has no code of this width."""
+        """Return the number cut to an integer; any word if the integer has no code of this width."""
         return Word(self.machine, self.machine.to_integer(self.held, width, signed), width)
 
 

@@ -26,7 +26,7 @@ _FIRST_BOUNDS, _LAST_BOUNDS = 192, 1 << 12  # bits
 
 @dataclass(frozen=True)
 class Account:
-    """What is known of an exact result, and why.
+    """What is known about an exact result, and why.
 
     ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal where it is
     rational; None where it is special. ``crude``: the result is too large, or too close to a rational number, for
@@ -86,7 +86,7 @@ def _known(row: Row, operands: tuple[Unpacked, ...]) -> Enclosure | None:
 
 
 def number_near(name: str, operands: tuple[Fraction, ...]) -> Fraction | None:
-    """Return the result of a function of rational numbers to 200 bits; None where it is not a number that fits."""
+    """Return the result of a function of rational numbers to 200 bits; None if it is not a number that fits."""
     row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]
     with functions.bits_of_precision(_NEAR_BITS + 200):
         found = row.ball(*(arb(fmpq(x.numerator, x.denominator)) for x in operands))

@@ -34,7 +34,7 @@ _EXACT = 1 << 62
 
 
 class Settled(NamedTuple):
-    """Results of one dimension, and the mask of those that are right. The others have any code."""
+    """Results in one dimension, and the mask of those that are right; the other results have any code."""
 
     result: ArrayResult
     mask: Mask
@@ -104,7 +104,9 @@ def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
 
 
 def operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
-    """Return operands as exact balls, and the mask of the finite ones other than zero. The others have any ball."""
+    """Return operands as exact balls, and the mask of the finite ones other than zero; the other operands have any
+    ball.
+    """
     options = RoundingOptions(RNE, policy, False)
     (lifted,) = core.operands(fmt, options, codes)
     special = core.specials_of(fmt, lifted)
@@ -171,7 +173,7 @@ def settled(
 def _apart(significands: Codes, accuracies: npt.NDArray[np.int64], bits: int, dst: FloatFormat) -> Mask:
     """Tell which significands lie further from the grid of rounding boundaries than the radius of their balls.
 
-    The grid has a bit for midpoints and one to spare. At subnormal results it is finer than needed.
+    The grid has one bit for midpoints and one more than needed. At subnormal results it is finer than needed.
     """
     below = bits - dst.precision - 2
     rest = (significands[:, 0] & np.uint64((1 << below) - 1)).astype(np.int64)

@@ -111,7 +111,7 @@ def result_of_two(name: str, x: scalar.Unpacked, y: scalar.Unpacked, grid: funct
 
 
 class Enclosure(NamedTuple):
-    """What is known of a result before it is enclosed: its value, a neighbour of it, or a ball.
+    """What is known about a result before it is enclosed: its value, a neighbour of it, or a ball.
 
     ``answer`` comes first, then ``far``. ``rule``: the special case of the operands in words, if there is one.
     """
@@ -127,7 +127,7 @@ LIMIT, OUTSIDE = "the limit of the function there", "outside of the domain"
 
 
 def known_of_one(function: functions.Function, x: scalar.Unpacked) -> Enclosure:
-    """Return what is known of a function of one operand that is not a NaN."""
+    """Return what is known about a function of one operand that is not a NaN."""
     limits = function.limits
     limit = _limit(function, x)
     if limit == "real":

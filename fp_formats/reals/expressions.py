@@ -110,7 +110,7 @@ class NeedsNumbers(BaseException):
 
 
 class Operation(NamedTuple):
-    """An operation: on numbers (with the flag for rounding downward), and on balls; None without a plain ball."""
+    """An operation on numbers (with the flag for rounding downward), and on balls; None if it has no plain ball."""
 
     apply: Callable[..., extended.Number]
     ball: Callable[..., arb] | None
@@ -298,7 +298,7 @@ class Real:
         return sorted({*super().__dir__(), *names_of_functions()})
 
     def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
-        """Compute NumPy's function of reals; of an array of objects, for each element."""
+        """Compute NumPy's function of reals; for an array of objects, that of each element."""
         if method != "__call__" or keywords:
             raise TypeError(f"np.{called.__name__} of a real takes no keywords, and has no other form")
         if any(isinstance(each, np.ndarray) and each.shape for each in operands):
@@ -354,7 +354,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 
 
 def _spread(called: np.ufunc, operands: Sequence[Any]) -> Any:
-    """Apply a ufunc to arrays beside a real: the reals go into arrays of objects."""
+    """Apply a ufunc to arrays together with a real: the arrays become arrays of objects."""
     boxed = []
     for each in operands:
         box = np.empty((), object)
@@ -371,7 +371,7 @@ def node(operation: str, *arguments: Real, payload: Any = None) -> Real:
 
 
 def argument(index: int) -> Real:
-    """Return the argument number ``index`` of an expression, without a number."""
+    """Return the argument number ``index`` of an expression, which has no number yet."""
     return node("argument", payload=index)
 
 
@@ -381,7 +381,7 @@ def constant(number: extended.Number) -> Real:
 
 
 def as_real(given: Any) -> Real | None:
-    """Return a real, or a number or its text as one; None for anything else."""
+    """Return a real as it is, and a number or its text as a real; None for anything else."""
     if isinstance(given, Real):
         return given
     if isinstance(given, np.ndarray) and not given.shape:
@@ -438,8 +438,8 @@ class Step(NamedTuple):
 
 
 class Program(NamedTuple):
-    """The steps of an expression, in an order in which they can be computed; equal ones once. ``results``: the steps
-    that are its results. ``arity``: the count of arguments.
+    """The steps of an expression, in an order in which they can be computed; equal steps occur once. ``results``: the
+    steps that are its results. ``arity``: the number of arguments.
     """
 
     steps: tuple[Step, ...]
@@ -473,7 +473,7 @@ class Program(NamedTuple):
         return cls(tuple(known), tuple(places[id(root)] for root in roots), count)
 
     def numbers(self, arguments: Sequence[extended.Number], downward: bool) -> tuple[extended.Number, ...]:
-        """Return the exact results. Raises `halfulp.fp_formats.reals.functions.Unsettled` where a case is undecided."""
+        """Return the exact results. Raises `halfulp.fp_formats.reals.functions.Unsettled` if a case is undecided."""
         found: list[extended.Number] = []
         for operation, places, payload in self.steps:
             if operation == "argument":
@@ -590,7 +590,7 @@ def settled(
     dst: FloatFormat,
     policy: FloatPolicy,
 ) -> arrays.Settled | None:
-    """Round a program of one result on columns of codes, where one ball settles it; None without plain balls.
+    """Round a program of one result on columns of codes, as far as one ball settles it; None if it has no plain balls.
 
     The mask is False for operands that are zeros, infinities or NaNs.
     """
@@ -613,7 +613,8 @@ def settled(
 def settled_rows(
     program: Program, fmt: FloatFormat, codes: Codes, rounding: int, dst: FloatFormat, policy: FloatPolicy
 ) -> arrays.Settled | None:
-    """Round the results of a program on each row of ``codes``, [rows, elements], as `settled`, in one row.
+    """Round the results of a program on each row of ``codes``, [rows, elements], as `settled` does; return them in one
+    row.
 
     The mask is False for a row with an infinity or a NaN; zeros are numbers here.
     """

@@ -50,8 +50,8 @@ class Above(NamedTuple):
 class Enclosed:
     """A real number that balls of every precision enclose.
 
-    ``about``: a rational number next to it, or how large it is at least, where that is known: balls cannot tell
-    1 + exp(-1e9) from 1. ``origin``: the function and the argument that it is the result of.
+    ``about``: a rational number next to it, or how large it is at least, if that is known; balls cannot tell
+    1 + exp(-1e9) from 1. ``origin``: the function and the argument whose result it is.
     """
 
     __slots__ = ("_ball", "_make", "_needs", "_precision", "about", "origin")
@@ -94,7 +94,7 @@ NAN = SPECIALS["nan"]
 
 
 def of_fraction(x: Fraction) -> Number:
-    """Return a rational number as a number: 0 as +0, a long one in balls."""
+    """Return a rational number as a number: 0 as +0; a long one as balls."""
     if not x:
         return SPECIALS["0"]
     if _length(x) > LONGEST:
@@ -121,7 +121,7 @@ def ball_of(x: Number) -> arb:
 
 
 def refined(ball: Callable[[], arb], enough: Callable[[arb], bool]) -> arb:
-    """Return the first ball of rising precision that is enough. Raises `Unsettled` where none is."""
+    """Return the first ball of rising precision that is precise enough. Raises `Unsettled` if there is none."""
     precision = 64
     while True:
         with bits_of_precision(precision):
@@ -315,7 +315,7 @@ def _about(x: Fraction | Special | Enclosed) -> About:
 
 
 def measured(x: Enclosed) -> _Known:
-    """Return what is known of a number beside its balls; of a huge or tiny one, what a ball says."""
+    """Return what is known about a number beside its balls; for a huge or tiny number, what a ball says."""
     if x.about is None:
         with bits_of_precision(_EXTREME):
             ball = x.ball()
@@ -373,7 +373,7 @@ def _about_product(x: About, y: About) -> _Known:
 
 
 def _small(x: Near) -> bool:
-    """Tell whether a number is nearer to its neighbour than half of that."""
+    """Tell whether a number is nearer to its neighbour than half the magnitude of the neighbour."""
     return bool(x.value) and x.distance <= exponent_of(x.value) - 3
 
 
@@ -422,8 +422,8 @@ INVERSES: Mapping[str, str] = MappingProxyType(
 
 
 class _Line(NamedTuple):
-    """A function f with abs(f(at + d) - value) < abs(d) * 2**slope for abs(d) < 1/16, on the side that ``direction``
-    says: 1 for the side of d, -1 for the other.
+    """A function f with abs(f(at + d) - value) < abs(d) * 2**slope for abs(d) < 1/16. The result lies on the side that
+    ``direction`` says: 1 for the side of d, -1 for the other.
     """
 
     at: Fraction
@@ -456,7 +456,7 @@ _NOT_AT_ZERO = frozenset({"cbrt", "softplus", "lgamma"})
 
 
 def unpacked(x: Number) -> Unpacked:
-    """Return a number as an operand of the tables of special cases; the significand may be a fraction."""
+    """Return a number as an operand of the tables of special cases. Its significand may be a fraction."""
     if isinstance(x, Special):
         kind = {Kind.ZERO: FINITE, Kind.INFINITE: INFINITE, Kind.NAN: QUIET_NAN}[x.kind]
         return Unpacked(kind, x.sign, 0, 0)
@@ -470,7 +470,9 @@ def _stand_in(x: Enclosed) -> Fraction:
 
 
 def of_one(name: str, x: Number) -> Number:
-    """Return a function of one argument. Raises `Unsettled` for one that no ball tells from the end of its domain."""
+    """Return a function of one argument. Raises `Unsettled` for an argument that no ball tells from the end of the
+    domain.
+    """
     row = FUNCTIONS[name]
     if isinstance(x, Special):
         if x.kind is Kind.NAN:
@@ -523,7 +525,9 @@ def _of_enclosed(name: str, x: Enclosed) -> Number:
 
 
 def guarded(name: str) -> Callable[[arb], arb]:
-    """Return the function of any ball: a ball that is not finite where it is not known to hold the result."""
+    """Return the function for any ball. It gives a ball that is not finite, unless the result is known to be in the
+    ball.
+    """
     ball = FUNCTIONS[name].ball
     if name not in _NOT_AT_ZERO:
         return ball

@@ -162,7 +162,7 @@ class _Reader:
 
 
 def _number(token: _Token) -> Fraction:
-    """Return the exact value of a number."""
+    """Return the exact value of the text of a number."""
     if token.kind == "hexadecimal":
         digits, _, power = token.text[2:].lower().partition("p")
         whole, _, part = digits.partition(".")
@@ -175,7 +175,7 @@ def _number(token: _Token) -> Fraction:
 
 
 def _integer(digits: str) -> int:
-    """Return the integer of decimal digits, of which Python's int takes about 4,000 at a time."""
+    """Return the integer of decimal digits in parts, since Python's int takes only about 4,000 at a time."""
     found = 0
     for start in range(0, len(digits), 4000):
         part = digits[start : start + 4000]

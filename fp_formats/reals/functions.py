@@ -161,7 +161,7 @@ def attempts(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Iterator[Att
 
 
 def cell_of_ball(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Cell:
-    """Return the cell of an irrational number. Raises `Unsettled` for one that ``most`` bits do not settle."""
+    """Return the cell of an irrational number. Raises `Unsettled` for a number that ``most`` bits do not settle."""
     for attempt in attempts(ball, grid, most):
         last = attempt
     if last.cell is None:
@@ -170,7 +170,7 @@ def cell_of_ball(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Cell:
 
 
 def _cell(ball: arb, grid: Grid) -> Cell | None:
-    """Return the cell in which a whole ball lies; None where it lies in several."""
+    """Return the cell in which a whole ball lies; None if it lies in several."""
     if not ball.is_finite() or ball.contains(0):
         return None
     sign = int(ball < 0)
@@ -188,7 +188,7 @@ def leading_exponent(positive: arb) -> int:
 
 
 def cell_near(near: Near, grid: Grid) -> Cell | None:
-    """Return the cell of a number next to a rational one; None where that is not near enough."""
+    """Return the cell of a number next to a rational one; None if it is not near enough."""
     value, direction, distance = near
     sign = int(value < 0) if value else int(direction < 0)
     outward = direction > 0 if not sign else direction < 0
@@ -222,7 +222,7 @@ _LONGEST = 1 << 12
 
 
 def integer_root(number: int, degree: int) -> int | None:
-    """Return the root of a non-negative integer; None where it is not an integer."""
+    """Return the root of a non-negative integer; None if the root is not an integer."""
     twos = (number & -number).bit_length() - 1
     if twos > 0:  # of a number of few digits and a large exponent, only the digits are worth a search
         odd = integer_root(number >> twos, degree) if twos % degree == 0 else None
@@ -242,7 +242,7 @@ def integer_root(number: int, degree: int) -> int | None:
 
 
 def root(x: Fraction, degree: int) -> Fraction | None:
-    """Return the real root of x of a positive degree, where it is rational; of a negative x for an odd degree only."""
+    """Return the real root of x of a positive degree, if it is rational; for a negative x only of an odd degree."""
     if x < 0 and degree % 2 == 0:
         return None
     above, below = integer_root(abs(x.numerator), degree), integer_root(x.denominator, degree)
@@ -252,7 +252,7 @@ def root(x: Fraction, degree: int) -> Fraction | None:
 
 
 def integer_power(x: Fraction, n: int) -> Fraction | None:
-    """Return x**n for x other than 0, where it is dyadic and short enough."""
+    """Return x**n for x other than 0, if it is dyadic and short enough."""
     if n < 0:
         x, n = 1 / x, -n
     odd = abs(x.numerator)
@@ -278,7 +278,7 @@ def power(x: Fraction, y: Fraction) -> Fraction | None:
 
 
 def binary_logarithm(x: Fraction) -> Fraction | None:
-    """Return log2(x) of a power of two."""
+    """Return log2(x) if x is a power of two."""
     above, below = x.numerator, x.denominator
     if above & (above - 1) or below & (below - 1):
         return None
@@ -286,7 +286,7 @@ def binary_logarithm(x: Fraction) -> Fraction | None:
 
 
 def decimal_logarithm(x: Fraction) -> Fraction | None:
-    """Return log10(x) of a power of ten, which is an integer where x is dyadic."""
+    """Return log10(x) if x is a power of ten; it is an integer, since x is dyadic."""
     if x.denominator != 1 or x.numerator.bit_length() > _LONGEST:
         return None
     rest, power_ = x.numerator, 0
@@ -308,7 +308,8 @@ def _never(*_: Any) -> None:
 
 @dataclass(frozen=True)
 class Limits:
-    """The results of a function of one argument where it is not a real number other than zero, as words.
+    """The results of a function of one argument, as words, for arguments where the result is not a real number other
+    than zero:
 
     ``nan`` (invalid), ``0``, ``-0``, ``inf``, ``-inf``; ``pole`` and ``-pole`` are infinities with divide-by-zero; any
     other word is a rational number, or ``real`` for a number that the ball encloses. ``minus_infinity`` and the others
@@ -360,7 +361,9 @@ def exponent_of(x: Fraction) -> int:
 
 
 def _exponential(offset: int) -> Far:
-    """Return what is known of offset + exp(c * x), 3 > c > 1/2: about 1 near zero, huge or near the offset far out."""
+    """Return what is known about offset + exp(c * x), 3 > c > 1/2: near zero about 1, far out huge or near the
+    offset.
+    """
 
     def far(x: Fraction) -> Near | Huge | None:
         if abs(x) >= 2 * BEYOND:
@@ -392,7 +395,7 @@ def _distance(decay: Decay, x: Fraction) -> int:
 
 
 def _toward(low: Fraction, high: Fraction, decay: Decay = _half) -> Far:
-    """Return what is known of a function that tends to ``low`` and ``high`` from within."""
+    """Return what is known about a function that tends to ``low`` and ``high`` from within."""
 
     def far(x: Fraction) -> Near | None:
         if abs(x) < 8:
@@ -403,7 +406,7 @@ def _toward(low: Fraction, high: Fraction, decay: Decay = _half) -> Far:
 
 
 def _like_argument(direction: int, degree: int = 3) -> Far:
-    """Return what is known near zero of x + ``direction`` * c * x**degree + ..., with 0 < c < 1."""
+    """Return what is known near zero about x + ``direction`` * c * x**degree + ..., with 0 < c < 1."""
 
     def far(x: Fraction) -> Near | None:
         e = exponent_of(x)
@@ -430,7 +433,7 @@ def _hyperbolic(odd: bool) -> Far:
 
 
 def _one_below(x: Fraction) -> Near | None:
-    """Cosines near zero: 1 - c * x**2, with c < 8."""
+    """Return what is known about cosines near zero: 1 - c * x**2, with c < 8."""
     e = exponent_of(x)
     return Near(Fraction(1), -1, 2 * e + 3) if e < -4 else None
 
@@ -441,7 +444,7 @@ def _one_above(x: Fraction) -> Near | None:
 
 
 def _rectifier(side: int, decay: Decay = _half) -> Far:
-    """Return what is known of functions that tend to x far above zero, and to 0 far below.
+    """Return what is known about functions that tend to x far above zero, and to 0 far below.
 
     ``side``: 1 if the function lies above x and above 0, -1 if below both.
     """
@@ -489,7 +492,7 @@ def _integers(base: int) -> Callable[[Fraction], Fraction | None]:
 
 
 def _sine_of_half_turns(x: Fraction) -> Fraction | Special | None:
-    """Return sinpi of multiples of 1/2; of integers a zero with the sign of x."""
+    """Return sinpi of multiples of 1/2; for integers, a zero with the sign of x."""
     if x.denominator > 2:
         return None
     if x.denominator == 1:

@@ -70,7 +70,7 @@ class FunctionOfTwo:
     proof: str
 
     def special(self, x: Unpacked, y: Unpacked) -> SpecialCase | None:
-        """Return the special case of two operands; None where the function of their values is rounded."""
+        """Return the special case of two operands; None if the function of their values is rounded."""
         return next((case for case in self.specials if case.holds(x, y)), None)
 
 
@@ -127,7 +127,7 @@ _ANGLES = (
 
 
 def _angle_far(y: Fraction, x: Fraction) -> Near | None:
-    """Close to the positive axis the angle is a little less than y / x."""
+    """Return what is known about the angle close to the positive axis: it is a little less than y / x."""
     if x < 0:
         return None
     ratio = y / x
@@ -156,7 +156,7 @@ _DISTANCES = (
 
 
 def _distance_far(x: Fraction, y: Fraction) -> Near | None:
-    """Next to a much longer side, the hypotenuse is longer by at most y**2 / (2 * x)."""
+    """Return what is known about the hypotenuse next to a much longer side: it is longer by at most y**2 / (2 * x)."""
     long, short = max(abs(x), abs(y)), min(abs(x), abs(y))
     wide, narrow = exponent_of(long), exponent_of(short)
     return Near(long, 1, 2 * narrow - wide + 2) if wide - narrow > 32 else None
@@ -175,7 +175,7 @@ def _is_odd(x: Unpacked) -> bool:
 
 
 def _infinite_power(above: bool) -> Callable[[Unpacked, Unpacked], bool]:
-    """Return the test for an infinite exponent to which the base grows (``above``) or vanishes."""
+    """Return the test for an infinite exponent with which the power grows without limit (``above``), or tends to 0."""
 
     def holds(x: Unpacked, y: Unpacked) -> bool:
         return y.kind == INFINITE and ((x.kind == INFINITE or abs(number(x)) > 1) != bool(y.sign)) == above

@@ -44,8 +44,8 @@ Draw = Callable[[int], int]
 class Distance(NamedTuple):
     """The distance of an exact result from the nearest value or midpoint of a format.
 
-    ``ulps``: in ulps of the result, above 0. ``midpoint``: from a midpoint, else from a value. ``beyond``: the
-    magnitude of the result is the larger one. ``sign``: of the result.
+    ``ulps``: in ulps of the result, above 0. ``midpoint``: it is the distance from a midpoint, else from a value.
+    ``beyond``: the magnitude of the result is the larger one. ``sign``: the sign of the result.
     """
 
     ulps: Fraction
@@ -64,7 +64,7 @@ class HardCase(NamedTuple):
 def distance(name: str, formats: Formats, operands: Sequence[int], dst: FloatFormat) -> Distance | None:
     """Return how near the exact result of operands lies to a value or a midpoint of ``dst``.
 
-    None for a result that is one, that is not a finite number, or that overflows.
+    None for a result that is a value or a midpoint itself, that is not a finite number, or that overflows.
     """
     placed = magnitude_of(name, formats, operands, dst)
     if placed is None:
@@ -82,8 +82,8 @@ def magnitude_of(
 ) -> tuple[Fraction, Fraction] | None:
     """Return the magnitude of an exact result in half ulps of ``dst``, and half an ulp with the sign of the result.
 
-    An even magnitude is a value, an odd one a midpoint. That of an irrational result has `depth_of` right bits below
-    half an ulp. None as `distance`.
+    An even magnitude is a value, an odd one a midpoint. The magnitude of an irrational result is right to `depth_of`
+    bits below half an ulp. None in the same cases as for `distance`.
     """
     found = exact_result(name, formats, operands, fine_grid(dst))
     return None if found is None else _placed(found, dst)
@@ -92,8 +92,8 @@ def magnitude_of(
 def depth_of(fmt: FloatFormat) -> int:
     """Return the number of bits below half an ulp to which distances are measured.
 
-    Chance alone brings no result of a format that near to a boundary: a shorter distance has a reason, as 1 + x has for
-    the exponential function of a tiny x.
+    By chance alone, no result of a format comes so near to a boundary. A shorter distance has a reason: for example,
+    the exponential function of a tiny x is about 1 + x.
     """
     return 2 * fmt.precision + 8
 
@@ -105,7 +105,7 @@ def fine_grid(fmt: FloatFormat) -> Grid:
 
 
 def exact_result(name: str, formats: Formats, operands: Sequence[int], grid: Grid) -> Exactly | None:
-    """Return the exact result of operands; None where it is the NaN of an operand."""
+    """Return the exact result of operands; None if it is the NaN of an operand."""
     unpacked = [
         integer_operand(code) if fmt is None else scalar.unpack(fmt, code)
         for fmt, code in zip(formats, operands, strict=True)
@@ -178,7 +178,9 @@ def _of_intervals(name: str, src: FloatFormat, dst: FloatFormat, draw: Draw, int
 
 
 def _binades(src: FloatFormat) -> list[int]:
-    """Return the least rank of binades of arguments, of both signs: those around 1, others, and that of subnormals."""
+    """Return the least ranks of binades of arguments, of both signs: those around 1, some others, and those of
+    subnormals.
+    """
     middle = [e for e in range(-_MIDDLE, _MIDDLE) if src.emin <= e <= src.emax]
     others = [e for e in range(src.emin, src.emax) if abs(e) > _MIDDLE]
     chosen = [*middle, *others[:: max(1, len(others) // (2 * _MIDDLE))]]
@@ -188,7 +190,9 @@ def _binades(src: FloatFormat) -> list[int]:
 
 
 def near_boundaries(name: str, src: FloatFormat, dst: FloatFormat, start: int, count: int) -> Iterator[int]:
-    """Yield arguments among ``count`` consecutive ones that lie next to boundaries, as ranks; ``start``: the first."""
+    """Yield, as ranks, the arguments among ``count`` consecutive ones that lie next to boundaries; ``start``: the
+    first.
+    """
     one = 1 << depth_of(dst)
     while count >= _SHORTEST:
         last, half = count - 1, count // 2
@@ -255,7 +259,8 @@ def near_quarter_turns(fmt: FloatFormat, exponent: int, most: int = 4) -> list[i
 
 
 def from_quarter_turns(fmt: FloatFormat, code: int) -> Fraction | None:
-    """Return the distance of a finite value from the nearest multiple of pi / 2, as a part of pi / 2; None for others.
+    """Return the distance of a finite value from the nearest multiple of pi / 2, as a part of pi / 2; None for other
+    values.
 
     The distance is cut after 32 bits beyond twice the precision of the format.
     """

@@ -181,7 +181,7 @@ def _range_numbers(place: loc.FileRange) -> tuple[Any, ...]:
 
 
 def _unless(wrong: Callable[[Any], bool], take: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], Any]:
-    """Return a `Code.take` that gives None for the objects that ``wrong`` accepts."""
+    """Return a `Code.take` that returns None for objects that ``wrong`` accepts."""
     return lambda thing: None if wrong(thing) else take(thing)
 
 

@@ -156,7 +156,9 @@ class ByteCursor:
         return value >> 1, bool(value & 1)
 
     def below(self, number: int, count: int, what: str, start: int) -> int:
-        """Return the number of one of ``count`` things. Raises BytecodeError at ``start`` for a larger one."""
+        """Return the number of one of ``count`` things. Raises BytecodeError at ``start`` for a number that is too
+        large.
+        """
         if number >= count:
             self.fail(f"{what} {number} does not exist: there are {count}", start)
         return number
@@ -167,8 +169,8 @@ class ByteCursor:
         return self.below(self.varint(), count, what, start)
 
     def count(self, size: int = 1) -> int:
-        """Read a number of things that take at least ``size`` bytes each. Raises BytecodeError for more than can be
-        left.
+        """Read a number of things that take at least ``size`` bytes each. Raises BytecodeError for more things than the
+        rest can hold.
         """
         pos = self.pos
         value = self.varint()
@@ -177,7 +179,7 @@ class ByteCursor:
         return value
 
     def take(self, size: int) -> bytes | memoryview:
-        """Read a number of bytes; they are a view where the file is one."""
+        """Read a number of bytes. They are a view if the file is a view."""
         pos = self.pos
         if size > self.end - pos:
             self.fail(f"{size} bytes are needed, but only {self.end - pos} are left")
@@ -223,7 +225,7 @@ class ByteCursor:
 
 
 class Emitter:
-    """A buffer of bytes to write. ``alignment``: the largest one of its parts."""
+    """A buffer of bytes to write. ``alignment``: the largest alignment of its parts."""
 
     __slots__ = ("alignment", "data")
 
@@ -244,13 +246,13 @@ class Emitter:
         self.varint(value << 1 | flag)
 
     def align(self, alignment: int) -> None:
-        """Pad to a multiple of the alignment; the section must then be aligned in its file as well."""
+        """Pad to a multiple of the alignment. The section must then be aligned in its file as well."""
         if alignment > 1:
             self.data += bytes((PADDING,)) * (-len(self.data) % alignment)
             self.alignment = max(self.alignment, alignment)
 
     def section(self, number: Section, content: Emitter) -> None:
-        """Write a section with its head. The head has an alignment only where the content needs padding for it."""
+        """Write a section with its head. The head states an alignment only if the content needs padding for it."""
         start = len(self.data)
         self.byte(number)
         self.varint(len(content.data))

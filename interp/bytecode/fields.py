@@ -48,7 +48,9 @@ class CodeSource(Protocol):
         """Read the number of a dialect resource, and return its key."""
 
     def spend(self, count: int) -> None:
-        """Count things that are made without a byte of the file for each. Raises BytecodeError for too many of them."""
+        """Count things that are made without one byte of the file for each. Raises BytecodeError for too many of
+        them.
+        """
 
 
 class ResourceKey(NamedTuple):
@@ -58,7 +60,7 @@ class ResourceKey(NamedTuple):
 
 
 class Present(NamedTuple):
-    """An attribute that may be absent, and is there."""
+    """An optional attribute that is present."""
 
     attribute: at.Attribute
 
@@ -100,7 +102,7 @@ class CodeSink:
         self._parts.append(self._codes[zigzag(value)])
 
     def blob(self, data: bytes) -> None:
-        """Record the number of bytes, and these."""
+        """Record the number of bytes, and then the bytes."""
         self._parts += (self._codes[len(data)], data)
 
     def take(self) -> list[Any]:
@@ -153,7 +155,7 @@ def optional(field: Field) -> Field:
 
 
 def list_of(field: Field) -> Field:
-    """Return the field of a list: the number of elements, then these."""
+    """Return the field of a list: the number of elements, then the elements."""
 
     def read(source: CodeSource, before: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([field.read(source, before) for _ in range(source.cursor.count())])
@@ -214,7 +216,7 @@ NAME = Field(
 
 
 def read_blob(source: CodeSource, before: tuple[Any, ...]) -> bytes:
-    """Read a number of bytes, and these."""
+    """Read a number of bytes, and then the bytes."""
     return bytes(source.cursor.take(source.cursor.varint()))
 
 
@@ -564,8 +566,8 @@ _RULES: dict[type, Callable[[Any], str | None]] = {
 
 @dataclass(frozen=True)
 class Code:
-    """A row. ``take`` returns the values of an object's fields, or None where the row does not fit the object. ``make``
-    returns the object of such values, or None where they make none.
+    """A row. ``take`` returns the values of an object's fields, or None if the row does not fit the object. ``make``
+    returns the object with such values, or None if there is no such object.
     """
 
     number: int
@@ -604,7 +606,7 @@ class Codec:
     by_kind: dict[type, tuple[Code, ...]]
 
     def write(self, sink: CodeSink, thing: Thing) -> bool:
-        """Write an attribute or a type. Returns False, with nothing written, where there is no code for it."""
+        """Write an attribute or a type. Returns False, with nothing written, if there is no code for it."""
         for code in self.by_kind.get(type(thing), ()):
             if code.since <= sink.schema and (values := code.take(thing)) is not None:
                 code.write(sink, values)

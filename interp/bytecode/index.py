@@ -121,9 +121,9 @@ Likeness = tuple[dict[str, at.Attribute], list[Type], int]
 class OpName:
     """An op's name. ``registered``: its properties have a native layout.
 
-    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: by the parts
-    that an op of the name has, the number of bytes between location and operands of the first one, and by such bytes
-    what they stand for.
+    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: for the parts
+    that an op of the name has, the number of bytes between location and operands of the first such op; and for such
+    bytes, what they stand for.
     """
 
     name: str
@@ -303,7 +303,9 @@ class FileIndex:
         return self.keys[self.cursor.number(len(self.keys), "resource")]
 
     def spend(self, count: int, offset: int | None = None) -> None:
-        """Count things that are made without a byte of the file for each. Raises BytecodeError for too many of them."""
+        """Count things that are made without one byte of the file for each. Raises BytecodeError for too many of
+        them.
+        """
         self.unwritten += count
         if self.unwritten > self.most_unwritten:
             self.cursor.fail(f"the file makes more than {self.most_unwritten} things without a byte for each", offset)
@@ -318,7 +320,8 @@ class FileIndex:
         return made
 
     def position_at(self, number: int) -> Place | None:
-        """Return and keep the position that an attribute stands for, by its number; None for another attribute.
+        """Return and keep the position that an attribute with this number stands for; None if the attribute is not a
+        position.
 
         Most attributes of a file are positions in one file, and ops use them in their order. So they are read here
         without their row of the table, and those that follow this one are kept as well.
@@ -344,7 +347,9 @@ class FileIndex:
         return self.places[number]
 
     def _keep_positions(self, first: int, name: int, file: str) -> None:
-        """Keep positions from an attribute on, up to one that is another attribute or in another file than ``name``."""
+        """Keep positions from an attribute on, up to the first attribute that is not a position or is in another file
+        than ``name``.
+        """
         data, places, read = self.cursor.data, self.places, self.cursor.varint_at
         for number in range(first, min(first + _AHEAD, len(places))):
             entry = self.attributes[number]
@@ -404,7 +409,9 @@ class FileIndex:
         return made
 
     def _only(self, thing: Thing) -> Thing:
-        """Return the first equal thing. As one object, a large thing is compared with itself at once."""
+        """Return the first thing that is equal to this one. If equal things are one object, comparing a large thing
+        with itself takes no time.
+        """
         same = self.unique.setdefault(hash(thing), [])
         for other in same:
             if other == thing:
@@ -414,7 +421,7 @@ class FileIndex:
         return thing
 
     def _measure(self, thing: Thing) -> tuple[int, int, Thing]:
-        """Count the attributes and types of something as if each were written out, and return that with their depth."""
+        """Count the attributes and types of something as if each were written out. Return the count and the depth."""
         size, depth = 1, 0
         for part in parts(thing):
             inner = self.sizes.get(id(part)) or self._measure(part)

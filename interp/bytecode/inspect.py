@@ -32,7 +32,8 @@ class DialectSummary:
 @dataclass(frozen=True, slots=True)
 class ResourceEntry:
     """A resource of a dialect or, if ``external``, of a tool. ``kind``: blob, bool, string, or declared (without a
-    value). ``size``: the bytes of a blob or string. ``alignment``: that of a blob. Both are None for others.
+    value). ``size``: the bytes of a blob or string. ``alignment``: the alignment of a blob. Both are None for other
+    kinds.
     """
 
     group: str
@@ -45,8 +46,8 @@ class ResourceEntry:
 
 @dataclass(slots=True)
 class Summary:
-    """The contents of a file. ``sections``: name, offset and size of each, in order. ``ops``: how many of each name.
-    ``problem``: why the module cannot be read, so that some counts are missing; None if it can.
+    """The contents of a file. ``sections``: name, offset and size of each, in order. ``ops``: how many ops have each
+    name. ``problem``: why the module cannot be read, so that some counts are missing; None if it can be read.
     """
 
     size: int

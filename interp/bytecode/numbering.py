@@ -48,7 +48,7 @@ from halfulp.interp.text.printer import NAMES
 
 
 def _list(element: Field) -> Field:
-    """Return the field of a list. An empty one is absent."""
+    """Return the field of a list. An empty list is absent."""
     several = optional(list_of(element))
     return Field(
         lambda source, before: several.read(source, before) or (),
@@ -115,7 +115,7 @@ def code_of(definition: AttributeDefinition, schema: Schema) -> Code:
 
 def write_declared(sink: CodeSink, attribute: DialectAttr) -> None:
     """Write the code of an attribute and its parameters. Raises Unsupported for what the version of MLIR does not
-    hold.
+    have.
     """
     code = code_of(attribute.definition, sink.schema)
     values = code.take(attribute)
@@ -220,7 +220,7 @@ class NumberedEntry:
     """An object with a number, which is known after all uses are counted. ``code``: the number as it is written.
 
     ``parts``: the encoding of an attribute or a type: bytes, strings of the string section, and entries. ``encoded``:
-    the parts follow its code; else they are its text.
+    the parts follow its code; otherwise they are its text.
     """
 
     __slots__ = ("code", "dialect", "encoded", "number", "parts", "refs")
@@ -235,7 +235,7 @@ class NumberedEntry:
 
 
 class NameEntry(NumberedEntry):
-    """The name of an op. ``layout``: that of its native properties; None where it has none."""
+    """The name of an op. ``layout``: the layout of its native properties; None if it has none."""
 
     __slots__ = ("definition", "layout", "mnemonic")
 
@@ -286,7 +286,7 @@ _HOMES = {
 
 
 def _key(thing: Thing) -> Thing | Position:
-    """Return the key of an entry. A place is found by its parts, so that the locations of ops need not be made."""
+    """Return the key of an entry. A location is found by its parts, so that the locations of ops need not be made."""
     return (thing.file, thing.line, thing.column) if isinstance(thing, FileLineCol) else thing
 
 
@@ -402,7 +402,7 @@ class Numbering:
         return entry
 
     def _dictionary(self, operation: Operation, name: NameEntry) -> NumberedEntry | None:
-        """Return the attributes without a layout of their own: in old versions all of them."""
+        """Return the attributes without a layout of their own. In old versions these are all attributes."""
         attributes: Mapping[str, at.Attribute] = operation.attributes
         if operation.properties and name.layout is None:
             assert name.definition is not None
@@ -437,7 +437,7 @@ class Numbering:
         return self.dialects.setdefault(name, len(self.dialects))
 
     def member(self, thing: Thing) -> NumberedEntry:
-        """Return the entry of something that belongs to the module itself, and count it once more."""
+        """Return the entry of something that belongs to the module itself, and count one more use of it."""
         found = self._known.get(id(thing))
         if found is None:
             found = self._known[id(thing)] = self.entry(thing)
@@ -446,8 +446,8 @@ class Numbering:
         return found
 
     def entry(self, thing: Thing | Position) -> NumberedEntry:
-        """Return the entry of an attribute or a type, and count it once more. The parts of a new one are numbered right
-        after it.
+        """Return the entry of an attribute or a type, and count one more use of it. The parts of a new one are numbered
+        right after it.
         """
         key = thing if isinstance(thing, tuple) else _key(thing)
         found = self._entries.get(key)
@@ -479,7 +479,7 @@ class Numbering:
         return made
 
     def _new(self, key: Thing | Position) -> NumberedEntry:
-        """Make the entry of something, or of the place of these parts. Its parts are not numbered yet."""
+        """Make the entry of something, or of a location with these parts. Its parts are not numbered yet."""
         if isinstance(key, tuple):
             _PLACE.write(self._recorder, key)
             made = self._entries[key] = NumberedEntry(self._dialect(BUILTIN), self._recorder.take(), True)
@@ -530,7 +530,7 @@ def _dialect_of(thing: Thing) -> str:
 
 
 def _resources_in(thing: Thing) -> Iterator[str]:
-    """Yield the keys of the resources in the text of something."""
+    """Yield the keys of the resources that the text of something names."""
     stack = [thing]
     while stack:
         inner = stack.pop()
@@ -542,8 +542,8 @@ def _resources_in(thing: Thing) -> Iterator[str]:
 def _assign(entries: list[Any], codes: encoding.Varints) -> None:
     """Sort entries, and number them.
 
-    The most used come first. In each run of numbers of equally many bytes, the things of a dialect are together; the
-    run begins with the dialect that ended the run before.
+    The most used come first. Numbers that take equally many bytes form a run. In a run, the things of a dialect are
+    together; the run begins with the dialect that ended the run before.
     """
     entries.sort(key=attrgetter("refs"), reverse=True)
     start = size = first = 0
@@ -567,8 +567,8 @@ def _assign(entries: list[Any], codes: encoding.Varints) -> None:
 
 
 class _Open:
-    """An op whose regions are being walked. ``unresolved``: it is not known yet whether the op, or one around it that
-    is not isolated by its trait, uses values from outside.
+    """An op whose regions are being walked. ``unresolved``: it is not known yet whether values from outside are used by
+    the op, or by an op around it that its trait does not isolate.
     """
 
     __slots__ = ("isolated", "op", "ops", "unresolved")
@@ -624,8 +624,8 @@ def _region_of_block(block: Block | None) -> Region | None:
 
 
 def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
-    """Return the orders in which MLIR keeps the uses of values, where they are not the order of the places, last first.
-    An order has the positions of the uses from the last to the first.
+    """Return the orders in which MLIR keeps the uses of values, for values whose order is not that of the places from
+    last to first. An order has the positions of the uses from the last to the first.
 
     MLIR puts each new use in front. Reading a text, it makes an op after those in its regions. The uses before the
     definition of a value are moved to it one by one, and so end up in reverse order.
@@ -663,7 +663,7 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
 
 
 def _use(operation: Operation, number: int, uses: dict[SSAValue, list[int]]) -> None:
-    """Record the uses of an op's operands, then reverse those of its results, which are known from here on."""
+    """Record the uses of an op's operands, then reverse the uses of its results, which are known from here on."""
     place = number << 32
     for value in all_operands(operation) if operation.successors else operation.operands:
         if value in uses:
@@ -688,7 +688,7 @@ def _order(places: list[int]) -> tuple[int, ...]:
 
 
 def _still_valid(module: Module) -> dict[SSAValue, tuple[int, ...]]:
-    """Return the orders that were read, for the values that still have as many uses."""
+    """Return the orders that were read, for the values that still have the same number of uses."""
     orders = module.use_orders
     if not orders:
         return {}

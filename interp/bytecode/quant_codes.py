@@ -67,7 +67,9 @@ def _quantized(
     take: Callable[[Any], tuple[Any, ...]],
     holds: Callable[[Any], bool],
 ) -> tuple[Code, Code]:
-    """Return the rows of a code: for types that store integers, and for the others, which only newer MLIR has."""
+    """Return the rows of a code: one for types that store integers, and one for other types, which only newer
+    MLIR has.
+    """
 
     def of(special: bool) -> Callable[[Any], tuple[Any, ...] | None]:
         return lambda t: take(t) if holds(t) and (t.storage is not None) is special else None

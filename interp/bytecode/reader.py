@@ -42,8 +42,8 @@ class _Forward(SSAValue):
 
 
 class _Scope:
-    """The values of an isolated region, and of those inside it, by their numbers. ``pending``: lists of operands with
-    values that were not defined yet.
+    """The values of an isolated region, and of the regions inside it, by their numbers. ``pending``: lists of operands
+    with values that were not defined yet.
     """
 
     __slots__ = ("pending", "values")
@@ -94,7 +94,9 @@ class Body:
         self.promised = 0
 
     def _promise(self, cursor: encoding.ByteCursor, count: int, what: str, start: int) -> None:
-        """Count announced values, blocks and regions. Raises BytecodeError for more than the file has bytes."""
+        """Count announced values, blocks and regions. Raises BytecodeError if there are more than the file has
+        bytes.
+        """
         self.promised += count
         if self.promised > len(cursor.data):
             cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
@@ -410,7 +412,7 @@ class Body:
     def _properties(
         self, cursor: encoding.ByteCursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
     ) -> tuple[dict[str, at.Attribute], at.Attribute | None]:
-        """Return the inherent attributes of an op, and the attribute that an unregistered one has in their place."""
+        """Return the inherent attributes of an op, and the attribute that an unregistered op has in their place."""
         definition = name.definition
         properties: dict[str, at.Attribute] = {}
         raw = None
@@ -476,7 +478,7 @@ class Body:
     # The orders of uses.
 
     def _use_orders(self, cursor: encoding.ByteCursor, values: Sequence[SSAValue]) -> None:
-        """Read how the uses of some values are ordered, where that is not the order of their places."""
+        """Read in which order the uses of some values are, if it is not the order of their places."""
         count = 1 if len(values) == 1 else cursor.count()
         for _ in range(count):
             start = cursor.pos
@@ -491,7 +493,7 @@ class Body:
             self.orders[values[index]] = tuple([cursor.varint() for _ in range(size)]), pairs, start
 
     def _keep_orders(self, operation: Operation, cursor: encoding.ByteCursor) -> None:
-        """Expand the orders that list only what differs, and check all of them."""
+        """Expand the orders, which list only what differs, and check all of them."""
         if not self.orders:
             return
         uses = dict.fromkeys(self.orders, 0)

@@ -113,7 +113,7 @@ class Writer:
         return emitter
 
     def _things(self) -> tuple[encoding.Emitter, encoding.Emitter]:
-        """Write the sizes of attributes and types, and these."""
+        """Write the sizes of attributes and types, then the attributes and types."""
         offsets, things = encoding.Emitter(), encoding.Emitter()
         strings, codes, data = self.strings, self.codes, things.data
         offsets.varint(len(self.numbering.attributes))
@@ -154,7 +154,7 @@ class Writer:
         return emitter
 
     def _open(self, operation: Operation, outer: list[bytes]) -> _Frame:
-        """Begin the regions of an op, in a section of their own where they use nothing from outside."""
+        """Begin the regions of an op, in a section of their own if they use nothing from outside."""
         isolated = operation in self.numbering.isolated
         outer.append(encoding.varint(len(operation.regions) << 1 | isolated))
         out: list[bytes] = [] if isolated and self.version >= encoding.ISOLATED_SECTIONS else outer
@@ -236,7 +236,7 @@ class Writer:
         return known
 
     def _use_lists(self, values: Sequence[SSAValue]) -> bytes:
-        """Write the orders of the uses of some values, where these are not the orders of their places."""
+        """Write the orders of the uses of some values, for values whose order is not that of the places."""
         orders = {index: self.orders[value] for index, value in enumerate(values) if value in self.orders}
         if not orders:
             return b""
@@ -282,7 +282,7 @@ class Writer:
             offsets.byte(_kind(entry))
 
     def _resource(self, data: encoding.Emitter, entry: Resource | None) -> int:
-        """Write an entry, nothing for None, and return its number of bytes."""
+        """Write an entry, or nothing for None, and return its number of bytes."""
         start = len(data.data)
         if isinstance(entry, Blob):
             data.varint(entry.alignment)

@@ -37,8 +37,8 @@ def apply_op(
     type, where it does not follow from the operands. Several variable operands get as many values as the property
     ``operandSegmentSizes`` says; without it, the values are divided in the only way that fits.
 
-    Raises TypeMismatch where a type of the result is needed and missing, and VerifyError for unknown properties and for
-    operands that cannot be divided, or in several ways.
+    Raises TypeMismatch if a type of the result is needed and missing. Raises VerifyError for unknown properties, and
+    for operands that can be divided in no way or in several ways.
     """
     attributes = op_properties(definition, properties)
     if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
@@ -61,7 +61,7 @@ def _made(
     attributes: Mapping[str, at.Attribute],
     result: ty.Type | None,
 ) -> Operation:
-    """Make an op. ``sizes``: how many operands each declared one stands for; None where the number does not fit, which
+    """Make an op. ``sizes``: how many operands each declared operand stands for; None if the number does not fit, which
     the verifier reports.
     """
     types: dict[str, Any] = {}
@@ -205,8 +205,9 @@ def property_of(definition: OpDefinition, name: str) -> Property | None:
 def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
     """Return the op's properties from keywords, with the defaults of those that are not given.
 
-    A value may be an attribute; the keywords of an enum; True or False; another text, which is read as MLIR's spelling
-    of an attribute, or taken as a string where the property is one; or a list of integers, or of such values.
+    A value may be an attribute; the keywords of an enum; True or False; any other text, which is read as MLIR's
+    spelling of an attribute, or taken as a string if the property is a string; or a list of integers, or of such
+    values.
 
     Raises VerifyError for an unknown name or value, and ParseError for a text that is not an attribute.
     """

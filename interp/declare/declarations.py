@@ -65,7 +65,9 @@ def same_element(one: str, other: str, what: str) -> TypeRule:
 
 
 def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
-    """Require that the type of slot ``name`` is ``derive`` of the type of ``source`` (`TypesMatchWith`)."""
+    """Require that the type of slot ``name`` is what ``derive`` returns for the type of ``source``
+    (`TypesMatchWith`).
+    """
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
         if source in types:
@@ -78,7 +80,9 @@ def derived_type(name: str, source: str, derive: Callable[[Type], Type], message
 
 
 def inferred_type(name: str, source: str, derive: Callable[[Any], Any]) -> TypeRule:
-    """Infer the type of slot ``name`` from that of ``source`` if it is not written; the op's verifier checks it."""
+    """Infer the type of slot ``name`` from that of ``source``, if the type is not written; the op's verifier
+    checks it.
+    """
     return replace(derived_type(name, source, derive, ""), holds=lambda types, properties: True)
 
 
@@ -96,7 +100,7 @@ def type_of_property(name: str, prop: str, message: str) -> TypeRule:
 
 
 class Repeated(Sequence[Type]):
-    """A sequence of one type, however long: a short text may need 2^63 elements."""
+    """A sequence in which each element is of one type, whatever its length: a short text may need 2^63 elements."""
 
     def __init__(self, type_: Type, count: int) -> None:
         self.type = type_
@@ -161,8 +165,8 @@ class TypeKind:
 class TypeConstraint:
     """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like").
 
-    ``kind``: the class of the type in MLIR's declaration, if any. ``builds``: the only type that is accepted, which the
-    text need not name. For builtin types it is found without ``builds``.
+    ``kind``: the class of the type in MLIR's declaration, if any. ``builds``: the only type that is accepted; the text
+    need not name it. For builtin types it is found without ``builds``.
     """
 
     description: str
@@ -232,7 +236,7 @@ class Property:
 
     @property
     def implied(self) -> Attribute | None:
-        """The attribute that an absent property means; None where it means nothing."""
+        """The attribute that an absent property stands for; None if it stands for nothing."""
         if self.default is None or isinstance(self.default, Attribute):
             return self.default
         assert isinstance(self.kind, EnumDefinition)
@@ -261,8 +265,8 @@ CustomPrint = Callable[[OpPrinter, Op], str]
 class CustomForm(NamedTuple):
     """A hand-written custom form.
 
-    ``parse`` reads the op behind its name; it takes the parser, the token of the name and the declaration. ``print``
-    returns the text behind the name.
+    ``parse`` reads the op after its name; it takes the parser, the token of the name and the declaration. ``print``
+    returns the text after the name.
     """
 
     parse: Callable[[OpParser, int, OpDefinition], Op]
@@ -416,7 +420,7 @@ def _is_bool(type_: ty.Type) -> bool:
 
 
 def _like(test: Callable[[ty.Type], bool]) -> Callable[[ty.Type], bool]:
-    """Return a test for the type itself, or a vector or tensor of it."""
+    """Return a test for a type itself, or a vector or tensor of it."""
 
     def accepts(type_: ty.Type) -> bool:
         return test(type_.element if isinstance(type_, ty.VectorType | ty.TensorType) else type_)
@@ -552,7 +556,7 @@ INDEX_ATTR = AttributeConstraint("index attribute", _number_of(ty.INDEX))
 
 
 def array_of_enum(description: str, enum: EnumDefinition) -> AttributeConstraint:
-    """Return the constraint of an array of cases of an enum."""
+    """Return the constraint for an array of cases of an enum."""
     return AttributeConstraint(
         description,
         lambda attribute: isinstance(attribute, at.ArrayAttr) and all(map(enum.accepts, attribute.elements)),

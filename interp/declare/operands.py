@@ -61,7 +61,7 @@ def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] |
 
 
 def operand_groups(operation: Operation) -> list[list[SSAValue]]:
-    """Return the operands of each declared operand; none for each where the numbers do not fit."""
+    """Return the operands of each declared operand; none for each if the numbers do not fit."""
     definition = operation.definition
     assert definition is not None
     sizes = operand_sizes(operation, definition) or [0] * len(definition.operands)
@@ -96,8 +96,8 @@ def shares_of(operation: Operation, slot: SuccessorSlot) -> tuple[int, ...]:
 
 
 def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
-    """Give each successor its operands, which are among the op's own in the generic form, and return the new lists.
-    Returns no lists where the op has no successor operands or their numbers do not fit, which the verifier reports.
+    """Give each successor its operands, which in the generic form are among the op's own, and return the new lists.
+    Returns no lists if the op has no successor operands, or if their numbers do not fit, which the verifier reports.
     """
     definition = operation.definition
     if definition is None:
@@ -130,8 +130,8 @@ def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
 def _with_operands(
     operation: Operation, definition: OpDefinition, passed: Mapping[str, list[SSAValue]]
 ) -> list[Successor]:
-    """Return the successors of an op with the values for each. A variadic successor has the sizes of its shares in a
-    property (``case_operand_segments``).
+    """Return the successors of an op with the values for each. A property, ``case_operand_segments``, has the number of
+    values for each block of a variadic successor.
     """
     shares: list[list[SSAValue]] = []
     for slot in definition.successors:
@@ -148,7 +148,9 @@ def _with_operands(
 
 
 def all_operands(operation: Operation) -> list[SSAValue]:
-    """Return the operands in MLIR's order: the op's own, with those of its successors where they are declared."""
+    """Return the operands in MLIR's order: the op's own, and those of its successors in the place where these are
+    declared.
+    """
     if not operation.successors:
         return operation.operands
     definition = operation.definition

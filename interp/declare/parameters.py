@@ -87,7 +87,7 @@ class Group:
 @dataclass(frozen=True)
 class Clauses:
     """Clauses in any order, ``oilist(clause | clause)``: each begins with a literal and is written at most once.
-    ``newer``: MLIR 22 prints what they say in the dictionary.
+    ``newer``: MLIR 22 prints the contents of these clauses in the dictionary.
     """
 
     clauses: tuple[tuple[Element, ...], ...]
@@ -206,7 +206,7 @@ _Values = dict[str, Any]
 
 
 def word(p: TokenParser, text: str) -> None:
-    """Step over a word. Raises ParseError at the token that stands in its place."""
+    """Step over a word. Raises ParseError at the token that is there instead."""
     if not p.take(text):
         p.error(f"expected '{text}'")
 
@@ -265,7 +265,7 @@ def unsigned(bits: int) -> ParameterKind:
 
 
 def list_of(kind: ParameterKind) -> ParameterKind:
-    """Return the kind of parameters of that kind with commas between them, at least one."""
+    """Return the kind of a list of parameters of that kind, at least one, with commas between them."""
 
     def read(p: TokenParser) -> tuple[Any, ...]:
         return tuple(p.separated(lambda: kind.read(p)))
@@ -287,8 +287,8 @@ def flag(name: str) -> ParameterKind:
 
 
 def keyword(definition: EnumDefinition) -> ParameterKind:
-    """Return the kind of an enum's case, written as a word. A case that is not an identifier is printed in quotes,
-    which are optional when reading.
+    """Return the kind of an enum's case, written as a word. A case that is not an identifier is printed in quotes; the
+    reader does not require them.
     """
 
     def read(p: TokenParser) -> str:
@@ -374,7 +374,7 @@ class _Part(NamedTuple):
 
 
 def compile_form(assembly: str, parameters: tuple[Parameter, ...]) -> ParameterForm:
-    """Compile the notation of the text behind the mnemonic of an attribute. Raises ValueError where it is malformed."""
+    """Compile the notation of the text after the mnemonic of an attribute. Raises ValueError if it is malformed."""
     by_name = {parameter.name: parameter for parameter in parameters}
     parts = tuple(_part(element, by_name) for element in read_format(assembly))
 
@@ -397,8 +397,8 @@ def compile_form(assembly: str, parameters: tuple[Parameter, ...]) -> ParameterF
 
 
 def read_parameters(p: TokenParser, definition: AttributeDefinition) -> DialectAttr:
-    """Read the text behind the mnemonic of an attribute. Raises ParseError, at the first token for a message of
-    ``verify``.
+    """Read the text after the mnemonic of an attribute. Raises ParseError; for a message of ``verify``, at the first
+    token.
     """
     at = p.pos
     p.enter()
@@ -446,7 +446,7 @@ def _variable(parameter: Parameter) -> _Part:
 
 
 def _group(group: Group, parameters: Mapping[str, Parameter]) -> _Part:
-    """Compile an optional group, which its first literal begins. It is printed where its anchor differs from the
+    """Compile an optional group, which begins with its first literal. It is printed if its anchor differs from the
     default.
     """
     texts = [element.text for element in group.elements if isinstance(element, Literal)]
@@ -535,7 +535,9 @@ def _struct(parameters: Mapping[str, Parameter]) -> _Part:
 
 
 def _text(p: TokenParser, what: str) -> str:
-    """Read a word, or several in a string. mlir-opt prints some flags as words with bars between, without quotes."""
+    """Read a word, or several words in a string. mlir-opt prints some flags as words with bars between them, without
+    quotes.
+    """
     token = p.tokens[p.pos]
     if token[:1] == '"':
         return p.string()
@@ -566,7 +568,9 @@ def case_of(what: str, *cases: str) -> ParameterKind:
 
 
 def flags_of(what: str, flags: Mapping[str, int], groups: tuple[str, ...] = ()) -> ParameterKind:
-    """Return the kind of flags, with bars between. Of ``groups``, the first whose bits are all set stands for them."""
+    """Return the kind of flags, with bars between them. The first of ``groups`` whose bits are all set stands for these
+    bits.
+    """
     every = reduce(or_, flags.values())
 
     def read(p: TokenParser) -> int:

@@ -73,7 +73,8 @@ def number_family(mnemonic: str) -> str | None:
 
 
 def op_hint(name: str, dialects: Mapping[str, Dialect], functions: Collection[str] = ()) -> str | None:
-    """Return a hint for the name of an op that is not known, with or without its dialect; None where none is near.
+    """Return a hint for the name of an op that is not known, with or without its dialect; None if no known name is
+    near.
 
     ``functions``: the names of functions that are not ops of a dialect.
     """
@@ -179,7 +180,7 @@ class Dialects(Mapping[str, Dialect]):
         return len(self._modules) + len(self._added)
 
     def add(self, dialect: Dialect) -> Dialect:
-        """Return the dialect of that name, which is ``dialect`` if there was none."""
+        """Return the dialect of that name; if there is none, add ``dialect`` and return it."""
         present: Dialect | None = self.get(dialect.name)
         if present is None:
             present = self._loaded[dialect.name] = dialect
@@ -199,7 +200,9 @@ class Registry:
             self.register(dialect)
 
     def register(self, dialect: Dialect) -> None:
-        """Add a dialect, or its ops to a dialect of the same name. Raises ValueError for an op that is there."""
+        """Register a dialect, or add its ops to a dialect of the same name. Raises ValueError for an op that exists
+        already.
+        """
         present = self.dialects.add(dialect)
         if present is dialect:
             return
@@ -230,8 +233,8 @@ class Registry:
     def lookup(self, name: str) -> OpDefinition | None:
         """Return the declaration of the op of that full name, or of the function of that bare name, or None.
 
-        A bare name is that of an op of math ("exp"), or of a function that MLIR has no op for ("sigmoid"). No program
-        can name such a function: `find` does not know it.
+        A bare name is that of an op of math ("exp"), or of a function for which MLIR has no op ("sigmoid"). No program
+        can name such a function, so `find` does not know it.
         """
         return self.find(name) if "." in name else self.find(f"math.{name}") or functions().get(name)
 

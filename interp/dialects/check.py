@@ -57,8 +57,8 @@ _ELEMENTS = d.AttributeConstraint(
 
 
 def _tolerances(slots: Slots, *names: str) -> ElementForm:
-    """Compile ``, atol 1.0e-03, rtol 1.0e-01``. iree-opt prints ``rtol`` alone, and refuses to read that: it is read
-    here, and printed behind ``atol``, which both read.
+    """Compile ``, atol 1.0e-03, rtol 1.0e-01``. iree-opt prints ``rtol`` without ``atol``, but refuses to read that.
+    Here it is read, and printed after ``atol``, a form that both read.
     """
     groups = compile_elements([Group((Literal(","), Literal(name), Variable(name)), 2) for name in names], slots)
     numbers = compile_elements([Variable(name) for name in names], slots)
@@ -112,7 +112,7 @@ def _doubles(value: Value) -> npt.NDArray[np.float64]:
 
 
 def _require(op: Operation, given: Value, expected: Value | None, agree: Mask) -> None:
-    """Raise AssertionFailed with the first element that is not as expected."""
+    """Raise AssertionFailed for the first element that is not as expected."""
     if agree.all():
         return
     place = tuple(int(k) for k in np.unravel_index(int(np.argmin(agree)), agree.shape))
@@ -144,7 +144,7 @@ def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tup
 
 
 def _expected(tolerant: bool) -> OnValues:
-    """Return the evaluator of a comparison with the second operand, or else with the attribute ``value``."""
+    """Return the evaluator of a comparison with the second operand; without one, with the attribute ``value``."""
 
     def build(op: Operation, compiler: Compiler) -> Function:
         agree = _near(op) if tolerant else _same_bits

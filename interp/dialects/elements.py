@@ -29,8 +29,8 @@ Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
 
 
 def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:
-    """Return the ids of poison that an op makes of the elements in a mask, and tell the listeners. None for an empty
-    mask.
+    """Return the ids of the poison that an op makes of the elements in a mask, and tell the listeners. None for an
+    empty mask.
     """
     count = int(np.count_nonzero(where))
     if not count:
@@ -43,7 +43,7 @@ def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[n
 
 
 def poisoned(op: Operation, run: Run, settings: Settings, type_: ty.Type, reason: str) -> Value:
-    """Return a value of a static type, every element of which is poison that the op makes."""
+    """Return a value of a static type in which every element is poison that the op makes."""
     shape = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
     check_allocation(type_, shape, settings)
     dtype, trailing = code_layout(ty.element_type(type_))
@@ -61,7 +61,7 @@ def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
 
 
 def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Value:
-    """Return ``whole`` with ``part`` in place of what is at ``index``."""
+    """Return ``whole`` with ``part`` in the place of the elements at ``index``."""
     bits = whole.bits.copy()
     bits[index] = part.bits
     poison = _replaced(whole.poison, whole.shape, index, part.poison)
@@ -72,7 +72,7 @@ def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Val
 
 
 def _replaced(marks: Any, shape: tuple[int, ...], index: tuple[Any, ...], part: Any) -> Any:
-    """Return the marks of a whole with those of a part in their place. Without marks all are 0."""
+    """Return the marks of a whole, with those of a part in their place. A value without marks has marks 0."""
     if marks is None and part is None:
         return None
     marks = np.zeros(shape, part.dtype) if marks is None else marks.copy()
@@ -171,7 +171,7 @@ def data_movement(
 
     ``elements``: the number of leading operands whose elements move, None for all; the others choose the places.
     ``offsets``: the numbers of the operands that shift one part along an axis, and that axis. The part is taken from
-    the only operand that moves, or is put into the last one. ``words``, ``scales``: see `OnValues`.
+    the only operand that moves, or is put into the last operand that moves. ``words``, ``scales``: see `OnValues`.
     """
     return OnValues(
         build,
@@ -251,10 +251,10 @@ class _Plan:
         self._last: tuple[Any, tuple[Value, ...]] | None = None
 
     def moved(self, run: Run, operands: Operands) -> list[tuple[Value, Places | None]] | None:
-        """Return for each result the numbers of its elements, which count through the operands, and the distance by
-        which the part is moved in each lane (None: none).
+        """Return, for each result, the numbers of its elements, which count through the operands, and the distance by
+        which the part is moved in each lane (
 
-        None where only the function itself can tell.
+        None: not moved). Return None if only the function itself can tell.
         """
         sources, choices = operands[: self._count], list(operands[self._count :])
         distance: Places | None = None
@@ -314,7 +314,7 @@ def _size(value: Value) -> int:
 
 
 def _part(numbers: Codes, sizes: Sequence[int]) -> Codes:
-    """Return the places of a part in the last operand: all that are taken of one, or those that others replace."""
+    """Return the places of a part in the last operand: the elements that are taken from it, or that others replace."""
     if len(sizes) == 1:
         return numbers
     return np.flatnonzero(numbers < sum(sizes[:-1]))

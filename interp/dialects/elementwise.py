@@ -97,7 +97,9 @@ def sizes_agree(one: Sequence[int | None], other: Sequence[int | None]) -> bool:
 
 
 def _compatible(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same at run time."""
+    """Tell whether both are vectors, both ranked tensors or both unranked tensors, with shapes that may be the same at
+    run time.
+    """
     if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
         return False
     if getattr(one, "scalable", ()) != getattr(other, "scalable", ()):
@@ -117,7 +119,9 @@ def shapes_agree(one: ty.Type, other: ty.Type) -> bool:
 
 
 def same_shape(one: str, other: str) -> TypeRule:
-    """Return the rule of the trait SameOperandsAndResultShape for two slots. It takes a tensor for a vector."""
+    """Return the rule of the trait SameOperandsAndResultShape for two slots. It accepts a tensor in place of a
+    vector.
+    """
     return TypeRule(
         "requires the same shape for all operands and results",
         solve=lambda types, properties: None,
@@ -130,7 +134,7 @@ def _containers(types: Mapping[str, Any]) -> list[ty.Type]:
 
 
 def elementwise(*results: str) -> tuple[TypeRule, ...]:
-    """Return the rules of the trait Elementwise, for an op with results of these names, where no other trait makes the
+    """Return the rules of the trait Elementwise, for an op with results of these names, if no other trait makes the
     types alike: a scalar operand stands for all elements.
     """
     return (
@@ -220,7 +224,7 @@ COMBINING = {
 def elementwise_op(
     name: str, operands: Sequence[ty.Type], result: ty.Type, properties: Mapping[str, Attribute] | None = None
 ) -> Operation:
-    """Return an elementwise op, such as one of arith, that stands in no block."""
+    """Return an elementwise op, for example of arith, that is in no block."""
     definition = default_registry().find(name)
     assert definition is not None
     assert isinstance(definition.evaluate, Elementwise)
@@ -244,7 +248,7 @@ def elementwise_step(
 
 
 def neutral(name: str, type_: ty.Type) -> Value:
-    """Return what a combination of no elements by an op of arith gives: +0 for a sum, else the element that changes no
+    """Return what an op of arith gives when it combines no elements: +0 for a sum, else the element that changes no
     other.
     """
     width = ty.width_of(type_)
@@ -290,7 +294,7 @@ REASSOCIATION_ATTR = AttributeConstraint("Array of 64-bit integer array attribut
 
 
 def groups_of(op: Operation) -> Groups:
-    """Return the numbers of the expanded dimensions that each collapsed dimension stands for."""
+    """Return, for each collapsed dimension, the numbers of the expanded dimensions that it stands for."""
     written = op.prop("reassociation", at.ArrayAttr)
     found = []
     for group in written.elements:
@@ -318,7 +322,7 @@ def verify_groups(expanded: Shape, collapsed: Shape, groups: Groups) -> str | No
 
 
 def collapsed_shape(expanded: Shape, groups: Groups) -> tuple[int | None, ...]:
-    """Return the sizes of joined dimensions: None where one of the joined is None."""
+    """Return the sizes of joined dimensions: None if one of the joined sizes is None."""
     found: list[int | None] = []
     for group in groups:
         sizes = [expanded[axis] for axis in group]

@@ -94,7 +94,7 @@ def _moved(op: Operation, settings: Settings) -> Function:
 
 
 def _stored_bits(type_: ty.TensorType, op: Operation) -> int:
-    """Return the bits of an element in memory: those of an i1 are 8, unless the encoding of the type packs them."""
+    """Return the number of bits of an element in memory: 8 for an i1, unless the encoding of the type packs them."""
     width = width_of(type_.element)
     if width == 1 and type_.encoding is None:
         return 8
@@ -104,7 +104,7 @@ def _stored_bits(type_: ty.TensorType, op: Operation) -> int:
 
 
 def _regrouped(codes: Codes, width: int, wanted: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return codes of another width with the same bits, lowest first. Bits at the end that are missing are 0."""
+    """Return codes of another width with the same bits, lowest first. Missing bits at the end are 0."""
     bits = (codes.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64)) & np.uint64(1)
     flat = np.append(bits.reshape(-1), np.zeros(8, np.uint64))[: count * wanted]
     return np.asarray((flat.reshape(count, wanted) << np.arange(wanted, dtype=np.uint64)).sum(axis=-1, dtype=np.uint64))

@@ -37,7 +37,7 @@ _MANY = 1 << 16
 
 
 def points_of(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """Yield the points of a box, the last dimension fastest, without a list of a long dimension."""
+    """Yield the points of a box, with the last dimension fastest, without making a list of a long dimension."""
     if not all(ranges):
         return
     large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
@@ -51,7 +51,7 @@ def points_of(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
 
 
 class _Box:
-    """The iterations of a loop that is running: its points, and the logs of what it writes."""
+    """The iterations of a running loop: its points, and the logs of what it writes."""
 
     __slots__ = ("_logs", "_number", "_points", "_watched")
 
@@ -62,7 +62,7 @@ class _Box:
         self._number = -1
 
     def following(self) -> tuple[int, ...] | None:
-        """Return the next point; None at the end, after which nothing is logged."""
+        """Return the next point; None after the last one, when nothing is logged any more."""
         point = next(self._points, None)
         if point is None:
             frames.end_logs(self._watched)
@@ -82,8 +82,8 @@ def over_box(
 ) -> Action:
     """Return the action of a loop with one region, whose first arguments are the induction variables.
 
-    ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of what the
-    terminator gives. In the end the slots of the results hold the results.
+    ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of the values
+    that the terminator gives. At the end the slots of the results hold the results.
     """
     body = compiler.block(op.regions[0].blocks[0])
     finish = compiler.resume(op)(compiler.slots(op.results))
@@ -131,7 +131,7 @@ def over_box(
     steps, cost, last = (*body.steps, *carry), body.cost, body.op
 
     def loop(frame: Frame) -> Segment | None:
-        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
+        """Run all points at once. This is possible for bodies without control flow, and without listeners."""
         slots = frame.slots
         run: Run = slots[0]
         every = box(slots)
@@ -163,7 +163,9 @@ def build_op(
     properties: dict[str, Attribute] | None = None,
     keyword: bool = False,
 ) -> Operation:
-    """Read the trailing dictionary and make the op. ``keyword``: the dictionary stands after ``attributes``."""
+    """Read the trailing dictionary and make the op. ``keyword``: the word ``attributes`` stands before the
+    dictionary.
+    """
     properties = {} if properties is None else properties
     attributes: dict[str, Attribute] = {}
     if p.tokens[p.pos] == ("attributes" if keyword else "{"):
@@ -204,7 +206,7 @@ def print_assignments(printer: OpPrinter, keyword: str, block: Block, first: int
 
 
 def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
-    """Print types in parentheses; a single one without them if ``bare`` and it is not a function type."""
+    """Print types in parentheses. A single type has none if ``bare`` is true and it is not a function type."""
     texts = [printer.type(type) for type in types]
     if bare and len(types) == 1 and not isinstance(types[0], ty.FunctionType):
         return texts[0]
@@ -245,7 +247,9 @@ def print_choice(printer: OpPrinter, operation: Operation, bare: bool) -> str:
 
 
 def carried(p: OpParser) -> tuple[list[int], list[int], Sequence[Type]]:
-    """Read ``iter_args(%argument = %operand, …) -> (types)``, if it is there: both lists of tokens, and the types."""
+    """Read ``iter_args(%argument = %operand, …) -> (types)``, if it is there. Return both lists of tokens, and the
+    types.
+    """
     if not p.take("iter_args"):
         return [], [], ()
     names, initial = assignments(p)
@@ -284,7 +288,7 @@ Edge = tuple[str, Sequence[ty.Type], str, Sequence[ty.Type]]
 
 
 def flow(edges: Iterable[Edge]) -> str | None:
-    """Return the first edge that does not fit: (source, types passed, target, types taken)."""
+    """Return the first control-flow edge whose types do not fit: (source, types passed, target, types taken)."""
     for source, passed, target, taken in edges:
         where = f"along control flow edge from {source} to {target}"
         if len(passed) != len(taken):
@@ -356,7 +360,7 @@ def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trip
     whole_body, cost, last = (*body.steps, *carry), body.cost, body.op
 
     def loop(frame: Frame) -> Segment | None:
-        """Run all trips at once. It is for bodies that pass no control on, and without listeners."""
+        """Run all trips at once. This is possible for bodies without control flow, and without listeners."""
         slots = frame.slots
         run: Run = slots[0]
         every = begun(slots)

@@ -34,7 +34,7 @@ def constant(value: SSAValue) -> int | None:
 
 
 def undefined(op: Operation, message: str) -> UndefinedBehavior:
-    """Return the error for an op that is undefined on its operands."""
+    """Return the error for an op whose behaviour is undefined for its operands."""
     return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
 
 
@@ -82,7 +82,7 @@ class Written(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The lists at run time. They lie inside the whole."""
+    """The lists at run time, with numbers only. The part lies inside the whole."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -90,7 +90,7 @@ class Part(NamedTuple):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """The part as an index of NumPy. A stride may be negative, or 0, with which an element occurs several times."""
+        """The part as an index of NumPy. A stride may be negative, or 0, so that an element occurs several times."""
         axes = list(zip(*self, strict=True))
         if any(count > 1 and not step for _, count, step in axes):
             return np.ix_(*(start + step * np.arange(count) for start, count, step in axes))
@@ -105,7 +105,7 @@ def _slice(start: int, count: int, step: int) -> slice:
 
 
 def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
-    """Return the numbers of a list of a view, with None where an operand gives the number."""
+    """Return the numbers of a list of a view; None for a number that an operand gives."""
     written = op.prop(f"static_{name}", at.DenseArrayAttr)
     return tuple(None if number == DYNAMIC else number for number in written.values)
 
@@ -127,8 +127,8 @@ def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> st
 
 
 def offsets(op: Operation) -> dict[int, int]:
-    """Return the axis of each offset that an operand gives, by the number of the operand. The operands for offsets are
-    the first ones of the lists.
+    """Return the axis of each offset that an operand gives, by the number of the operand. Of the operands for the
+    lists, those for offsets come first.
     """
     axes = [axis for axis, number in enumerate(static_numbers(op, "offsets")) if number is None]
     first = len(op.operands) - sum(static_numbers(op, name).count(None) for name in LISTS)
@@ -187,7 +187,9 @@ def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
 
 
 def part_of(op: Operation, lists: Written, operands: Sequence[Any], shape: Sequence[int], settings: Settings) -> Part:
-    """Return the lists with operands in place. Raises UndefinedBehavior for a part that is not inside the shape."""
+    """Return the lists with the values of operands filled in. Raises UndefinedBehavior for a part that is not inside
+    the shape.
+    """
     given: Iterator[int] = iter(numbers(op, operands, settings))
     part = Part(*(tuple([next(given) if number is None else number for number in each]) for each in lists))
     for axis, (size, start, count, step) in enumerate(zip(shape, *part, strict=True)):
@@ -198,9 +200,9 @@ def part_of(op: Operation, lists: Written, operands: Sequence[Any], shape: Seque
 
 
 def kept_axes(sizes: Sequence[int | None], reduced: Sequence[int | None]) -> tuple[int, ...] | None:
-    """Return the axes that remain where dimensions of size 1 are dropped until the sizes are those of ``reduced``.
+    """Return the axes that remain if dimensions of size 1 are dropped until the sizes are those of ``reduced``.
 
-    None where there is no way. Of several ways it is the one that MLIR takes: the first axes that fit remain.
+    None if that is not possible. If there are several ways, it is that of MLIR: the first axes that fit remain.
     """
     kept: list[int] = []
     for axis, size in enumerate(sizes):

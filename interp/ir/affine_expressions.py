@@ -20,7 +20,7 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True)
 class AffineExpr:
-    """The base of all affine expressions. ``symbolic``: it has no dimension. ``depth``: how deep it is nested."""
+    """The base of all affine expressions. ``symbolic``: it contains no dimension. ``depth``: how deep it is nested."""
 
     symbolic = False
     depth = 0
@@ -200,7 +200,7 @@ def ceildiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
-    """Simplify an exact quotient: ``e * 4`` over 2 is ``e * 2``, and anything over 1 is itself."""
+    """Simplify an exact quotient: ``e * 4`` divided by 2 is ``e * 2``, and anything divided by 1 is itself."""
     if divisor == 1:
         return lhs
     inner = _of_constant(lhs, "*")

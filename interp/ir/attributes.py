@@ -230,7 +230,7 @@ class DenseElementsAttr(Attribute):
         return f'"0x{self.blob(packed).hex().upper()}"'
 
     def literal(self) -> str:
-        """Spell the elements between the brackets as literals: one for a splat, none where there are no elements."""
+        """Spell the elements between the brackets as literals: one for a splat, none if there are no elements."""
         if not self.codes.size:
             return ""
         element = self.type.element
@@ -295,7 +295,7 @@ class DenseStringAttr(Attribute):
         return f"dense<{self.literal()}> : {self.type.spell(names)}"
 
     def literal(self) -> str:
-        """Spell the strings between the brackets: one for a splat, none where there are no elements."""
+        """Spell the strings between the brackets: one for a splat, none if there are no elements."""
         texts = [base.quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
         return texts[0] if self.splat else base.nest(texts, shape) if texts else ""
@@ -442,7 +442,7 @@ class DistinctAttr(Attribute):
 class Names(dict[object, str]):
     """The aliases of one printed module, and the numbers of its distinct attributes in the order of printing.
 
-    ``packed``: blobs of i1 hold eight elements to the byte, as MLIR 22 has them.
+    ``packed``: blobs of i1 hold eight elements in a byte, as in MLIR 22.
     """
 
     def __init__(self, packed: bool = True) -> None:
@@ -464,8 +464,8 @@ class Names(dict[object, str]):
 class OpaqueAttr(Attribute):
     """An attribute of a dialect that is not registered, as it was written: ``#dialect.body`` or ``#dialect<body>``.
 
-    ``body``: the text behind the dialect's name, with its dot or bracket. ``type``: the type written after it, if any.
-    ``inner``: what stands at the marks in the text.
+    ``body``: the text after the dialect's name, with its dot or bracket. ``type``: the type written after it, if any.
+    ``inner``: the attributes and types that the marks in the text stand for.
     """
 
     dialect: str

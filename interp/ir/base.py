@@ -21,7 +21,7 @@ NO_NAMES: Mapping[object, str] = {}
 
 
 def narrowed(value: object, kind: type[Kind]) -> Kind:
-    """Return a value as one of the class that earlier checks require of it, for the type checker."""
+    """Return a value as an instance of the class that earlier checks ensure, for the type checker."""
     assert isinstance(value, kind)
     return value
 
@@ -346,7 +346,7 @@ def location_at(place: Place) -> Location:
 @immutable
 class FileRange(Location):
     """``"file":line:column to line:column``: a range. An end line equal to the first is left out, and so is an end
-    equal to the start; MLIR still tells such a range from a single place.
+    equal to the start; MLIR still distinguishes such a range from a single place.
     """
 
     file: str
@@ -438,7 +438,7 @@ def file_position(location: Location) -> FileLineCol | None:
 class Source:
     """A text that was read: its name, and the map from its tokens to lines and columns.
 
-    ``start``: the line and column in the file at which the text begins, where it is part of one.
+    ``start``: the line and column at which the text begins, if it is a part of a file.
     """
 
     def __init__(
@@ -470,8 +470,8 @@ class Source:
         return offsets
 
     def split(self, token: int, parts: Sequence[int]) -> None:
-        """Note that the parser split a token into several, which start at ``parts`` behind its start; into none if it
-        became part of the one before it.
+        """Note that the parser split a token into several; they start at the offsets ``parts`` from its start. No
+        parts: the token became part of the one before it.
         """
         self._splits.append((token, parts))
 
@@ -500,7 +500,9 @@ class Source:
 
     @property
     def whole(self) -> FileLineCol:
-        """The place of the implicit module around all of the text: 0:0 in a file, the start of a later part of one."""
+        """The place of the implicit module around the whole text: 0:0 in a file; for a later part of a file, the start
+        of that part.
+        """
         return FileLineCol(self.filename, *((0, 0) if self.start == (1, 1) else self.start))
 
     def at_token(self, token: int) -> FileLineCol:

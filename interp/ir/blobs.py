@@ -16,7 +16,7 @@ MAGIC = b"ML\xefR"
 def elements_of_blob(
     data: bytes | memoryview, type: ElementsType, schema: Schema = Schema.MLIR22
 ) -> DenseElementsAttr | None:
-    """Read elements from raw bytes as MLIR lays them out; return None where their number is wrong.
+    """Read elements from raw bytes as MLIR lays them out; return None if their number is wrong.
 
     Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight). A single
     element is a splat. MLIR 22 packs eight i1 into a byte, least significant bit first; one byte 0x00 or 0xFF is a
@@ -62,7 +62,7 @@ def elements_of_blob(
 
 
 def no_elements(type: ElementsType) -> DenseElementsAttr:
-    """Return the elements of a type that has none."""
+    """Return the elements of a type that has no elements."""
     dtype, trailing = _layout(type.element)
     return DenseElementsAttr(type, np.zeros((*_static(type), *trailing), dtype))
 

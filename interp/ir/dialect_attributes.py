@@ -81,15 +81,15 @@ class EnumAttr(Attribute):
         return self.definition.spell(self.value)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``#dialect.mnemonic<keywords>``, without brackets where there are no keywords."""
+        """Spell ``#dialect.mnemonic<keywords>``, without brackets if there are no keywords."""
         keywords = self.keywords
         return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParameterKind:
-    """The way to write a parameter: ``read`` takes the parser at it; ``spell`` takes its value and the aliases.
-    ``accepts`` tells whether an attribute that was not read as text may be the value.
+    """The way to write a parameter: ``read`` takes the parser, which stands at it; ``spell`` takes its value and the
+    aliases. ``accepts`` tells whether an attribute that was not read as text may be the value.
     """
 
     read: Callable[[Any], Any]
@@ -99,9 +99,9 @@ class ParameterKind:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parameter:
-    """A named parameter of an attribute. One with a default may be left out, and is not printed when it equals the
-    default. ``encoded``: the word for how bytecode holds it, if the attribute has a code there; ``since``: the version
-    of MLIR whose bytecode is the first to hold it.
+    """A named parameter of an attribute. A parameter with a default may be left out, and is not printed when it equals
+    the default. ``encoded``: the word for the form that it has in bytecode, if the attribute has a code there;
+    ``since``: the version of MLIR whose bytecode is the first to hold it.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Parameter:
 
 
 class ParameterForm(NamedTuple):
-    """The way to write the parameters behind the mnemonic: ``read`` takes the parser and returns the values; ``spell``
+    """The way to write the parameters after the mnemonic: ``read`` takes the parser and returns the values; ``spell``
     takes the attribute and the aliases.
     """
 
@@ -128,7 +128,7 @@ class AttributeDefinition:
     ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
     message or None. ``alias``: the name that MLIR gives its aliases, if it makes any. ``interfaces``: the roles of the
     attribute, each a word such as ``pipeline``. ``code``: its number in bytecode; None if it is text there.
-    ``until``: the version of MLIR from which bytecode holds it in a way that is not known here.
+    ``until``: the version of MLIR from which on bytecode holds it in a form that halfulp does not know.
     """
 
     name: str
@@ -169,8 +169,8 @@ class DialectAttr(Attribute):
         return tuple(part for part in flat if isinstance(part, Attribute | Type))
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``#dialect.mnemonic`` and the parameters; ``#dialect<mnemonic parameters>`` where these stand without
-        brackets.
+        """Spell ``#dialect.mnemonic`` and the parameters; if these have no brackets, ``#dialect<mnemonic
+        parameters>``.
         """
         parameters = self.spell_parameters(names)
         if parameters and parameters[0] != "<":
@@ -178,7 +178,9 @@ class DialectAttr(Attribute):
         return f"#{self.definition.name}{parameters}"
 
     def spell_parameters(self, names: Mapping[object, str]) -> str:
-        """Spell the parameters without the mnemonic, as they stand where the kind of attribute is known."""
+        """Spell the parameters without the mnemonic, as they are written in places where the kind of attribute is
+        known.
+        """
         return self.definition.form.spell(self, names)
 
 
@@ -225,9 +227,11 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
 
 
 def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:
-    """Count the attributes and types that are printed for something. ``known``: sizes by id, of things that stay alive.
+    """Count the attributes and types that are printed for something. ``known``: known sizes, by the id of things that
+    stay alive.
 
-    Aliases share the things they name, so a short file can mean a spelling of any length. This counts without spelling.
+    Aliases share the things they name, so the full text of a short file can have any length. This counts without making
+    the text.
     """
     number = known.get(id(thing))
     if number is None:

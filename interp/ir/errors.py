@@ -24,7 +24,7 @@ class DocumentWarning(UserWarning):
 
 
 class ScaleWarning(DocumentWarning):
-    """An op does to a scale what its document says, and what users may not expect."""
+    """The warning that an op treats a scale as its document says, but not as users may expect."""
 
 
 class HalfulpError(Exception):
@@ -73,7 +73,7 @@ class HalfulpError(Exception):
         return "\n".join(lines)
 
     def render(self, source: str | None = None) -> str:
-        """Return the message. If ``source`` (the text of the file) has the place, its line and a caret follow."""
+        """Return the message. If the place is in ``source``, the text of the file, its line and a caret follow."""
         lines = [self._first_line(), *_excerpt(self.location, source)]
         for location, text in self.notes:
             lines += [_line(location, "note", text), *_excerpt(location, source)]
@@ -123,13 +123,13 @@ class BytecodeError(HalfulpError):
 
 
 class LimitExceeded(HalfulpError):
-    """The error for a limit on nesting, steps, depth or memory that was reached: halfulp does not go on."""
+    """The error for a limit on nesting, steps, depth or memory that was reached: the run stops."""
 
     exit_code = 3
 
 
 class OutOfSteps(LimitExceeded):
-    """The error for a run of more ops than it may have: perhaps it never ends."""
+    """The error for a run of more ops than it may have: it may be endless."""
 
 
 class Unsupported(HalfulpError):
@@ -201,7 +201,7 @@ def are_given(count: int) -> str:
 
 
 def wrong_count(name: str, what: str, types: Sequence[Any], given: int) -> str:
-    """Say that something takes values of these types, but another number of them is given."""
+    """Say that something takes values of these types, but that another number of values is given."""
     listed = f" ({', '.join(map(str, types))})" if types else ""
     return f"{name} takes {plural(len(types), what)}{listed}, but {are_given(given)}"
 

@@ -205,13 +205,13 @@ class Operation:
         self.read_attributes = attributes
 
     def prop(self, name: str, kind: type[AttributeKind]) -> AttributeKind:
-        """Return a property that the declaration of the op ensures to be there and of the class ``kind``."""
+        """Return a property that, by the declaration of the op, is there and of the class ``kind``."""
         found = self.properties[name]
         assert isinstance(found, kind)
         return found
 
     def _divide(self) -> None:
-        """Give the op dictionaries that no other op has."""
+        """Give the op dictionaries of its own, which no other op shares."""
         self.read_properties = self.read_properties.copy()
         self.read_attributes = self.read_attributes.copy()
         self.shares = False
@@ -235,7 +235,7 @@ class Operation:
 
     @property
     def place(self) -> Place:
-        """The location; where it is the position, as a tuple of file, line and column, which is faster to make."""
+        """The location; if it is the position, a tuple of file, line and column, which is faster to make."""
         if self._location is not None:
             return self._location
         if self.source is None:
@@ -310,7 +310,7 @@ def read_operation(
 ) -> Operation:
     """Return an operation without regions and successors, as `Operation` makes it. It shares its dictionaries.
 
-    The readers call this for most ops: without the calls of the constructors it takes half of their time.
+    The readers call this for most ops: it takes half of the time of the constructors, since it does not call them.
     """
     operation = _new(Operation)
     operation.name = name
@@ -411,7 +411,7 @@ class Resources:
         return bool(self.dialect or self.external)
 
     def blob(self, key: str) -> bytes | memoryview | None:
-        """Return the bytes behind ``dense_resource<key>``; None where there is no such blob."""
+        """Return the bytes behind ``dense_resource<key>``; None if there is no such blob."""
         entry = self.dialect.get("builtin", {}).get(key)
         return entry.data if isinstance(entry, Blob) else None
 
@@ -427,7 +427,8 @@ class Module:
     None for text.
     ``dialect_versions``: from a bytecode file, the version of each dialect, as bytes that only the dialect understands.
     Empty for text.
-    ``programs``: what was compiled of the module. It refers to the module, so it goes with it only if kept here.
+    ``programs``: what was compiled from the module. It refers to the module, so it is kept here to be freed together
+    with the module.
     """
 
     def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:
@@ -491,7 +492,9 @@ class Module:
 
 
 def nearest_symbol_table(operation: Operation) -> Operation:
-    """Return the closest operation around (or at) ``operation`` that has a symbol table; the outermost op at least."""
+    """Return the closest operation at or around ``operation`` that has a symbol table; if there is none, the outermost
+    op.
+    """
     current = operation
     while not is_symbol_table(current):
         parent = current.parent_op
@@ -508,7 +511,9 @@ def is_symbol_table(operation: Operation) -> bool:
 
 
 def symbols_of(table: Operation) -> Mapping[str, Operation]:
-    """Return the operations directly inside ``table`` that define a symbol, by name (the first of a name)."""
+    """Return the operations directly inside ``table`` that define a symbol, by name; if a name occurs twice, the first
+    one.
+    """
     symbols: dict[str, Operation] = {}
     for operation in table.children:
         name = operation.symbol_name

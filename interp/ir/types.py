@@ -89,7 +89,7 @@ class FloatType(Type):
 
 @lru_cache(maxsize=256)
 def _spell_own(fmt: FloatFormat) -> str:
-    """Spell a format that is not MLIR's: by a name that every halfulp knows, else with its fields."""
+    """Spell a format that is not MLIR's: by its name if every halfulp knows it, else with its fields."""
     if OTHER_FORMATS.get(fmt.name) == fmt or _is_p3109(fmt):
         return f"!halfulp.float<{quoted(fmt.name)}>"
     fields = [quoted(fmt.name), *(f"{word} = {getattr(fmt, field)}" for word, field in FLOAT_NUMBERS.items())]
@@ -136,7 +136,7 @@ class FunctionType(Type):
     results: tuple[Type, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the inputs in parentheses; one result stands without them, unless it is a function type."""
+        """Spell the inputs in parentheses. One result has no parentheses, unless it is a function type."""
         results = _list(self.results, names)
         if len(self.results) != 1 or isinstance(self.results[0], FunctionType):
             results = f"({results})"
@@ -196,7 +196,8 @@ class MemRefType(Type):
 class OpaqueType(Type):
     """A type of a dialect that is not registered, kept as written: ``!dialect.body`` or ``!dialect<body>``.
 
-    ``body``: the text behind the dialect's name, with its dot or bracket. ``inner``: what stands at the marks in it.
+    ``body``: the text after the dialect's name, with its dot or bracket. ``inner``: the attributes and types that the
+    marks in it stand for.
     """
 
     dialect: str
@@ -345,13 +346,17 @@ def element_type(type: Type) -> Type:
 
 
 def number_type(element: Type) -> Type:
-    """Return the type of the numbers in an element of memory: of a vector or a complex number, of its parts."""
+    """Return the type of the numbers in an element of memory: for a vector or a complex number, the type of its
+    parts.
+    """
     element = element.element if isinstance(element, VectorType) else element
     return element.element if isinstance(element, ComplexType) else element
 
 
 def contents_type(type: MemRefType, shape: Shape | None = None) -> TensorType:
-    """Return the type of a tensor of what is in a memref, perhaps of another ``shape``. Vectors become dimensions."""
+    """Return the type of a tensor with the elements of a memref, perhaps of another ``shape``. Vectors become
+    dimensions.
+    """
     shape = type.shape if shape is None else shape
     if not isinstance(type.element, VectorType) or shape is None:
         return TensorType(shape, type.element)
@@ -359,7 +364,9 @@ def contents_type(type: MemRefType, shape: Shape | None = None) -> TensorType:
 
 
 def element_width(element: Type) -> int | None:
-    """Return the bits of one element's code; None for element types that are carried, not computed with."""
+    """Return the number of bits of one element's code; None for element types that are only carried, not computed
+    with.
+    """
     match element:
         case IntegerType():
             return element.width
@@ -373,7 +380,7 @@ def element_width(element: Type) -> int | None:
 
 
 def width_of(element: Type) -> int:
-    """Return the bits of one element's code. Raises Unsupported for an element type that has none."""
+    """Return the number of bits of one element's code. Raises Unsupported for an element type that has no code."""
     width = element_width(element)
     if width is None:
         raise Unsupported(f"values of type '{element}' have no bits to compute with")

@@ -54,9 +54,9 @@ class _Part:
 
 @dataclass(eq=False, slots=True)
 class ArrayAttribution:
-    """The history of one number, with errors. ``id``, ``type``, ``code``: of that number.
+    """The history of one number, with errors. ``id``, ``type``, ``code``: those of the number.
 
-    Raises Unsupported for a history that is left to the balls, LimitExceeded if it is too long for these.
+    Raises Unsupported for a history that is left to balls, LimitExceeded if it is too long for balls.
     """
 
     lineage: Lineage
@@ -89,15 +89,15 @@ class ArrayAttribution:
 
     @property
     def end(self) -> attribution.Share | None:
-        """The number itself; None where no op made it."""
+        """The number itself; None if no op made it."""
         return self.share(self.id)
 
     def effects(self) -> Iterator[attribution.OpEffect]:
-        """Yield what the own errors of each run of an op bring to the number."""
+        """Yield what each run of an op brings to the number by its own errors."""
         yield from self._effects
 
     def share(self, id: int) -> attribution.Share | None:
-        """Return what one number brings to the error; None where no op made it."""
+        """Return what one number brings to the error; None if no op made it."""
         made = self.lineage.made(id) if id else None
         if made is None:
             return None
@@ -182,7 +182,9 @@ class ArrayAttribution:
             self._errors[start + block], self._radii[start + block] = total
 
     def _weigh(self, part: _Part, codes: npt.NDArray[np.uint64]) -> attribution.OpEffect:
-        """Add what the numbers of a part bring to those before, and return what their own errors bring to the end."""
+        """Add what the numbers of a part bring to the numbers before them. Return what their own errors bring to the
+        end.
+        """
         start, run = part.batch.base + part.result * part.batch.size, part.batch.run
         effect, largest = 0.0, 0.0
         for block in reversed(part.blocks):
@@ -215,7 +217,7 @@ class ArrayAttribution:
     def _pass_on_sum(
         self, part: _Part, block: npt.NDArray[np.intp], weights: Floats, shadows: Sequence[Shadow | None]
     ) -> None:
-        """The error of each term, and of what the sum begins with, is one of the sum."""
+        """Pass on the error of a sum: each term, and the start value, contributes its whole error."""
         own = part.batch.run.accumulator
         lanes = _lanes(part, block)
         for number, shadow in enumerate(shadows):
@@ -225,7 +227,9 @@ class ArrayAttribution:
                 self._pass_on(part, block, number, weights * (shadow.error != 0))
 
     def _of_sum(self, part: _Part, block: npt.NDArray[np.intp], codes: npt.NDArray[np.uint64]) -> Shadow:
-        """Return the errors of the steps of a sum: each adds its own error and that of its term to that before it."""
+        """Return the errors of the steps of a sum: each step adds its own error and that of its term to the error of
+        the step before it.
+        """
         lanes, own = _lanes(part, block), part.batch.run.accumulator
         shadows = self._shadows(part, block, codes)
         judged = self._judged(part, block, [None] * len(shadows))
@@ -240,7 +244,7 @@ class ArrayAttribution:
         return Shadow(errors.reshape(-1), radii.reshape(-1))
 
     def _shadows(self, part: _Part, block: npt.NDArray[np.intp], codes: npt.NDArray[np.uint64]) -> list[Shadow | None]:
-        """Return the shadows of the operands; None for one that is exact."""
+        """Return the shadows of the operands; None for an exact operand."""
         batch = part.batch
         found: list[Shadow | None] = []
         for ids, given, kind in zip(batch.ids, batch.run.codes, part.meaning.operands, strict=True):
@@ -271,7 +275,7 @@ class ArrayAttribution:
 
 
 def _at(array: Any, shape: tuple[int, ...], places: npt.NDArray[np.intp]) -> Any:
-    """Return elements of an array that broadcasts to a shape, by their places there."""
+    """Return elements of an array that is broadcast to a shape, by their places in that shape."""
     if array.size == prod(shape):
         return array.reshape(-1)[places]
     whole = np.broadcast_to(array, shape)
@@ -288,7 +292,7 @@ def _lanes(part: _Part, block: npt.NDArray[np.intp]) -> int:
 
 
 def _meaning_of(batch: Batch, result: int) -> Computes | None:
-    """Return what a batch computes; None for decisions and integers, which the exact run has too."""
+    """Return what a batch computes; None for decisions and integers, which are the same in the exact run."""
     meaning: Meaning | None = batch.run.kernel.meaning(result)
     if isinstance(meaning, Compares | ToInteger):
         return None

@@ -46,9 +46,9 @@ class Share:
     """What one number of a history brings to the error of the number at its end.
 
     ``value``: the computed number, ``exact``: the exact one; ``own``: its own error, ``error``: all of it. ``growth``:
-    what the error of each operand brings to that. ``weight``: what the number at the end grows by, for each unit of
-    error. Errors are NaN where nothing is known. ``chain``: of a sum in many steps, which count as one op; its operands
-    are what it begins with and the elements that have a history.
+    what the error of each operand brings to it. ``weight``: by how much the number at the end grows for each unit of
+    error. Errors are NaN if nothing is known. ``chain``: a sum in many steps, which counts as one op; its operands are
+    the start value and the elements that have a history.
     """
 
     id: int
@@ -63,7 +63,9 @@ class Share:
 
     @property
     def parts(self) -> tuple[float, ...]:
-        """What the errors of each operand of the op bring to its error: of a sum in many steps, of all of these."""
+        """What the error of each operand of the op brings to its error; for a sum in many steps, that of all operands
+        together.
+        """
         if self.chain is None or not self.growth:
             return self.growth
         both = self.growth[0], sum(self.growth[1:])
@@ -71,7 +73,7 @@ class Share:
 
     @property
     def own_ulp(self) -> float:
-        """The size of its own error in ulp of the exact function of its operands; 0 for what is no float."""
+        """The size of its own error in ulp of the exact function of its operands; 0 if it is not a float."""
         numbers = number_of(self.node.type)
         if not isinstance(numbers, FloatFormat):
             return 0.0
@@ -80,7 +82,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class OpEffect:
-    """What the own errors of numbers that an op made bring to the number at the end, and the largest of them in ulp."""
+    """What the numbers that an op made bring by their own errors to the number at the end, and the largest of these
+    errors in ulp.
+    """
 
     op: Operation
     around: Operation
@@ -90,8 +94,9 @@ class OpEffect:
 
 @dataclass(eq=False, slots=True)
 class Attribution:
-    """The history of one number, with errors. ``id``, ``type``, ``code``: of that number. ``bits``: of its
-    balls. ``most``: a limit of its numbers below `MOST_NUMBERS`.
+    """The history of one number, with errors. ``id``, ``type``, ``code``: those of the number. ``bits``: the precision
+    of its
+    balls. ``most``: a limit on its numbers, below `MOST_NUMBERS`.
 
     Raises LimitExceeded for a history of more numbers.
     """
@@ -116,20 +121,20 @@ class Attribution:
 
     @property
     def end(self) -> Share | None:
-        """The number itself; None where no op made it."""
+        """The number itself; None if no op made it."""
         return self.shares.get(self.id)
 
     @property
     def is_unknown(self) -> bool:
-        """Tell whether nothing is known of what made the number."""
+        """Tell whether nothing is known about what made the number."""
         return self.id in self._unknown
 
     def share(self, id: int) -> Share | None:
-        """Return what one number brings to the error; None where no op made it."""
+        """Return what one number brings to the error; None if no op made it."""
         return self.shares.get(id)
 
     def effects(self) -> Iterator[OpEffect]:
-        """Yield what the own error of each number brings to the number at the end, where it is known."""
+        """Yield what the own error of each number brings to the number at the end, if it is known."""
         for share in self.shares.values():
             if isfinite(share.own):
                 yield OpEffect(share.node.op, share.node.around, share.own * share.weight, share.own_ulp)
@@ -197,7 +202,7 @@ class Attribution:
         share.growth = tuple([_number(after - before) for before, after in pairwise(steps)])
 
     def _add_up(self, share: Share, chain: Chain, numbers: Numbers) -> None:
-        """Judge a sum in many steps. The error of each operand is one of the whole sum."""
+        """Judge a sum in many steps. The error of each operand is an error of the whole sum."""
         own = _exact_sum(_floats(chain.codes, numbers)) + value_of(numbers, chain.first.code) - share.value
         errors = []
         for each in share.node.operands:
@@ -208,7 +213,7 @@ class Attribution:
         share.growth = tuple(map(_number, errors))
 
     def _cast(self, share: Share) -> None:
-        """Hand on the error of the bits that a bit cast takes, to a number of the type that they are bits of."""
+        """Pass on the error of the bits that a bit cast takes to the number that has these bits."""
         source = given = self.shares.get(share.node.operands[0].id)
         while source is not None and isinstance(source.node.kernel.real, Reinterprets):
             source = self.shares.get(source.node.operands[0].id)
@@ -221,7 +226,7 @@ class Attribution:
         share.error, share.growth = source.error, (given.error,)
 
     def _pass_over(self, node: Node, identity: float, given: list[arb], exact: list[arb]) -> None:
-        """Put a number that changes nothing in place of the NaNs that the program spells."""
+        """Put a number that changes nothing in the place of each NaN that the program spells."""
         for number, each in enumerate(node.operands):
             if given[number].is_nan() and each.id not in self.shares and each.id not in self._unknown:
                 given[number] = exact[number] = arb(identity)
@@ -236,7 +241,7 @@ class Attribution:
         return arb.nan() if self._apart.get(operand.id, _WHOLE).misread(signed) else value
 
     def _integer_apart(self, node: Node, meaning: Meaning | None) -> Apart:
-        """Tell whether an integer is not the exact one; see `halfulp.semantics.integer_functions`."""
+        """Tell whether an integer differs from the exact one; see `halfulp.semantics.integer_functions`."""
         given = [self._apart.get(each.id, _WHOLE) for each in node.operands]
         if isinstance(meaning, Integral) and meaning.strict is not None:
             given.append(Apart(*wraps(meaning, [each.code for each in node.operands])))
@@ -276,7 +281,7 @@ def refuse_more_than(most: int, count: int) -> None:
 
 
 def give_sign(numbers: Numbers, code: int, *operands: list[arb]) -> None:
-    """Put a number with the sign of a zero in its place, as the second operand of copysign: balls have no such zero."""
+    """Replace a zero by a number with its sign, as the second operand of copysign: balls have no zero with a sign."""
     assert isinstance(numbers, FloatFormat)
     if value_of(numbers, code) == 0:
         for each in operands:
@@ -308,7 +313,7 @@ def _floats(codes: Codes, numbers: Numbers) -> Floats:
 
 
 def _exact_sum(numbers: Floats) -> arb:
-    """Return the sum of numbers, exactly, if the balls have the bits for it."""
+    """Return the exact sum of numbers, if the balls have enough bits for it."""
     rest, parts = numbers.tolist(), []
     while part := fsum(rest):
         parts.append(part)
@@ -321,14 +326,16 @@ def _number(ball: arb) -> float:
 
 
 def number_of(type_: ty.Type) -> Numbers | None:
-    """Return how codes of a type are numbers; None for types that are neither floats nor integers."""
+    """Return the function that turns codes of a type into numbers; None for types that are neither floats nor
+    integers.
+    """
     return type_.format if isinstance(type_, ty.FloatType) else None
 
 
 @lru_cache(maxsize=1 << 16)
 def value_of(numbers: Numbers, code: int) -> arb:
-    """Return the number of a code, exactly, or the infinity; NaN for a NaN, and for a quantised number whose scale
-    belongs to a place.
+    """Return the exact number of a code, or the infinity; NaN for a NaN, and for a quantised number whose scale depends
+    on its place.
     """
     if isinstance(numbers, Quantized):
         if numbers.by_place:

@@ -62,15 +62,17 @@ _TABLE_COST = 20
 
 
 def worth(plan: Plan) -> bool:
-    """Tell whether one table is quicker than a chain. One that writes nothing has no table: only its faults matter."""
+    """Tell whether one table is quicker than a chain. A chain that writes nothing has no table: only its faults
+    matter.
+    """
     bits = [width for width, splat in zip(plan.widths, plan.splats, strict=True) if not splat]
     short = len(bits) in (1, 2) and sum(bits) <= integer_kernels.MOST
     return bool(plan.outputs) and short and cost(plan) >= _TABLE_COST
 
 
 def tabled(links: Sequence[Link], plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
-    """Return a plan of one link, which looks up the results of the links of another. ``inputs``: those that are splats
-    are used; the table is of these codes. ``results``: the bits of the outputs.
+    """Return a plan with one link, which looks up the results of all links of another plan. ``inputs``: those that are
+    splats are used; the table is for their codes. ``results``: the bits of the outputs.
     """
     moving = [number for number, splat in enumerate(plan.splats) if not splat]
     fixed = {number: inputs[number].copy() for number, splat in enumerate(plan.splats) if splat}
@@ -113,8 +115,8 @@ class Output(NamedTuple):
 class Chain:
     """Some ops that follow one another, all on values of one static shape, or on scalars over lanes or points.
 
-    ``kept``: tells whether a value is needed after the chain. ``slot``: gives the slot of a value. ``steps`` run the
-    same op by op.
+    ``kept``: tells whether a value is needed after the chain. ``slot``: gives the slot of a value. ``steps`` compute
+    the same, op by op.
     """
 
     def __init__(
@@ -155,8 +157,8 @@ class Chain:
                 step(slots)
 
     def at_once(self, slots: Slots) -> bool:
-        """Run the loop. False, with nothing done, if that does not pay yet, there is no machine code, a value is not
-        clean, or an op has a fault.
+        """Run the loop. Return False, with nothing done, if that does not save time yet, if there is no machine code,
+        if a value is not clean, or if an op has a fault.
         """
         shape = self._shape_of(slots)
         size = prod(shape)
@@ -184,7 +186,7 @@ class Chain:
 
     def _shared(self, splats: tuple[bool, ...]) -> set[int]:
         """Return the numbers of the values that are the same for all lanes. What depends on them, such as the bounds of
-        a loop, takes less time where it knows.
+        a loop, then takes less time.
         """
         shared = {number for number, splat in enumerate(splats) if splat}
         number = len(splats)
@@ -195,14 +197,16 @@ class Chain:
         return shared
 
     def _shape_of(self, slots: Slots) -> tuple[int, ...]:
-        """Return the shape of all values; of scalars, that of the lanes or points, or () if they are all the same."""
+        """Return the shape of all values; for scalars, the shape of the lanes or points, or () if they are all the
+        same.
+        """
         if self._static is not None:
             return self._static
         values = (slots[number] for number in self._inputs)
         return next((value.bits.shape for value in values if value.__class__ is Value and value.bits.size > 1), ())
 
     def _loop(self, splats: tuple[bool, ...], inputs: Sequence[Codes]) -> ArrayLoop:
-        """Return the loop for inputs, some of which are one code for all elements."""
+        """Return the loop for inputs; some of them may be one code for all elements."""
         plan = Plan(self._links, self._widths, splats, [output.number for output in self._outputs])
         key: tuple[Any, ...] = (splats,)
         if self._is_short(plan):
@@ -220,7 +224,7 @@ class Chain:
         return loop
 
     def _is_short(self, plan: Plan) -> bool:
-        """Tell whether one table for all ops is worth while."""
+        """Tell whether one table for all ops is worthwhile."""
         found = self._short.get(plan.splats)
         if found is None:
             found = self._short[plan.splats] = worth(plan)
@@ -249,7 +253,7 @@ class Chain:
         return codes
 
     def _by_kernels(self, values: list[Codes], made: Sequence[Codes], where: Any) -> bool:
-        """Compute some elements; False if an op has a fault."""
+        """Compute some elements; return False if an op has a fault."""
         if computed(self._links, values):
             return False
         for out, output in zip(made, self._outputs, strict=True):
@@ -260,7 +264,7 @@ class Chain:
 class ChainPieces:
     """Collects the steps of ops that follow one another, and makes chains of them.
 
-    ``dying``: the values that nothing needs after an op. ``slot``: gives the slot of a value.
+    ``dying``: the values that are not needed after an op. ``slot``: gives the slot of a value.
     """
 
     def __init__(self, dying: Mapping[Operation, Sequence[SSAValue]], slot: Callable[[SSAValue], int]) -> None:
@@ -270,8 +274,8 @@ class ChainPieces:
         self._steps: list[Step] = []
 
     def add(self, op: Operation, kernel: Kernel | None, steps: Sequence[Step]) -> list[Step]:
-        """Take the steps of the next op; return those of the ops before that are complete. ``kernel``: that of an op
-        that can be part of a chain.
+        """Take the steps of the next op; return those steps of earlier ops that are complete. ``kernel``: the kernel of
+        an op that can be part of a chain.
         """
         if kernel is None or kernel.words is None:
             # A constant makes no step, and does not end a chain.

@@ -40,7 +40,7 @@ from halfulp.semantics.profile import Profile
 
 
 def _report_stop(op: Operation, listeners: Sequence[Listener], report: UndefinedBehavior) -> None:
-    """Tell the listeners of undefined behaviour that is about to stop the run."""
+    """Tell the listeners about undefined behaviour that is about to stop the run."""
     for listener in listeners:
         listener.undefined_behavior(op, report)
 
@@ -48,7 +48,7 @@ def _report_stop(op: Operation, listeners: Sequence[Listener], report: Undefined
 def observed(
     op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: frames.Step | None
 ) -> frames.Step:
-    """Make a step of which the listeners are told, before and after; None stands for a step that does nothing."""
+    """Make a step about which the listeners are told, before and after it. None stands for a step that does nothing."""
     operand_types = [value.type for value in op.operands]
     result_types = [value.type for value in op.results]
 
@@ -71,7 +71,9 @@ def observed(
 
 
 def observed_control(op: Operation, operands: tuple[int, ...], action: frames.Action) -> frames.Action:
-    """Make an action of which the listeners are told: before, and, except for calls and ops with regions, after."""
+    """Make an action about which the listeners are told: before it, and, except for calls and ops with regions, after
+    it.
+    """
     types = [value.type for value in op.operands]
 
     def watched(frame: frames.Frame) -> frames.Segment | None:
@@ -98,7 +100,7 @@ def observed_control(op: Operation, operands: tuple[int, ...], action: frames.Ac
 class CodeStore(Protocol):
     """The parts of a `halfulp.interp.run.program.CompiledModule` that a compiler uses.
 
-    ``kernels``: those built already, by the profile that holds in a function, then by op.
+    ``kernels``: the kernels that were built already, by the profile of the function, then by op.
     """
 
     module: Module
@@ -106,17 +108,17 @@ class CodeStore(Protocol):
     kernels: dict[Profile, dict[Any, Kernel]]
 
     def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> frames.FunctionCode:
-        """Return the code that a compiler makes of a function with a body."""
+        """Return the code that a compiler makes for a function with a body."""
 
     def called(self, op: Operation) -> evaluators.MachineCall | None:
-        """Return what runs a function as machine code; None for one that is not worth it."""
+        """Return what runs a function as machine code; None for a function that is not worth it."""
 
 
 class FunctionCompiler(evaluators.Compiler):
     """Compiles one function to slots and steps.
 
-    ``one_at_a_time``: no frame waits for another in the middle of a function, so that what a branch or a call has
-    taken from a slot need not stay there. ``by_machine``: what can run as machine code may do so.
+    ``one_at_a_time``: no frame waits for another in the middle of a function, so that a slot may be emptied after a
+    branch or a call has taken its content. ``by_machine``: functions that can run as machine code may do so.
     """
 
     one_at_a_time = True
@@ -140,13 +142,13 @@ class FunctionCompiler(evaluators.Compiler):
     # --- values that are not needed any more ---
 
     def _large(self, type_: ty.Type) -> bool:
-        """Tell whether values of a type may take so much memory that they are let go after their last use."""
+        """Tell whether values of a type may take so much memory that they are released after their last use."""
         return isinstance(type_, ty.ShapedType)
 
     def _home(self, value: SSAValue) -> Block | None:
         """Return the block whose ops may release a value; None if no op may.
 
-        It is the block of the op that makes it, or, of an argument, one of the function's own blocks.
+        It is the block of the op that makes the value, or, for an argument, one of the function's own blocks.
         """
         if isinstance(value, OpResult):
             return value.owner.parent
@@ -155,10 +157,10 @@ class FunctionCompiler(evaluators.Compiler):
         return value.block if value.block.parent is self.function.regions[0] else None
 
     def _last_uses(self) -> dict[Operation, list[SSAValue]]:
-        """Collect, by op, the large values that nothing needs after it.
+        """Collect, by op, the large values that are not needed after it.
 
-        A value that an op with regions uses, or an op of another block, is kept, and so is a constant: nothing would
-        compute it again in a loop.
+        A value is kept if an op with regions or an op of another block uses it. A constant is kept too: in a loop,
+        nothing would compute it again.
         """
         last: dict[SSAValue, Operation | None] = {}
         for op in self.function.walk():
@@ -218,7 +220,7 @@ class FunctionCompiler(evaluators.Compiler):
     def _cut(
         self, segment: frames.Segment, before: Sequence[Operation], control: Operation, after: frames.Segment
     ) -> None:
-        """Note a complete segment: some ops, then the control op, then ``after``, where the block does not end."""
+        """Note a complete segment: some ops, then the control op, then ``after``, if the block does not end there."""
 
     # --- control ops ---
 
@@ -237,7 +239,7 @@ class FunctionCompiler(evaluators.Compiler):
         return evaluator.build(op, self)
 
     def _watched(self, op: Operation, action: frames.Action) -> frames.Action:
-        """Tell the listeners of a control op's action, and of the end of the call that it ends."""
+        """Tell the listeners about a control op's action, and about the end of the call that it ends."""
         operands, types = self.slots(op.operands), [value.type for value in op.operands]
         watched = observed_control(op, operands, action)
 
@@ -315,7 +317,9 @@ class FunctionCompiler(evaluators.Compiler):
         return slow if scalar is None or kernel.notice else scalar_step(scalar, operands, results, slow)
 
     def _scalar(self, op: Operation, kernel: Kernel) -> Callable[..., Any] | None:
-        """Return the implementation on numbers; None where each result may be one that a run keeps as unspecified."""
+        """Return the implementation on numbers; None if the run must keep which results are unspecified and each result
+        may be.
+        """
         return specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
 
     def machine_code(self, function: Operation) -> evaluators.MachineCall | None:
@@ -339,7 +343,7 @@ class FunctionCompiler(evaluators.Compiler):
         return evaluator.kernel if isinstance(evaluator, evaluators.OnValues) else None
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
-        """Give a kernel of few bits a table."""
+        """Give a table to a kernel of few bits."""
         if not means_one_thing(op):
             return kernel
         operands, results = (
@@ -350,7 +354,7 @@ class FunctionCompiler(evaluators.Compiler):
 
 
 def means_one_thing(op: Operation) -> bool:
-    """Tell whether the codes that an op takes and gives mean the same at all places, and are numbers."""
+    """Tell whether the codes of an op's operands and results mean the same at all places, and are numbers."""
     elements = {ty.element_type(value.type) for value in (*op.operands, *op.results)}
     numbers = ty.IntegerType | ty.IndexType | ty.FloatType
     return all(

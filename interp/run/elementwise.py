@@ -60,8 +60,8 @@ class Places:
         return (int(self.lanes.numbers[where[0] if self.lead else 0]), *where[self.lead :])
 
     def text(self, where: tuple[int, ...], offending: Mask) -> tuple[str, str]:
-        """Return the name of the first offending element for an error, and how many there are; of the first lane, if
-        there are any.
+        """Return the name of the first element with an error, for a message, and how many there are. In a batch it is
+        the first in the first lane.
         """
         lead = self.lead
         if not where[lead:]:
@@ -70,13 +70,15 @@ class Places:
         return f" at element {list(where[lead:])}", count
 
     def numbers(self) -> npt.NDArray[np.uint64] | None:
-        """Return the numbers of the points of a loop, in its order; None where the elements are those of an op that
-        runs once.
+        """Return the numbers of the points of a loop, in its order; None if the elements belong to an op that runs
+        once.
         """
         return None
 
     def complete(self, error: UndefinedBehavior, offending: Mask) -> UndefinedBehavior:
-        """Add the lanes in which it happened to an error. Of what all lanes share, the first axis has one element."""
+        """Add to an error the lanes in which it happened. In arrays that all lanes share, the first axis has one
+        element.
+        """
         by_lane = None
         if self.lead and self.lanes is not None and offending.shape[:1] == (len(self.lanes),):
             by_lane = np.asarray(offending.reshape(len(offending), -1).any(axis=1))
@@ -120,7 +122,7 @@ class ElementwiseStep:
 
     @property
     def behalf(self) -> Operation:
-        """The op for which it runs: itself, unless it is a part of another one."""
+        """The op for which it runs: itself, unless it is a part of another op."""
         return self.op
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -169,9 +171,9 @@ class ElementwiseStep:
         )
 
     def _alone(self, *codes: Codes) -> Outcome:
-        """Return what the `scalar` implementation of the kernel gives, which is quicker for scalars, unless there is a
-        fault, or codes have more than 64 bits. Kernels that cannot be described may have tables, which are quicker
-        still.
+        """Return what the `scalar` implementation of the kernel gives, which is quicker for scalars. It is not used if
+        there is a fault, or codes have more than 64 bits. Kernels that cannot be described may have tables, which are
+        quicker still.
         """
         layouts = [code_layout(ty.element_type(type_)) for type_ in self.result_types]
         if self.kernel.words is None or any(each.ndim for each in codes) or any(trailing for _, trailing in layouts):
@@ -230,7 +232,7 @@ class ElementwiseStep:
         return shape
 
     def _aligned(self, operands: tuple[Value, ...], shape: tuple[int, ...]) -> tuple[Codes, ...]:
-        """Return the codes; those of a scalar that stands for all elements with the axes of the others."""
+        """Return the codes. Those of a scalar that stands for all elements get the axes of the others."""
         return tuple(
             value.bits if value.shape == shape else value.bits.reshape((1,) * len(shape) + value.bits.shape)
             for value in operands
@@ -299,7 +301,7 @@ class ElementwiseStep:
         shape: tuple[int, ...],
         ids: PoisonIds | None,
     ) -> Sequence[Any]:
-        """Return for each result the marks of its elements: those that are unspecified, or those of a recorder."""
+        """Return, for each result, the marks of its elements: those of unspecified elements, or those of a recorder."""
         recorder = self.settings.recorder
         if recorder is None:
             return (self._open(operands, codes, results, shape),) * len(results)
@@ -325,7 +327,7 @@ class ElementwiseStep:
 
 
 def _operand_names(op: Operation) -> list[str]:
-    """Name the operands of an elementwise op; where the last declared stands for several, number them."""
+    """Name the operands of an elementwise op. If the last declared operand stands for several, number these."""
     names = [slot.name for slot in op.definition.operands] if op.definition else []
     rest = len(op.operands) - len(names)
     if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
@@ -355,10 +357,10 @@ def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
 
 
 class Points(Places):
-    """The names of the points of a part of an iteration space: their indices.
+    """The names of the points of a part of an iteration space, which are their indices.
 
-    ``axes``: for each axis of the arrays after that over lanes, the dimension of the space and its indices in this
-    part. ``fixed``: the indices in the other dimensions. ``sizes``: of the space.
+    ``axes``: for each axis of the arrays after the axis over lanes, the dimension of the space and its indices in this
+    part. ``fixed``: the indices in the other dimensions. ``sizes``: the sizes of the space.
     """
 
     __slots__ = ("_axes", "_fixed", "_sizes")
@@ -377,7 +379,7 @@ class Points(Places):
         self._sizes = sizes
 
     def at(self, fixed: Sequence[tuple[int, int]]) -> Points:
-        """Return the names where the axes of some dimensions are gone because their indices are fixed."""
+        """Return the names for arrays without the axes of some dimensions, whose indices are fixed."""
         gone = {dimension for dimension, _ in fixed}
         return Points(self.lanes, self.lead, [axis for axis in self._axes if axis[0] not in gone], fixed, self._sizes)
 
@@ -405,15 +407,15 @@ class Points(Places):
         )
 
     def text(self, where: tuple[int, ...], offending: Mask) -> tuple[str, str]:
-        """Return the name of the first offending point for an error."""
+        """Return the name of the first point with an error, for a message."""
         return f" at iteration {list(self._point(where))}", ""
 
 
 class PointwiseStep(ElementwiseStep):
     """Runs one elementwise op for the points of a part of an iteration space.
 
-    ``around``: the op whose body it belongs to. Its place stands for that of an op without one. ``turn``: of the ops of
-    the body that take random bits, the number of this one, and how many there are.
+    ``around``: the op whose body it belongs to; an op without a place is reported at the place of that op. ``turn``:
+    the number of this op among the ops of the body that take random bits, and how many of these there are.
     """
 
     __slots__ = ("around", "turn")

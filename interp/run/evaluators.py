@@ -26,8 +26,8 @@ MachineCall = Callable[[frames.Run, Sequence[Any], int], "tuple[Any, ...] | None
 class Compiler:
     """Finds slots, blocks and other functions for the control ops of one function.
 
-    ``code_of``: gives the code of another function. ``new_frame``: the class of the frames of its calls. ``on_yield``:
-    in a region, makes the actions of its terminators.
+    ``code_of``: a function that gives the code of another function. ``new_frame``: the class of the frames of its
+    calls. ``on_yield``: in a region, makes the actions of its terminators.
     """
 
     def __init__(
@@ -61,12 +61,14 @@ class Compiler:
         return tuple([self.slot(value) for value in values])
 
     def hidden_slot(self) -> int:
-        """Make a slot for what a control op keeps between visits."""
+        """Make a slot in which a control op keeps a value between visits."""
         self._template.append(None)
         return len(self._template) - 1
 
     def block(self, block: Block) -> frames.Segment:
-        """Return the first segment of a block of this function; while compiling it may not be filled in yet."""
+        """Return the first segment of a block of this function; while the function is compiled, it may not be filled in
+        yet.
+        """
         code = self._blocks.get(block)
         if code is None:
             code = self._blocks[block] = frames.Segment(self.slots(block.arguments))
@@ -90,7 +92,7 @@ class Compiler:
 
     def machine_code(self, function: Operation) -> MachineCall | None:
         """Return what runs a function of the program as machine code, from the run, the arguments and the calls around;
-        it returns None where a frame has to run it.
+        it returns None if a frame has to run it.
         """
         return None
 
@@ -99,7 +101,9 @@ class Compiler:
         raise NotImplementedError
 
     def resume(self, op: Operation) -> frames.Yield:
-        """Make the end of ``op``, the control op with regions being compiled: its results, then the segment after."""
+        """Make the end of ``op``, the control op with regions that is being compiled: its results, then the segment
+        after it.
+        """
         after, results = self._after, self.slots(op.results)
         types, listeners = [result.type for result in op.results], self.settings.listeners
 
@@ -111,7 +115,7 @@ class Compiler:
         return lambda sources: passing((*moves(sources, results), *((tell,) if listeners else ())), after)
 
     def returning(self, operands: tuple[int, ...]) -> frames.Action:
-        """Make the action of func.return: the caller goes on, with these slots as the results of its call."""
+        """Make the action of func.return: the caller continues, with these slots as the results of its call."""
 
         def return_(frame: frames.Frame) -> None:
             slots = frame.slots
@@ -151,7 +155,7 @@ def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[frames.Step, 
 
 
 def passing(steps: Sequence[frames.Step], target: frames.Segment) -> frames.Action:
-    """Make the action that runs some steps and goes on at ``target``."""
+    """Make the action that runs some steps and continues at ``target``."""
     if not steps:
         return lambda frame: target
     if len(steps) == 1:
@@ -199,7 +203,9 @@ class Elementwise:
 
 @dataclass(frozen=True, slots=True)
 class OnValues:
-    """An op on whole values, by a function of its operands. It may have effects, as loads, stores and prints do."""
+    """An op on whole values, computed by a function of its operands. It may have effects, like loads, stores and
+    prints.
+    """
 
     #: Makes the function, from the values of the operands to a tuple of results. It is given the op and the settings.
     build: Callable[[Operation, Any], frames.Function]
@@ -244,7 +250,7 @@ class OnFrames:
 
 @dataclass(frozen=True, slots=True)
 class OnRawSlots:
-    """An op whose regions run inside of one step, which reads and writes the slots of its frame."""
+    """An op whose regions run inside of one step. The step reads and writes the slots of its frame."""
 
     #: Makes that step.
     build: Callable[[Operation, Compiler], frames.Step]
@@ -252,7 +258,9 @@ class OnRawSlots:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function that does something to its arguments when it is called. It is not compiled, and knows of no lanes."""
+    """A function that does something to its arguments when it is called. It is not compiled, and cannot run in
+    lanes.
+    """
 
     #: Makes the step that begins the function.
     build: Callable[[Operation, Compiler], frames.Step]

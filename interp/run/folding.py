@@ -103,7 +103,7 @@ class Fold:
     def __call__(self, run: Run, first: Value, rows: Value, names: Names) -> Value:
         """Return ``first`` [lanes] combined with ``rows`` [n, lanes], where lanes may be several axes.
 
-        Raises UndefinedBehavior where the op is undefined.
+        Raises UndefinedBehavior if the op is undefined for the operands.
         """
         if not rows.shape[0]:
             return first
@@ -133,7 +133,7 @@ class Fold:
         return result
 
     def _recorded(self, run: Run, recorder: Recorder, total: Value, rows: Value, names: Names) -> Value:
-        """Return the result in sequence. Of few lanes, a recorder gets many steps at once, if it can take them so."""
+        """Return the result in sequence. For few lanes, a recorder gets many steps at once, if it can take them so."""
         lanes = prod(total.shape)
         together = RECORDED // max(lanes, 1) if 0 < lanes <= RECORDED_LANES else 0
         if len(rows.bits) < FEWEST_STEPS or not together:
@@ -145,7 +145,7 @@ class Fold:
         return total
 
     def _at_once(self, run: Run, recorder: Recorder, first: Value, rows: Value) -> Value | None:
-        """Return the result in sequence, all steps of which a recorder gets at once; None where that cannot be."""
+        """Return the result in sequence; a recorder gets all steps at once. None if that is not possible."""
         terms = joined(run, part(first, np.newaxis), part(rows, slice(-1)))
         codes = self._running(first.bits, rows.bits)
         before, after = codes[:-1], codes[1:]
@@ -162,7 +162,7 @@ class Fold:
         return Value(first.type, after[-1], None, None if marks[0] is None else marks[0][-1])
 
     def _running(self, first: Codes, rows: Codes) -> Codes:
-        """Return what the accumulator is at first, and after each step, but for the bits of NaNs."""
+        """Return the accumulator at the start, and after each step, apart from the bits of NaNs."""
         terms = np.concatenate([first[np.newaxis], rows])
         combine = _RUNNING.get(self._name)
         if combine is not None and isinstance(self._number, ty.FloatType) and self._number.format in _BY_NUMPY:
@@ -196,8 +196,8 @@ class Fold:
         return self._step.stochastic
 
     def under_mask(self, run: Run, first: Value | None, rows: Value, taken: Mask, names: Names) -> Value | None:
-        """Return ``first`` combined with the rows that are taken, where combinations round by random bits; None if
-        there is nothing. A row that is left out takes its random bits, too, so those of the others do not depend on the
+        """Return ``first`` combined with the rows that the mask selects, if combinations round by random bits; None
+        otherwise. A row that is left out takes its random bits, too, so that those of the others do not depend on the
         mask.
         """
         assert run.draws is not None
@@ -213,7 +213,7 @@ class Fold:
         return None if total is None else self._opened(run, total, steps)
 
     def _extreme(self, run: Run, rows: Value, names: Names) -> Value:
-        """Return the extremum of clean rows. Where its bits depend on the order, neighbours are combined."""
+        """Return the extremum of clean rows. If its bits depend on the order, neighbours are combined."""
         assert isinstance(self._number, ty.FloatType)
         shape = rows.bits.shape[1:]
         terms = _flat(rows.bits, 1, len(shape))
@@ -223,7 +223,7 @@ class Fold:
         return Value(rows.type, codes.reshape(shape))
 
     def _of_pairs(self, run: Run, rows: Value, names: Names) -> Value:
-        """Return the combination of neighbours, then of neighbours of these, until one is left."""
+        """Return the combination of neighbours, then of neighbours of the results, until one result is left."""
         while rows.shape[0] > 1:
             even = rows.shape[0] // 2 * 2
             pairs = self._combined(run, part(rows, slice(0, even, 2)), part(rows, slice(1, even, 2)), names(0))
@@ -255,7 +255,7 @@ class Fold:
         return Value(first.type, zeroed(codes, ids), ids, None, run.origins)
 
     def _quickly(self, run: Run, first: Value, rows: Value, names: Names) -> Value | None:
-        """Return the result in sequence by a quicker way, where there is one. Nothing is poison, and nothing fails."""
+        """Return the result in sequence by a quicker way, if there is one. Nothing is poison, and nothing fails."""
         lanes = len(first.shape)
         total, terms = _flat(first.bits, 0, lanes), _flat(rows.bits, 1, lanes)
         if self._adds:
@@ -293,7 +293,7 @@ def _after(names: Names, start: int, number: int) -> Places:
 
 
 def _flat(bits: Codes, lead: int, lanes: int) -> Codes:
-    """Return codes with their lanes as one axis."""
+    """Return codes with all lanes along one axis."""
     shape = bits.shape
     return bits.reshape(*shape[:lead], prod(shape[lead : lead + lanes]), *shape[lead + lanes :])
 

@@ -43,8 +43,8 @@ Outside = Callable[[Operation, tuple[Any, ...], Sequence[ty.Type]], Sequence[Any
 class Segment:
     """A sequence of steps that ends in a control op, filled in when its block is compiled.
 
-    ``arguments``: the slots of the arguments of the block that it begins. ``cost``: its ops. ``plan``: what a batch
-    needs to know about it (`halfulp.interp.run.batch.frames.Plan`).
+    ``arguments``: the slots of the arguments of the block that it begins. ``cost``: the number of its ops. ``plan``:
+    what a batch needs to know about it (`halfulp.interp.run.batch.frames.Plan`).
     """
 
     __slots__ = ("arguments", "control", "cost", "op", "plan", "steps")
@@ -69,7 +69,7 @@ class FunctionCode:
 
 
 class Frame:
-    """One activation of a function: its slots, and the segment at which it begins or goes on after a call."""
+    """One activation of a function: its slots, and the segment at which it begins, or continues after a call."""
 
     __slots__ = ("call", "depth", "parent", "results", "segment", "slots")
 
@@ -88,7 +88,7 @@ class Frame:
 class Lanes:
     """Some lanes of a batch: their numbers, ascending, and the number of all lanes of the batch.
 
-    ``within``: lanes of which these are a part, for as long as they exist, and the positions of these among them.
+    ``within``: lanes of which these are a part as long as they exist, and the positions of these lanes among them.
     """
 
     __slots__ = ("__weakref__", "numbers", "total", "within")
@@ -112,7 +112,7 @@ class Lanes:
         return Lanes(numbers, self.total, (ref(self), positions) if len(positions) < _MANY_LANES else None)
 
     def positions(self, others: Lanes) -> npt.NDArray[np.intp]:
-        """Return the positions of ``others``, all of which are among these lanes."""
+        """Return the positions of ``others`` among these lanes, which include all of them."""
         if len(self) == self.total:
             return others.numbers
         if others.within is not None and others.within[0]() is self:
@@ -124,7 +124,9 @@ class Lanes:
         return places[others.numbers]
 
     def offending(self, mask: Mask | None = None) -> npt.NDArray[np.intp]:
-        """Return the numbers of the lanes in a mask over these; of all these where the mask is None or of rank 0."""
+        """Return the numbers of those lanes that a mask over these lanes selects; of all these lanes if the mask is
+        None or of rank 0.
+        """
         return self.numbers if mask is None or not mask.ndim else self.numbers[mask]
 
 
@@ -141,9 +143,9 @@ STEP_POINTS = 1 << 10
 class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
-    ``lanes``: in a batch, those that are running; else None. ``outside``: what runs that the program does not define.
-    ``kept``: what ops keep for the whole run, such as the memory of globals. ``tries``: the executor runs a function to
-    find out whether it is worth code. ``draws``: the random bits of stochastic rounding; None without it.
+    ``lanes``: in a batch, the running lanes; else None. ``outside``: runs what the program does not define. ``kept``:
+    what ops keep for the whole run, such as the memory of globals. ``tries``: the executor runs a function to find out
+    whether machine code is worthwhile. ``draws``: the random bits of stochastic rounding; None without it.
     """
 
     __slots__ = ("draws", "frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps", "tries")
@@ -183,7 +185,7 @@ class Run:
         return produced if recorder is None else tuple([recorder.unknown(source, value) for value in produced])
 
     def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
-        """Call a function that does not know of lanes; in a batch once for each lane."""
+        """Call a function that cannot run in lanes; in a batch, once for each lane."""
         return function(self, operands)
 
     def charge(self, op: Operation, points: int) -> None:
@@ -217,8 +219,8 @@ View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 class Writes:
     """The iteration that wrote each element of a shape first, in one run of a loop.
 
-    ``ranges``: the values of the induction variables. `iteration` is the number of the current one, in row-major order.
-    ``outer``: the log of the loop around it.
+    ``ranges``: the values of the induction variables. `iteration` is the number of the current iteration, in row-major
+    order. ``outer``: the log of the loop around it.
     """
 
     __slots__ = ("_first", "_op", "_ranges", "iteration", "outer")
@@ -278,7 +280,7 @@ def watched(run: Run, op: Operation, ranges: Sequence[range], buffers: Sequence[
 
 
 def end_logs(watched_memory: Watched) -> None:
-    """End the logs of a loop: those of the loop around it go on."""
+    """End the logs of a loop; the logs of the loop around it continue."""
     for memory, writes in watched_memory:
         memory.log = writes.outer
 
@@ -310,7 +312,7 @@ def in_lanes(error: Reported, lanes: Lanes | None, mask: Mask | None = None) -> 
 
 
 def of_lanes(failed: Mapping[int, HalfulpError], lanes: Lanes) -> HalfulpError:
-    """Return the error of the first lane that failed. It names all lanes that failed so, at the same place.
+    """Return the error of the first lane that failed. It names all lanes that failed in the same way at the same place.
 
     ``failed``: the errors by the positions of their lanes, which ascend.
     """
@@ -349,7 +351,7 @@ def located(error: HalfulpError, op: Operation) -> HalfulpError:
 class Cast:
     """An unresolved result of builtin.unrealized_conversion_cast: only another cast can use it.
 
-    ``source`` and ``source_types``: the values that the chain of casts began with. ``types``: the result types of the
+    ``source`` and ``source_types``: the values with which the chain of casts began. ``types``: the result types of the
     last cast; this is result number ``index``.
     """
 

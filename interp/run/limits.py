@@ -34,14 +34,12 @@ class Elements:
 
 
 def made_of(type_: ty.Type, words: Sequence[Word]) -> Word | Elements:
-    """Return a scalar or a vector of its elements."""
+    """Return a scalar or a vector made of its elements."""
     return Elements(type_, tuple(words)) if isinstance(type_, ty.VectorType) else words[0]
 
 
 def count_of(type_: ty.Type) -> int | None:
-    """Return the number of elements of a scalar or a vector; None for one of no static size, or one that is too
-    long.
-    """
+    """Return the number of elements of a scalar or a vector; None if its size is not static, or too large."""
     if not isinstance(type_, ty.VectorType):
         return None if isinstance(type_, ty.ShapedType) else 1
     count = prod(type_.shape)
@@ -55,19 +53,19 @@ _LOUD = frozenset({"vector.print"})
 
 
 class NotCompiled(Exception):
-    """A function holds something that compiled code does not cover; the message says which."""
+    """The error for a function with something that compiled code does not cover; the message says what."""
 
 
 def may_compile(settings: Settings) -> bool:
-    """Tell whether code may run with some settings: nobody is told of each op, nothing is recorded, no op takes random
-    bits, and an index has 64 bits.
+    """Tell whether machine code may run with some settings: no listener is told about each op, nothing is recorded, no
+    op takes random bits, and an index has 64 bits.
     """
     watched = settings.listeners or settings.recorder is not None
     return not watched and settings.random is None and settings.index_width == 64
 
 
 def is_silent(op: Operation) -> bool:
-    """Tell whether an op, which the executor runs on behalf of code, does nothing that the world sees: a run that stops
+    """Tell whether an op that the executor runs for machine code has no effect outside of the program: a run that stops
     is repeated.
     """
     return op.name.startswith(_SILENT) and op.name not in _LOUD
@@ -79,8 +77,8 @@ def is_silent(op: Operation) -> bool:
 
 
 def memories_of(arguments: Sequence[Any]) -> list[Allocation]:
-    """Return the memory of buffers among arguments that may be written, each once. For views of bytes: that of the
-    bytes.
+    """Return the memory of buffers among arguments that may be written, each once. For a view of bytes it is the memory
+    of the bytes.
     """
     found = {id(each.allocation.root): each.allocation.root for each in arguments if isinstance(each, Buffer)}
     return [memory for memory in found.values() if not memory.constant]
@@ -97,7 +95,7 @@ class Copy:
         self.origins = memory.origins
 
     def put_back(self) -> None:
-        """Restore it, as often as it is asked to: a later run writes to the masks of the memory."""
+        """Restore the memory; this may be done several times. A later run writes to the masks of the memory."""
         self.memory.bits[...] = self.bits
         self.memory.poison = None if self.poison is None else self.poison.copy()
         self.memory.open = None if self.open is None else self.open.copy()

@@ -65,7 +65,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Numbers that came from outside of the recorded ops. ``argument``: its number; None where ``what`` made them."""
+    """Numbers that came from outside of the recorded ops. ``argument``: the number of the argument; None if ``what``
+    made them.
+    """
 
     base: int
     argument: int | None
@@ -79,9 +81,9 @@ class _Source:
 class Leaf:
     """A number whose history ends here.
 
-    ``argument``: the number of the argument that it is an element of, at ``place``; None for any other number.
-    ``unknown``: what made it, if that cannot be recorded; "" for an argument, and for a number that no op on floats
-    made, such as a constant.
+    ``argument``: the number of the argument whose element at ``place`` it is; None for any other number. ``unknown``:
+    what made it, if that cannot be recorded; "" for an argument, and for a number that no op on floats made, such as a
+    constant.
     """
 
     type: ty.Type
@@ -93,7 +95,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand of a node: its code and its type. ``id``: where its history goes on; 0 if it has none."""
+    """An operand of a node: its code and its type. ``id``: the id under which its history continues; 0 if it has
+    none.
+    """
 
     id: int
     type: ty.Type
@@ -102,8 +106,8 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A number that an op made. ``around``: as in `OpRun`. ``result``: the number of the result that it is.
-    ``poison``: it was poison.
+    """A number that an op made. ``around``: as in `OpRun`. ``result``: the number of the op's result. ``poison``: it
+    was poison.
     """
 
     op: Operation
@@ -119,10 +123,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The steps of a fold that made a number, recorded at once. ``first``: what the accumulator was before them.
+    """The steps of a fold that made a number, recorded at once. ``first``: the accumulator before them. ``ids``,
+    ``codes``: those of the elements; ``ids`` is None if no op made any of them.
 
-    ``ids``: of the elements, None where no op made any; ``codes``: of the elements; ``results``: of the accumulator.
-    ``accumulator``: as in `OpRun`.
+    ``results``: the codes of the accumulator. ``accumulator``: as in `OpRun`.
     """
 
     first: Operand
@@ -162,8 +166,8 @@ class Lineage:
     # --- recording ---
 
     def record(self, run: OpRun) -> tuple[Ids | None, ...]:
-        """Note what an op made of its operands, and return the ids of its results; None for those of an op on integers
-        that have no history, unless it wraps. Raises LimitExceeded.
+        """Note what an op made from its operands, and return the ids of its results; None for the results of an op on
+        integers without a history, unless the op wraps. Raises LimitExceeded.
         """
         ids = tuple([value.open for value in run.operands])
         traced = any(each is not None for each in ids) or on_floats(run.op)
@@ -192,7 +196,8 @@ class Lineage:
         return Value(terms.type, codes, None, ids)
 
     def argument(self, number: int, given: Any) -> Any:
-        """Return an argument with ids for its elements. The memory of a buffer gets them in place, each piece once.
+        """Return an argument with ids for its elements. The memory of a buffer gets them in place, each piece of memory
+        once.
 
         Raises LimitExceeded.
         """
@@ -217,8 +222,8 @@ class Lineage:
         return value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results with ids of unknown history, where they are floats without a history of their own, computed
-        from floats that have one. Raises LimitExceeded.
+        """Return results with ids of unknown history, if they are floats without a history of their own, computed from
+        floats that have one. Raises LimitExceeded.
         """
         if not any(isinstance(value, Value) and value.open is not None and holds_floats(value) for value in operands):
             return results
@@ -244,7 +249,7 @@ class Lineage:
     def _source(
         self, number: int | None, what: str, element: ty.Type, codes: Codes, shape: tuple[int, ...]
     ) -> Ids | None:
-        """Return ids for numbers from outside; None for what is no number, and for indices."""
+        """Return ids for numbers from outside; None for values that are not numbers, and for indices."""
         if isinstance(element, ty.IndexType) or ty.element_width(ty.number_type(element)) is None:
             return None
         size = prod(shape)
@@ -294,7 +299,7 @@ class Lineage:
         )
 
     def made(self, id: int) -> Node | None:
-        """Return what made the number with an id; None where no op did."""
+        """Return what made the number with an id; None if no op made it."""
         found = self.node(id)
         return found if isinstance(found, Node) else None
 
@@ -315,8 +320,8 @@ class Lineage:
                 yield slice(entry.base, entry.base + prod(entry.shape))
 
     def history(self, id: int, type_: ty.Type, code: int) -> Node | Leaf:
-        """Return what made a number that has an id, or a leaf: without history where it has none, and unknown where the
-        number is not the one that the id was given for.
+        """Return what made a number that has an id, or a leaf. The leaf has no history if the number has none, and an
+        unknown history if the number is not the one for which the id was given.
         """
         if id == NO_ID:
             return Leaf(type_, code)
@@ -326,7 +331,9 @@ class Lineage:
         return found
 
     def chain(self, id: int) -> Chain | None:
-        """Return the steps of the fold that a number is the result of; None for others, and for codes of many words."""
+        """Return the steps of the fold whose result is a number; None for other numbers, and for codes of several
+        words.
+        """
         entry = self._entries[bisect_right(self._bases, id) - 1]
         if not isinstance(entry, Batch):
             return None
@@ -345,7 +352,7 @@ class Lineage:
         return Chain(first, ids, codes, run.results[0][steps], own)
 
     def _are_given(self, ids: Ids, codes: Codes) -> bool:
-        """Tell whether numbers are all elements of one argument, as they were given."""
+        """Tell whether numbers are all elements of one argument, unchanged."""
         first, last = (bisect_right(self._bases, int(end)) - 1 for end in (ids.min(), ids.max()))
         entry = self._entries[first] if first == last and first >= 0 else None
         if not isinstance(entry, _Source) or entry.argument is None or entry.codes.dtype != codes.dtype:
@@ -357,13 +364,13 @@ class Lineage:
 
 
 def _within(shape: tuple[int, ...], place: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the place in an array that broadcasts to the shape of the place."""
+    """Return a place in an array that is broadcast, from the place in the shape to which it is broadcast."""
     own = place[len(place) - len(shape) :] if len(shape) <= len(place) else (0,) * (len(shape) - len(place)) + place
     return tuple([min(k, size - 1) for k, size in zip(own, shape, strict=True)])
 
 
 def _code(codes: Codes, place: tuple[int, ...], type_: ty.Type) -> int:
-    """Return a code as an integer; of a complex number, the real part in the low bits."""
+    """Return a code as an integer; for a complex number, with the real part in the low bits."""
     width = ty.element_width(ty.number_type(type_)) or 0
     rank = len(place)
     shape = codes.shape[:rank]

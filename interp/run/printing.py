@@ -10,7 +10,7 @@ from halfulp.interp.values.value import Value
 
 
 def show(op: Operation, settings: Settings, text: str, values: Sequence[Value] = ()) -> None:
-    """Print a text on behalf of an op, and tell the listeners. Everything that a program prints passes here."""
+    """Print a text on behalf of an op, and tell the listeners. All output of a program passes through here."""
     settings.write(text)
     for listener in settings.listeners:
         listener.printed(op, text, values)

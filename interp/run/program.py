@@ -48,7 +48,7 @@ class CompiledModule:
         return self.compiled(op, FunctionCompiler)
 
     def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> FunctionCode:
-        """Return the code that a compiler makes of a function with a body; each is made once."""
+        """Return the code that a compiler makes for a function with a body; each is made once."""
         code = self._functions.get((op, compiler))
         if code is None:
             with self._lock:
@@ -64,8 +64,8 @@ class CompiledModule:
         """Call a function with `Value`s (or buffers) of its argument types and return its results, `Value`s.
 
         ``outside``: gives the results of ops that no dialect has, and of calls of declarations to which no function is
-        bound; without it they are Unsupported. ``number``: that of the run, for its random bits. Raises the errors of
-        `halfulp.interp.ir.errors`.
+        bound; without it they are Unsupported. ``number``: the number of the run, for its random bits. Raises the
+        errors of `halfulp.interp.ir.errors`.
         """
         if outside is not None and self.settings.recorder is not None:
             outside = recording_outside(self.settings.recorder, outside)
@@ -77,14 +77,18 @@ class CompiledModule:
         return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments, execute)
 
     def draws(self, number: int | Words) -> Draws | None:
-        """Return the random bits of the run of this number, or of lanes with these; None if the runs need none."""
+        """Return the random bits of the run with this number, or of lanes that stand for runs with these numbers; None
+        if no random bits are needed.
+        """
         source = self.settings.source
         if source is None:
             return None
         return Draws(source, self.made(OpNumbers, lambda: OpNumbers(self.module)), number)
 
     def called(self, op: Operation) -> MachineCall | None:
-        """Return what runs a function that another one calls as machine code; None for one that is not worth it."""
+        """Return what runs a function, called by another one, as machine code; None for a function that is not worth
+        it.
+        """
         called: Called = self.made((op, Called), lambda: Called(self, op))
         return called.run if called.promising else None
 
@@ -106,7 +110,7 @@ class CompiledModule:
         """Execute a run from its first frame, that of ``op`` called with these arguments, and return the results.
         ``execute``: what runs the frame, the executor unless given.
 
-        Results share no memory with the arguments, and each has a table of poison origins of its own.
+        Results share no memory with the arguments, and each result has its own table of poison origins.
         """
         for number, (slot, value) in enumerate(zip(frame.segment.arguments, arguments, strict=True)):
             frame.slots[slot] = lower(self._argument(run, number, value))
@@ -173,7 +177,7 @@ _names: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
 
 
 def _names_in(module: Module) -> frozenset[str]:
-    """Return the names by which a module can ask for Python functions: those of its ops, and of its declarations."""
+    """Return the names by which a module can ask for Python functions: the names of its ops and of its declarations."""
     names = _names.get(module)
     if names is None:
         ops = list(module.walk())
@@ -185,7 +189,7 @@ def _names_in(module: Module) -> frozenset[str]:
 def program_for(module: Module, settings: Settings) -> CompiledModule:
     """Return the module compiled for these settings, and keep it: the module must not be changed once it has run.
 
-    Raises InputError for a profile that rounds stochastically without a source of random bits, and the reverse.
+    Raises InputError if a profile rounds stochastically but there is no source of random bits, or the reverse.
     """
     llvm.check()
     check_source(settings.profile, settings.source)

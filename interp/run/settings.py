@@ -100,7 +100,7 @@ class Operands:
 
 @dataclass(slots=True, eq=False)
 class OpRun(Operands):
-    """One run of an op on elements: its operands, and the results that it made of them, element by element."""
+    """One run of an op on elements: its operands, and the results that it made from them, element by element."""
 
     op: Operation
     #: The op on whose behalf it ran, such as a reduction; else ``op`` itself.
@@ -114,20 +114,20 @@ class OpRun(Operands):
 
 
 class Recorder(Protocol):
-    """What a run tells of its numbers, and asks the marks of."""
+    """A recorder: a run tells it about its numbers, and asks it for their marks."""
 
     @property
     def mark_type(self) -> np.dtype[Any]:
-        """The dtype of marks. 0 is the mark of a number of which nothing was recorded."""
+        """The dtype of marks. 0 is the mark of a number about which nothing was recorded."""
 
     def record(self, run: OpRun) -> tuple[Marks | None, ...]:
-        """Note what an op made of its operands, and return the marks of its results."""
+        """Note what an op made from its operands, and return the marks of its results."""
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
         """Return what a fold in sequence has before each of its steps, with marks; None if it must go step by step.
 
-        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes. ``codes``: of
-        the accumulators. What is returned is recorded next, as an operand of all steps at once.
+        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes. ``codes``:
+        those of the accumulators. The result is recorded next, as an operand of all steps at once.
         """
 
     def argument(self, number: int, given: Any) -> Any:
@@ -137,21 +137,21 @@ class Recorder(Protocol):
         """Return a value that the program spells, with marks if constants have any."""
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the results of an op on whole values, where those that it computed, but did not record, are marked as
+        """Return the results of an op on whole values. Results that the op computed but did not record are marked as
         unknown.
         """
 
     def unknown(self, what: str, produced: Any) -> Any:
-        """Return a value, or a buffer, with marks that say that nothing is known of it. ``what``: what made it."""
+        """Return a value, or a buffer, with marks that say that nothing is known about it. ``what``: what made it."""
 
 
 def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    """Return a function that gives the results of ops that no dialect has, as numbers of which nothing is known."""
+    """Return a function that gives the results of ops that no dialect has, as numbers about which nothing is known."""
     return lambda op, *given: [recorder.unknown(op.name, value) for value in function(op, *given)]
 
 
 def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
-    """Return the function of an op on whole values that also says where it computes what cannot be recorded."""
+    """Return the function of an op on whole values that also says if it computes something that cannot be recorded."""
     return lambda run, operands: recorder.computed(op, operands, function(run, operands))
 
 
@@ -168,8 +168,8 @@ def clear_marks(arguments: Sequence[Any]) -> None:
 
 
 def same_ran(made: dict[tuple[str, Operation], Ran], op: Operation, around: Operation) -> Ran:
-    """Return what stands for an op in all runs of a program. An op that another one made to compute with, outside of
-    the program, may be made anew in each run: the first one of its name in ``made`` stands for it.
+    """Return the op that stands for an op in all runs of a program. An op outside of the program that another op made
+    to compute with may be made anew in each run; then the first one with its name in ``made`` stands for it.
     """
     outside = _top(op) is not _top(around)
     return made.setdefault((op.name, around), (op, around)) if outside else (op, around)
@@ -182,12 +182,12 @@ def _top(op: Operation) -> Operation:
 
 
 def holds_floats(value: Value) -> bool:
-    """Tell whether elements are numbers that are no integers."""
+    """Tell whether elements are numbers other than integers."""
     return not isinstance(value.element_type, ty.IntegerType | ty.IndexType)
 
 
 def on_floats(op: Operation) -> bool:
-    """Tell whether an op has numbers among its operands or results that are no integers."""
+    """Tell whether an op has numbers other than integers among its operands or results."""
     return any(
         not isinstance(ty.element_type(value.type), ty.IntegerType | ty.IndexType)
         for value in (*op.operands, *op.results)
@@ -217,7 +217,7 @@ AnyValue = TypeVar("AnyValue", Value, Buffer, Value | Buffer)
 
 
 def about(meaning: str, choices: tuple[Any, ...] = ()) -> dict[str, Any]:
-    """Make the ``metadata`` of a field: its meaning, and the values to choose from where it is a choice."""
+    """Make the ``metadata`` of a field: its meaning, and the values to choose from, if it is a choice."""
     return {"meaning": meaning, "choices": choices}
 
 
@@ -246,8 +246,8 @@ def _as_model(given: object) -> str:
 class Settings:
     """Everything a run depends on besides the module and the arguments.
 
-    ``dataclasses.fields(Settings)`` gives the name, the default, the meaning and the choices of each: the keywords of
-    `halfulp.run` and the options of the command line are made of them.
+    ``dataclasses.fields(Settings)`` gives the name, the default, the meaning and the choices of each field. The
+    keywords of `halfulp.run` and the options of the command line are made from them.
 
     Raises ValueError for a value that is not one of a field's choices.
     """
@@ -351,9 +351,9 @@ class Settings:
         return width_of(element)
 
     def accepted(self, value: AnyValue, what: str) -> AnyValue:
-        """Return a value from outside as the program sees it: an index is narrowed where it wraps at 32 bits.
+        """Return a value from outside as the program sees it: an index is narrowed if indices have 32 bits.
 
-        A buffer is narrowed in place, for all who use it. ``what`` names the value in errors. Raises TypeMismatch.
+        A buffer is narrowed in place, which all its users see. ``what`` names the value in errors. Raises TypeMismatch.
         """
         if self.index_width == 64 or not isinstance(ty.element_type(value.type), ty.IndexType):
             return value
@@ -378,7 +378,7 @@ _KEY = tuple(field.name for field in fields(Settings) if field.name not in _NOT_
 
 
 def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> None:
-    """Refuse a value too large to be held. Raises LimitExceeded with both numbers."""
+    """Refuse a value that is too large to be held. Raises LimitExceeded with both numbers."""
     problem = shape_problem(shape)
     if problem:
         raise LimitExceeded(f"a value of type '{type_}' {problem}")
@@ -410,21 +410,21 @@ _ZEROS = {"none": None, "preserve-sign": "signed", "positive-zero": "positive"}
 
 
 def settings_of(function: Operation, settings: Settings) -> Settings:
-    """Return the settings that hold in the body of a function; the same ones where its attributes say nothing.
+    """Return the settings that hold in the body of a function; they are unchanged if its attributes say nothing.
 
-    Raises VerifyError for an attribute of another kind than its name says.
+    Raises VerifyError for an attribute that is not of the kind that its name requires.
     """
     profile = profile_of(function, settings.profile)
     return settings if profile is settings.profile else replace(settings, profile=profile)
 
 
 def ruling_attributes(function: Operation) -> dict[str, at.Attribute]:
-    """Return the attributes of a function that its ops need around them to give the same results elsewhere."""
+    """Return the attributes of a function that its ops need to give the same results in another function."""
     return {name: function.attributes[name] for name in (DENORMAL_F32, _TRANSLATION) if name in function.attributes}
 
 
 def profile_of(function: Operation, profile: Profile) -> Profile:
-    """Return the profile that holds in the body of a function that runs with this one. Raises VerifyError."""
+    """Return the profile that holds in the body of a function, if it runs with this profile. Raises VerifyError."""
     given = function.attributes
     if not given:
         return profile

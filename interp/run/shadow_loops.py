@@ -60,11 +60,11 @@ class WorstElement(Worst[Element]):
 class ShadowFigures:
     """What an op did to the exactness of numbers, over all of its runs.
 
-    ``own``: its own error, less what is not known of it, in ulp of the exact function of its operands; ``total``: the
-    error of its results, in ulp of the exact number; ``relative``: the same, relative to the exact number, infinite
-    where that is 0; ``radius``: the widest radius of a known error, in ulp. ``cancelled``: the most leading bits that a
-    sum lost. Counts of elements: ``elements``: all; ``absorbed``: a sum is one of its operands, though the other is not
-    0; ``overflowed``: of finite operands an infinity, or what the format has instead; ``flushed``: 0, where the exact
+    ``own``: its own error, minus its radius, in ulp of the exact function of its operands; ``total``: the error of its
+    results, in ulp of the exact number; ``relative``: the same, relative to the exact number, infinite where that is 0;
+    ``radius``: the widest radius of a known error, in ulp. ``cancelled``: the most leading bits that a sum lost. Counts
+    of elements: ``elements``: all; ``absorbed``: a sum is one of its operands, though the other is not 0;
+    ``overflowed``: of finite operands an infinity, or what the format has instead; ``flushed``: 0, where the exact
     function is not; ``unknown``: nothing is known; ``otherwise``: the exact run decides otherwise; ``undecided``: it
     may; ``wrapped``: an integer op whose type does not hold the exact result.
     """
@@ -84,7 +84,7 @@ class ShadowFigures:
     wrapped: int = 0
 
     def known(self, worst: WorstElement) -> float:
-        """Return the size of one of the largest errors; NaN where nothing is known of any: 0 would be a claim."""
+        """Return the size of one of the largest errors; NaN if no error is known, since 0 would claim something."""
         return nan if 0 < self.elements in (self.unknown, self.wrapped) and not worst.size else worst.size
 
     def join(self, other: ShadowFigures) -> None:
@@ -129,7 +129,7 @@ def is_float(type_: ty.Type) -> bool:
 
 
 def is_exact(marks: Any) -> bool:
-    """Tell whether marks are one for all elements, that of exact numbers: those of arguments and constants are."""
+    """Tell whether one mark, that of exact numbers, stands for all elements, as it does for arguments and constants."""
     return not any(marks.strides) and marks.size > 0 and not marks.flat[0]
 
 
@@ -236,7 +236,9 @@ _PLAIN: Mapping[str, Callable[..., Any]] = {
 
 
 class Traced(NDArrayOperatorsMixin):
-    """A number of f64, or a truth value, of one element: NumPy's functions on it make instructions."""
+    """A number of f64, or a truth value, of one element: a function of NumPy that is applied to it makes
+    instructions.
+    """
 
     __slots__ = ("held",)
 
@@ -246,12 +248,12 @@ class Traced(NDArrayOperatorsMixin):
     shape = ()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **_: Any) -> Traced:
-        """Make the instructions of a function. One that works in place gives a new number."""
+        """Make the instructions of a function. A function that works in place gives a new number."""
         assert method == "__call__"
         return Traced(_INSTRUCTIONS[ufunc](*(self._lifted(each) for each in operands)))
 
     def __array_function__(self, function: Any, types: Any, operands: Any, named: Any) -> Traced:
-        """Do the same for the functions that are no ufuncs."""
+        """Do the same for functions that are not ufuncs."""
         if function is np.where:
             return Traced(self._lifted(operands[0]).choose(*(self._lifted(each) for each in operands[1:])))
         if function is np.broadcast_to:
@@ -270,18 +272,20 @@ class Traced(NDArrayOperatorsMixin):
         return Word(machine, machine.constant(code, 64), 64).real(_F64)
 
     def astype(self, dtype: Any) -> Traced:
-        """Return a small integer as a number, a truth value as 1 or 0."""
+        """Return a small integer as a number, and a truth value as 1 or 0."""
         if isinstance(self.held, Word):
             return Traced(self.held.choose(self._lifted(1.0), self._lifted(0.0)))
         return self
 
     def all(self) -> bool:
-        """Tell that it may not hold for all elements: what rules do then is right for every one."""
+        """Say that the condition may not hold for all elements; what rules do in that case is right for every
+        element.
+        """
         return False
 
 
 def _size(x: Real) -> Word:
-    """Return the code of an absolute value: codes are in the order of the numbers."""
+    """Return the code of an absolute value; such codes are in the order of the numbers."""
     return x.code() & _MAGNITUDE
 
 
@@ -328,8 +332,9 @@ _INSTRUCTIONS: Mapping[Any, Callable[..., Any]] = {
 
 
 class Kind(NamedTuple):
-    """What a loop depends on. ``formats``: of the operands and of the result; ``tags``: of their marks; ``open``: which
-    operands have marks; ``plain``: beside f64, else enclosed; ``low``: the mask of the tag in a mark.
+    """What a loop depends on. ``formats``: those of the operands and of the result; ``tags``: those of their marks;
+    ``open``: which operands have marks; ``plain``: the run beside it computes in f64, else with bounds; ``low``: the
+    mask of the tag in a mark.
     """
 
     rule: str
@@ -361,7 +366,7 @@ def _waiting(kind: Kind) -> Waiting:
 
 
 def _described(kind: Kind, words: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the mark of a result, and what goes into the totals."""
+    """Return the mark of a result, and the values for the totals."""
     count = len(kind.formats)
     *values, result = (_number(fmt, word) for fmt, word in zip(kind.formats, words, strict=False))
     marks = iter(words[count:])
@@ -396,7 +401,7 @@ def _described(kind: Kind, words: Sequence[Word]) -> tuple[Word, ...]:
 
 
 class _PerUlp(NamedTuple):
-    """The inverse of an ulp; ``small``: the number is below all whose ulp has an inverse in f64."""
+    """The inverse of an ulp; ``small``: the number is smaller than all numbers whose ulp has an inverse in f64."""
 
     inverse: Real
     small: Word
@@ -420,7 +425,7 @@ def _per_ulp(fmt: FloatFormat, value: Real, error: Real, radius: Real) -> _PerUl
 
 
 def _number(fmt: FloatFormat, word: Word) -> Real:
-    """Return the number of a code as f64; anything for what is not finite, which `_described` refuses."""
+    """Return the number of a code as f64; for a code that is not finite, any number, which `_described` refuses."""
     if fmt in domains.NATIVE or fmt in domains.THROUGH_F32:
         return word_floats.widened(fmt, word).converted(_F64)
     return word.entry(_table(fmt)).real(_F64)
@@ -432,7 +437,9 @@ def _table(fmt: FloatFormat) -> Codes:
 
 
 def _operand(kind: Kind, value: Real, mark: Word | None, tag: int) -> Shadowed:
-    """Return an operand with its shadow; refuse a mark of a number of another format, or of an unknown one."""
+    """Return an operand with its shadow. Refuse the mark of a number of another format, and that of an unknown
+    number.
+    """
     narrow = not kind.plain and all(map(is_narrow, kind.formats))
     if mark is None:
         return Shadowed(Traced(value), NOTHING, NOTHING, narrow)  # type: ignore[arg-type]
@@ -446,7 +453,7 @@ def _operand(kind: Kind, value: Real, mark: Word | None, tag: int) -> Shadowed:
 
 
 def _errors(kind: Kind, result: Real, operands: Sequence[Shadowed]) -> tuple[tuple[Real, Real], tuple[Real, Real]]:
-    """Run a rule on one element: return its own error and the total one, each with its radius."""
+    """Run a rule on one element. Return its own error and the total error, each with its radius."""
     given: Any = Traced(result)
     if kind.plain:
         function, nothing = _PLAIN[kind.rule], Traced(result.of(0.0))
@@ -460,8 +467,8 @@ def _errors(kind: Kind, result: Real, operands: Sequence[Shadowed]) -> tuple[tup
 
 
 def _of_sum(kind: Kind, values: Sequence[Real], result: Real, cancels: Word) -> list[Word]:
-    """Return the quotient of the larger term and a sum, as a difference of codes, whether the sum is one of its terms,
-    and whether it is 0, of others that cancel.
+    """Return three things about a sum: the quotient of its larger term and the sum, as a difference of codes; whether
+    the sum is one of its terms; and whether it is 0 because its terms, which are not 0, cancel.
     """
     none = result.code().of(0)
     if kind.rule not in _SIGNS:
@@ -492,7 +499,7 @@ def _code_of(number: float) -> int:
 
 
 class Marked(NamedTuple):
-    """Numbers with one axis: their format, codes, marks (None if all are exact), and the tag that their marks have."""
+    """Numbers with one axis: their format, codes, marks (None if all are exact), and the tag of their marks."""
 
     format: FloatFormat
     codes: Codes
@@ -504,8 +511,8 @@ def judged(
     meaning: Computes, operands: Sequence[Marked], results: Marked, plain: bool, low: int, out: npt.NDArray[Any]
 ) -> tuple[list[slice], ShadowFigures] | None:
     """Judge the results of an op: write their marks, and return the parts that are left to NumPy, and the figures of
-    all others. None where there is no loop, or it does not pay. ``plain``: beside f64, else enclosed. ``low``: the mask
-    of the tag in a mark.
+    all others. None if there is no loop, or it does not save time. ``plain``: the run beside it computes in f64, else
+    with bounds. ``low``: the mask of the tag in a mark.
     """
     formats = tuple([each.format for each in (*operands, results)])
     if not llvm.machine_code_allowed() or meaning.rule not in _PLAIN or not all(map(_is_known, formats)):
@@ -539,5 +546,5 @@ def judged(
 
 
 def _is_known(fmt: FloatFormat) -> bool:
-    """Tell whether words have the numbers of a format."""
+    """Tell whether machine words can hold the numbers of a format."""
     return has_shadows(fmt) and (fmt.bits <= 8 or fmt in domains.NATIVE or fmt in domains.THROUGH_F32)

@@ -90,9 +90,9 @@ class Form:
     """A form of shadows: how ops are judged, and how shadows are written as marks.
 
     ``wider``: the format whose numbers stand for the exact ones; "" for a form that encloses these. ``unknown``: the
-    mark of a number of which nothing is known; ``wrapped``: those of integers that are not the exact ones, read as
-    signed, or as unsigned numbers alone. ``encode`` writes shadows of numbers of a type as marks, ``decode`` reads
-    marks in one dimension.
+    mark of a number about which nothing is known; ``wrapped``: the marks of integers that differ from the exact ones,
+    if read as signed numbers, or only if read as unsigned numbers. ``encode`` writes shadows of numbers of a type as
+    marks, ``decode`` reads marks in one dimension.
     """
 
     wider: str
@@ -103,7 +103,7 @@ class Form:
     decode: Callable[[Any, ty.Type], Shadow]
 
     def knows(self, fmt: FloatFormat) -> bool:
-        """Tell whether anything can be known of numbers that are computed in a format."""
+        """Tell whether anything can be known about numbers that are computed in a format."""
         return has_shadows(fmt) and (not self.wider or fmt.precision < FORMATS[self.wider].precision)
 
     @property
@@ -114,8 +114,8 @@ class Form:
 
 @dataclass(eq=False, slots=True)
 class Shadows:
-    """The shadows of one run, in a form. ``figures``: of each op that computed floats, or decided by them, and of the
-    op on whose behalf it ran, mostly itself. ``made``: as `same_ran` knows ops.
+    """The shadows of one run, in a form. ``figures``: those of each op that computed floats, or decided by them,
+    together with the op for which it ran, mostly itself. ``made``: the ops that `same_ran` found.
     """
 
     form: Form = field(default_factory=lambda: ENCLOSED)
@@ -130,8 +130,8 @@ class Shadows:
         return self.form.dtype
 
     def taken(self, op: Operation) -> ShadowFigures | None:
-        """Return the figures of an op since they were last taken; None where there are none. They are those of all ops
-        that ran on its behalf.
+        """Return the figures of an op since the last call; None if there are none. They include those of all ops that
+        ran for it.
         """
         return self._latest.pop(op, None)
 
@@ -154,8 +154,8 @@ class Shadows:
         return marks
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
-        """See `Recorder.accumulators`. Sums and the like of exact numbers do not depend on their order: so neighbours
-        are combined first, in arrays.
+        """See `Recorder.accumulators`. Sums and similar results of exact numbers do not depend on the order, so
+        neighbours are combined first, in arrays.
         """
         meaning = kernel.meaning()
         if not holds_floats(terms):
@@ -183,7 +183,9 @@ class Shadows:
         return Value(terms.type, codes, None, marks)
 
     def _integer_accumulators(self, meaning: Meaning | None, terms: Value, codes: Codes) -> Value | None:
-        """An integer is not the exact one from the first step on that wraps, or has such an operand."""
+        """Return the accumulators of integers: from the first step on that wraps, or has an inexact operand, they are
+        not the exact ones.
+        """
         given = [_apart(self.form, terms)] if _is_tainted(terms) else []
         own = wrapped(meaning, (codes[:-1], terms.bits[1:]))
         if own is not None:
@@ -240,8 +242,8 @@ class Shadows:
         return _Judging(self.form, meaning, run, result, found).marks(type_)
 
     def _of_integers(self, run: OpRun, types: Sequence[ty.Type]) -> tuple[Marks | None, ...]:
-        """Return the marks of the results of an op on integers: where it wraps, and what it makes of integers that are
-        not exact. An i1 and an index decide, and only that is said of an i1.
+        """Return the marks of the results of an op on integers: where it wraps, and what it makes from integers that
+        are not exact. An i1 and an index decide; for an i1, only its decision is reported.
         """
         meaning, shape, poison = run.kernel.meaning(), run.shape, run.poison
         own, given = wrapped(meaning, run.codes), []
@@ -292,8 +294,8 @@ class Shadows:
         return self._marked(value, 0.0) if holds_floats(value) else value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results where numbers that were computed from floats, or from inexact integers, are unknown,
-        if they have no mark of their own. So are all numbers that an index chose which is not exact.
+        """Return results in which numbers that were computed from floats or from inexact integers are unknown, unless
+        they have a mark of their own. Numbers that an inexact index chose are unknown too.
         """
         given = [value for value in operands if isinstance(value, Value)]
         if not any(holds_floats(value) or _is_tainted(value) for value in given):
@@ -332,46 +334,47 @@ def _operands_of(meaning: Meaning | None) -> tuple[Numbers, ...]:
 
 
 def _decides(type_: ty.Type) -> bool:
-    """Tell whether integers of a type decide what a program does, and are no numbers that it computes with."""
+    """Tell whether integers of a type decide what a program does, and are not numbers that it computes with."""
     return isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width == 1)
 
 
 def _is_tainted(value: Value) -> bool:
-    """Tell whether a value is integers that hold bits of numbers that are not exact."""
+    """Tell whether a value has integers that hold the bits of inexact numbers."""
     return value.open is not None and not is_exact(value.open) and not holds_floats(value)
 
 
 def _apart(form: Form, value: Value) -> Apart:
-    """Return where integers are not the exact ones."""
+    """Return where integers differ from the exact ones."""
     signed, unsigned = form.wrapped
     inexact = np.asarray(value.open != 0)
     return Apart(inexact & (value.open != unsigned), inexact & (value.open != signed))
 
 
 def _is_late(apart: Apart, signed: bool | None) -> Any:
-    """Return where an op reads what wrapped as unsigned alone. That is said here, and not where it wrapped: there it
-    may be a sum with a negative number.
+    """Return where an op reads integers as unsigned that differ from the exact ones only in this reading. It is
+    reported here, and not where they wrapped: there the op may be a sum with a negative number.
     """
     return apart.unsigned & ~apart.signed & (signed is False)
 
 
 def _is_inexact_index(form: Form, value: Value) -> bool:
-    """Tell whether a value is indices, signed numbers, of which one is not the exact one."""
+    """Tell whether a value has indices, which are signed numbers, and one of them differs from the exact one."""
     return (
         isinstance(value.element_type, ty.IndexType) and _is_tainted(value) and bool(_apart(form, value).signed.any())
     )
 
 
 def _ranked(mask: Any, rank: int) -> Any:
-    """Return an array of elements with as many axes as others have."""
+    """Return an array of elements with as many axes as other arrays have."""
     return mask if mask.ndim == rank else mask.reshape((1,) * (rank - mask.ndim) + mask.shape)
 
 
 def _reinterpreted(
     form: Form, value: Value, type_: ty.Type, poison: PoisonIds | None, found: ShadowFigures
 ) -> Marks | None:
-    """Return the marks of a bit cast. They stay: read as another format, bits of an inexact number are unknown, and
-    read once more as the first one, they are the number again. Integers that are not bits of such a number are exact.
+    """Return the marks of a bit cast. They stay: read as another format, the bits of an inexact number are unknown, and
+    read again as the first format, they are the number again. Integers that are not the bits of such a number are
+    exact.
     """
     if value.open is None:
         return None if not is_float(type_) else np.zeros(value.shape, form.dtype)
@@ -406,7 +409,7 @@ FORMS: Mapping[str, Form] = {
 
 
 class _Judging:
-    """Judges what one op made of its operands, a block of elements at a time."""
+    """Judges what one op made from its operands, one block of elements at a time."""
 
     def __init__(
         self, form: Form, meaning: Meaning | None, given: Operands, result: Codes, found: ShadowFigures
@@ -424,8 +427,8 @@ class _Judging:
         self._marks = [None if marks is None else self._flat(_ranked(marks, len(given.shape))) for marks in read]
 
     def _numbers(self, kind: Numbers | None, codes: Codes) -> Any:
-        """Return codes with one axis for the elements; of quantised numbers, whose scales may belong to places, what
-        they stand for.
+        """Return codes with one axis for the elements; for quantised numbers, whose scales may depend on places, the
+        numbers that they stand for.
         """
         found = quantized_numbers(kind, codes, self._shape) if isinstance(kind, Quantized) else codes
         return self._flat(found)
@@ -510,7 +513,7 @@ class _Judging:
                 self._count_events(judged, clean, found)
 
     def _count_errors(self, judged: Computed, clean: Any, first: int, found: ShadowFigures) -> None:
-        """Take the largest errors. That of an unknown number is 0."""
+        """Take the largest errors. That of an unknown number counts as 0."""
         value, total = judged.value, np.abs(judged.total.error)
         assert isinstance(self._meaning, Computes)
         own, radius, ulp = np.abs(judged.own.error) - judged.own.radius, judged.total.radius, judged.ulps(judged.total)
@@ -557,7 +560,7 @@ class _Judging:
 
 
 def _judged_alone(meaning: Computes, run: OpRun, result: Codes, found: ShadowFigures) -> Marks | None:
-    """Judge one number by balls, and return its mark; None for what that does not cover."""
+    """Judge one number by balls, and return its mark; None if balls do not cover it."""
     fmt = meaning.result
     if not isinstance(fmt, FloatFormat) or not has_shadows(fmt) or not isfinite(value := number_of(fmt, result)):
         return None
@@ -609,7 +612,7 @@ _TERMS: dict[str, Any] = {
 
 
 def _leading(quotient: float) -> int:
-    """Return the leading bits that a sum lost, from the quotient of the larger term and the sum."""
+    """Return the number of leading bits that a sum lost, from the quotient of the larger term and the sum."""
     return max(frexp(quotient)[1] - 1, 0)
 
 

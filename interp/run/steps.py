@@ -82,10 +82,10 @@ _LOWERED_HINT = (
 
 
 def misfit_of_sizes(op: Operation, evaluator: Elementwise | OnValues, settings: Settings) -> str | None:
-    """Say why an op cannot run whose vectors, some of them scalable, fit for vscale=1 alone; None if they fit.
+    """Say why an op cannot run whose vectors, some of them scalable, fit only for vscale=1; None if they fit.
 
-    MLIR's verifiers compare most sizes without the flags that say which of them scale. So the same rules judge the op
-    once more, with the sizes that the vectors have in this run.
+    MLIR's verifiers compare most sizes without looking at which dimensions scale. So the same rules check the op once
+    more, with the sizes that the vectors have in this run.
     """
     types = [value.type for value in (*op.operands, *op.results)]
     vectors = [type_ for type_ in types if isinstance(type_, ty.VectorType)]
@@ -112,7 +112,7 @@ def unsupported_step(op: Operation, why: str = "") -> frames.Step:
 
 
 def outside_step(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> frames.Step:
-    """Make the step of an op that no dialect has: what is outside of the program gives its results."""
+    """Make the step of an op that no dialect has; ``outside`` of the run gives its results."""
     unsupported = unsupported_step(op)
     types = [value.type for value in op.operands]
     produced = [value.type for value in op.results]
@@ -164,7 +164,7 @@ def general_step(
     results: tuple[int, ...],
     values: Sequence[SSAValue] | None = None,
 ) -> frames.Step:
-    """Make a step that gives the function `Value`s. ``values``: what it reads, the operands unless given."""
+    """Make a step that gives the function `Value`s. ``values``: the values that it reads, by default the operands."""
     types = tuple(value.type for value in (op.operands if values is None else values))
 
     def step(slots: frames.Slots) -> None:
@@ -199,7 +199,7 @@ def raw_step(
 
 
 def reading(operands: tuple[int, ...]) -> Callable[[frames.Slots], tuple[Any, ...]]:
-    """Return the function that reads some slots. For two and more, ``itemgetter`` is quicker than a loop."""
+    """Return the function that reads some slots. For two or more, ``itemgetter`` is quicker than a loop."""
     if len(operands) > 1:
         return itemgetter(*operands)
     return lambda slots: tuple([slots[slot] for slot in operands])
@@ -208,7 +208,7 @@ def reading(operands: tuple[int, ...]) -> Callable[[frames.Slots], tuple[Any, ..
 def scalar_step(
     scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: frames.Step
 ) -> frames.Step:
-    """Make the fast path of a scalar op: integers in, integers out, else ``slow``."""
+    """Make the fast path of a scalar op: it takes and returns integers, and calls ``slow`` for anything else."""
     if len(results) == 1 and len(operands) == 2:
         return _binary_step(scalar, *operands, results[0], slow)
     if len(results) == 1 and len(operands) == 1:
@@ -236,7 +236,7 @@ def drawing_step(
     """Make the fast path of a scalar op that rounds stochastically: it takes random bits of the run. ``scalar``: takes
     them as its last operand.
 
-    Where a result is poison, or may be unspecified, ``slow`` takes the same bits again.
+    If a result is poison, or may be unspecified, ``slow`` takes the same bits again.
     """
 
     def step(slots: frames.Slots) -> None:

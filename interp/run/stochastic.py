@@ -67,7 +67,9 @@ def stochastic_kernel(op: Operation, profile: Profile) -> Kernel:
 
 
 def rounds_stochastically(op: Operation, profile: Profile) -> bool:
-    """Tell whether an op of a program rounds stochastically: by its kind, and unless it names a rounding mode."""
+    """Tell whether an op of a program rounds stochastically: it is of a kind that can, and it names no rounding
+    mode.
+    """
     if profile.program_rounding == "to_nearest_even" or op.properties.get("roundingmode") is not None:
         return False
     if op.name in CONVERSIONS:
@@ -77,8 +79,8 @@ def rounds_stochastically(op: Operation, profile: Profile) -> bool:
 
 
 def check_source(profile: Profile, source: RandomSource | None) -> None:
-    """Raise InputError unless a program that runs with a profile has a source of random bits exactly if it rounds
-    stochastically, and adds in sequence.
+    """Check a program that runs with a profile. Raises InputError unless it has a source of random bits exactly if it
+    rounds stochastically, and unless a program that does adds in sequence.
     """
     if profile.program_rounding == "to_nearest_even":
         if source is not None:
@@ -99,7 +101,7 @@ def check_source(profile: Profile, source: RandomSource | None) -> None:
 
 
 def refuse_stochastic(profile: Profile, what: str) -> Profile:
-    """Return a profile. Raises InputError if it rounds stochastically, for which ``what`` takes no random bits."""
+    """Return a profile. Raises InputError if it rounds stochastically, because ``what`` takes no random bits."""
     if profile.program_rounding != "to_nearest_even":
         raise InputError(
             f"the profile {profile.name} rounds stochastically, but {what} takes no random bits",
@@ -115,7 +117,7 @@ class OpNumbers:
         self._numbers = {op: number for number, op in enumerate(module.walk())}
 
     def of(self, op: Operation, behalf: Operation) -> int:
-        """Return the number of an op. One that the program does not spell has that of the op on whose behalf it runs,
+        """Return the number of an op. An op that the program does not spell has the number of the op for which it runs,
         and its kind in the high bits.
         """
         number = self._numbers.get(op)
@@ -132,9 +134,9 @@ class Lanes(Protocol):
 class Draws:
     """The random bits that a run, or each lane of a batch, has taken from its source.
 
-    ``run``: the number of the run, or of the run that each lane stands for; that of the source is added, modulo 2^32.
-    The draws of a source have positions: those of each op, or of all ops, one after the other; the elements of an array
-    in row-major order.
+    ``run``: the number of the run, or of the run that each lane stands for; the run number of the source is added,
+    modulo 2^32. The draws of a source are numbered one after the other, for each op by itself or for all ops together;
+    those of an array are in row-major order of its elements.
     """
 
     __slots__ = ("_ahead", "_numbers", "_positions", "_run", "_source")
@@ -180,8 +182,8 @@ class Draws:
     ) -> Kernel:
         """Return the kernel of an op in the body of another one, for points of its loops.
 
-        ``points``: their numbers, in the order of the loops. ``turn``: of the ops of the body that take random bits,
-        the number of this one, and how many there are. The draws are those of one point after the other.
+        ``points``: their numbers, in the order of the loops. ``turn``: the number of this op among the ops of the body
+        that take random bits, and how many of these there are. The draws are made for one point after the other.
         """
         number = self._numbers.of(op, behalf)
         ordinal, count = (0, 1) if self._source.by_op else turn
@@ -191,7 +193,7 @@ class Draws:
         return stochastic_kernel(op, profile).given((bits, self._source.bits))
 
     def pass_points(self, ops: Sequence[Operation], behalf: Operation, points: int) -> None:
-        """Pass the draws of ops on behalf of another one: those of all points of its loops, or of elements that a mask
+        """Skip the draws of ops that run for another op: those of all points of its loops, or of elements that a mask
         leaves out.
         """
         for op in ops:
@@ -201,14 +203,14 @@ class Draws:
         return number if self._source.by_op else 0
 
     def _take(self, number: int, size: int) -> int:
-        """Return the position of the next draw of an op, and pass some."""
+        """Return the position of the next draw of an op, and skip so many draws."""
         key = self._key(number)
         first: int = self._positions.get(key, 0)
         self._positions[key] = first + size
         return first
 
     def _take_in_lanes(self, number: int, size: int, lanes: Lanes) -> Words:
-        """Return the position of the next draw of an op in each lane that runs, and pass some."""
+        """Return the position of the next draw of an op in each lane that runs, and skip so many draws."""
         key = self._key(number)
         if key not in self._positions:
             self._positions[key] = np.zeros(lanes.total, np.uint64)

@@ -101,8 +101,8 @@ _LOOPS = ("scf.for", "scf.while", "affine.for")
 
 
 class _Code:
-    """The machine code of a function, made at its first call: one form for arguments whose memory has no mask of
-    poison, which need not look at masks, and one for others.
+    """The machine code of a function, made at its first call. It has two forms: one for arguments whose memory has no
+    mask of poison, which need not look at masks, and one for other arguments.
     """
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
@@ -113,18 +113,20 @@ class _Code:
 
     @cached_property
     def may_pay(self) -> bool:
-        """Whether the function is worth code, as far as is known: it can be made, and has seldom stopped."""
+        """Whether machine code of the function is worthwhile, as far as is known: it can be made, and has seldom
+        stopped.
+        """
         settings = self._store.settings
         return may_compile(settings) and not settings.externals and is_promising(self._store, self._op)
 
     @property
     def promising(self) -> bool:
-        """Whether the function is worth code, and machine code may be made."""
+        """Whether machine code of the function is worthwhile, and may be made."""
         return llvm.machine_code_allowed() and self.may_pay
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
         """Return the results as slots hold them. None if code cannot be made, or stopped: all memory is as it was.
-        ``depth``: the calls around this one.
+        ``depth``: the number of calls around this one.
         """
         from halfulp.interp.run.compiled.program import CompiledFunction
 
@@ -145,14 +147,16 @@ class _Code:
 
 
 class CompileTrial:
-    """Runs of a function by the executor, until it has taken the steps from which code pays. ``spent``: its steps."""
+    """Runs of a function by the executor, until it has taken so many steps that machine code is worthwhile. ``spent``:
+    its steps.
+    """
 
     def __init__(self) -> None:
         self.spent = 0
 
     def run(self, run: Run, frame: Frame, memories: Sequence[Allocation]) -> bool:
-        """Run the function to its end. False if it takes too many steps: then memory and the steps left are as they
-        were.
+        """Run the function to its end. Return False if it takes too many steps: then memory and the steps left are as
+        they were.
         """
         copies = [Copy(memory) for memory in memories]
         limit = run.steps
@@ -196,7 +200,7 @@ class Entered:
         self._last = before - run.steps
 
     def _ways(self, frame: Frame) -> tuple[Callable[[Run, Frame], bool], ...]:
-        """Return what to try before the executor: each tells whether it has run the function."""
+        """Return what to try before the executor. Each function tells whether it has run the function."""
         size = sum(memory.bits.nbytes for memory in memories_of(_arguments(frame)))
         if llvm.at_once() or (self._trial.spent >= PAYS and size <= _MUCH):
             return (self._by_code,)
@@ -207,7 +211,9 @@ class Entered:
         return (self._by_code,) if pays else ()
 
     def _tried(self, run: Run, frame: Frame) -> bool:
-        """Run the function in the executor for some time. False if it is not at its end then: all is as it was."""
+        """Run the function in the executor for some time. Return False if it has not reached its end by then: all is as
+        it was.
+        """
         slots, segment = frame.slots.copy(), frame.segment
         if self._trial.run(run, frame, memories_of(_arguments(frame))):
             return True
@@ -216,7 +222,7 @@ class Entered:
         return False
 
     def _by_code(self, run: Run, frame: Frame) -> bool:
-        """Run the code. False if it cannot be made, or stopped: all is as it was."""
+        """Run the machine code. Return False if it cannot be made, or stopped: all is as it was."""
         results = self._code.run(run, _arguments(frame), 0)
         if results is None:
             run.kept.clear()
@@ -226,7 +232,7 @@ class Entered:
 
 
 class Called:
-    """A function with loops in loops that the executor calls: one call of it may be worth code."""
+    """A function with nested loops that the executor calls: even one call of it may be worth machine code."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._code = _Code(store, op)
@@ -235,7 +241,7 @@ class Called:
         self._op = op
 
     def run(self, run: Run, arguments: Sequence[Any], depth: int) -> tuple[Any, ...] | None:
-        """Return the results, or None where the executor has to run the function."""
+        """Return the results, or None if the executor has to run the function."""
         # A trial of a function is one of all that it calls.
         if not self._code.promising or run.tries:
             return None
@@ -252,7 +258,7 @@ class Called:
 
     @cached_property
     def promising(self) -> bool:
-        """Whether the function may be worth code."""
+        """Whether machine code of the function may be worthwhile."""
         if not llvm.installed() or _nested(self._op) < 2 or not self._code.may_pay:
             return False
         # The memory of globals stays when code stops.
@@ -261,7 +267,7 @@ class Called:
 
 
 def _nested(op: Operation) -> int:
-    """Return how many loops lie in each other."""
+    """Return the depth to which loops are nested."""
     inside = max(map(_nested, op.children), default=0)
     return inside + (op.name in _LOOPS)
 
@@ -271,14 +277,14 @@ def _arguments(frame: Frame) -> list[Any]:
 
 
 def is_promising(store: CodeStore, op: Operation) -> bool:
-    """Tell whether a function may run for long and seems to be one that can be compiled, with all that it calls."""
+    """Tell whether a function may run for long and can probably be compiled, with all functions that it calls."""
     long = any(each.regions or each.successors or each.name == "func.call" for each in op.walk() if each is not op)
     return long and is_covered(store, op)
 
 
 def is_covered(store: CodeStore, op: Operation, others: tuple[type[ty.Type], ...] = ()) -> bool:
-    """Tell whether code seems to cover all ops of a function and of those that it calls. ``others``: types of values
-    that it must not have.
+    """Tell whether machine code probably covers all ops of a function and of those that it calls. ``others``: types of
+    values that it must not have.
     """
     found, waiting = {op}, [op]
     while waiting:
@@ -311,7 +317,7 @@ def _held(type_: ty.Type) -> bool:
 
 
 def _reached(store: CodeStore, op: Operation) -> list[Operation]:
-    """Return a function, and those that it calls, and so on."""
+    """Return a function, those that it calls, those that these call, and so on."""
     found = [op]
     for function in found:
         targets = dict.fromkeys(target for each in function.walk() for target in _called(store, each))

@@ -38,7 +38,7 @@ class TokenParser(Cursor):
         return text
 
     def string_of(self, token: str, index: int) -> str:
-        """Return the string of a literal token (of the part behind its ``@``, if it is a symbol)."""
+        """Return the string of a literal token; for a symbol, that of the part after its ``@``."""
         if "\\" not in token:
             return token[1:-1]
         start = 1 if token[0] == '"' else 2

@@ -137,7 +137,7 @@ def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[ElementForm, 
 
 
 def _resolve(p: OpParser, op: str, slot: Slot, names: Any, types: Any, only: Type | None) -> list[SSAValue]:
-    """Return the values of a slot. ``only``: the type of each of them, where the constraint allows only one."""
+    """Return the values of a slot. ``only``: the type of each of them, if the constraint allows only one."""
     if slot.arity is Arity.ONE:
         return [p.use(names, types)]
     names = names or []

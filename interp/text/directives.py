@@ -40,7 +40,9 @@ ReadAttribute = Callable[[OpParser], Attribute]
 
 
 class PropertyForm(NamedTuple):
-    """The form of a property. ``begins`` tells whether a token can be its first one; None where no token tells it."""
+    """The form of a property. ``begins`` tells whether a token can be its first one; it is None if no token tells
+    that.
+    """
 
     read: ReadAttribute
     print: Callable[[OpPrinter, Attribute], str]
@@ -48,8 +50,8 @@ class PropertyForm(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A way to write an attribute. ``read``: None to read it as any other attribute. ``first``: its first character, if
-    fixed.
+    """A way to write an attribute. ``read``: None if it is read like any other attribute. ``first``: its first
+    character, if fixed.
     """
 
     read: ReadAttribute | None
@@ -105,7 +107,7 @@ def _shape_of(kind: AttributeConstraint) -> str:
 
 
 def is_unit(prop: Property) -> bool:
-    """Tell whether a property is a unit attribute. It is not written: the optional group around it is."""
+    """Tell whether a property is a unit attribute. It is not written itself: the optional group around it is."""
     return isinstance(prop.kind, AttributeConstraint) and _shape_of(prop.kind) == "unit"
 
 
@@ -263,8 +265,8 @@ PrintElement = Callable[[OpPrinter, Operation, kinds.Out], None]
 class ElementForm(NamedTuple):
     """A compiled element of the notation.
 
-    ``begins``: tells whether the current token is its first one; None where an optional group cannot begin with it.
-    ``present``: tells whether it has something to print; None where it cannot be the anchor of a group.
+    ``begins``: tells whether the current token is its first one; None if an optional group cannot begin with the
+    element. ``present``: tells whether it has something to print; None if it cannot be the anchor of a group.
     """
 
     read: ReadElement
@@ -357,8 +359,8 @@ def _operand(index: int, slots: Slots) -> ElementForm:
 
 
 def _names_results(p: OpParser) -> bool:
-    """Tell whether the SSA names that follow are those of the next operation's results, as after a bare
-    ``vector.print``: mlir-opt takes them for operands, and so cannot read what it prints there.
+    """Tell whether the SSA names that follow are those of the next operation's results, as after a ``vector.print``
+    without operands. mlir-opt takes them for operands, and so cannot read what it prints there.
     """
     tokens, at = p.tokens, p.pos
     while tokens[at][:1] == "%":
@@ -583,7 +585,7 @@ def _dictionary(element: kinds.AttributeDictionary, slots: Slots) -> ElementForm
 
 
 def _written_names(elements: Sequence[kinds.Element], newer: bool) -> frozenset[str]:
-    """Return the names of what a format prints outside the dictionary. ``newer``: for LLVM 24."""
+    """Return the names that a format prints outside the dictionary. ``newer``: for LLVM 24."""
     names: set[str] = set()
     for element in elements:
         if isinstance(element, kinds.Variable):
@@ -640,7 +642,7 @@ def _group(group: kinds.Group, slots: Slots) -> ElementForm:
 
 
 def _spacing_after(element: kinds.Element) -> tuple[bool, bool]:
-    """Return the state of spaces in an `Out` behind the last element of a group."""
+    """Return the state of spaces in an `Out` after the last element of a group."""
     if isinstance(element, kinds.Group):
         return _spacing_after((*element.elements, *element.otherwise)[-1])
     out = kinds.Out()
@@ -690,8 +692,8 @@ def _clauses(clauses: kinds.Clauses, slots: Slots) -> ElementForm:
 
 
 def _dynamic_index_list(slots: Slots, dynamic: str, static: str, brackets: str = "[]") -> ElementForm:
-    """Compile ``[%a, 2]``: the values are among the ``dynamic`` operands; ``static`` has the numbers, and a mark for
-    each value.
+    """Compile ``[%a, 2]``: the values are among the ``dynamic`` operands; ``static`` has the numbers, and a mark in the
+    place of each value.
     """
     index = slots.index[dynamic]
 

@@ -31,7 +31,7 @@ class LocationParser(TypeParser):
     """A parser of locations."""
 
     def location(self, what: str = "location") -> loc.Location:
-        """Read ``loc(…)``. ``what``: the name of it in messages."""
+        """Read ``loc(…)``. ``what``: its name in messages."""
         self.expect("loc", "expected location")
         self.expect("(", f"expected '(' in {what}")
         self.enter()
@@ -127,8 +127,8 @@ class LocationParser(TypeParser):
 
 
 def fused(parts: list[loc.Location], metadata: loc.Attribute | None) -> loc.Location:
-    """Fuse locations as MLIR's FusedLoc::get does: nested ones without metadata dissolve, and unknown or repeated parts
-    vanish.
+    """Fuse locations as MLIR's FusedLoc::get does: nested fused locations without metadata are dissolved, and unknown
+    or repeated parts are left out.
     """
     flat: dict[loc.Location, None] = {}
     for part in parts:

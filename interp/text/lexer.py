@@ -62,7 +62,7 @@ def _alias() -> re.Pattern[str]:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the tokens of ``text``, then two empty ones, so that the parser can look one ahead at the end."""
+    """Return the tokens of ``text``, then two empty ones, so that the parser can look one token ahead at the end."""
     tokens: list[str] = _token().findall(text)
     tokens.append("")
     return tokens
@@ -72,12 +72,12 @@ class Pattern:
     """A line without the names of values in it.
 
     ``width``: the number of its tokens. ``names``: the places of the names among them. ``others``: the other tokens.
-    ``fill``: returns the tokens of a line from its parts, of which every second is a name, and ``others``; None if
+    ``fill``: makes the tokens of a line from ``others`` and from its parts, of which every second is a name; None if
     something that looks like a name is in a string or a comment.
 
-    ``again``: reads a line from its first token, into its block, as the op that an earlier line was, and tells whether
-    it did; None if no earlier line was a whole op. ``after``: the tokens that were found behind such an op, and do not
-    continue it; ``%`` stands for all names.
+    ``again``: reads a line from its first token as the same op as an earlier line, puts it into its block, and tells
+    whether that was possible; None if no earlier line was a whole op. ``after``: the tokens that were found behind such
+    an op, and do not continue it; ``%`` stands for all names.
     """
 
     __slots__ = ("after", "again", "fill", "names", "others", "width")
@@ -103,8 +103,8 @@ def picked(places: Sequence[int]) -> Callable[[list[str]], Sequence[str]]:
 
 
 def tokenize_lines(text: str) -> tuple[list[str], dict[int, Pattern]]:
-    """Return the tokens of ``text`` as `tokenize` does, and the patterns that several lines have, each by the tokens at
-    which these lines begin.
+    """Return the tokens of ``text`` as `tokenize` does, and the patterns that occur in several lines, each with the
+    tokens at which these lines begin.
     """
     tokens: list[str] = []
     repeated: dict[int, Pattern] = {}
@@ -139,8 +139,8 @@ def tokenize_lines(text: str) -> tuple[list[str], dict[int, Pattern]]:
 
 
 def _without_place(line: str) -> tuple[str, str]:
-    """Return a line without the ``loc(#alias)`` at its end, which differs between lines that are alike, and the alias;
-    no alias for a line that ends otherwise.
+    """Return a line without the ``loc(#alias)`` at its end, which differs between lines that are otherwise alike, and
+    the alias; no alias for a line that ends in another way.
     """
     if line[-1:] == ")":
         rest, mark, alias = line.rpartition(" loc(#")
@@ -201,8 +201,8 @@ MAX_NESTING = 100
 class Cursor:
     """A position in the tokens of one text, and its depth in brackets.
 
-    ``repeated``: the patterns of lines by the token at which a line begins, if several lines have the pattern. The
-    tokens count as they were before any was split; ``added``: how many more there are now, up to the current one.
+    ``repeated``: the patterns of lines by the token at which a line begins, if several lines have the pattern. Tokens
+    are counted as they were before any was split; ``added``: how many more there are now, up to the current token.
     """
 
     def __init__(self, text: str, filename: str) -> None:
@@ -223,7 +223,7 @@ class Cursor:
         kind: type[ParseError] = ParseError,
         op: str | None = None,
     ) -> NoReturn:
-        """Raise a ParseError, or one of that kind, at a token (default: the current one)."""
+        """Raise a ParseError, or an error of the given kind, at a token (default: the current one)."""
         index = self.pos if token is None else token
         self.check_lexical(index)
         raise kind(message, location=self.source.at_token(index), op=op, notes=notes, hint=hint)
@@ -237,7 +237,7 @@ class Cursor:
         raise ParseError(message, location=self.source.at_offset(offset), hint=hint)
 
     def check_lexical(self, index: int) -> None:
-        """Raise a ParseError if the token is not a valid one: a stray character, an unfinished string."""
+        """Raise a ParseError if the token is not valid, for example a stray character or an unfinished string."""
         token = self.tokens[index]
         if not token:
             return
@@ -284,7 +284,7 @@ class Cursor:
         return False
 
     def expect(self, token: str, message: str | None = None) -> None:
-        """Step over ``token``. Raises ParseError at another one."""
+        """Step over ``token``. Raises ParseError if the current token is another one."""
         if self.tokens[self.pos] != token:
             self.wrong_token(message or f"expected '{token}'")
         self.pos += 1
@@ -305,7 +305,7 @@ class Cursor:
         return found
 
     def entries(self, end: str) -> Iterator[None]:
-        """Stop at each entry of a list that may end in a comma, and step over the token that ends it."""
+        """Stop at each entry of a list that may end in a comma, and step over the token that ends the list."""
         while not self.take(end):
             yield
             if not self.take(",") and self.tokens[self.pos] != end:
@@ -327,7 +327,7 @@ class Cursor:
         self._split([token[:first]], token[first:])
 
     def join(self) -> None:
-        """Join the current token and the next one where they are one word: ``0xf4E2`` and ``M1FN``."""
+        """Join the current token and the next one if they are one word: ``0xf4E2`` and ``M1FN``."""
         token, after = self.tokens[self.pos], self.tokens[self.pos + 1]
         adjacent = self.offset(self.pos + 1) == self.offset(self.pos) + len(token)
         if adjacent and (after[:1].isalpha() or after[:1] == "_"):

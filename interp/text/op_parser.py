@@ -39,7 +39,7 @@ class Argument:
 
 
 class OpParser(AttributeParser):
-    """A parser of the parts of ops. ``values``: the names in reach; those of a region are removed at its end."""
+    """A parser of the parts of ops. ``values``: the names in reach; the names of a region are removed at its end."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
@@ -55,7 +55,7 @@ class OpParser(AttributeParser):
     # Values.
 
     def use(self, token: int, type: Type) -> SSAValue:
-        """Return the value that a token names, of the given type, or a `Forward` where it is not defined yet."""
+        """Return the value that a token names, of the given type, or a `Forward` if it is not defined yet."""
         name = self.tokens[token]
         value = self.values.get(name)
         if value is None:
@@ -109,7 +109,7 @@ class OpParser(AttributeParser):
         return self.source.at_token(index)
 
     def define(self, name: str, value: SSAValue, token: int) -> None:
-        """Give a value its name. Raises ParseError where the name is taken."""
+        """Give a value its name. Raises ParseError if the name is already used."""
         known = self.values.get(name)
         if known is not None:
             self.error(
@@ -216,8 +216,8 @@ class OpParser(AttributeParser):
     def region(self, owner: str, arguments: Sequence[Argument] = (), dialect: str | None = None) -> Region:
         """Read ``{ blocks }``.
 
-        ``owner``: the op's name. ``arguments``: those of the entry block that were read before it. ``dialect``: the one
-        whose ops are abbreviated in it, if it is not that of the owner.
+        ``owner``: the op's name. ``arguments``: the arguments of the entry block that were read before it. ``dialect``:
+        the dialect whose ops are abbreviated in it, if it is not that of the owner.
         """
         raise NotImplementedError
 
@@ -237,7 +237,7 @@ class OpParser(AttributeParser):
     # Words and dictionaries of custom forms.
 
     def keyword(self, definition: OpDefinition, word: str) -> None:
-        """Step over a word of a custom form. Raises ParseError at the token that stands in its place."""
+        """Step over a word of a custom form. Raises ParseError at the token that is there instead."""
         if not self.take(word):
             self.error(f"custom op '{definition.name}' expected '{word}'")
 
@@ -322,14 +322,14 @@ class OpPrinter:
     # Locations.
 
     def location(self, location: Location) -> str:
-        """Print `` loc(…)`` behind an operation, where debug information is printed."""
+        """Print `` loc(…)`` after an operation, if debug information is printed."""
         if not self.debug_info:
             return ""
         self._note(location, deferrable=True)
         return f" loc({self.names.get(location) or location.inner(self.names)})"
 
     def location_of_argument(self, argument: BlockArgument) -> str:
-        """Print `` loc(…)`` behind a block argument. As in MLIR, its alias is counted and defined, but not used."""
+        """Print `` loc(…)`` after a block argument. As in MLIR, its alias is counted and defined, but not used."""
         if not self.debug_info:
             return ""
         location = argument.location
@@ -339,7 +339,7 @@ class OpPrinter:
     # Operations and regions.
 
     def unbound(self, operation: Operation) -> str:
-        """Print an operation without its results and location, as ops do that print the ops inside them in line."""
+        """Print an operation without its results and location. Ops that print their inner ops in line use this."""
         raise NotImplementedError
 
     def region(
@@ -362,7 +362,7 @@ PrintOp = Callable[[OpPrinter, Operation], str]
 
 
 def alias_of(thing: Attribute | Type) -> str | None:
-    """Return the name of the aliases of something, or None where MLIR prints it in place."""
+    """Return the name that aliases of something get, or None if MLIR prints it in place."""
     if isinstance(thing, attributes.AffineMapAttr):
         return "map"
     if isinstance(thing, attributes.IntegerSetAttr):

@@ -45,14 +45,16 @@ from halfulp.interp.text.type_parser import TypeParser
 
 
 def _behind(tokens: Sequence[str], place: int) -> str:
-    """Return what the token behind an op is: itself, but ``%`` for the name of the only result of the next op."""
+    """Return the token after an op as patterns store it: the token itself, but ``%`` for the name of the only result of
+    the next op.
+    """
     token = tokens[place]
     return "%" if token[:1] == "%" and tokens[place + 1] == "=" else token
 
 
 def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence[str], place: int) -> None:
-    """Keep in its pattern that a line is the op which was just read, if it is nothing else, and if each name in it,
-    apart from that of the result, is one operand. ``line``: its tokens. ``place``: that of the op's name.
+    """Keep in its pattern that a line is the op that was just read, if it is nothing else, and if each name in it,
+    apart from that of the result, is one operand. ``line``: its tokens. ``place``: the place of the op's name.
     """
     tokens, values, source = p.tokens, p.values, p.source
     if (
@@ -201,7 +203,7 @@ _MAX_REMEMBERED = 100
 
 
 class _Met:
-    """An operation known by its quoted name, with the properties and type of the last one of that name."""
+    """An operation known by its quoted name, with the properties and the type of the last operation of that name."""
 
     __slots__ = ("definition", "name", "properties", "property_tokens", "type", "type_tokens")
 
@@ -263,8 +265,8 @@ class Parser(OpParser):
             operation.results[0].name = token[1:]
 
     def _first_of(self, pattern: Pattern, start: int, at: int) -> Operation:
-        """Read the operation whose name is at a token, at the start of a line, and remember it for the next lines that
-        are like this one.
+        """Read the operation whose name is at a token, at the start of a line, and remember it for later lines that
+        look the same.
         """
         line = self.tokens[start : start + pattern.width]
         end = start - self.added + pattern.width
@@ -282,7 +284,7 @@ class Parser(OpParser):
         return bool(self.deferred_locations) and self.deferred_locations[-1][0] is operation
 
     def _unlike(self, at: int) -> Operation:
-        """Read the operation whose name is at a token. It need not be like an earlier one."""
+        """Read the operation whose name is at a token, without using an earlier one that looks the same."""
         parse = self.custom.get(self.tokens[at])
         if parse is None:
             self.pos = at
@@ -448,7 +450,7 @@ class Parser(OpParser):
 
     def _generic_properties(self, met: _Met) -> tuple[dict[str, Attribute], bool, Attribute | None]:
         """Read ``<…>``. Returns the properties, whether they include the defaults of absent ones, and the attribute
-        itself where the op has no properties of its own or the attribute is not a dictionary.
+        itself if the op has no properties of its own or the attribute is not a dictionary.
         """
         tokens = self.tokens
         at = self.pos
@@ -760,8 +762,8 @@ def _whole(parser: Parser, read: Callable[[], T]) -> T:
 
 
 def _guarded(parser: Parser, read: Callable[[], T]) -> T:
-    """Call ``read``. Raises ParseError where Python's recursion limit is reached, because the caller is deep in it
-    already.
+    """Call ``read``. Raises ParseError if Python's recursion limit is reached because the caller is already deep
+    in it.
     """
     try:
         return read()

@@ -51,7 +51,7 @@ def check_schema(module: Module, schema: Schema) -> None:
 
 
 def _check_property(operation: Operation, prop: Property, schema: Schema) -> None:
-    """Raise Unsupported for a newer property, unless it has its default: its absence means the same."""
+    """Raise Unsupported for a newer property, unless it has its default: then leaving it out means the same."""
     if prop.name not in operation.properties:
         return
     if operation.properties[prop.name] != prop.implied:
@@ -113,9 +113,7 @@ class Printer(OpPrinter):
     # Names.
 
     def number(self, root: Operation) -> None:
-        """Name every value and block inside ``root`` as MLIR does: the numbers of a region go on from those of its
-        parent.
-        """
+        """Name every value and block inside ``root`` as MLIR does: numbers in a region continue those of its parent."""
         values = self.values
         labels = self.labels
         self._number_results(root, 0, {}, 0)
@@ -177,7 +175,7 @@ class Printer(OpPrinter):
     def _name_results(
         self, results: Sequence[SSAValue], suggestions: Sequence[str | None], used: dict[str, None], next_conflict: int
     ) -> int:
-        """Name results. A result without a suggestion shares the name of the one before."""
+        """Name results. A result without a suggestion shares the name of the one before it."""
         for index, suggested in enumerate(suggestions):
             if suggested is None:
                 continue
@@ -329,7 +327,7 @@ def _is_terminator(operation: Operation) -> bool:
 
 
 def _predecessors(region: Region) -> dict[Block, list[Block]]:
-    """Return the blocks that branch to each block, once per branch, in the order of the region."""
+    """Return, for each block, the blocks that branch to it, once for each branch, in the order of the region."""
     found: dict[Block, list[Block]] = {}
     if len(region.blocks) == 1:
         return found
@@ -354,7 +352,7 @@ def _sanitized(name: str) -> str:
 
 
 def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, int]:
-    """Return the name, with a number behind it if it is already used."""
+    """Return the name, with a number appended if it is already used."""
     if name in used:
         while f"{name}_{next_conflict}" in used:
             next_conflict += 1
@@ -383,7 +381,7 @@ def _alias_order(seen: Iterable[Attribute | Type]) -> list[Attribute | Type]:
 
 
 def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
-    """Name the aliases. Those of one kind are numbered from the second on: ``#map``, ``#map1``."""
+    """Name the aliases. Aliases of one kind have numbers from the second on: ``#map``, ``#map1``."""
     counts: dict[str, int] = {}
     names = Names(packed)
     for thing in order:

@@ -102,7 +102,7 @@ class SkippingParser(Parser):
         return Operation(error.op or "", attributes={SKIPPED: StringAttr(text)}, location=error.location)
 
     def _after_op(self, at: int) -> int:
-        """Return the token after an op: the first on a new line that cannot go on with it."""
+        """Return the token after an op: the first token on a new line that cannot continue the op."""
         depth, text = 0, self.source.text
         for place in range(at + 1, len(self.tokens)):
             token = self.tokens[place]

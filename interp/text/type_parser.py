@@ -40,8 +40,8 @@ _INTEGERS: dict[str, Type] = {str(type): type for type in (ty.I1, ty.I32, ty.I64
 class TypeParser(TokenParser):
     """A parser of types.
 
-    ``types`` maps spellings of one token to types: the scalars, those met before, and ``!aliases``. ``attributes``
-    holds the aliases of attributes (``#name``) defined so far.
+    ``types`` maps spellings of one token to types: the scalars, the types that were read before, and ``!aliases``.
+    ``attributes`` holds the aliases of attributes (``#name``) defined so far.
     """
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
@@ -277,8 +277,8 @@ class TypeParser(TokenParser):
     def _layout(
         self, layout: AffineMapAttr | StridedLayoutAttr, shape: tuple[int | None, ...], start: int
     ) -> Attribute | None:
-        """Return the layout if it fits the rank, and None for the identity. Raises ParseError for one that does not
-        fit.
+        """Return the layout if it fits the rank, and None for the identity. Raises ParseError for a layout that does
+        not fit.
         """
         if isinstance(layout, StridedLayoutAttr):
             if len(layout.strides) != len(shape):
@@ -352,8 +352,8 @@ class TypeParser(TokenParser):
 
     def symbol_body(self, dialect: str, mnemonic: str) -> tuple[str, tuple[Attribute | Type, ...]]:
         """Read the text behind a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt
-        prints it, with marks in place of the aliases in it, and what these stand for. In a dialect that MLIR does not
-        know, the text of an alias is as any other.
+        prints it, with marks in place of the aliases in it, and what the marks stand for. In a dialect that MLIR does
+        not know, the text of an alias is ordinary text.
         """
         start = self.pos
         body = self.bracketed() if self.tokens[start] == "<" else ""
@@ -392,7 +392,7 @@ class TypeParser(TokenParser):
         return closed == stop
 
     def check_balanced(self) -> int:
-        """Return the token behind the brackets that open here. Raises ParseError where they do not match."""
+        """Return the token after the brackets that open here. Raises ParseError if they do not match."""
         opened: list[tuple[str, int]] = []
         closing = {"<": ">", "(": ")", "[": "]", "{": "}"}
         index = self.pos

@@ -18,7 +18,7 @@ from halfulp.semantics.kernel import PoisonIds
 
 class Quantized(NamedTuple):
     """What a recipe makes of floats. The codes of ``elements`` have the shape of the floats; those of ``scales`` have
-    the number of blocks along the axis; ``tensor_scale``: of NVFP4 with two levels, one code of f32.
+    the number of blocks along the axis; ``tensor_scale``: for NVFP4 with two levels, one code of f32.
     """
 
     elements: Codes
@@ -29,7 +29,7 @@ class Quantized(NamedTuple):
 
 
 def element_kind(type_: ty.Type, rules: Recipe) -> Element | None:
-    """Return the element of a type; None if the recipe does not take it."""
+    """Return the element kind of a type; None if the recipe does not take the type."""
     kind = block_scaling.INT8 if type_ == ty.IntegerType(8) else getattr(type_, "format", None)
     if rules.raises is not None and isinstance(kind, FloatFormat) and kind.signed and kind.zero and kind.bits <= 16:
         return kind
@@ -67,7 +67,9 @@ def quantized(
 
 
 def split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
-    """Move the blocks of a dimension to the last one; zeros fill up a short last block, which changes nothing."""
+    """Move the blocks of a dimension to the last one. Zeros fill up a short last block; they do not change the
+    result.
+    """
     moved = np.moveaxis(codes, axis, -1)
     block = min(block, max(1, moved.shape[-1]))  # a block that is longer than the dimension is not filled up
     missing = -moved.shape[-1] % block
@@ -83,7 +85,9 @@ def joined(codes: npt.NDArray[Any], axis: int, size: int) -> npt.NDArray[Any]:
 
 
 def _poison(value: Value, axis: int, block: int, everywhere: bool) -> tuple[PoisonIds | None, PoisonIds | None]:
-    """Return the poison of elements and of scales: that of the block, or of the whole tensor if ``everywhere``."""
+    """Return the poison of elements and of scales: both have that of the block, or of the whole tensor if
+    ``everywhere``.
+    """
     if value.poison is None:
         return None, None
     blocks = split(value.poison, axis, block)

@@ -65,7 +65,7 @@ class Allocation:
         self.constant = False
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Restore memory, also that of a pickle without the later slots."""
+        """Restore memory, also from a pickle without the later slots."""
         for name, value in ({"constant": False, "inner": (), "log": None} | state[1]).items():
             setattr(self, name, value)
 
@@ -74,7 +74,7 @@ class Allocation:
 
     @property
     def root(self) -> Allocation:
-        """The memory itself; for a view of bytes, that of the bytes."""
+        """The memory itself; for a view of bytes, the memory of these bytes."""
         return self
 
     def freeze(self) -> None:
@@ -109,11 +109,11 @@ class Buffer:
     ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: the rule
     that moves elements and vectors which ops load directly from the result of a hint, or store to it
     (`halfulp.interp.values.memref_layout`); only for elements that lie one after the other. ``is_view``: True for a
-    part of another buffer. ``mapped``: the places of the elements where they are not a sum of strides; ``offset`` and
+    part of another buffer. ``mapped``: the places of the elements if they are not a sum of strides; ``offset`` and
     ``strides`` are then those of the array of these places.
 
-    `from_numpy` makes a buffer of an array or value; `load` and `numpy` read it. After a run that got it as an argument
-    it holds what the program stored. Two runs must not use one buffer at the same time.
+    `from_numpy` makes a buffer from an array or value; `load` and `numpy` read it. After a run that got it as an
+    argument it holds what the program stored. Two runs must not use one buffer at the same time.
 
     Raises ValueError for elements outside the allocation.
     """
@@ -161,8 +161,8 @@ class Buffer:
         """Make a buffer with a copy of an array or value, or of the elements of another buffer.
 
         ``type``: the type of the memref with its layout (``"memref<2x3xf32, strided<[8, 1]>>"``), or of its elements;
-        without it the type that the dtype or value names. Elements lie one after the other where the layout does not
-        give strides; memory between elements is poison. ``max_bytes``: the limit on the memory.
+        without it the type that the dtype or value names. Elements lie one after the other if the layout does not give
+        strides; memory between elements is poison. ``max_bytes``: the limit on the memory.
 
         Raises TypeMismatch if dtype, shape or layout do not fit; Unsupported; LimitExceeded.
         """
@@ -184,11 +184,11 @@ class Buffer:
 
     @property
     def is_contiguous(self) -> bool:
-        """True where the elements lie one after the other, the last index running fastest."""
+        """True if the elements lie one after the other, the last index running fastest."""
         return self.strides == memref_layout.row_major(self.shape) and self.mapped is None
 
     def conflict(self, type_: ty.MemRefType) -> str | None:
-        """Say why this is not of a type of the same elements; None where it is."""
+        """Say why this buffer is not of a type with the same elements; None if it is."""
         return memref_layout.layout_conflict(type_, self.shape, self.layout, self.mapped)
 
     def as_type(self, type_: ty.MemRefType) -> Buffer:
@@ -196,17 +196,17 @@ class Buffer:
         return replace(self, type=type_, swizzle=None)
 
     def view(self) -> Codes:
-        """Return the codes as a strided, writable view of the memory; of a layout without strides, a copy."""
+        """Return the codes as a strided, writable view of the memory; for a layout without strides, as a copy."""
         return self._strided(self.allocation.bits)
 
     @property
     def _steps(self) -> tuple[int, ...]:
-        """The strides, 0 along dimensions of at most one element, where any number may stand in ``strides``."""
+        """The strides, with 0 for dimensions of at most one element, where ``strides`` may have any number."""
         return tuple([stride if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)])
 
     @property
     def _start(self) -> int:
-        """The offset, 0 without elements, where any number may stand in ``offset``."""
+        """The offset; 0 if there are no elements, where ``offset`` may have any number."""
         return 0 if 0 in self.shape else self.offset
 
     def _strided(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -230,7 +230,9 @@ class Buffer:
         return places
 
     def places_at(self, indices: Sequence[Any]) -> npt.NDArray[np.int64]:
-        """Return the places of elements. An index along each dimension is a number, or an array of numbers inside."""
+        """Return the places of elements. The index along each dimension is a number, or an array of numbers, inside the
+        shape.
+        """
         if self.mapped is not None:
             return np.asarray(self.mapped.places[tuple(indices)])
         places = np.asarray(self._start, np.int64)
@@ -302,7 +304,7 @@ class Buffer:
     def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
         """Write all elements of a value, array or buffer, whose shape must be this buffer's.
 
-        Where elements of the buffer share a place, the last one in row-major order stays. ``origins``: the table for
+        If elements of the buffer share a place, the last one in row-major order stays. ``origins``: the table for
         poison in memory; None for that of the memory.
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior if the memory was freed.
@@ -336,14 +338,14 @@ class Buffer:
 
 
 def _loaded(given: Any) -> Any:
-    """Return what NumPy was called with, with values in place of buffers."""
+    """Return the arguments of a call of NumPy, with values in place of buffers."""
     if isinstance(given, Buffer):
         return given.load()
     return type(given)(map(_loaded, given)) if type(given) in (list, tuple) else given
 
 
 def _masked(memory: Allocation, mask: Any, taken: Any) -> Any:
-    """Copy part of a mask; None where nothing in it is set. Where a mask has a row of bytes for each element, they are
+    """Copy part of a mask; None if nothing in it is set. If a mask has a row of bytes for each element, the bytes are
     joined.
     """
     if mask is None:
@@ -357,7 +359,9 @@ def _masked(memory: Allocation, mask: Any, taken: Any) -> Any:
 
 
 def _agreed(marks: npt.NDArray[Any], unknown: complex) -> npt.NDArray[Any]:
-    """Return the marks on which all bytes of each element agree; for bytes of several numbers one of no number."""
+    """Return the marks on which all bytes of each element agree; for bytes of several numbers, a mark that belongs to
+    no number.
+    """
     first = marks[..., 0]
     return np.where((marks == first[..., np.newaxis]).all(-1), first, marks.dtype.type(unknown))
 
@@ -373,7 +377,7 @@ _OF_BYTES: Mapping[np.dtype[Any], Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 def of_bytes(marks: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the marks of elements from those of their bytes, which are the last axis."""
+    """Return the marks of elements from those of their bytes, which are along the last axis."""
     return _OF_BYTES[marks.dtype](marks)
 
 
@@ -398,8 +402,8 @@ def store_at(
 ) -> None:
     """Write the elements of a value to some places of memory that was not freed.
 
-    At a place that occurs several times the last element stays. ``origins``: as for `Buffer.store`. ``atomic``: the log
-    of a parallel loop is not told.
+    If a place occurs several times, the last element stays. ``origins``: as for `Buffer.store`. ``atomic``: the write
+    is not logged in a parallel loop.
     """
 
     _write(memory, value, _whole, places, origins, not atomic)
@@ -409,11 +413,11 @@ View = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 class WriteLog(Protocol):
-    """What is told of the elements that are written, while a parallel loop runs."""
+    """A log of the elements that are written while a parallel loop runs."""
 
     def note(self, view: View, index: Any, differs: Any) -> None:
-        """Note that elements are written, ``view(array)[index]`` of an array over the memory. ``differs``: those whose
-        bits change.
+        """Note that elements are written, ``view(array)[index]`` of an array over the memory. ``differs``: the elements
+        whose bits change.
         """
 
 
@@ -476,7 +480,7 @@ def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
 def laid_out(
     type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()
 ) -> tuple[tuple[int, ...], int, int, memref_layout.MapLayout | None]:
-    """Choose the layout of new memory of a type: the strides, the offset, the size, and the map where there is one.
+    """Choose the layout of new memory of a type: the strides, the offset, the size, and the map, if there is one.
 
     The parameters and errors are those of `chosen_layout`.
     """
@@ -522,7 +526,7 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
 
 
 def _values_of(data: Any, type_: ty.MemRefType, what: str) -> Value:
-    """Return data for a memref as a tensor, or as the value that it is."""
+    """Return data for a memref as a tensor; a value stays as it is."""
     tensor = ty.contents_type(type_)
     if not isinstance(data, Value):
         number = tensor.shape == () and isinstance(data, bool | int | float)
@@ -580,7 +584,7 @@ def bytes_of(element: ty.Type) -> int:
 
 
 class _Seen(Allocation):
-    """Memory that is another piece of memory, with its elements taken together in another way."""
+    """Memory that shows another piece of memory, with its elements grouped in another way."""
 
     __slots__ = ("_base",)
 
@@ -589,7 +593,7 @@ class _Seen(Allocation):
         self.log = None
 
     def _mask(self, mask: Any) -> Any:
-        """Return a mask of the other piece as a writable view with a row for each element of this one."""
+        """Return a mask of the other memory as a writable view with a row for each element of this memory."""
         raise NotImplementedError
 
     @property
@@ -665,7 +669,7 @@ class Bytes(_Seen):
     first: int
 
     def __init__(self, base: Allocation, first: int, element: ty.Type, count: int) -> None:
-        """See ``count`` elements from the byte ``first`` of ``base``.
+        """Make a view of ``count`` elements from the byte ``first`` of ``base``.
 
         Raises Unsupported for elements whose bytes have spare bits.
         """
@@ -698,7 +702,7 @@ class Bytes(_Seen):
 
 
 class Regrouped(_Seen):
-    """Memory of vectors, whose numbers are taken together to other vectors, or each alone."""
+    """Memory of vectors whose numbers are regrouped into other vectors, or stand alone."""
 
     __slots__ = ()
 
@@ -712,7 +716,7 @@ class Regrouped(_Seen):
 
 
 class MemoryFrom(_Seen):
-    """Memory from one of its elements on."""
+    """A piece of memory from one of its elements on."""
 
     __slots__ = ("_first",)
 

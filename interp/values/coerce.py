@@ -66,7 +66,7 @@ _MOST_AXES = 64
 
 
 def _holds_masked(nested: list[Any] | tuple[Any, ...], depth: int = 0) -> bool:
-    """Tell whether nested lists hold a masked array or element: NumPy would forget the mask."""
+    """Tell whether nested lists hold a masked array or element, since NumPy would drop the mask."""
     kinds = set(map(type, nested))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return any(isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each) for each in nested)
@@ -128,7 +128,7 @@ LONG_DOUBLE: formats.FloatFormat | None = {63: formats.FORMATS["f80"], 112: form
 
 
 def long_double_codes(array: npt.NDArray[Any]) -> formats.Codes:
-    """Return the codes of an array of longdouble: its bytes without those that only fill the space."""
+    """Return the codes of an array of longdouble: its bytes without the padding."""
     assert LONG_DOUBLE is not None
     size = array.dtype.itemsize
     raw = np.ascontiguousarray(array).reshape(array.shape).view()
@@ -173,7 +173,7 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
 
 
 def _dtype_of(element: ty.Type) -> np.dtype[Any] | None:
-    """Return the entry of `natural_dtypes`, which is kept in the type: each array is asked for it."""
+    """Return the entry of `natural_dtypes`. It is kept in the type, because every array asks for it."""
     known = element.__dict__
     if "_dtype" not in known:
         known["_dtype"] = natural_dtypes().get(element)
@@ -328,7 +328,7 @@ def _hint_of_alias(text: str) -> str | None:
 
 
 def container_of(data: npt.ArrayLike, type_: ty.Type) -> ty.Type:
-    """Return the type of ``data`` with elements of ``type_``: a tensor of its shape where ``type_`` is an element type.
+    """Return the type of ``data`` with elements of ``type_``: a tensor of its shape if ``type_`` is an element type.
 
     The last axis of a uint64 array for elements wider than 64 bits holds limbs. A whole type is returned as it is.
     """
@@ -416,7 +416,7 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
 
 
 def _float_of_number(format_: formats.FloatFormat, number: int | float, what: str) -> int:
-    """Return the code of a Python number. Raises TypeMismatch for what no literal of the format can be."""
+    """Return the code of a Python number. Raises TypeMismatch for a number that no literal of the format can be."""
     if isinstance(number, int):
         negative, nan = number < 0, False
         code = scalar.from_integer(format_, number).code
@@ -431,7 +431,7 @@ def _float_of_number(format_: formats.FloatFormat, number: int | float, what: st
 
 
 def _codes_from_complex(data: Any, type_: ty.Type, pairs: np.dtype[Any], what: str) -> formats.Codes:
-    """Return the codes of complex numbers: an array of their dtype, or a Python number, whose parts are rounded."""
+    """Return the codes of complex numbers: an array of their dtype, or a Python number whose parts are rounded."""
     element = ty.element_type(type_)
     if isinstance(data, int | float | complex) and not isinstance(data, np.generic | bool):
         if type_ is not element or not isinstance(element, ty.ComplexType):
@@ -484,7 +484,7 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
 
 
 def _clean(codes: formats.Codes, width: int) -> formats.Codes:
-    """Clear the bits above the width, which the dtype ignores; any nonzero byte of a bool is true."""
+    """Clear the bits above the width, which the dtype ignores; in a bool, any nonzero byte is true."""
     if width >= 8 * codes.dtype.itemsize or not codes.size or not int(codes.max()) >> width:
         return codes
     return (codes != 0).view(np.uint8) if width == 1 else np.asarray(codes & codes.dtype.type((1 << width) - 1))

@@ -90,7 +90,8 @@ def is_unsigned(element: ty.Type) -> bool:
 
 
 def runtime_shape(type_: ty.Type, vscale: int | None = None) -> tuple[int | None, ...] | None:
-    """Return the shape of a type's values: () for a scalar, None for an unknown dimension, None alone for unranked.
+    """Return the shape of a type's values: () for a scalar, with None for an unknown dimension; None instead of a shape
+    if the type is unranked.
 
     Raises Unsupported for a scalable vector without ``vscale``.
     """
@@ -106,14 +107,16 @@ def runtime_shape(type_: ty.Type, vscale: int | None = None) -> tuple[int | None
 
 
 def fixed_type(type_: ty.Type, vscale: int | None) -> ty.Type:
-    """Return the type of a scalable vector with the sizes that it has for this ``vscale``; another type as it is."""
+    """Return the type of a scalable vector with the sizes that it has for this ``vscale``; any other type stays as it
+    is.
+    """
     if not isinstance(type_, ty.VectorType) or not type_.scalable:
         return type_
     return ty.VectorType(tuple(size or 0 for size in runtime_shape(type_, vscale) or ()), type_.element)
 
 
 def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = None) -> str | None:
-    """Say why a value of that shape is not of that type; None where it is.
+    """Say why a value of that shape is not of that type; None if it is.
 
     The text names both shapes, or both numbers of a quantisation rule.
     """
@@ -127,7 +130,7 @@ def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = 
 
 
 def shape_problem(shape: Sequence[int]) -> str | None:
-    """Say why NumPy cannot make an array of this shape, even one that needs no memory; None where it can."""
+    """Say why NumPy cannot make an array of this shape, even one that needs no memory; None if it can."""
     if len(shape) > MAX_RANK:
         return f"has {len(shape)} dimensions; the limit is {MAX_RANK}"
     # Dimensions of size 0 do not count.
@@ -181,7 +184,9 @@ class Spelled(Protocol):
 
 
 def float_code(format_: FloatFormat, number: float) -> int:
-    """Round a finite float64 or an infinity to nearest even into the format, as decimal literals are; its code."""
+    """Return the code of a finite float64 or an infinity, rounded to nearest even into the format, as decimal literals
+    are.
+    """
     return scalar.convert(FORMATS["f64"], format_, double_bits(number)).code
 
 
@@ -236,7 +241,7 @@ def _float_text(fmt: FloatFormat, code: int) -> str:
 
 
 def _spellings(fmt: FloatFormat, number: float) -> Iterator[str]:
-    """Yield spellings to try: exact digits where a small format needs few, then more and more digits."""
+    """Yield spellings to try: the exact digits if a small format needs few, then more and more digits."""
     if fmt.bits <= 8:
         exact = f"{number:.12g}"
         if float(exact) == number:
@@ -250,8 +255,8 @@ def _spellings(fmt: FloatFormat, number: float) -> Iterator[str]:
 
 
 def _plain(text: str, exact: Fraction) -> str:
-    """Spell a number in plain digits where that is short: 1e+02 and 100.0 are 100. Of an integer they are all digits:
-    zeros in place of its last digits, 380000 for 380928, look like another number.
+    """Spell a number in plain digits if that is short: 1e+02 and 100.0 are 100. An integer is spelled with all its
+    digits, since with zeros in place of the last ones it would look like another number: 380000 for 380928.
     """
     if "e" in text and not -5 < int(text.partition("e")[2]) < 16:
         return text

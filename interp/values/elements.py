@@ -38,9 +38,10 @@ complex128 shadows, an error and its radius, or float64 shadows, an error alone.
 
 
 class Elements:
-    """Elements of a type: their codes, their poison and what is unspecified. `Value` is the only class made of it.
+    """Elements of a type: their codes, their poison and what is unspecified. `Value` is the only class made from this
+    one.
 
-    A function on values is written for this class. It makes its result by the class of an operand, `Value`.
+    Functions on values are written for this class, and make their results by the class of an operand, `Value`.
     """
 
     __slots__ = ("bits", "open", "origins", "poison", "type", "unsigned")
@@ -114,7 +115,7 @@ class Elements:
         return np.zeros(self.shape, np.bool_) if self.poison is None else self.poison != 0
 
     def origin(self, *index: int) -> Origin | None:
-        """Return the origin of the poison of the element at ``index``; None when it is not poison."""
+        """Return the origin of the poison of the element at ``index``; None if it is not poison."""
         if len(index) != self.ndim:
             raise IndexError(f"a value of shape {spell_shape(self.shape)} takes {self.ndim} indices, not {len(index)}")
         if self.poison is None or self.origins is None:
@@ -128,7 +129,7 @@ V = TypeVar("V", bound=Elements)
 
 
 def _no_codes(type: object, bits: object) -> TypeMismatch:
-    """Return the error of a constructor that did not get a type and codes."""
+    """Return the error for a constructor that did not get a type and codes."""
     if isinstance(type, ty.Type) and isinstance(bits, np.ndarray | np.generic):
         dtype, trailing = code_layout(ty.element_type(type))
         axes = f" with last axes of {spell_shape(trailing)}" if trailing else ""
@@ -141,12 +142,12 @@ def _no_codes(type: object, bits: object) -> TypeMismatch:
 
 
 def kind_of(given: object) -> str:
-    """Name the class of an object that is no value."""
+    """Name the class of an object that is not a value."""
     return f"an object of type {type(given).__name__}"
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view; where the array owns its data, nobody can make it writable again."""
+    """Return a read-only view; if the array owns its data, nobody can make it writable again."""
     array = np.asarray(array)  # ufuncs return scalars for rank 0
     array.flags.writeable = False
     return array.view()
@@ -169,9 +170,9 @@ def reshaped_type(type_: ty.Type, old: tuple[int, ...], new: tuple[int, ...]) ->
 
 
 def common_origins(values: Sequence[Elements]) -> tuple[list[PoisonIds | None], Origins | None]:
-    """Return the poison of values as ids of one table, and the table; None if nothing is poison.
+    """Return the poison of values with ids of one table, and the table; None if nothing is poison.
 
-    The table is that of the values if they share one, else a new one: theirs never change.
+    If the values share a table, it is that one. Otherwise it is a new one, because their tables never change.
     """
     tables = {id(value.origins): value.origins for value in values if value.poison is not None}
     if len(tables) <= 1:
@@ -185,7 +186,7 @@ def common_origins(values: Sequence[Elements]) -> tuple[list[PoisonIds | None], 
 
 
 def _unknown_origins(ids: PoisonIds) -> tuple[PoisonIds, Origins]:
-    """Return poison that came without a table of origins, with one."""
+    """Return poison that came without a table of origins, together with a new table."""
     table = Origins()
     if not ids.any():
         return ids, table
@@ -210,7 +211,7 @@ def conversion_kernel(
     """Return the kernel of `halfulp.convert` between two element types.
 
     ``mode``: None for the default: to nearest even into floats, the profile's into integers. ``random``: the bits of
-    stochastic rounding, for values of ``shape``. ``overflow``: what an integer becomes that another integer type
+    stochastic rounding, for values of ``shape``. ``overflow``: what becomes of an integer that another integer type
     does not have; needed between integers. Raises TypeMismatch for types that cannot be converted.
     """
     into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
@@ -231,17 +232,19 @@ def conversion_kernel(
 
 
 def reads_signed(integer: ty.IntegerType) -> bool:
-    """Tell whether a conversion reads an integer type as signed: all but unsigned ones and i1, which is 0 or 1."""
+    """Tell whether a conversion reads an integer type as signed: all types except unsigned ones and i1, which is 0 or
+    1.
+    """
     return integer.signedness != "unsigned" and integer != ty.I1
 
 
 def kernel_between_integers(
     source: Elements, from_: ty.IntegerType, to: ty.IntegerType, overflow: Overflow | None
 ) -> Kernel:
-    """Return the kernel between integer types. Without ``overflow`` raise TypeMismatch for an element that does not
-    fit.
+    """Return the kernel between integer types. Raise TypeMismatch for an element that does not fit if there is no
+    ``overflow``.
 
-    ``from_``: the element type of the source, as which it is read.
+    ``from_``: the element type as which the source is read.
     """
     if overflow is None:
         bits = source.bits if source.poison is None else zeroed(source.bits, source.poison)
@@ -252,7 +255,7 @@ def kernel_between_integers(
 
 
 def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> TypeMismatch:
-    """Return the error for an integer that a type does not have, with the choices."""
+    """Return the error for an integer that a type does not have; it lists the choices."""
     low, high = limits(to.width, reads_signed(to))
     where = f"element {list(place)} is" if place else "the number is"
     shown = str(number) if number.bit_length() < 256 else f"an integer of {number.bit_length()} bits"
@@ -262,7 +265,7 @@ def out_of_range(place: tuple[int, ...], number: int, to: ty.IntegerType) -> Typ
 
 
 def check_overflow(overflow: Overflow | None, from_integers: bool, to: ty.Type) -> None:
-    """Raise InputError for an unknown ``overflow``, and for one that is not between integer types."""
+    """Raise InputError for an unknown ``overflow``, and for one in a conversion that is not between integer types."""
     if overflow is None:
         return
     if overflow not in OVERFLOWS:
@@ -273,7 +276,7 @@ def check_overflow(overflow: Overflow | None, from_integers: bool, to: ty.Type) 
 
 
 def not_stochastic(name: str) -> InputError:
-    """Return the error for random bits that the rounding does not take."""
+    """Return the error for random bits that the rounding does not use."""
     return InputError(f"{name} is given, but the rounding is not stochastic", hint='give rounding="stochastic", too')
 
 
@@ -340,7 +343,7 @@ def array_of_dtype(value: Elements, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def numbers(value: Elements) -> list[Any]:
-    """Return the elements as Python numbers, flat, in row-major order: exact ones, see `Value.item`.
+    """Return the elements as exact Python numbers, flat, in row-major order; see `Value.item`.
 
     Raises TypeMismatch for poison, and for complex numbers that no Python number holds.
     """
@@ -374,7 +377,9 @@ def check_clean(value: Elements) -> None:
 
 
 def _read_as(value: Elements, signed: bool | None) -> ty.Type:
-    """Return the element type as which integers are read: the signedness that is chosen, remembered, or the type's."""
+    """Return the element type as which integers are read: with the signedness that was chosen, remembered, or is that
+    of the type.
+    """
     element = value.element_type
     if isinstance(element, ty.IndexType):
         element = ty.IntegerType(ty.INDEX_WIDTH)
@@ -389,7 +394,7 @@ def _read_as(value: Elements, signed: bool | None) -> ty.Type:
 
 
 def _without_poison(value: Elements, poison: Any) -> Codes:
-    """Return the codes with those of ``poison`` in place of poison."""
+    """Return the codes, with codes of ``poison`` in place of poisoned elements."""
     if isinstance(poison, str) and poison == "raise":
         check_clean(value)
         return value.bits
@@ -430,8 +435,8 @@ def dlpack(value: Elements, device: tuple[int, int], copy: bool | None) -> objec
     """Return a capsule of DLPack, without a version, that has a copy of the natural array of a value.
 
     Raises TypeMismatch for poison and for a type that NumPy and ml_dtypes lack, BufferError for one that DLPack lacks,
-    for a device other than the CPU, and for ``copy=False``: who takes the capsule may write to the array, and a value
-    never changes.
+    for a device other than the CPU, and for ``copy=False``: whoever takes the capsule may write to the array, but a
+    value never changes.
     """
     if copy is False:
         raise BufferError("a Value never changes, so that DLPack gets a copy: copy=False is refused")
@@ -552,7 +557,7 @@ Cells = npt.NDArray[Any]
 
 
 def cells_of(codes: Codes, element: ty.Type) -> Cells:
-    """Return the cells of codes: the same memory if one element is one word, or its words lie side by side."""
+    """Return the cells of codes: the same memory, if an element is one word or its words lie side by side."""
     dtype, trailing = code_layout(element)
     if not trailing:
         return codes
@@ -573,7 +578,7 @@ def codes_of_cells(cells: Cells, element: ty.Type) -> Codes:
 
 
 def moved(value: V, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> V:
-    """Return the elements of a value where ``function`` moves those of an array of its shape.
+    """Return the elements of a value after a move; ``function`` moves the elements of an array of its shape.
 
     Raises TypeMismatch for a quantised type whose scales belong to places.
     """
@@ -583,13 +588,15 @@ def moved(value: V, function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) ->
 
 
 def rearranged(value: V, function: Callable[[Any], Any]) -> V:
-    """Return a value of the same type, whose arrays ``function`` makes of the codes, the poison and the marks."""
+    """Return a value of the same type. ``function`` makes its arrays from the codes, the poison and the marks."""
     poison, open_ = (None if marks is None else function(marks) for marks in (value.poison, value.open))
     return type(value)(value.type, function(value.bits), poison, open_, value.origins)
 
 
 def joined(values: Sequence[V], function: Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]) -> V:
-    """Return the elements of several values of one element type where ``function`` moves those of a list of arrays."""
+    """Return the elements of several values of one element type, put together; ``function`` does this for a list of
+    arrays.
+    """
     first = values[0]
     element = first.element_type
     cells = function([cells_of(value.bits, element) for value in values])
@@ -638,7 +645,7 @@ def _moved(value: V, type_: ty.Type, cells: Cells, function: Callable[[npt.NDArr
 
 
 def _clean(poison: Any, origins: Any, open_: Any) -> tuple[Any, Any, Any]:
-    """Return poison, open mask and origins as a value has them, with nothing where no element is poison."""
+    """Return poison, open mask and origins as a value has them: None if no element is poison."""
     return (poison, open_, origins) if poison is not None and poison.any() else (None, open_, None)
 
 
@@ -715,7 +722,9 @@ def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
 
 
 def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
-    """Return a number or array that stands beside a value as a value with this element type. Raises TypeMismatch."""
+    """Return a number or array that is used together with a value, as a value with this element type. Raises
+    TypeMismatch.
+    """
     ours = isinstance(given, np.ndarray | np.generic)
     if ours and not given.ndim and given.dtype == np.float64 and element != _F64:
         given = float(given)  # NumPy makes an array without dimensions of the number in np.float64(2) < v
@@ -746,7 +755,7 @@ def _literal(what: str, element: ty.Type, number: bytes | int) -> Codes:
 
 
 def _is_of(dtype: np.dtype[Any], element: ty.Type) -> bool:
-    """Tell whether arrays of this dtype hold exactly elements of this type, integers of either sign."""
+    """Tell whether arrays of this dtype hold exactly the elements of this type; integers may be of either sign."""
     if isinstance(element, ty.IndexType):
         return dtype in (np.dtype(np.int64), np.dtype(np.uint64))
     return element in coerce.natural_dtypes() and coerce.type_of_dtype(dtype) == element
@@ -779,7 +788,7 @@ def _open(
     results: tuple[Codes, ...],
     shape: tuple[int, ...],
 ) -> npt.NDArray[np.uint8] | None:
-    """Return the mask of unspecified results, kept where an operand has one."""
+    """Return the mask of unspecified results; it is kept if an operand has one."""
     masks = [operand.open for operand in operands if operand.open is not None]
     if not masks:
         return None

@@ -255,9 +255,9 @@ FORMULAS: Mapping[str, str] = {
 @llvm.forgotten
 @lru_cache(maxsize=4096)
 def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kernel, bool]:
-    """Return the op, the kernel, and whether the result is i1, of an operation with NumPy's name on an element type.
+    """Return the op, the kernel, and whether the result is i1, for an operation with NumPy's name on an element type.
 
-    Raises TypeMismatch for what halfulp does not compute, naming what to write instead.
+    Raises TypeMismatch for what halfulp does not compute; the error says what to write instead.
     """
     match element:
         case ty.FloatType() if name in FLOAT_OPS:
@@ -294,7 +294,7 @@ def way_on(name: str, element: ty.Type) -> str:
 
 
 def operation(name: str, operands: Sequence[Any], profile: Profile) -> Elements:
-    """Return the result of an elementwise operation with NumPy's name; one operand at least is a value.
+    """Return the result of an elementwise operation with NumPy's name; at least one operand is a value.
 
     Raises TypeMismatch for operands of different types, and for what halfulp does not compute; ValueError for shapes
     that do not broadcast.
@@ -368,7 +368,7 @@ _REFUSED: Mapping[str, str] = {
 def function(
     called: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any], profile: Profile
 ) -> Any:
-    """Return the result of one of NumPy's functions; ``arguments`` and ``keywords`` as it got them.
+    """Return the result of one of NumPy's functions; ``arguments`` and ``keywords`` are those of the call.
 
     The result is a value, a list of values, or a plain object. Raises TypeMismatch for a function that halfulp does not
     compute, and the errors of NumPy for wrong arguments of the others.
@@ -407,7 +407,7 @@ def function(
 
 
 def _saved(given: Any) -> Any:
-    """Return a value as the array that NumPy saves. Raises TypeMismatch for one that it would pickle."""
+    """Return a value as the array that NumPy saves. Raises TypeMismatch for an array that NumPy would pickle."""
     if not isinstance(given, Elements):
         return given
     array = exported(given, "raise", None)
@@ -478,7 +478,7 @@ def _check_mask(name: str, value: Elements) -> None:
 
 
 def _where(profile: Profile, condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Select elementwise, as arith.select does: the arm that is not chosen is ignored, also if it is poison."""
+    """Select elementwise, as arith.select does: the arm that is not chosen is ignored, even if it is poison."""
     mask = condition
     if not isinstance(condition, Elements):
         arm = next(each for each in (x, y) if isinstance(each, Elements))
@@ -547,7 +547,7 @@ def _of_mask(reduce: Callable[..., Any]) -> Callable[..., Elements]:
 
 
 def _extreme(name: str) -> Callable[..., Elements]:
-    """Make np.max or np.min: the elements in their order, two and two, by arith.maximumf or minimumf."""
+    """Make np.max or np.min: elements are combined in their order, pair by pair, by arith.maximumf or minimumf."""
 
     def extreme(profile: Profile, a: Any, axis: Any = None, keepdims: bool = False) -> Elements:
         shape = a.shape
@@ -657,7 +657,7 @@ _REDUCING: Mapping[np.ufunc, Callable[..., Any]] = {
 def ufunc(
     called: np.ufunc, method: str, operands: Sequence[Any], keywords: Mapping[str, Any], profile: Profile
 ) -> Elements:
-    """Return the result of a ufunc, or of one of its methods, on operands of which one at least is a value.
+    """Return the result of a ufunc, or of one of its methods, on operands of which at least one is a value.
 
     Raises TypeMismatch for what halfulp does not compute, and for ``out``, ``where`` and the other keywords of ufuncs.
     """
@@ -693,7 +693,7 @@ def _is_default(key: str, given: Any) -> bool:
 
 
 def _check_keywords(name: str, keywords: Mapping[str, Any]) -> None:
-    """Raise TypeMismatch for a keyword that has a meaning."""
+    """Raise TypeMismatch for a keyword whose value would have an effect."""
     for key, given in keywords.items():
         if _is_default(key, given):
             continue

@@ -104,7 +104,9 @@ def _longer(array: Any, count: int) -> Any:
 
 
 class Block:
-    """The pieces that some lanes took together. When nothing refers to it, its elements are used again."""
+    """The pieces that some lanes took together. When nothing refers to the block any more, its elements are used
+    again.
+    """
 
     __slots__ = ("_heap", "begins", "size")
 
@@ -119,7 +121,7 @@ class Block:
 
 
 class LanePart(Allocation):
-    """The memory of one lane, for an op that does not know of lanes. It may be used until the next piece is taken."""
+    """The memory of one lane, for an op that cannot run in lanes. It may be used until the next piece is taken."""
 
     __slots__ = ("begin", "blocks", "end", "heap")
 
@@ -190,8 +192,8 @@ class LanePart(Allocation):
 class LaneBuffer:
     """A memref over the lanes of a batch, each of which views memory of its own.
 
-    ``begins``, ``ends``: the piece of the ``memory`` that each lane views. ``starts``: the places of the first
-    elements. ``blocks``: what keeps the memory.
+    ``begins``, ``ends``: the bounds of the piece of ``memory`` that each lane views. ``starts``: the places of the
+    first elements. ``blocks``: what keeps the memory.
     """
 
     type: ty.MemRefType
@@ -220,7 +222,7 @@ class LaneBuffer:
         return replace(self, begins=self.begins[positions], ends=self.ends[positions], starts=self.starts[positions])
 
     def of_lane(self, lane: int) -> Buffer:
-        """Return the buffer of one lane, for an op that does not know of lanes."""
+        """Return the buffer of one lane, for an op that cannot run in lanes."""
         begin = int(self.begins[lane])
         part = LanePart(self.memory, begin, int(self.ends[lane]), self.blocks)
         start = int(self.starts[lane]) - begin
@@ -228,12 +230,12 @@ class LaneBuffer:
 
     @property
     def is_alike(self) -> bool:
-        """True if each lane views the same part of as much memory."""
+        """True if each lane views the same part of equally large memory."""
         offsets, sizes = self.starts - self.begins, self.ends - self.begins
         return bool((offsets == offsets[0]).all() and (sizes == sizes[0]).all())
 
     def moved(self, first: Buffer, view: Buffer) -> LaneBuffer:
-        """Return the views of all lanes, from the buffer of the first lane and a view of that."""
+        """Return the views of all lanes, from the buffer of the first lane and a view of that buffer."""
         assert isinstance(view.type, ty.MemRefType)
         starts = self.starts + (view.offset - first.offset)
         return replace(
@@ -267,7 +269,7 @@ class LaneBuffer:
 
 
 def heap_for(kept: dict[Any, Any], element: ty.Type, origins: Origins) -> LaneHeap:
-    """Return the memory for elements of a type, in what a batch keeps."""
+    """Return the memory for elements of a type, from the memory that a batch keeps."""
     key = "heap", *code_layout(element), isinstance(element, ty.VectorType)
     heap = kept.get(key)
     if heap is None:
@@ -290,8 +292,8 @@ def joined_memrefs(
 ) -> LaneBuffer:
     """Join memrefs of several lanes to one over ``size`` lanes.
 
-    ``buffers``: each with the positions of its lanes among these. Memory that is not of a batch yet is copied into it.
-    Raises Unsupported where lanes have memrefs of different shapes or strides.
+    ``buffers``: each with the positions of its lanes among these. Memory that does not belong to a batch yet is copied
+    into it. Raises Unsupported if lanes have memrefs of different shapes or strides.
     """
     begins, ends, starts = (np.zeros(size, np.int64) for _ in range(3))
     blocks: dict[int, Block] = {}
@@ -342,7 +344,7 @@ Positions = npt.NDArray[np.intp]
 
 
 def over_lanes(slot: object) -> bool:
-    """Tell whether this is a value with an axis over lanes, or a memref over lanes; anything else is the same in all
+    """Tell whether this is a value with an axis over lanes, or a memref over lanes. Anything else is the same in all
     lanes.
     """
     if not isinstance(slot, Value):
@@ -352,18 +354,18 @@ def over_lanes(slot: object) -> bool:
 
 
 def alike(*values: Value) -> tuple[Value, ...]:
-    """Repeat the values that are the same in all lanes where others are over lanes, so that all are."""
+    """If some values are over lanes, repeat those that are the same in all lanes, so that all are over lanes."""
     lanes = next((value.shape[0] for value in values if over_lanes(value)), None)
     return tuple(value if lanes is None or over_lanes(value) else repeated(value, lanes) for value in values)
 
 
 def repeated(value: Value, lanes: int) -> Value:
-    """Return the value over lanes that is this one in each, without repeating it in memory."""
+    """Return the value over lanes that is this value in each lane, without repeating it in memory."""
     return rearranged(value, lambda array: np.broadcast_to(array, (lanes, *array.shape)))
 
 
 def lanes_of(value: Any, positions: Positions | int) -> Any:
-    """Take some lanes of a value or memref, or one, which then has no axis over them."""
+    """Take some lanes of a value or memref; or one lane, and then the result has no axis over lanes."""
     if isinstance(value, LaneBuffer):
         return value.of_lane(positions) if isinstance(positions, int) else value.taken(positions)
     poison = None if value.poison is None else value.poison[positions]
@@ -375,7 +377,7 @@ def lanes_of(value: Any, positions: Positions | int) -> Any:
 
 
 def ranked(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
-    """Return the type for values over lanes of which each has this shape: an unranked type becomes a ranked one."""
+    """Return the type for values over lanes if each lane has this shape: an unranked type becomes a ranked one."""
     return type_ if ty.shape_of(type_) is not None else ty.TensorType((None,) * len(shape), ty.element_type(type_))
 
 

@@ -28,7 +28,7 @@ Offset = TypeVar("Offset", int, npt.NDArray[np.int64])
 
 @dataclass(frozen=True, slots=True)
 class RotateRows:
-    """Group j of row i moves to group (i + j) mod N of that row, which has N groups. Both widths are positive."""
+    """Group j of row i moves to group (i + j) mod N of the same row, which has N groups. Both widths are positive."""
 
     row_width: int
     access_width: int
@@ -43,8 +43,8 @@ class RotateRows:
 
 @dataclass(frozen=True, slots=True)
 class XorShuffle:
-    """Group j of row i moves to group ((i / per_phase) mod N) xor j of that row, which has N groups. The number of the
-    row counts multiples of ``row_stride``; the row width divides it. All numbers are positive.
+    """Group j of row i moves to group ((i / per_phase) mod N) xor j of the same row, which has N groups. The number of
+    the row counts multiples of ``row_stride``, which is a multiple of the row width. All numbers are positive.
 
     If N is not a power of two, a group may move past the end of its row.
     """
@@ -70,7 +70,7 @@ def places(swizzle: Swizzle, start: int, count: int) -> npt.NDArray[np.int64]:
 
     The elements move in groups of the access width, counted from ``start``; the last group may be shorter. A whole
     group follows its first element. If the access begins at the start of a group of the row, every element is where
-    `physical` says; otherwise the access is split at other positions than the row.
+    `physical` says; otherwise the groups of the access are not those of the row.
     """
     numbers = np.arange(count, dtype=np.int64)
     within = numbers % swizzle.access_width
@@ -102,7 +102,7 @@ def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
 
 
 def _mapped(type_: ty.MemRefType, symbols: Sequence[int] = ()) -> Strides | None:
-    """Return the strides and the offset of a layout that is a map; None where it is not a sum of dimensions.
+    """Return the strides and the offset of a layout that is a map; None if the map is not a sum of dimensions.
 
     ``symbols``: the values of the map's symbols, if known.
     """
@@ -121,7 +121,9 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def spanned(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[int, int]:
-    """Return the first place in memory that elements take, and the one after the last; 0 and 0 without elements."""
+    """Return the first place in memory that elements take, and the one after the last; 0 and 0 if there are no
+    elements.
+    """
     low = high = offset
     for size, stride in zip(shape, strides, strict=True):
         if size == 0:
@@ -134,7 +136,9 @@ def spanned(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[
 
 
 def is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Tell whether elements surely have different places: each stride is larger than the reach of all smaller ones."""
+    """Tell whether elements certainly have different places: each stride is larger than the reach of all smaller
+    ones.
+    """
     if 0 in shape:
         return True
     reach = 0
@@ -166,8 +170,9 @@ def expected_layout(type_: ty.MemRefType, shape: tuple[int, ...]) -> Strides:
 def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()) -> Layout:
     """Choose the layout of new memory of a type.
 
-    ``symbols``: the numbers that the type leaves dynamic: of a strided layout the offset and then the strides, of a map
-    its symbols. Without them elements lie one after the other as far as the type allows, from the start of memory.
+    ``symbols``: the numbers that the type leaves dynamic: for a strided layout, the offset and then the strides; for a
+    map, its symbols. Without them, elements lie one after the other as far as the type allows, from the start of
+    memory.
 
     Raises Unsupported, and TypeMismatch for elements that would lie below the start.
     """
@@ -222,7 +227,7 @@ def is_mapped(type_: ty.Type) -> bool:
 def map_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()) -> MapLayout:
     """Return the places of the elements of a type whose layout is not a sum of strides.
 
-    ``symbols``: the values of the map's symbols. Raises Unsupported where they are not known, and TypeMismatch for
+    ``symbols``: the values of the map's symbols. Raises Unsupported if they are not known, and TypeMismatch for
     elements below the start of memory, and for a division by a number that is not positive.
     """
     map_ = type_.layout
@@ -270,9 +275,9 @@ def _may_overflow(map_: at.AffineMapAttr, numbers: Sequence[int]) -> bool:
 def layout_conflict(
     type_: ty.MemRefType, shape: tuple[int, ...], layout: Layout, mapped: MapLayout | None = None
 ) -> str | None:
-    """Say why a buffer of this shape and layout is not of a type of the same elements; None where it is.
+    """Say why a buffer of this shape and layout is not of a type with the same elements; None if it is.
 
-    The text names both numbers. ``mapped``: the layout where it is not a sum of strides.
+    The text names both numbers. ``mapped``: the layout, if it is not a sum of strides.
     """
     if type_.shape is None:
         return None

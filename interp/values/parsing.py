@@ -88,7 +88,7 @@ _MAX_ELEMENTS = 1 << 28
 
 
 def parse_type_head(text: str) -> ty.Type:
-    """Read the type before the elements: ``4xf32`` is a tensor type, ``f32`` itself.
+    """Read the type before the elements: ``4xf32`` stands for a tensor type, ``f32`` for itself.
 
     Any type in MLIR's own spelling is read too. Raises ParseError and InputError.
     """
@@ -105,7 +105,7 @@ def parse_type_head(text: str) -> ty.Type:
 
 
 def parse_value(type_: ty.Type, text: str) -> Value:
-    """Read the elements of a value of a statically shaped type; one element alone stands for all. Raises InputError."""
+    """Read the elements of a value of a statically shaped type; a single element stands for all. Raises InputError."""
     element = ty.element_type(type_)
     sizes = ty.shape_of(type_)
     if sizes is None or None in sizes:
@@ -140,7 +140,7 @@ def _wrong_count(type_: ty.Type, shape: Sequence[int], given: int) -> str:
 
 
 def _elements(text: str, shape: tuple[int, ...], type_: ty.Type) -> Iterator[str]:
-    """Yield the elements of a text. Raises InputError where there are brackets, and they do not fit the shape."""
+    """Yield the elements of a text. Raises InputError if there are brackets that do not fit the shape."""
     tokens = re.findall(r"[\[\]]|[^\s\[\],]+", text)
     if "[" not in tokens and "]" not in tokens:
         yield from tokens
@@ -177,7 +177,7 @@ def _elements(text: str, shape: tuple[int, ...], type_: ty.Type) -> Iterator[str
 
 
 def value_of_attribute(attribute: Any) -> Value:
-    """Make a value of an elements, integer or float attribute, such as ``dense<[1, 2]> : tensor<2xi8>``.
+    """Make a value from an elements, integer or float attribute, such as ``dense<[1, 2]> : tensor<2xi8>``.
 
     Raises InputError for other attributes.
     """

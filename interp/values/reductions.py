@@ -184,12 +184,12 @@ def _number(element: ty.Type, what: str, unsigned: bool = False) -> sums.Number:
 
 
 def _is_unsigned(value: Elements, element: ty.Type) -> bool:
-    """Tell whether integers are unsigned: by their type, by the array that they came from, or since i1 is a bool."""
+    """Tell whether integers are unsigned: by their type, by the array that they came from, or because i1 is a bool."""
     return ty.element_width(element) == 1 or value.unsigned
 
 
 def _unit_accumulator(what: str, unit: MatrixUnit, types: list[ty.Type], acc: AccumulatorType, order: str) -> ty.Type:
-    """Return the type of D. Raises TypeMismatch where the operands or options do not go with the unit."""
+    """Return the type of D. Raises TypeMismatch if the unit does not take these operands or options."""
     op = unit.operation
     given = [str(element) for element in types]
     if given != [op.a, op.b]:
@@ -213,7 +213,7 @@ def _unit_accumulator(what: str, unit: MatrixUnit, types: list[ty.Type], acc: Ac
 
 
 def _kinds_for(a: str, b: str) -> str:
-    """Name the kinds for these element types."""
+    """Name the kinds that take these element types."""
     names = [name for name, kind in KINDS.items() if kind.types[:2] == (a, b)]
     return (
         f"kinds for {a} and {b}: {', '.join(names)}" if names else f"no kind multiplies {a} by {b}: convert them first"
@@ -224,7 +224,9 @@ def _kinds_for(a: str, b: str) -> str:
 
 
 def _shapes(name: str, a: Elements, b: Elements, scalars: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shapes of two operands. Raises TypeMismatch if one is a scalar; ``scalars``: what to say of it."""
+    """Return the shapes of two operands. Raises TypeMismatch if one is a scalar; ``scalars``: the text of that
+    error.
+    """
     left, right = a.shape, b.shape
     if not left or not right:
         raise TypeMismatch(
@@ -240,7 +242,7 @@ def _axes(axis: Axis, rank: int) -> tuple[int, ...]:
 
 
 def _tiles(array: Marks, lead: tuple[int, ...], every: tuple[int, ...], tile: tuple[int, ...]) -> Marks:
-    """Return an array as [tiles, …]: one tile for all, if it has a single one."""
+    """Return an array as [tiles, …]; a single tile is used for all."""
     array = array.reshape(*lead, *tile)
     if prod(lead) == 1:
         return array.reshape(1, *tile)
@@ -259,7 +261,7 @@ def _disagree(what: str, left: tuple[int, ...], right: tuple[int, ...]) -> TypeM
 
 
 def _clean(value: Elements) -> Codes:
-    """Return the codes with zeros under poison, whose bits mean nothing."""
+    """Return the codes with zeros in place of poison, whose bits mean nothing."""
     if value.poison is None:
         return value.bits
     spoiled = value.poison != 0
@@ -270,7 +272,9 @@ def _clean(value: Elements) -> Codes:
 def _parts(
     element: ty.Type, into: sums.Number, reduced: sums.Reduced, shape: tuple[int, ...], operands: list[tuple[V, Any]]
 ) -> V:
-    """Return sums. Each operand has a function that gathers the marks of all elements of each sum."""
+    """Return the sums part by part. Each operand comes with a function that gathers the marks of all elements of each
+    sum.
+    """
     bits = reduced.codes.reshape(code_shape(shape, sums.width_of(into)))
     ids, origins = _poison(reduced.faults, shape, operands)
     if ids is not None:
@@ -287,7 +291,7 @@ def _parts(
 def _poison(
     faults: Iterable[tuple[str, Fault, Mask]], shape: tuple[int, ...], operands: Sequence[tuple[Elements, Any]]
 ) -> tuple[PoisonIds | None, Origins | None]:
-    """Return the poison of sums: that of their elements, or else of a fault on the way."""
+    """Return the poison of sums: that of their elements, or else that of a fault of an addition."""
     origins = Origins()
     ids = np.zeros(shape, np.uint16)
     for value, gathered in operands:

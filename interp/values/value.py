@@ -90,7 +90,7 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 
 
 def unknown_attribute(name: str) -> AttributeError:
-    """Return the error for an attribute that a Value lacks, with what to write instead where that is known."""
+    """Return the error for an attribute that a Value does not have, with what to write instead, if that is known."""
     return AttributeError(with_hint(f"'Value' object has no attribute {name!r}", INSTEAD.get(name)))
 
 
@@ -175,7 +175,7 @@ def _element(element: ty.Type, bits: int) -> str:
 
 
 def _origins(value: Shown) -> str:
-    """List the origins of the poison, which each element also shows on hover."""
+    """List the origins of the poison; the origin of an element is also shown when the pointer is on it."""
     if value.poison is None or value.origins is None:
         return ""
     counts = dict(zip(*np.unique(value.poison[value.poison != 0], return_counts=True), strict=True))
@@ -335,9 +335,9 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return flat.reshape(self.shape).tolist()
 
     def bitstring(self, *index: int) -> Bits:
-        """Return the bits of the element at ``index`` as `bitstring.Bits`; of a scalar without an index.
+        """Return the bits of the element at ``index`` as `bitstring.Bits`; a scalar needs no index.
 
-        Raises ValueError where the element is poison, and Unsupported for elements without a bit pattern.
+        Raises ValueError if the element is poison, and Unsupported for elements without a bit pattern.
         """
         width = ty.element_width(self.element_type)
         if width is None:
@@ -352,7 +352,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
 
     @property
     def _data(self) -> Never:
-        """The name by which np.ma takes the elements of an operand, to compute on them itself."""
+        """The name that np.ma asks for to get the elements of an operand and compute on them itself."""
         raise TypeMismatch("np.ma computes by NumPy, not by halfulp", hint="give a masked array to hu.convert first")
 
     # --- elements and shape -------------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
 
         ``rounding``: None for the default. ``overflow``: for an integer that another integer type does not have:
         "wrap", "saturate" or "poison"; without it such an integer is refused. ``random``: the bits of stochastic
-        rounding. Of its own type a value returns itself.
+        rounding. For its own type a value returns itself.
 
         Raises TypeMismatch for types that cannot be converted, InputError for an option that has no meaning here,
         ValueError for an unknown rounding or profile.
@@ -438,8 +438,8 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return elements.applied("convert", kernel, (source,), target)
 
     def as_read(self) -> Value:
-        """Return the value with unsigned integers in its type if `numpy` reads them so, as it does i1, else the value
-        itself.
+        """Return the value with its integers as an unsigned type if `numpy` reads them as unsigned, as it does i1; else
+        the value itself.
         """
         element = self.element_type
         unsigned = self.unsigned or element == ty.I1
@@ -526,7 +526,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return bool(self.item())
 
     def _only(self, what: str) -> Any:
-        """Return the one element, for a conversion that Python calls ``what``."""
+        """Return the only element, for a conversion that Python calls ``what``."""
         if self.size != 1:
             raise TypeError(f"{what}() takes one element, but the value has {self.size}: write v.tolist()")
         return self.item()
@@ -649,7 +649,7 @@ def to_value(
 
 
 def to_elements(data: Any, type_: ty.Type | None, what: str = "the value") -> Value:
-    """Return ``data`` as a value with elements of ``type_``: of an array a tensor, of a number a scalar.
+    """Return ``data`` as a value with elements of ``type_``: an array becomes a tensor, a number a scalar.
 
     ``type_``: an element type, or a whole type; None for the type that the dtype names, where the integers of an
     unsigned dtype and bool are unsigned. An array is not copied: it must not change as long as the value is used.

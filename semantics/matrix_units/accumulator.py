@@ -30,18 +30,18 @@ _MODES = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHA
 
 
 def _about(meaning: str, choices: tuple[str, ...] = (), low: int = 0) -> dict[str, Any]:
-    """Make the ``metadata`` of a field: its meaning, its choices, and of an integer the lowest value."""
+    """Make the ``metadata`` of a field: its meaning, its choices, and for an integer the lowest value."""
     return {"meaning": meaning, "choices": choices, "low": low}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulator:
-    """The rule by which a unit adds products to C: of a chip, or of a design of one's own.
+    """The rule by which a unit adds products to C: that of a chip, or of the user's own design.
 
-    K is cut into groups, which are added to C one after the other. In a group, the terms are the products and C. Where
-    terms are *aligned*, each becomes a whole multiple of 2**(E - bits), where E is the largest exponent among them: so
-    they are added as integers. The exponent of a product is the sum of the exponents of its factors: it is not
-    normalised, and nor is a subnormal number.
+    K is cut into groups, which are added to C one after the other. In a group, the terms are the products and C. If
+    terms are *aligned*, each becomes a whole multiple of 2**(E - bits), where E is the largest exponent among them, so
+    that they are added as integers. The exponent of a product is the sum of the exponents of its factors; neither
+    products nor subnormal numbers are normalised.
 
     The text form names the fields that differ from their defaults: ``custom:group=8,bits=25,rounding=toward_zero``.
     `Accumulator.from_text` reads it, and ``mma=`` and ``--mma`` take it.
@@ -206,7 +206,9 @@ class Accumulator:
 
     @cached_property
     def of_a_step(self) -> Accumulator:
-        """Return the rule by which a group is added to the sum so far, once its elements are dealt and converted."""
+        """Return the rule by which a group is added to the running sum, after its elements were ordered and
+        converted.
+        """
         return replace(self, order=0, steps=OWN, c="with" if self.c == "end" else self.c)
 
     def dealt(self, size: int) -> list[int]:
@@ -216,7 +218,7 @@ class Accumulator:
 
     @property
     def chain(self) -> bool:
-        """Tell whether each product is a fused multiply-add with the sum so far, as IEEE 754 defines it."""
+        """Tell whether each product is a fused multiply-add with the running sum, as IEEE 754 defines it."""
         form = (self.tree, self.c, self.products, self.flush)
         return self._by_ieee and form == ("sequential", "with", "exact", False)
 
@@ -248,7 +250,7 @@ class Accumulator:
 
     @staticmethod
     def from_text(text: str) -> Accumulator:
-        """Read the text form. Raises ValueError for another text."""
+        """Read the text form. Raises ValueError for any other text."""
         return _from_text(text)
 
     def sum_format(self, d: str) -> FloatFormat:
@@ -257,7 +259,7 @@ class Accumulator:
         return fmt if self.fraction is None else _with_fraction(fmt, self.fraction)
 
     def check(self, types: tuple[str, str], d: str, scale: str = "") -> None:
-        """Raise ValueError where the rule does not go with element types: of A and B, and of D."""
+        """Raise ValueError if the rule does not go with element types: those of A and B, and of D."""
         if d not in FORMATS:
             given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
             about_floats = [name for name in given if name not in _FOR_INTEGERS]
@@ -288,7 +290,7 @@ class Accumulator:
 
 
 def _check(name: str, value: Any, about: Any, optional: bool | None) -> None:
-    """Raise ValueError where a field cannot have a value. ``optional``: see `_OPTIONAL`; None for other fields."""
+    """Raise ValueError if a field cannot have a value. ``optional``: see `_OPTIONAL`; None for other fields."""
     if about["choices"]:
         fine = value in about["choices"]
     elif optional is None:
@@ -322,7 +324,7 @@ _FOR_INTEGERS = ("group", "tree", "c", "overflow", "width", "specials")
 
 
 def spelled(value: Any) -> str:
-    """Return the value of a field as the text form has it."""
+    """Return the value of a field as the text form spells it."""
     return NOTHING if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -347,7 +349,7 @@ def _from_text(text: str) -> Accumulator:
 
 
 def _named(value: Any, choices: tuple[str, ...]) -> Any:
-    """Return the keyword of a rounding mode in place of another name of it; any other value as it is."""
+    """Return MLIR's keyword for any name of a rounding mode; any other value stays as it is."""
     if _MODES[0] not in choices or not isinstance(value, str) or value in choices:
         return value
     try:
@@ -373,7 +375,7 @@ def _with_fraction(fmt: FloatFormat, fraction: int) -> FloatFormat:
 
 
 def level_of(tree: str, terms: int) -> tuple[slice, slice, slice]:
-    """Return the first and the second terms of the additions on a level of a tree, and those that have no partner. On
+    """Return the first and the second terms of the additions on a level of a tree, and the terms without a partner. On
     the next level the sums come first, then the terms without a partner.
     """
     half = terms // 2
@@ -386,7 +388,9 @@ def level_of(tree: str, terms: int) -> tuple[slice, slice, slice]:
 
 
 def shape_of(tree: str, terms: int) -> list[tuple[int, int]]:
-    """Return the additions of two in a tree, in order: numbers of terms, and of sums, which come after the terms."""
+    """Return the additions of pairs in a tree, in order: numbers of terms, and of sums, which are counted after the
+    terms.
+    """
     level, additions = list(range(terms)), list[tuple[int, int]]()
     while len(level) > 1:
         first, second, rest = level_of(tree, len(level))
@@ -397,7 +401,7 @@ def shape_of(tree: str, terms: int) -> list[tuple[int, int]]:
 
 
 def places_of(rule: Accumulator | None, op: TileOp, length: int) -> list[int]:
-    """Return the places along K, of which there are ``length``, in the order in which a rule takes them."""
+    """Return the places along K, ``length`` of them, in the order in which a rule takes them."""
     order = range(op.shape[2]) if op.order is None else op.order
     places = [start + k for start in range(0, length, len(order)) for k in order]
     if rule is None or not rule.order:

@@ -37,8 +37,8 @@ NO_EXPONENT = -(1 << 14)
 
 
 class Members(NamedTuple):
-    """What a term or a sum consists of: the numbers of products within their group (of dots, if there are any), and C
-    if ``c``.
+    """What a term or a sum consists of: the numbers of products in their group (or of dot products, if it has any), and
+    C if ``c``.
     """
 
     products: tuple[int, ...]
@@ -49,9 +49,9 @@ class Members(NamedTuple):
 class Alignment:
     """One sum of aligned terms: each is an integer times 2**(exponent - fraction_bits).
 
-    ``members``: those of each term. ``kept``: the terms as integers in units of 2**unit, rounded as ``cuts`` says of
-    each; ``bits``: the fraction bits that each keeps. ``total`` is their sum, and ``largest`` the exponent that they
-    were aligned to.
+    ``members``: what each term consists of. ``kept``: the terms as integers in units of 2**unit, each rounded as
+    ``cuts`` says; ``bits``: the fraction bits that each keeps. ``total`` is their sum, and ``largest`` the exponent
+    that they were aligned to.
     """
 
     members: tuple[Members, ...]
@@ -67,7 +67,7 @@ class Alignment:
 
     @property
     def lost(self) -> tuple[Fraction, ...]:
-        """The difference between each term and what was kept of it."""
+        """The difference between each term and the part that was kept."""
         unit = Fraction(2) ** self.unit
         terms = zip(self.significands, self.exponents, self.fraction_bits, self.kept, strict=True)
         return tuple(s * Fraction(2) ** (e - f) - kept * unit for s, e, f, kept in terms)
@@ -135,8 +135,8 @@ class Numbers(NamedTuple):
     """Finite codes as significand * 2**(exponent - fraction_bits), where a normal significand has an integer bit.
 
     ``nan`` and ``infinite`` are masks, or None if no element is special. In special elements the numbers have no
-    meaning, except for the sign of an infinity. ``minus`` and ``plus``: masks of what consists of -0 alone and of +0
-    alone, or None where the signs of zeros do not matter.
+    meaning, except for the sign of an infinity. ``minus`` and ``plus``: masks of the sums that consist only of -0, and
+    only of +0; None if the signs of zeros do not matter.
     """
 
     significand: Integers
@@ -154,7 +154,7 @@ class Numbers(NamedTuple):
 
 
 def decode(fmt: FloatFormat, codes: Codes, zero_exponent: int = ZERO_EXPONENT, signs: bool = False) -> Numbers:
-    """Take codes of a format of up to 64 bits apart. ``signs``: with masks of the zeros of each sign."""
+    """Take codes of a format of up to 64 bits apart. ``signs``: also make masks of the zeros of each sign."""
     lifted = codes.astype(np.uint64)
     sign, significand, exponent = unpack(fmt, lifted)
     signed = significand.view(np.int64)
@@ -178,7 +178,7 @@ class Specials(NamedTuple):
     negative: Mask
 
     def into(self, fmt: FloatFormat, codes: Codes, nan_code: int) -> Codes:
-        """Put the results of special terms into codes of the format."""
+        """Write the results of special terms into codes of the format."""
         infinity, sign = fmt.infinity_code or 0, fmt.sign_mask or 0
         codes = np.where(self.positive, infinity, np.where(self.negative, infinity | sign, codes))
         return np.where(self.nan | (self.positive & self.negative), nan_code, codes)
@@ -193,7 +193,7 @@ def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...
 
 
 def _with_specials(result: Numbers, factors: Sequence[Numbers]) -> Numbers:
-    """Return a product of factors with the masks of NaNs and infinities: infinity times zero is NaN."""
+    """Return a product of factors with the masks of NaNs and infinities, where infinity times zero is NaN."""
     if all(x.nan is None and x.infinite is None for x in factors):
         return result
     shape = np.broadcast_shapes(*(x.significand.shape for x in factors))
@@ -265,7 +265,7 @@ def aligned(x: Numbers, largest: Integers, bits: int, cut: str = "toward_zero") 
 
 class Terms(NamedTuple):
     """Terms [n, M, N, tiles] of a sum: how they are cut off, the fraction bits that they keep, the longest shift, and
-    their members for a trace.
+    what they consist of, for a trace.
     """
 
     numbers: Numbers
@@ -276,7 +276,7 @@ class Terms(NamedTuple):
 
 
 def aligned_sum(terms: Sequence[Terms], bits: int, trace: SumTrace | None = None) -> Numbers:
-    """Add terms along their first axes. The sum has the largest exponent, and this many fraction bits."""
+    """Add terms along their first axes. The sum has the largest exponent, and the given number of fraction bits."""
     largest = terms[0].numbers.exponent.max(axis=0)
     for part in terms[1:]:
         largest = np.maximum(largest, part.numbers.exponent.max(axis=0))
@@ -303,7 +303,7 @@ def aligned_sum(terms: Sequence[Terms], bits: int, trace: SumTrace | None = None
 
 
 def _all_of(masks: Sequence[Any]) -> Mask | None:
-    """Return what holds along the first axes of all masks; None where they are None."""
+    """Return what holds in all masks along the first axes; None if they are None."""
     if any(mask is None for mask in masks):
         return None
     found: Mask = masks[0].all(axis=0)
@@ -396,13 +396,13 @@ def fits(rule: Accumulator, op: TileOp) -> bool:
 
 
 def holds_products(op: TileOp) -> bool:
-    """Tell whether integers of 64 bits hold the exact products: of f64 they hold the low bits alone."""
+    """Tell whether integers of 64 bits hold the exact products. For f64 they hold only the low bits."""
     formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
     return sum(fmt.precision for fmt in formats) <= 62
 
 
 def aligned_group(rule: Accumulator, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as the rule says, which keeps ``bits`` of aligned terms."""
+    """Add a group as the rule says; aligned terms keep ``bits`` bits."""
     assert rule.bits is not None
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, group)
     count, bits = len(products.significand), rule.bits
@@ -419,7 +419,7 @@ def aligned_group(rule: Accumulator, fmt: FloatFormat, group: Factors, c: Codes,
         return Terms(products.at(which if isinstance(which, slice) else [which]), rule.cut, bits, rule.shifter, members)
 
     def of_sum(total: Numbers, members: Members, keep: int = bits) -> Terms:
-        """Return a partial sum as it enters the next addition."""
+        """Return a partial sum in the form in which it enters the next addition."""
         if rule.partial != KEPT:
             codes = rounded(rule, fmt, total, rule.partial, partial=True)
             if trace is not None:
@@ -499,7 +499,7 @@ def _dots(rule: Accumulator, group: Factors) -> Numbers:
 
 
 def _with_overflow(fmt: FloatFormat, products: Numbers) -> Numbers:
-    """Mark products of 2**(emax + 1) of D and more as infinite."""
+    """Mark products of at least 2**(emax + 1) of D as infinite."""
     if products.exponent.max() < fmt.emax:
         return products
     # The leading place of a product is that of its exponent, the next one, or a lower one: shifts stay short.
@@ -512,14 +512,14 @@ def _with_overflow(fmt: FloatFormat, products: Numbers) -> Numbers:
 
 
 def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
-    """Replace zeros and numbers below the smallest normal one by zeros, of their sign or positive ones."""
+    """Replace zeros and numbers below the smallest normal one by zeros, which keep their sign or are positive."""
     magnitude = codes & codes.dtype.type(fmt.code_mask >> 1)
     zeros = codes & codes.dtype.type(fmt.sign_mask or 0) if signed else codes.dtype.type(0)
     return np.where(magnitude < fmt.min_normal_code, zeros, codes)
 
 
 def tree(rule: Accumulator, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add one group of factors, codes of C's format, by a plain rule that is no chain."""
+    """Add one group of factors, given as codes of C's format, by a plain rule that is not a chain."""
 
     def done(codes: Codes) -> Codes:
         return flushed(fmt, codes, signed=True) if rule.flush else codes
@@ -568,7 +568,7 @@ Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], SumTrace | None], Code
 
 
 def exact_model(op: TileOp) -> tuple[Chunk, int]:
-    """Return the model, and the count of digits that it keeps for each element."""
+    """Return the exact model, and the number of digits that it keeps for each element."""
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     lowest, length = _places(op)
 
@@ -594,7 +594,9 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
 
 
 def _places(op: TileOp) -> tuple[int, int]:
-    """Return the place of the lowest bit of any term, and the count of digits for the sum of 2**32 of the largest."""
+    """Return the place of the lowest bit of any term, and the number of digits for the sum of 2**32 of the largest
+    terms.
+    """
     fmt = FORMATS[op.d]
     formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
     lowest = min(sum(each.emin - each.mantissa_bits for each in formats), fmt.emin - fmt.mantissa_bits)
@@ -603,7 +605,7 @@ def _places(op: TileOp) -> tuple[int, int]:
 
 
 def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowest: int, length: int) -> Digits:
-    """Add products times their scales, and the addend; specials count as anything."""
+    """Add products times their scales, and the addend; special elements may count as any number."""
     digits = Digits(addend.significand.size, lowest, length)
     for p, p_place in pieces(x):
         for q, q_place in pieces(y):
@@ -618,7 +620,7 @@ def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowe
 
 
 def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as a rule says that keeps all bits, and rounds nothing before the sum."""
+    """Add a group by a rule that keeps all bits, and rounds nothing before the sum."""
     fmt = FORMATS[op.d]
     addend = decoded(rule, fmt, c)
     scales = group.scales
@@ -665,7 +667,7 @@ class Digits:
         self.digits = np.zeros((length, columns), np.int64)
 
     def add(self, value: Integers, place: Integers) -> None:
-        """Add one value below 2**62, times 2**place, to each column. There may be 2**30 calls."""
+        """Add one value below 2**62, times 2**place, to each column. This may be called up to 2**30 times."""
         value = value.reshape(-1)
         place = np.where(value == 0, 0, place.reshape(-1) - self.lowest)  # a zero's exponent may be any
         column = np.arange(value.size)
@@ -681,7 +683,7 @@ class Digits:
         self.digits = self.digits.reshape(len(self.digits), -1, groups).sum(axis=1)
 
     def _carry(self) -> None:
-        """Bring all digits but the last into their range."""
+        """Bring all digits except the last into their range."""
         for lower, upper in itertools.pairwise(self.digits):
             upper += lower >> 32
             lower &= DIGIT

@@ -44,7 +44,9 @@ class Row:
     scales: tuple[str, ...] = ("",)
 
     def others(self, asked: Instruction) -> list[str]:
-        """List in what the row's instructions differ from another one; nothing where the row is for it."""
+        """List the points in which the row's instructions differ from another instruction; empty if the row is
+        for it.
+        """
         fits = {
             "unit": asked.unit == self.unit,
             "types of A and B": asked.types in self.types,
@@ -214,9 +216,10 @@ RECORDED, PUBLISHED, INFERRED = "recorded", "published", "inferred"
 class Product:
     """A product, or a target of compilers. ``chip``: its rows in `CHIPS`.
 
-    ``basis``: what the rows rest on for it. "recorded": dot products that it computed, of which there are ``recorded``;
-    ``wrong`` of them differ from ours. "published": a published model of it, or of its architecture where the name is
-    that of a compiler's target. "inferred": it has the architecture of a chip that one of these is about.
+    ``basis``: the evidence for the rows. "recorded": dot products that the product computed; there are ``recorded`` of
+    them, and ``wrong`` of these differ from ours. "published": a published model of it, or, if the name is that of a
+    compiler's target, of its architecture. "inferred": it has the architecture of a chip with recorded or published
+    evidence.
     """
 
     chip: str
@@ -256,7 +259,9 @@ PRODUCTS: dict[str, Product] = (
 
 
 def near(chip: str, asked: Instruction) -> str:
-    """Say which instruction of a chip is nearest to one that it has no row for, and which chips have a row for it."""
+    """Say which instruction of a chip is nearest to one for which it has no row, and which chips have a row for that
+    one.
+    """
     row = min(CHIPS[chip], key=lambda row: len(row.others(asked)))
     said = f"the nearest one of chip:{chip} is {row.nearest(asked)}, which differs in {' and '.join(row.others(asked))}"
     having = [f"chip:{name}" for name, rows in CHIPS.items() if any(not row.others(asked) for row in rows)]
@@ -264,7 +269,7 @@ def near(chip: str, asked: Instruction) -> str:
 
 
 def model_hint(name: str) -> str | None:
-    """Return a hint for the name of a model of tile operations that is not known; None where none is near."""
+    """Return a hint for an unknown name of a model of tile operations; None if no known name is near."""
     word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
     word = word.removeprefix("nvidia").removeprefix("amd")
     if word in PRODUCTS or name.lower() in CHIPS:
@@ -275,7 +280,7 @@ def model_hint(name: str) -> str | None:
 def as_model(given: object) -> str:
     """Return a model of tile operations as text: one of `MODELS`, or an `Accumulator` in its text form.
 
-    A product is the model of its chip.
+    The name of a product stands for the model of its chip.
 
     Raises ValueError for anything else; `model_hint` may have a hint.
     """

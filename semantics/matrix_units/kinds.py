@@ -139,10 +139,10 @@ class TileKind:
 
     @cached_property
     def lane_shapes(self) -> tuple[tuple[int, ...], ...] | None:
-        """The shape that a lane is given of each operand, in the order of `operand_shapes`; None without layouts.
+        """The shape of a lane's part of each operand, in the order of `operand_shapes`; None without layouts.
 
-        In the sparse virtual kinds two lanes share the elements that the layout of A gives to both: each has half of
-        them.
+        In the sparse virtual kinds two lanes share the elements that the layout of A gives to both: each lane has half
+        of them.
         """
         if self.layouts is None:
             return None
@@ -155,15 +155,15 @@ class TileKind:
 
     @cached_property
     def registers(self) -> tuple[int, ...]:
-        """The count of elements of each operand that a lane is given; empty for a kind without layouts."""
+        """The number of elements of each operand that a lane is given; empty for a kind without layouts."""
         return tuple(map(math.prod, self.lane_shapes or ()))
 
     @cached_property
     def k_order(self) -> Index:
         """The elements along K in the order in which the hardware sees them; for most kinds that is their own order.
 
-        A virtual kind's lane hands a slice of the elements it holds to each of its instructions, one after the other,
-        and the instruction takes those of the first lanes first.
+        A lane of a virtual kind passes a slice of its elements to each of its instructions in turn, and an instruction
+        takes the slices of the first lanes first.
         """
         k = self.shape[2]
         if self.slices_of is None or self.layouts is None:
@@ -184,7 +184,7 @@ _SLICES = {
 
 
 class _Kinds(Mapping[str, TileKind]):
-    """The kinds by name, read at their first use."""
+    """The kinds by name. They are read at their first use."""
 
     @cached_property
     def _rows(self) -> Mapping[str, TileKind]:
@@ -241,7 +241,9 @@ class TileOp:
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Tell whether a float type has all numbers of another. The type that models add in must have those of A and B."""
+    """Tell whether a float type has all numbers of another type. The type in which models add must have those of A and
+    B.
+    """
     x, y = FORMATS[wide], FORMATS[narrow]
     quantum = y.emin - y.mantissa_bits >= x.emin - x.mantissa_bits
     return y.precision <= x.precision and y.emax <= x.emax and quantum

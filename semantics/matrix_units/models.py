@@ -186,7 +186,7 @@ def _ieee(op: TileOp) -> Chunk:
 
 
 def _integers(op: TileOp, rule: Accumulator, a: Codes, b: Codes, c: Codes) -> Codes:
-    """Compute on integers, of tiles [tiles, M, K], [tiles, K, N] and [tiles, M, N]."""
+    """Compute on integers, for tiles [tiles, M, K], [tiles, K, N] and [tiles, M, N]."""
     width, mask = rule.width or int(op.d[1:]), np.int64(-1 if op.d == "i64" else (1 << int(op.d[1:])) - 1)
     x, y, addend = (signed_integers(codes, int(name[1:])) for name, codes in ((op.a, a), (op.b, b), (op.c, c)))
     if rule.overflow != "saturate":
@@ -234,10 +234,9 @@ def _ones(width: int) -> np.uint64:
 
 
 def rule_of(model: str, op: TileOp) -> Accumulator | None:
-    """Return the rule by which a model computes an operation: that of a chip, or one of a user; None for "exact" and
-    "ieee".
+    """Return the rule by which a model computes an operation: that of a chip or of a user; None for "exact" and "ieee".
 
-    Raises `Unpublished` where a chip's is not known, ValueError where a rule does not go with the types.
+    Raises `Unpublished` if the rule of a chip is not known, ValueError if a rule does not go with the types.
     """
     model = as_model(model)
     if model.startswith(PREFIX):
@@ -266,8 +265,8 @@ def supports(model: str, op: TileOp) -> bool:
 
 
 class TileModel(NamedTuple):
-    """The function for chunks of tiles, None for integers; the rule that it follows, if any; array elements per
-    result.
+    """The function for chunks of tiles, None for integers; the rule that it follows, if any; and the number of array
+    elements for each result.
     """
 
     chunk: Chunk | None
@@ -302,10 +301,9 @@ def multiply_accumulate(
     scale_b: Codes | None = None,
     trace: SumTrace | None = None,
 ) -> Codes:
-    """Return A * B + C of tiles, as codes of D; see the module. ``trace``: for a single element, its steps are added to
-    it.
+    """Return A * B + C of tiles, as codes of D; see the module. ``trace``: takes the steps of a single element.
 
-    Raises `Unpublished` where the results of a chip are not known, and ValueError for shapes that do not fit.
+    Raises `Unpublished` if the results of a chip are not known, and ValueError for shapes that do not fit.
     """
     chunk, rule, elements = _model(model, op)
     scales = () if scale_a is None or scale_b is None else (scale_a, scale_b)
@@ -433,11 +431,12 @@ class MatrixUnit(NamedTuple):
 
 
 def multiply_by_unit(unit: MatrixUnit, a: Codes, b: Codes) -> Codes:
-    """Return products of a [tiles, M, K] and b [tiles, K, N], either with one tile for all: codes of D [tiles, M, N].
+    """Return products of a [tiles, M, K] and b [tiles, K, N], either of which may have one tile for all: codes of D
+    [tiles, M, N].
 
     C is +0 at first, then the result of the instruction before. If K is not a multiple of an instruction's, A and B are
     filled up with +0. M and N do not matter, since the elements of a tile do not depend on each other. Raises
-    `Unpublished` where the results of a chip are not known.
+    `Unpublished` if the results of a chip are not known.
     """
     op, depth = unit.operation, unit.depth
     tiles, m, n = np.broadcast_shapes((a.shape[0], a.shape[1], 1), (b.shape[0], 1, b.shape[2]))

@@ -24,7 +24,7 @@ Scales = tuple[Sequence[int], Sequence[int]]
 class Term:
     """A term of a sum. ``exponent``: that of its alignment; None for a zero that does not count.
 
-    ``zeros``: whether it consists of -0 alone, and of +0 alone; both are False where it is no zero. ``special``: NaN,
+    ``zeros``: whether it consists only of -0, and only of +0; both are False if it is not a zero. ``special``: NaN,
     +infinity or -infinity as "nan", 1, -1; None for a number.
     """
 
@@ -36,7 +36,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Group:
-    """The factors of one group: those of A and B, and their scales, at these places along K."""
+    """The factors of one group at these places along K: those of A and B, and their scales."""
 
     rule: Accumulator
     op: TileOp
@@ -52,7 +52,7 @@ def accumulate(
     """Return A * B + C for a row of A, a column of B and an element of C, as codes: a code of D.
 
     K is that of the operation, or a multiple: then there are several instructions. ``scales``: one for each
-    ``op.block`` elements. Raises ValueError where the rule does not go with the types.
+    ``op.block`` elements. Raises ValueError if the rule does not go with the types.
     """
     rule.check((op.a, op.b), op.d, op.scale)
     places, at_end, size = places_of(rule, op, len(a)), rule.c == "end", op.shape[2]
@@ -211,7 +211,7 @@ def _cut(value: Fraction, place: int, how: str) -> Fraction:
 
 
 def _partial(rule: Accumulator, op: TileOp, total: Term) -> Term:
-    """Return a partial sum as it enters the next addition."""
+    """Return a partial sum in the form in which it enters the next addition."""
     if rule.partial == KEPT:
         return total
     return _term(rule, FORMATS[op.d], _rounded(rule, op.d, total, rule.partial, partial=True))
@@ -245,7 +245,7 @@ def _is_small(fmt: FloatFormat, code: int) -> bool:
 
 
 def _flushed(fmt: FloatFormat, code: int) -> int:
-    """Replace a subnormal by a zero of its sign."""
+    """Replace a subnormal by a zero of the same sign."""
     return code & (fmt.sign_mask or 0) if _is_small(fmt, code) else code
 
 

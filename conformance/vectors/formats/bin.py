@@ -25,7 +25,7 @@ from halfulp.interp.ir.errors import InputError
 
 
 class _Layout:
-    """The parts of a file: those of the blocks, then one per column."""
+    """The parts of a file: those of the blocks, then one for each column."""
 
     def __init__(self, columns: Sequence[Column], options: Options) -> None:
         self.columns, self.options, self.packing = tuple(columns), options, options.packing

@@ -112,7 +112,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 class _Lines(texts.Lines):
-    """The rows and their number in a header that `write` made. Everything else is skipped."""
+    """The reader of a header that `write` made: it reads the rows and their number, and skips everything else."""
 
     ends = True
 

@@ -16,7 +16,9 @@ def _row(columns: Sequence[Column]) -> texts.Row:
 
 
 class _Lines(texts.Lines):
-    """The words of a file of radix 16, one or more in a line, between commas or spaces; a semicolon ends them."""
+    """The reader of a file of radix 16: one or more words in a line, between commas or spaces; a semicolon ends
+    them.
+    """
 
     ends = True
 

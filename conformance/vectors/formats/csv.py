@@ -17,7 +17,9 @@ def _row(columns: Sequence[Column]) -> texts.Row:
 
 
 class _Lines(texts.Lines):
-    """The names, then the cells. The columns may be in any order, and other columns are skipped."""
+    """The reader of lines: the names, then the cells. The columns may be in any order, and other columns are
+    skipped.
+    """
 
     _order: list[int] | None = None
     _width = 0

@@ -37,7 +37,9 @@ class Notes:
     _places: list[tuple[int, int, int]] = field(default_factory=list)
 
     def stand(self, row: int, line: int, lines: int) -> None:
-        """Record that from this row on, the first of these ``lines`` of a row is this one, counted from 1."""
+        """Record that from this row on each row takes ``lines`` lines, and that its first line is ``line``, counted
+        from 1.
+        """
         if self._places:
             first, start, step = self._places[-1]
             if step == lines and start + (row - first) * step == line:
@@ -62,11 +64,11 @@ class Notes:
 
 @dataclass(frozen=True)
 class Options:
-    """``name``: the name of the vectors in C and SystemVerilog, an identifier. ``packing``: of ``bin``. ``count``: the
-    rows of a file that is read; only ``bin`` needs it, densely packed or in blocks. ``file``: the file's name in
-    errors. ``rows``: the most rows in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir``
-    checks. ``notes``: takes the notes of a reader of lines; without it, an X in a significant bit is an error.
-    ``blocks``: operands of ``bin`` that are stored in blocks.
+    """``name``: the name of the vectors in C and SystemVerilog, an identifier. ``packing``: the packing of ``bin``.
+    ``count``: the number of rows of a file that is read; only ``bin`` needs it, if densely packed or in blocks.
+    ``file``: the file's name in errors. ``rows``: the largest number of rows in a chunk that is read. ``function``:
+    MLIR text of the ``@eval`` that ``mlir`` checks. ``notes``: takes the notes of a reader of lines; without it, an X
+    in a significant bit is an error. ``blocks``: operands of ``bin`` that are stored in blocks.
     """
 
     name: str = "vectors"
@@ -119,7 +121,7 @@ class Unsayable(InputError):
 
 @dataclass
 class SetInFormat:
-    """A set as a format carries it: without columns it has no place for.
+    """A set as a format carries it: without the columns that the format has no place for.
 
     Each chunk is counted and hashed as it passes. ``leaves``: each chunk is a leaf of the digest (`TreeDigest`).
     """
@@ -210,7 +212,7 @@ def spool() -> IO[bytes]:
 
 
 def required_columns(columns: tuple[Column, ...] | None, format: str, options: Options) -> tuple[Column, ...]:
-    """Return the columns. Raises InputError where neither the caller nor the file gives them."""
+    """Return the columns. Raises InputError if neither the caller nor the file gives them."""
     if columns is None:
         raise InputError(
             f"{options.file}: a file in the format '{format}' does not describe its columns",
@@ -242,7 +244,7 @@ def malformed(message: str, options: Options, line: int | None = None) -> InputE
 
 
 def with_file(options: Options, file: Any) -> Options:
-    """Return the options with the file's own name for errors, where it has one and none was given."""
+    """Return the options with the file's own name for errors, if it has a name and the options have none."""
     name = getattr(file, "name", None)
     return replace(options, file=name) if options.file == Options.file and isinstance(name, str) else options
 

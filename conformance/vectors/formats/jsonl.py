@@ -25,7 +25,7 @@ def _word(value: object) -> str:
 
 
 class _Lines(texts.Lines):
-    """Objects. Other members are skipped, and a code may be a number."""
+    """The reader of objects, one a line. Other members are skipped, and a code may be a number."""
 
     def read(self, text: str, done: int) -> list[list[str]]:
         if not text:

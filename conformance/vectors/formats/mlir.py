@@ -39,8 +39,7 @@ _TAKEN = (FUNCTION, "check", "main")
 
 
 def function_of_program(text: str, function: str) -> str:
-    """Return a program of scalars in which the function is named ``@eval``, and other functions keep clear of our
-    names.
+    """Return a program of scalars in which the function is named ``@eval``, and other functions do not use our names.
 
     Raises Unsupported for a function in a nested module.
     """
@@ -145,7 +144,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 class _Lines(texts.Lines):
-    """The constants and their number in a program that `write` made. Everything else is skipped."""
+    """The reader of a program that `write` made: it reads the constants and their number, and skips everything else."""
 
     ends = True
 

@@ -55,7 +55,7 @@ def little_endian(column: Column) -> np.dtype[Any]:
 
 
 def trailing(column: Column) -> tuple[int, ...]:
-    """Return the axes of one code: its limbs, above 64 bits."""
+    """Return the axes of one code: that of its limbs, if it has more than 64 bits."""
     return (limb_count(column.width),) if column.width > LIMB_BITS else ()
 
 
@@ -66,13 +66,13 @@ def code_bytes(codes: Codes, column: Column) -> memoryview:
 
 
 def code_array(data: bytes, column: Column, rows: int) -> Codes:
-    """Return the codes of bytes that `code_bytes` gave."""
+    """Return the codes in bytes that `code_bytes` gave."""
     codes = np.frombuffer(data, little_endian(column)).astype(storage_dtype(column.width))
     return codes.reshape(code_shape((rows,), column.width))
 
 
 def exactly(file: IO[bytes], size: int, options: format.Options) -> bytes:
-    """Read exactly ``size`` bytes. Raises InputError where the file ends before."""
+    """Read exactly ``size`` bytes. Raises InputError if the file ends before that."""
     parts = []
     while size:
         data = file.read(size)
@@ -146,7 +146,7 @@ def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...])
 def read_header(file: IO[bytes], options: format.Options) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and dtype in front of NumPy's data.
 
-    Raises InputError for anything else, and column-major data.
+    Raises InputError for anything else, and for column-major data.
     """
     with garbled("no NumPy array", options):
         version = npy_format.read_magic(file)

@@ -28,7 +28,9 @@ def comments(columns: Sequence[Column], mark: str = "//") -> str:
 
 
 def split_word(text: str, columns: Sequence[Column]) -> list[str]:
-    """Return the digits of each column in a word; leading zeros may be missing. Raises ValueError for a longer word."""
+    """Return the digits of each column in a word; leading zeros may be missing. Raises ValueError if the word is too
+    long.
+    """
     sizes = [texts.digits(column.width) for column in columns]
     text = text.replace("_", "").rjust(sum(sizes), "0")
     if len(text) > sum(sizes):
@@ -41,7 +43,9 @@ def _row(columns: Sequence[Column]) -> texts.Row:
 
 
 class _Lines(texts.Lines):
-    """Words and addresses. An address must be the next one; the first may be any. A comment ends with its line."""
+    """The reader of words and addresses. An address must be the next one; the first may be any. A comment ends with its
+    line.
+    """
 
     _base: int | None = None
 

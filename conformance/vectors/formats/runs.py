@@ -33,9 +33,9 @@ def check_unary(columns: tuple[Column, ...]) -> None:
 
 
 def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield the rows that start a run, and, as a last chunk, the last row of all; nothing for no rows.
+    """Yield the rows that start a run, and, as a last chunk, the last row of all; nothing if there are no rows.
 
-    Raises InputError where the operands do not count up by one.
+    Raises InputError if the operands do not count up by one.
     """
     before: Chunk | None = None
     for chunk in chunks:
@@ -59,7 +59,7 @@ def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iter
 
 
 def _check_steps(before: Chunk | None, operand: Codes) -> None:
-    """Raise InputError where operands do not count up by one, beginning after the last row before them."""
+    """Raise InputError unless operands count up by one from the row before the first of them."""
     one = operand.dtype.type(1)
     # Codes wrap around at the end of their dtype: the ends tell that no step does.
     steady = int(operand[-1]) - int(operand[0]) == len(operand) - 1 and bool((operand[1:] - operand[:-1] == one).all())
@@ -72,7 +72,9 @@ def _check_steps(before: Chunk | None, operand: Codes) -> None:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Write a comment that describes the columns, the runs, and the last operand; without any run, ``LAST`` alone."""
+    """Write a comment that describes the columns, the runs, and the last operand; if there is no run, ``LAST``
+    alone.
+    """
     check_unary(vectors.columns)
     file.write(f"# {texts.described(vectors.columns)}\n".encode())
     text, held = texts.RowText(vectors.columns, _row(vectors.columns)), None
@@ -85,7 +87,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 class _Lines(texts.Lines):
-    """Lines of runs, comments, and the end."""
+    """The reader of lines of runs, comments, and the end."""
 
     ends = True
     last: int | None = None
@@ -101,7 +103,7 @@ class _Lines(texts.Lines):
 
 
 class RunTable:
-    """The runs of a file in their order: iterating gives the rows that start one, once.
+    """The runs of a file in their order. Iterating gives the rows that start a run, once.
 
     Raises InputError for a malformed table, while the runs are read.
     """
@@ -160,9 +162,9 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
 
 
 def merge(tables: Iterable[RunTable], columns: tuple[Column, ...], file: BinaryIO) -> int:
-    """Write tables as one, each of which continues the one before; return the number of its runs.
+    """Write several tables as one; each must continue the one before. Return the number of runs.
 
-    Raises InputError where a table does not continue the one before.
+    Raises InputError if a table does not continue the one before.
     """
     file.write(f"# {texts.described(columns)}\n".encode())
     text, count = texts.RowText(columns, _row(columns)), 0

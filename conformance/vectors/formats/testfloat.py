@@ -15,7 +15,7 @@ def _row(columns: Sequence[Column]) -> texts.Row:
 
 
 class _Lines(texts.Lines):
-    """Lines that TestFloat also writes: extra spaces, missing leading zeros, and empty ones."""
+    """The reader of lines that TestFloat also writes: with extra spaces, without leading zeros, or empty."""
 
     def read(self, text: str, done: int) -> list[list[str]]:
         return [text.split()] if text else []

@@ -87,7 +87,7 @@ def whole_codes(columns: Sequence[Column], between: bytes = b"", before: bytes =
 
 @cache
 def _two_digits() -> npt.NDArray[np.uint16]:
-    """Return the two characters of a byte, in the order of memory."""
+    """Return the two characters of a byte, in the order that they have in memory."""
     return np.frombuffer(b"".join(b"%02X" % byte for byte in range(256)), np.uint16)
 
 
@@ -98,7 +98,7 @@ def _one_digit() -> npt.NDArray[np.uint8]:
 
 @cache
 def _two_values() -> npt.NDArray[np.uint16]:
-    """Return a table from two characters as they are in memory to the byte that they spell, or `_UNKNOWN`."""
+    """Return a table that gives, for two characters in the order of memory, the byte that they spell, or `_UNKNOWN`."""
     table = np.full(1 << 16, _UNKNOWN, np.uint16)
     for spelled in (b"%X%X", b"%x%x", b"%X%x", b"%x%X"):
         for byte in range(256):
@@ -177,7 +177,7 @@ class RowText:
             text[rows, start : start + field.digits] = block
 
     def _free_digits(self, chunk: Chunk) -> Iterator[tuple[Hex, npt.NDArray[np.intp], npt.NDArray[np.bool_]]]:
-        """Return for each field of a result the rows that have digits without a significant bit, and these digits."""
+        """Return, for each field of a result, the rows that have digits without a significant bit, and these digits."""
         for column, codes in zip(self.columns, chunk, strict=True):
             if column.role not in (Role.POISON, Role.OPEN) or not codes.any():
                 continue
@@ -248,7 +248,9 @@ class RowText:
 
 
 def _in_words(fixed: bytes, offset: int) -> Iterator[tuple[int, Any]]:
-    """Return fixed bytes as unsigned integers of up to 8 bytes, each with its place: few comparisons for many bytes."""
+    """Return fixed bytes as unsigned integers of up to 8 bytes, each with its place, so that few comparisons check many
+    bytes.
+    """
     place = 0
     while place < len(fixed):
         size = next(size for size in (8, 4, 2, 1) if size <= len(fixed) - place)
@@ -302,7 +304,7 @@ def described_source(
 
 
 def write_rows(vectors: VectorSet, file: IO[bytes], row: Row, dont_care: bool = False, skip: int = 0) -> int:
-    """Write every row, without the first ``skip`` bytes of all. Return the number of rows."""
+    """Write every row, without the first ``skip`` bytes of the whole text. Return the number of rows."""
     text, count = RowText(vectors.columns, row, dont_care), 0
     for chunk in vectors:
         for block in text.encode(chunk):
@@ -366,7 +368,7 @@ def read_rows(
 ) -> Iterator[Chunk]:
     """Yield the rows from here to the end of a file. ``row`` must match one whole line.
 
-    Raises InputError where the file tells another number of rows, or none although it should.
+    Raises InputError if the file states another number of rows, or none although it should.
     """
     text = RowText(columns, row, dont_care)
     lines_of_row = text.template.count(b"\n")
@@ -532,7 +534,9 @@ def numbered(vectors: VectorSet) -> VectorSet:
 
 
 def without_numbers(chunks: Iterable[Chunk], options: Options) -> Iterator[Chunk]:
-    """Yield the chunks without the numbers of `numbered`. Raises InputError where they do not count up from 0."""
+    """Yield the chunks without the numbers that `numbered` put in front. Raises InputError unless these count up from
+    0.
+    """
     done = 0
     for chunk in chunks:
         rows = len(chunk[0])
@@ -560,8 +564,8 @@ def text_format(
 ) -> Format:
     """Return a format of rows of text. ``row``: the form of a row; ``lines``: the reader of other lines.
 
-    ``head``: the text before the rows; or ``write`` writes a whole file. ``dont_care``: as `RowText`. ``numbers``: the
-    rows have `INDEX` in front, also as ``row`` and ``lines`` get them.
+    ``head``: the text before the rows; or ``write`` writes a whole file. ``dont_care``: as for `RowText`. ``numbers``:
+    the rows that ``row`` and ``lines`` get have `INDEX` in front.
     """
 
     def plain_write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:

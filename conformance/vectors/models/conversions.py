@@ -56,7 +56,7 @@ class _B22(CoverageModel):
 
 
 class _Listed(CoverageModel):
-    """A model of one operand that lists certain values: the code of each bucket."""
+    """A model of one operand that lists certain values: one code for each bucket."""
 
     kinds = ("to integer",)
 

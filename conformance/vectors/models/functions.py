@@ -80,8 +80,9 @@ def _distance(case: ModelCase, row: Operands) -> Distance | None:
 def hard_rows(case: ModelCase, effort: int = 512) -> tuple[tuple[Operands, Distance], ...]:
     """Return operands of a function with the distances of their results from a boundary, the shortest first.
 
-    All operands of one argument of up to 16 bits, and of two of up to 12 bits together. Else those of a search:
-    ``effort``: the number of intervals of one argument; 4 times as many pairs of operands.
+    All operands are examined for one argument of up to 16 bits, and for two of up to 12 bits together; else those that
+    a search finds. ``effort``: the number of intervals that it searches for one argument; for two, it searches 4 times
+    as many pairs of operands.
     """
     from halfulp.fp_formats.reals import hard_cases
 
@@ -99,8 +100,8 @@ def hard_rows(case: ModelCase, effort: int = 512) -> tuple[tuple[Operands, Dista
 
 
 def hardest(case: ModelCase, count: int | None) -> list[Operands]:
-    """Return the hardest operands that a search finds, at most ``count``: by turns one next to a value and one next to
-    a midpoint, above and below, positive and negative.
+    """Return the hardest operands that a search finds, at most ``count``: in turns next to a value and next to a
+    midpoint, above and below it, positive and negative.
     """
     groups: dict[Bucket, list[Operands]] = {}
     for row, distance in hard_rows(case, 512 if count is None else max(512, 2 * count)):
@@ -126,7 +127,7 @@ def _some_code(source: FloatFormat | Integer, dice: Dice) -> int:
 
 
 def _depth(case: ModelCase) -> int:
-    """Return the depth d for which results within 2**-d ulp of a boundary count as near: what searches find."""
+    """Return the depth d for which results within 2**-d ulp of a boundary count as near, because searches find them."""
     if case.kind != "function":
         return min(sum(case.widths), 16) // 2 - 1
     bits = case.float_source.bits
@@ -181,7 +182,7 @@ def _class_of(fmt: FloatFormat, code: int) -> str:
 
 
 def _lead_of(fmt: FloatFormat, code: int) -> str:
-    """Return the leading exponent of a subnormal value; the empty string for others."""
+    """Return the leading exponent of a subnormal value; the empty string for other values."""
     if fmt.is_nan(code) or not fmt.is_subnormal(code):
         return ""
     number = scalar.value(fmt, code)
@@ -193,7 +194,9 @@ Classify = Callable[[FloatFormat, int], str]
 
 
 def _moved(case: ModelCase, row: Operands, by: int) -> Operands | None:
-    """Return operands whose last one is the next value up or down; None beyond the last one, and for a NaN."""
+    """Return operands with the last one moved to the next value up or down; None beyond the last value, and for a
+    NaN.
+    """
     source, code = case.sources[-1], row[-1]
     if isinstance(source, Integer):
         number = source.number(code) + by
@@ -232,7 +235,7 @@ def steps(case: ModelCase, classify: Classify) -> Mapping[Bucket, tuple[Operands
     """Return the places where the class of the result changes from one last operand to the next: by the classes below
     and above, the operands on both sides.
 
-    Of a format of up to 16 bits all of them; else those that bisection finds between `_SAMPLES` places.
+    For a format of up to 16 bits these are all places; else those that bisection finds between `_SAMPLES` places.
     """
     found: dict[Bucket, dict[Operands, None]] = {}
     # A bisection between places of one class finds nothing: the ends of the subnormal results are more places.
@@ -246,7 +249,7 @@ def steps(case: ModelCase, classify: Classify) -> Mapping[Bucket, tuple[Operands
 
 
 def _prefixes(case: ModelCase) -> list[Operands]:
-    """Return the first operands that a step in the last one is searched for."""
+    """Return the first operands for which a step in the last operand is searched for."""
     if len(case.sources) == 1:
         return [()]
     more = (scalar.from_fraction(case.float_source, number).code for number in (Fraction(3), Fraction(1, 3)))
@@ -277,7 +280,7 @@ def _changes(
 
 
 def _few(gaps: Iterable[tuple[int, int]], known: Mapping[int, str]) -> list[tuple[int, int]]:
-    """Return the gaps between two classes, at most `_GAPS` for each pair: a wave has too many."""
+    """Return the gaps between two classes, at most `_GAPS` for each pair: a periodic function has too many."""
     chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for one, other in gaps:
         same = chosen.setdefault((known[one], known[other]), [])
@@ -397,8 +400,8 @@ def _plain_numbers(fmt: FloatFormat) -> list[int]:
 
 @lru_cache(maxsize=8)
 def exact_rows(case: ModelCase) -> Mapping[Bucket, tuple[Operands, ...]]:
-    """Return operands with results that are values or midpoints of the format: all operands, as in `hard_rows`, else
-    those among plain numbers.
+    """Return operands whose results are values or midpoints of the format: among all operands, as in `hard_rows`, else
+    among plain numbers.
     """
     rows: Iterable[Operands]
     if _enumerated(case):
@@ -430,7 +433,7 @@ def _codes_of_plain(source: FloatFormat | Integer) -> list[int]:
 
 
 def _square_roots(fmt: FloatFormat) -> list[int]:
-    """Return odd significands whose squares have one bit more than the format: midpoints."""
+    """Return odd significands whose squares have one bit more than the format and so are midpoints."""
     half = (fmt.precision + 2) // 2
     codes = (encoded(fmt, 0, (1 << half) - 1 - 2 * k, 0) for k in range(4))
     return [code for code in codes if code is not None]

@@ -67,7 +67,7 @@ class CoverageModel(ABC):
 @dataclass(frozen=True)
 class Filled:
     """Operands made for a model. ``hits``: the number of rows in each bucket, 0 where there are none. ``proven``: all
-    operands were tried, so an empty bucket cannot be filled.
+    operands were tried, so that no operands exist for an empty bucket.
     """
 
     rows: tuple[Operands, ...]
@@ -335,8 +335,8 @@ def floor_log2(number: Fraction) -> int:
 
 
 def _some_lead(case: ModelCase, dice: Dice, bits: int) -> int:
-    """Return the exponent of a result in its range: often a moderate one, else near the lower end, where results are
-    subnormal. For an integer to be rounded, ``bits`` bits must be below the last kept one.
+    """Return the exponent of a result in its range: often a moderate one, else one near the lower end, where results
+    are subnormal. For an integer to be rounded, ``bits`` bits must be below the last kept bit.
     """
     low, high = exponent_range(case)
     if isinstance(case.target, Integer):

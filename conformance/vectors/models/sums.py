@@ -242,7 +242,9 @@ def _effect(terms: tuple[ExactResult, ExactResult]) -> str:
 
 
 def _signs(case: ModelCase, effect: str, dice: Dice) -> tuple[int, int] | None:
-    """Return signs of the product and of the addend in the sum with that effect; None where the formats lack them."""
+    """Return signs with which the product and the addend have that effect in the sum; None if the formats lack these
+    signs.
+    """
     one, other, addend = case.float_sources
     products = (0, 1) if one.signed or other.signed else (case.negates[0],)
     addends = (0, 1) if addend.signed else (case.negates[1],)
@@ -254,13 +256,15 @@ def _signs(case: ModelCase, effect: str, dice: Dice) -> tuple[int, int] | None:
 
 
 def _exponent(fmt: FloatFormat, code: int) -> int | None:
-    """Return the exponent that aligns an operand, for a subnormal the smallest one; None for 0, NaN and infinities."""
+    """Return the exponent that aligns an operand; for a subnormal, the smallest exponent; None for 0, NaN and
+    infinities.
+    """
     number = operand(fmt, code)
     return max(number.lead, fmt.emin) if number is not None and number.significand else None
 
 
 def _shift_of_addend(case: ModelCase, row: Operands) -> int | None:
-    """Return the exponent of the addend minus the sum of those of the factors."""
+    """Return the exponent of the addend minus the sum of the exponents of the factors."""
     a, b, c = (_exponent(fmt, code) for fmt, code in zip(case.float_sources, row, strict=True))
     return None if a is None or b is None or c is None else c - a - b
 
@@ -322,7 +326,9 @@ def _exponents_for(case: ModelCase, shift: int | str, dice: Dice) -> tuple[int, 
 
 def _normals(case: ModelCase, dice: Dice, exponents: tuple[int, int, int], fractions: tuple[int | None, ...],
              signs: tuple[int, ...] | None = None) -> Iterator[Operands]:  # fmt: skip
-    """Yield normal operands with these exponents and fractions, if there are. None for a fraction: a random one."""
+    """Yield normal operands with these exponents and fractions, if there are any. A fraction None is replaced by a
+    random one.
+    """
     row = []
     for k, (fmt, exponent, fraction) in enumerate(zip(case.float_sources, exponents, fractions, strict=True)):
         bits = fmt.mantissa_bits
@@ -401,7 +407,7 @@ def _highest_term(case: ModelCase) -> tuple[int, int]:
 
 
 def _cancels(case: ModelCase, lead: int, moved: int) -> bool:
-    """Tell whether ranges and precisions allow a sum of that exponent, ``-moved`` below the larger term's."""
+    """Tell whether ranges and precisions allow a sum of that exponent, ``-moved`` below that of the larger term."""
     one, other, addend = case.float_sources
     top = lead - moved
     (product_low, addend_low), (product_high, addend_high) = _lowest_term(case), _highest_term(case)
@@ -457,7 +463,7 @@ class _B16(CoverageModel):
 
 
 def _cancelling_terms(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[Operands]:
-    """Yield operands of a sum with that exponent, the larger term being ``-moved`` above it."""
+    """Yield operands of a sum with that exponent, in which the larger term is ``-moved`` above it."""
     one, other, addend = case.float_sources
     top, both, sign = lead - moved, one.precision + other.precision, dice.bits(1)
     effect = "difference" if moved < 0 else "sum" if moved > 0 else EFFECTS[dice.below(2)]
@@ -631,7 +637,7 @@ def _floor(target: FloatFormat) -> int:
 
 
 def _top(target: FloatFormat) -> int:
-    """Return the largest value as a number of its ulps."""
+    """Return the largest value as a multiple of its ulp."""
     number = operand(target, target.max_code)
     assert number is not None
     return pieces(target, number, quantum(target, target.emax)).kept
@@ -643,7 +649,7 @@ _AROUND = ("below 1/2", "1/2", "above 1/2", "below 1", "1", "above 1")
 
 
 def _near(case: ModelCase) -> int:
-    """Return the depth d for which products within 2**-d of a half or a whole count as near."""
+    """Return the depth d for which products within 2**-d of a half or a whole number count as near."""
     return max(case.extra - 1, 1)
 
 

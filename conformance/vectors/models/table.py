@@ -342,8 +342,8 @@ _SIDES = ("above 0", "below 1/2", "above 1/2", "below 1")
 
 
 def _b8_depth(case: ModelCase) -> int:
-    """Return the depth d for which results within 2**-d ulp of a boundary count as near: the three smallest tails of
-    most ops.
+    """Return the depth d for which results within 2**-d ulp of a boundary count as near: for most ops, those with the
+    three smallest tails.
     """
     return max(case.extra - 2, 1)
 
@@ -419,7 +419,7 @@ def _b2_codes(case: ModelCase) -> dict[int, tuple[Bucket, ...]]:
 
 
 def _converts_to(case: ModelCase, code: int) -> bool:
-    """Tell whether the operand closest to a value is converted to it; if it is not, no operand is."""
+    """Tell whether the operand closest to a value is converted to that value; if it is not, no operand is."""
     fmt = float_target(case)
     _, _, significand, exponent = scalar.unpack(fmt, code)
     closest = nearest(case.sources[0], 0, significand, exponent)
@@ -461,7 +461,7 @@ class _B2(CoverageModel):
 
 
 def _top(fmt: FloatFormat) -> tuple[int, int]:
-    """Return the largest value as a number of its ulps, and the exponent of its ulp."""
+    """Return the largest value as a multiple of its ulp, and the exponent of its ulp."""
     _, _, significand, exponent = scalar.unpack(fmt, fmt.max_code)
     return significand, exponent
 

@@ -188,8 +188,8 @@ def lock(file: IO[bytes], shared: bool = False) -> bool | None:
     """Lock a file until it is closed; return False where another process has the lock, and None where the file system
     has no locks. The kernel releases the locks of a killed process.
 
-    ``shared``: only ask whether another process has it. Such a lock is for files that are open for reading: by NFS,
-    they cannot be locked otherwise.
+    ``shared``: only ask whether another process has it. This is for files that are open for reading, which NFS cannot
+    lock otherwise.
     """
     if sys.platform == "win32":
         return None
@@ -219,9 +219,9 @@ _TEMPORARY = re.compile(r"\.(?P<owner>[0-9]+-of-[0-9]+)\.(?P<name>[^/]+)\.[0-9a-
 @dataclass(frozen=True)
 class ShardEntry:
     """A line of the manifest: a shard that was made. ``rows``: the first row, and the one after the last; ``count``:
-    the rows in the file, without those ``dropped`` since the format cannot hold them, and without those with undefined
-    behaviour. ``sha256``: the root of the hash tree over the leaves of the shard; ``file_sha256``: the digest of the
-    file's ``size`` bytes. ``leaves``: the rows of each leaf, if rows were left out.
+    the number of rows in the file, which lacks the ``dropped`` rows that the format cannot hold, and those with
+    undefined behaviour. ``sha256``: the root of the hash tree over the leaves of the shard; ``file_sha256``: the digest
+    of the file's ``size`` bytes. ``leaves``: the rows of each leaf, if rows were left out.
     """
 
     index: int
@@ -322,7 +322,7 @@ class Manifest:
         self._size += len(line)
 
     def close(self) -> None:
-        """Release the manifest. What could not be written was removed, and is not tried again."""
+        """Release the manifest. What could not be written was removed, and is not written again."""
         with suppress(OSError):
             self._file.close()
 
@@ -366,9 +366,9 @@ def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
 def tidy(directory: Path, own: str | None = None) -> None:
     """Remove the temporary files of processes that have ended.
 
-    Such a process left a manifest that nobody holds, or none, if it ended before its first shard: only the layout is
-    written before the manifest. ``own``: the part whose manifest this process holds, and of which nothing runs now. On
-    a file system without locks, nobody knows whether another process has ended, and its files stay.
+    Such a process left a manifest that nobody holds, or no manifest, if it ended before its first shard; before the
+    manifest it only writes the layout. ``own``: the part whose manifest this process holds, and of which nothing runs
+    now. On a file system without locks, nobody knows whether another process has ended, and its files stay.
     """
     with writing(directory):
         left = [(found, path) for path in directory.iterdir() if (found := _TEMPORARY.fullmatch(path.name))]
@@ -467,7 +467,9 @@ def _write_layout(path: Path, plan: SweepPlan) -> None:
 
 
 def free_directory(directory: Path, owner: str, plan: SweepPlan, fresh: bool) -> None:
-    """Free a directory without shards for another sweep. ``fresh``: the directory was made for this one."""
+    """Free a directory without shards, so that it can hold another sweep. ``fresh``: the directory was made for this
+    sweep.
+    """
     with suppress(OSError, HalfulpError):
         others = [path for path in directory.iterdir() if _MANIFEST.fullmatch(path.name)]
         if others == [directory / manifest_name(owner)] and not recorded(directory, plan):

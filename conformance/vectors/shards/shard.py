@@ -188,7 +188,7 @@ _SAMPLE, _GROWTH, _MEASURED = 1 << 10, 8, 0.1
 
 
 def rows_by_time(plan: SweepPlan, processes: int) -> int:
-    """Return the rows of a shard of a plan for so many processes, by the time that some rows take here."""
+    """Return the number of rows of a shard for so many processes, from the time that some rows take here."""
     count, size = plan.recipe.rows.count, plan.leaf
     if count <= size:
         return size
@@ -202,7 +202,7 @@ def rows_by_time(plan: SweepPlan, processes: int) -> int:
 
 
 def _seconds_of_a_row(plan: SweepPlan) -> float | None:
-    """Return the time that one row takes, of some in the middle; None where they fail."""
+    """Return the time that one row takes, measured on some rows in the middle; None if they fail."""
     step, rows = plan.recipe.step, _SAMPLE
     while True:
         rows = min(max(rows // step, 1) * step, plan.leaf)

@@ -39,8 +39,8 @@ _SAFETENSORS: Mapping[str, tuple[str, str | None]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """An array of a file. ``format``: that of the codes in it; None: its dtype tells, and unsigned integers are raw
-    bits.
+    """An array of a file. ``format``: the format whose codes it holds; None if its dtype tells, where unsigned integers
+    are raw bits.
     """
 
     array: npt.NDArray[Any]
@@ -51,7 +51,8 @@ class Stored:
 def arrays_of(path: str, size: int, changed: int) -> Mapping[str, Callable[[], Stored]]:
     """Return what reads each array of a file, by name; the only array of an .npy file has the name "".
 
-    ``size``, ``changed``: of the file. Raises InputError for a file that cannot be read.
+    ``size``, ``changed``: the size of the file, and the time of its last change. Raises InputError for a file that
+    cannot be read.
     """
     del size, changed  # the cache must not outlive them
     reader = {".npy": _npy, ".npz": _npz, ".safetensors": _safetensors}[os.path.splitext(path)[1].lower()]

@@ -43,7 +43,7 @@ class Fitting:
 
 
 def signed(type_: ty.Type) -> bool:
-    """Tell whether numbers of an integer type may be negative: all but those of unsigned types."""
+    """Tell whether numbers of an integer type may be negative: they may, except for unsigned types."""
     return not (isinstance(type_, ty.IntegerType) and type_.signedness == "unsigned")
 
 
@@ -164,8 +164,8 @@ def rounded_numbers(numbers: npt.NDArray[np.float64], type_: ty.Type, fitting: F
 
 
 def code_of_number(number: Exact, type_: ty.Type, fitting: Fitting) -> int:
-    """Return the code of an exact number. Raises InputError for one that the type does not have, unless it is to be
-    rounded.
+    """Return the code of an exact number. Raises InputError for a number that the type does not have, unless it is to
+    be rounded.
     """
     mode = fitting.rounding or Rounding.TO_NEAREST_EVEN
     if isinstance(type_, ty.FloatType):

@@ -41,8 +41,8 @@ AT_ONCE = 1 << 12
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution: its parameters with their usual values, and NumPy's method; ``moved``: what the method gives is
-    multiplied by ``scale``, and ``loc`` is added.
+    """A distribution: its parameters with their usual values, and NumPy's method. ``moved``: the result of the method
+    is multiplied by ``scale``, and ``loc`` is added.
     """
 
     parameters: Mapping[str, float]
@@ -157,8 +157,8 @@ class Models:
 
 @dataclass(frozen=True)
 class Distributed:
-    """Numbers of a distribution. ``hold``: consecutive rows that share one. ``block``: consecutive rows that share a
-    factor 2^k, with k from -``spread`` to ``spread``; None: not given.
+    """Numbers of a distribution. ``hold``: the number of consecutive rows that share a number. ``block``: the number of
+    consecutive rows that share a factor 2^k, with k from -``spread`` to ``spread``; None: not given.
     """
 
     distribution: Distribution
@@ -364,6 +364,6 @@ def _whole(name: str, value: str, most: int = 1 << 31) -> int:
 
 
 def each_file(parts: tuple[Part, ...], act: Callable[[str], str]) -> dict[str, str]:
-    """Return what a function says of each file that the parts name, in their order."""
+    """Return what a function returns for each file that the parts name, in their order."""
     files = (source.path for part in parts for source in part.sources.values() if isinstance(source, File))
     return {path: act(path) for path in dict.fromkeys(files)}

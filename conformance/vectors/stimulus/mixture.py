@@ -63,7 +63,9 @@ SPREAD, BLOCK = 8, 32
 
 @dataclass(frozen=True)
 class Group:
-    """Operands that go by one name: one column, or all elements of an argument. ``first``: the place of the first."""
+    """Operands that have one name: one column, or all elements of an argument. ``first``: the place of the first of
+    them.
+    """
 
     name: str
     first: int
@@ -72,13 +74,14 @@ class Group:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of a row: that of the argument, which its last element tells, as in ``a_3_7``."""
+        """Return the shape of the argument that a row holds; the name of its last element tells it, as in ``a_3_7``."""
         if not self.name:
             return (len(self.names),)
         return tuple(int(index) + 1 for index in self.names[-1].removeprefix(self.name).split("_")[1:])
 
     def flat(self, shape: tuple[int, ...]) -> bool:
-        """Tell whether an array of this shape has rows of this group: of its shape, or with all elements side by side.
+        """Tell whether the rows of an array are rows of this group: of the argument's shape, or with all elements side
+        by side.
 
         The same number of elements in another shape, such as that of the transposed matrix, is not enough.
         """
@@ -86,12 +89,12 @@ class Group:
 
     @property
     def wanted(self) -> str | None:
-        """Return the hint for another shape; None where that says nothing more."""
+        """Return the hint for another shape; None if it would add nothing."""
         return f"a row has the shape {list(self.shape)}" if len(self.shape) > 1 else None
 
 
 def repeated_rows(make: Callable[[int, int], tuple[Codes, ...]], rows: int) -> Callable[[int, int], tuple[Codes, ...]]:
-    """Return a table in which so many consecutive rows are one row of another table."""
+    """Return a table in which each row of another table is repeated in so many consecutive rows."""
     if rows == 1:
         return make
 
@@ -109,7 +112,7 @@ def widths_of(types: Sequence[ty.Type]) -> tuple[int, ...]:
 
 
 def exponents(seed: int, stream: int, block: int, spread: int, start: int, stop: int) -> npt.NDArray[np.int64]:
-    """Return for some rows the exponent of their block: from -spread to spread, as good as even."""
+    """Return, for some rows, the exponent of their block: from -spread to spread, almost uniform."""
     first = start // block
     drawn = words(seed, stream, first, -(-stop // block) - first) % np.uint64(2 * spread + 1)
     each = np.repeat(drawn.astype(np.int64) - spread, block)
@@ -136,7 +139,7 @@ def drawn_with_scales(
     source: Distributed, group: Group, divides: bool, seed: int, stream: int, size: int | None
 ) -> Rows:
     """Return elements of a distribution and the scales of their blocks, 2^k. ``divides``: an element is divided by its
-    scale, so it is multiplied by it before. ``size``: the elements of a block; None: those of the source.
+    scale, so it is multiplied by it before. ``size``: the number of elements of a block; None: that of the source.
     """
     if source.hold != 1:
         raise InputError("hold goes with one operand; the scales of these operands are shared by a block")
@@ -269,8 +272,8 @@ def _side_by_side(source: File, tables: Sequence[_Table], groups: Sequence[Group
 
 
 def _fields(source: File, groups: Sequence[Group]) -> list[_Elements] | None:
-    """Return the arrays that go by the names of the operands; None for a file with one array. Raises InputError where
-    one of several is missing.
+    """Return the arrays that go by the names of the operands; None for a file with one array. Raises InputError if one
+    of several is missing.
     """
     present: Mapping[str, Callable[[], Stored]] = read_arrays(source.path)
     if list(present) == [""]:
@@ -306,7 +309,7 @@ def _of_elements(source: File, elements: _Elements, group: Group) -> _Table:
 
 
 def _sampled_elements(source: File, elements: _Elements, group: Group, seed: int, stream: int) -> Rows:
-    """Return elements of an array at random places, other ones for each operand."""
+    """Return elements of an array at random places, which differ from operand to operand."""
     tables = [
         _of_elements(source, elements, Group(group.name, group.first + k, (name,), (type_,)))
         for k, (name, type_) in enumerate(zip(group.names, group.types, strict=True))
@@ -336,7 +339,7 @@ class Target:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Return the operands by name; the elements of an argument share theirs."""
+        """Return the operands by name; the elements of an argument share a name."""
         names = [_INDICES.sub("", column.name) for column in self.columns]
         found = []
         for name in dict.fromkeys(names):
@@ -354,7 +357,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Mixture:
-    """Operands of one's own: see `grammar`. It can be pickled; files are read where rows are made.
+    """Operands of the user's own: see `grammar`. It can be pickled; files are read where rows are made.
 
     ``files``: the SHA-256 of each file by the path in the text. ``folder``: where files are looked for if they are not
     at their paths. ``arrays``: the codes that were given in memory, one array for each column of an operand, by digest.
@@ -586,7 +589,7 @@ def _level(name: str, target: Target, group: Group, seed: int, stream: int) -> R
 
 
 def _in_blocks(rows: Rows, block: int | None) -> Rows:
-    """Return rows of an element and a scale in which blocks share their scale, that of one row for each block."""
+    """Return rows of an element and a scale in which each block has one scale, that of one row."""
     if block is None:
         return rows
     scales = repeated_rows(lambda start, stop: rows.make(start, stop)[1:], block)

@@ -49,7 +49,7 @@ SHOWN = 3
 
 
 class Judgement(Enum):
-    """What a stage does with the results of the last stage before it that ran."""
+    """How the results of a stage relate to those of the last stage before it that ran."""
 
     FIRST = "first"
     UNCHANGED = "unchanged"  # the text is the same: nothing ran
@@ -71,12 +71,12 @@ _FAILED = {"invalid": Judgement.INVALID, "crash": Judgement.CRASHED}
 class StageResult:
     """A stage and its judgement.
 
-    ``ground``: why the difference is permitted or known, or why the stage did not run. ``comparison``: with the stage
-    of number ``against``. ``seconds``: the time of the run and the comparison. ``notes``: how its signature carries
-    that of the first stage. ``first_op``: the first op whose value the stage before does not have, of the first stage
-    that differs; "" if it is not known. ``truth``: how far the first element that differs was from the exact number,
-    that of the first stage, and how far it is; None if that is not known, or nothing differs. ``vacuous``: no value was
-    compared, so that the stage shows nothing.
+    ``ground``: why the difference is permitted or known, or why the stage did not run. ``comparison``: the comparison
+    with the stage of number ``against``. ``seconds``: the time of the run and the comparison. ``notes``: how its
+    signature carries that of the first stage. ``first_op``: in the first stage that differs, the first op whose value
+    the stage before does not have; "" if it is not known. ``truth``: how far the first differing element was from the
+    exact number of the first stage, and how far it is now; None if that is not known, or nothing differs. ``vacuous``:
+    no value was compared, so that the stage shows nothing.
     """
 
     stage: Stage
@@ -118,12 +118,14 @@ class Bisection:
 
     @property
     def compared(self) -> int:
-        """The number of stages of which a value was compared with another one's."""
+        """The number of stages in which a value was compared with that of another stage."""
         apart = (Judgement.FIRST, Judgement.NOT_RUN, *_FAILED.values())
         return sum(one.judgement not in apart and not one.vacuous for one in self.results)
 
     def suspects(self, number: int) -> Sequence[StageResult]:
-        """Return the stages one of which made the difference of a stage: it, and those before it that did not run."""
+        """Return the stages of which one made the difference of a stage: that stage, and those before it that did not
+        run.
+        """
         *passed, guilty = self.results[(self.results[number].against or 0) + 1 : number + 1]
         return (*(one for one in passed if one.judgement is Judgement.NOT_RUN), guilty)
 
@@ -147,7 +149,7 @@ def bisection_lines(found: Bisection) -> Iterator[str]:
 
 
 def judged(one: StageResult) -> str:
-    """Return the judgement of a stage in a line: the ground, the distance, and the time."""
+    """Return the judgement of a stage in a line: the reason, the distance, and the time."""
     text = one.judgement.value
     if one.ground:
         text += f": {one.ground}"
@@ -161,7 +163,7 @@ def judged(one: StageResult) -> str:
 
 
 def _valueless(found: StageComparison) -> Iterator[str]:
-    """Yield for which inputs and elements the stage before allows anything, and why."""
+    """Yield the inputs and elements for which the stage before allows anything, and why."""
     yield from found.report.undefined_by.lines("undefined before:", "input")
     yield from found.report.poison_by.lines("poison before:", "element")
 
@@ -217,7 +219,7 @@ _EXCERPT, _BEFORE = 60, 20
 
 
 def _excerpts(*texts: str) -> Iterator[str]:
-    """Return the same part of both texts in quotes, with the first difference in it."""
+    """Return the same part of both texts in quotes, around their first difference."""
     first = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
     start = first - _BEFORE if first >= _EXCERPT else 0
     return (f"{'... ' if start else ''}{text[start : start + _EXCERPT]!r}" for text in texts)
@@ -277,12 +279,12 @@ def bisect(
 ) -> Bisection:
     """Run all stages of a compilation, each on the inputs of the runner, and judge each by the one before it that ran.
 
-    ``progress``: is told the number of stages that are done, and of all. Stages with the same text run once. An
-    interrupt ends the run with what there is.
+    ``progress``: is told the number of stages that are done, and of all. Stages with the same text run once. After an
+    interrupt the result has the stages that are done.
 
-    ``fallback``: finds the tool that runs a stage that cannot run here. Where it gives what the stage before allows,
-    that is the judgement. Where it gives other bits, which may be its own or those of the pass, the stage counts as not
-    run.
+    ``fallback``: finds the tool that runs a stage that cannot run here. If its results are allowed by the stage before,
+    that is the judgement. If it gives other bits, they may come from the tool or from the pass, so the stage counts as
+    not run.
     """
     work = _Work(runner, judges, fallback)
     end = compilation.end
@@ -362,7 +364,9 @@ class _Work:
         )
 
     def _truth(self, found: StageComparison) -> Truth | None:
-        """Return how far the first element that differs was from the exact number of the first stage, and is now."""
+        """Return how far the first differing element was from the exact number of the first stage, and how far it is
+        now.
+        """
         examples = [*found.examples, *((each.number, each.example) for each in found.doubts)]
         if not examples or self._first is None:
             return None
@@ -419,7 +423,9 @@ _NOTHING = "nothing was compared"
 
 
 def _agreement(found: StageComparison) -> Judgement:
-    """Judge two stages without a difference: where nothing has a value in the first one, they are not identical."""
+    """Judge two stages without a difference: if nothing has a value in the first stage, they are not called
+    identical.
+    """
     return Judgement.IDENTICAL if found.same and found.report.verdicts[Verdict.EQUAL] else Judgement.REFINED
 
 
@@ -454,7 +460,7 @@ def single_passes(pipeline: str) -> Iterator[tuple[str, str]]:
 
 
 def pass_alone(stages: Sequence[Stage], number: int, pipeline: str) -> str:
-    """Return the pipeline with the pass of a stage alone, with the options that it has there."""
+    """Return the pipeline with only the pass of a stage, and with the options that it has there."""
     stage = stages[number]
     same = [alone for name, alone in single_passes(pipeline) if name == stage.argument]
     if not same:  # a pass of a pipeline with a name of its own
@@ -490,7 +496,7 @@ def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation)
 
 
 def _arguments_at(stage: Stage, first: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the arguments of the first stage as those of another one, memory as its contents."""
+    """Return the arguments of the first stage as those of another stage, with memory as its contents."""
     assert isinstance(stage.module, Module)
     function = stage.module.lookup(first.symbol_name or "")
     assert function is not None
@@ -510,8 +516,8 @@ def known_judge(
     pairs: Sequence[Cancellation],
     settings: Settings,
 ) -> Judge:
-    """Return the judge of differences that are rows of the table of known divergences. ``stages``: those of the
-    pipeline, all of them.
+    """Return the judge of differences that rows of the table of known divergences predict. ``stages``: all stages of
+    the pipeline.
     """
     numbers = {id(stage): number for number, stage in enumerate(stages)}
 
@@ -539,7 +545,7 @@ def permission_judge(
 ) -> tuple[Judgement, str] | None:
     """Judge differences by the histories of both versions: each element must have an explanation that something allows.
 
-    It is the judge of elements whose bits flags for fast math leave unspecified, too: a wrong op has no explanation.
+    It also judges elements whose bits fast-math flags leave unspecified: a wrong op has no explanation.
     """
     explained = {doubt.number for doubt in found.doubts}
     if not isinstance(before.module, Module) or not isinstance(after.module, Module):

@@ -59,8 +59,8 @@ _COMMUTATIVE = frozenset(["addf", "mulf", "fadd", "fmul", "maximumf", "minimumf"
 
 
 class Ground(NamedTuple):
-    """A reason why a number is another one. ``allowed``: what allows it; "" if nothing does. ``ulps``: the distance of
-    a formula from the function.
+    """A reason why a number differs. ``allowed``: what allows it; "" if nothing does. ``ulps``: the distance of a
+    formula from the function.
     """
 
     text: str
@@ -91,7 +91,7 @@ def permission(
     fp_contract: str = "on",
     flags_alone: bool = False,
 ) -> tuple[bool, str | None]:
-    """Tell whether something allows each number that is another one in the second version, and the grounds; None if
+    """Tell whether something allows each number that differs in the second version, and return the reasons; None if
     there is no explanation.
 
     ``runs``: both versions on each input. ``masks``: the elements that differ, for each input and output.
@@ -135,15 +135,15 @@ def _by_flags(ground: Ground) -> bool:
 
 
 def _chosen(masks: Sequence[Mask], most: int) -> list[tuple[int, tuple[int, ...]]]:
-    """Return elements that differ: the number of the output and the place of each, at most ``most``, from everywhere in
-    an order without a rule.
+    """Return elements that differ: the number of the output and the place of each, at most ``most`` of them, chosen
+    from everywhere in an irregular order.
     """
     places = [(index, tuple(map(int, place))) for index, mask in enumerate(masks) for place in np.argwhere(mask)]
     return random.Random(0).sample(places, min(most, len(places)))
 
 
 def _spelled(grounds: set[Ground]) -> Iterator[str]:
-    """Yield the grounds, one text for each kind: the worst of several distances, and what allows all of them."""
+    """Yield the reasons, one text for each kind: the worst of several distances, and what allows all of them."""
     for text in dict.fromkeys(each.text for each in sorted(grounds)):
         alike = [each for each in grounds if each.text == text]
         ulps = max(each.ulps for each in alike)
@@ -153,7 +153,7 @@ def _spelled(grounds: set[Ground]) -> Iterator[str]:
 
 
 class _Deeper(Exception):
-    """Two numbers that must be explained before others."""
+    """Two numbers that must be explained before others can be."""
 
     def __init__(self, pair: tuple[Number, Number]) -> None:
         self.pair = pair
@@ -173,7 +173,8 @@ class Explainer:
         self._work = work
 
     def explain(self, before: Number, after: Number) -> Grounds | None:
-        """Return why a number is another one after the pass: nothing if it is not; None without an explanation.
+        """Return the reasons why a number is different after the pass: no reasons if it is the same; None if there is
+        no explanation.
 
         Raises TooLong.
         """
@@ -231,7 +232,7 @@ class Explainer:
         return found
 
     def _all(self, pairs: Sequence[tuple[Number, Number]]) -> Grounds | None:
-        """Explain all pairs; None if one has no explanation."""
+        """Explain all pairs; None if one of them has no explanation."""
         grounds = _SAME
         for pair in pairs:
             found = self._pair(*pair)
@@ -256,7 +257,7 @@ class Explainer:
     # --- NaNs ---
 
     def _payload(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a NaN by another NaN of its type, if an op computed it: MLIR does not prescribe its payload then."""
+        """Explain a NaN by another NaN of its type, if an op computed it: then MLIR does not prescribe its payload."""
         if before.type != after.type or not histories.is_nan(before) or not histories.is_nan(after):
             return None
         made = self._before.made(before)
@@ -266,7 +267,7 @@ class Explainer:
         return frozenset([Ground(text, "the payload is open")]) if isinstance(made, Node) else None
 
     def _reinterpreted(self, before: Number, after: Number) -> Grounds | None:
-        """Explain the bits of a float by those of another one."""
+        """Explain the bits of a float by the bits of another float."""
         made = self._before.made(before)
         if (
             not isinstance(made, Node)
@@ -283,11 +284,11 @@ class Explainer:
     # --- sums and products ---
 
     def _in_order(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a sum or a product by its terms, which are taken out of those ops alone that may be exchanged."""
+        """Explain a sum or a product by its terms; only ops that may be exchanged are taken apart."""
         return self._chain(before, after, lambda node: bool(_permission(node)))
 
     def _out_of_order(self, before: Number, after: Number) -> Grounds | None:
-        """The same for all ops, also where nothing allows it."""
+        """Do the same for all ops, even if nothing allows it."""
         return self._chain(before, after, lambda node: True)
 
     def _chain(self, before: Number, after: Number, inner: Callable[[Node], bool]) -> Grounds | None:
@@ -304,7 +305,7 @@ class Explainer:
         pairs: list[tuple[Term, Term]] = []
 
         def is_term(term: Term) -> bool:
-            """Tell whether this is a term of the sum before, and note the pair."""
+            """Tell whether this number is a term of the sum before the pass, and note the pair."""
             same = wanted.get(_print(self._after, term))
             if not same:
                 return False
@@ -325,7 +326,7 @@ class Explainer:
     def _of_pairs(
         self, one: Tree, two: Tree, pairs: list[tuple[Term, Term]], left: Sequence[Term], others: Sequence[Term]
     ) -> Grounds | None:
-        """Explain the terms by those in their places; those that are ``left`` by ``others`` in some order."""
+        """Explain the terms by the terms in their places, and those that are ``left`` by ``others`` in some order."""
         grounds = _SAME
         for pair in pairs:
             found = self._term(*pair)
@@ -343,7 +344,7 @@ class Explainer:
         return None
 
     def _term(self, one: Term, two: Term) -> Grounds | None:
-        """Explain a term by that in its place."""
+        """Explain a term by the term in its place."""
         if len(one.factors) == len(two.factors) == 1:
             if one.sign == two.sign:
                 return self._pair(one.factors[0], two.factors[0])
@@ -356,7 +357,7 @@ class Explainer:
         return min((each for each in found if each is not None), key=_cost, default=None)
 
     def _of_trees(self, one: Tree, two: Tree, pairs: Sequence[tuple[Term, Term]]) -> Iterator[Ground]:
-        """Yield what is different in the ways from the same terms to the result."""
+        """Yield the differences in the ways from the same terms to the result."""
         shapes: dict[object, int] = {}
         numbers = [{id(pair[side]): place for place, pair in enumerate(pairs)} for side in (0, 1)]
         ops = [node for node in one.nodes if histories.KINDS[histories.role_of(node)] == one.kind]
@@ -380,8 +381,9 @@ class Explainer:
             yield Ground(text, _common(over_casts) if fewer else "")
 
     def _rewritten(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a number by the same polynomial of the same numbers: a product of a sum that was multiplied out, or
-        the other way, without conversions. Ops below numbers that both versions have need no permission.
+        """Explain a number by the same polynomial of the same numbers, for example a product of a sum that was
+        multiplied out, or the reverse, without conversions. Ops that compute numbers that both versions have need no
+        permission.
         """
         if self._before.fingerprint(before) != self._after.fingerprint(after):
             return None
@@ -400,8 +402,8 @@ class Explainer:
         return histories.allows(node, histories.CONTRACT) or FP_CONTRACT[self._fp_contract]
 
     def _for_rewriting(self, before: Sequence[Node], after: Sequence[Node]) -> str:
-        """Return what allows to compute a polynomial by other ops; "" if nothing does. LLVM's reassoc allows all that
-        is equal in algebra, but not to fuse a product and a sum, or to split them.
+        """Return what allows computing a polynomial by other ops; "" if nothing does. LLVM's reassoc allows everything
+        that is equal in algebra, but neither to fuse a product and a sum, nor to split them.
         """
         fused = [sum(histories.role_of(node) == histories.FUSED for node in nodes) for nodes in (before, after)]
         rounding = [node for node in before if histories.role_of(node) != histories.NEGATE]
@@ -423,7 +425,9 @@ class Explainer:
             (number,) = made.operands
 
     def _unrecorded(self, before: Number, after: Number) -> Grounds | None:
-        """Explain a sum by a number whose history is not known: by some order of few terms, else by a bound."""
+        """Explain a sum by a number whose history is not known: by some order, if there are few terms, else by a
+        bound.
+        """
         made, leaf = self._before.made(before), self._after.made(after)
         if not (isinstance(leaf, Leaf) and leaf.unknown and isinstance(made, Node) and before.type == after.type):
             return None
@@ -525,7 +529,7 @@ class Explainer:
         return None
 
     def _may_be_same(self, before: Number, after: Number) -> bool:
-        """Tell whether it is worth while to explain a number by another one."""
+        """Tell whether it is worth trying to explain a number by another one."""
         if histories.same_number(before, after) or self._before.fingerprint(before) == self._after.fingerprint(after):
             return True
         one, two = self._before.made(before), self._after.made(after)
@@ -534,8 +538,8 @@ class Explainer:
         )
 
     def _from_function(self, one: Node, given: dict[int, Number], after: Number) -> int | None:
-        """Return the distance of a formula from the correctly rounded function of its own operands; None if one of both
-        is no finite number, or their signs differ.
+        """Return the distance of a formula from the correctly rounded function of its own operands; None if one of the
+        two is not a finite number, or their signs differ.
         """
         codes = [given.get(id(each), each) for each in one.operands]
         if any(number.type != each.type for number, each in zip(codes, one.operands, strict=True)):
@@ -557,7 +561,7 @@ def most_ulp(type_: ty.Type) -> int:
 
 
 def _factors(history: History, term: Term) -> Term | None:
-    """Return a term that is a product as its two factors, which are no negations: these are in its sign."""
+    """Return the two factors of a term that is a product. They are not negations: those are in the sign of the term."""
     sign, number = term.sign, term.factors[0]
     factors = term.factors
     if len(factors) == 1:
@@ -590,7 +594,7 @@ def _print(history: History, term: Term) -> int:
 
 
 def _neutral(history: History, term: Term, kind: str) -> bool:
-    """Tell whether a term is a constant that changes no sum, or no product."""
+    """Tell whether a term is a constant that leaves every sum, or every product, as it is."""
     (number, *others) = term.factors
     return (
         not others
@@ -609,7 +613,7 @@ def _negated(one: Number, two: Number) -> bool:
 
 
 def _alike(one: Node, two: Node) -> bool:
-    """Tell whether two ops do the same: flags for fast math aside."""
+    """Tell whether two ops do the same, apart from fast-math flags."""
     if histories.name_of(one.op) != histories.name_of(two.op) or one.result != two.result or one.type != two.type:
         return False
     if [each.type for each in one.operands] != [each.type for each in two.operands] or one.poison or two.poison:
@@ -657,9 +661,9 @@ def _without_casts(history: History, number: Number) -> tuple[Number, list[Node]
 def _fronts(
     history: History, root: Number, wanted: Sequence[Number], constants: bool
 ) -> Iterator[tuple[list[Number], set[str]]]:
-    """Yield all sets of at most as many numbers as are wanted on which a number depends: all ways to it go through
-    them. Constants that are not wanted do not count. Each with the names of the ops between them and the number.
-    ``constants``: whether constants are wanted.
+    """Yield all sets of at most as many numbers as are wanted through which all ways to a number go, each with the
+    names of the ops between the set and the number. ``constants``: whether constants are wanted; if not, they do not
+    count.
     """
     front, names = {(root.id, root.code): root}, set[str]()
 

@@ -47,7 +47,7 @@ NumberKey = tuple[int, str, int]
 
 
 def same_number(one: Number, other: Number) -> bool:
-    """Tell whether two numbers are the same: the same code of one type, or one value of two floats."""
+    """Tell whether two numbers are the same: the same code of one type, or the same value in two float types."""
     if one.type == other.type:
         return one.code == other.code
     if not isinstance(one.type, ty.FloatType) or not isinstance(other.type, ty.FloatType):
@@ -71,7 +71,7 @@ def value_of(number: Number) -> Fraction | None:
 
 
 def is_finite(number: Number) -> bool:
-    """Tell whether a number is no infinity and no NaN."""
+    """Tell whether a number is neither an infinity nor a NaN."""
     return not isinstance(number.type, ty.FloatType) or value_of(number) is not None
 
 
@@ -88,7 +88,7 @@ def is_negative(number: Number) -> bool:
 
 
 def name_of(op: Operation) -> str:
-    """Return the name of what an op computes, without its dialect: one name for ops that compute the same."""
+    """Return the name of what an op computes, without its dialect: ops that compute the same have the same name."""
     for prefix in _PREFIXES:
         if op.name.startswith(prefix):
             rest = op.name.removeprefix(prefix)
@@ -97,7 +97,7 @@ def name_of(op: Operation) -> str:
 
 
 def role_of(node: Node) -> str:
-    """Return what an op does with reals, rounded to nearest even; "" for one that is no sum, product, quotient or
+    """Return what an op does with reals, rounded to nearest even; "" for an op that is not a sum, product, quotient or
     conversion, and for one with a rounding mode.
     """
     return "" if node.op.properties.get("roundingmode") is not None else _ROLES.get(node.op.name, "")
@@ -130,10 +130,10 @@ class History:
         return role_of(made) if isinstance(made, Node) and not made.poison else ""
 
     def fingerprint(self, number: Number) -> int:
-        """Return the value, modulo a prime, of the real function that computed a number, where each leaf and each
-        function that is no sum or product of its operands stands for a random number. So two numbers with the same
-        fingerprint are the same real function of the same numbers, but for a chance of about 2^-120. A constant stands
-        for its value. Conversions between float types change nothing.
+        """Return the value, modulo a prime, of the real function that computed a number, where each leaf, and each
+        function that is not a sum or product of its operands, stands for a random number. So two numbers with the same
+        fingerprint are the same real function of the same numbers, except with a chance of about 2^-120. A constant
+        stands for its value. Conversions between float types change nothing.
         """
         return self._printed(number)[0]
 
@@ -181,8 +181,8 @@ class History:
     def polynomial(
         self, root: Number, whole: Container[NumberKey] = frozenset(), most: int = MOST_IN_POLYNOMIAL
     ) -> Polynomial | None:
-        """Return the polynomial that a number is of other ones, or None if it has more than ``most`` ops. ``whole``:
-        numbers that are not taken apart; those that a conversion made are not, either.
+        """Return a number as a polynomial of other numbers, or None if it has more than ``most`` ops. ``whole``:
+        numbers that are not taken apart; numbers that a conversion made are not taken apart either.
         """
         prints: dict[Number, int] = {}
         nodes: list[Node] = []
@@ -212,8 +212,9 @@ class History:
 
 
 class Polynomial(NamedTuple):
-    """What a number is of other ones. ``print``: the same for the same polynomial of the same numbers, but for a chance
-    of about 2^-120. ``nodes``: the ops that compute it. ``inner``: the numbers in it.
+    """A number as a polynomial of other numbers. ``print``: the same for the same polynomial of the same numbers;
+    different polynomials share it with a chance of about 2^-120. ``nodes``: the ops that compute it. ``inner``: the
+    numbers in it.
     """
 
     print: int
@@ -222,7 +223,9 @@ class Polynomial(NamedTuple):
 
 
 def _combined(role: str, prints: Sequence[int]) -> int | None:
-    """Return the fingerprint of a sum, a product or a conversion by those of its operands; None for other ops."""
+    """Return the fingerprint of a sum, a product or a conversion from the fingerprints of its operands; None for other
+    ops.
+    """
     a, b, c = [*prints, 0, 0, 0][:3]
     match role:
         case "add":
@@ -285,14 +288,16 @@ def allows_reordering(node: Node) -> str:
 
 
 def _reduces(op: Operation) -> bool:
-    """Tell whether a structured op has a dimension whose order is open: named ops without one have no accumulator."""
+    """Tell whether a structured op has a dimension whose order is open. A named op without such a dimension has no
+    accumulator.
+    """
     kinds = op.properties.get("iterator_types")
     return kinds is None or "reduction" in str(kinds)
 
 
 def _combines(op: Operation, block: Block, first: int) -> bool:
-    """Tell whether an op of the body of a reduction is of the chain of ops of one kind from an accumulator to the value
-    that the body yields. ``first``: the number of the first accumulator.
+    """Tell whether an op in the body of a reduction is part of the chain of ops of one kind that leads from an
+    accumulator to the value that the body yields. ``first``: the number of the first accumulator.
     """
     ends = (value.owner for value in block.operations[-1].operands if isinstance(value, OpResult))
     return any(op in _chain_to_accumulator(end, block, first) for end in ends)
@@ -323,10 +328,10 @@ class Term(NamedTuple):
 
 
 class Tree:
-    """A sum or a product, taken apart: its terms, and the ops between them and the result. ``sign``: that of a product,
-    whose factors have none.
+    """A sum or a product, taken apart: its terms, and the ops between them and the result. ``sign``: the sign of a
+    product, since its factors have none.
 
-    ``inner``: tells whether an op below the root is a part of it. ``is_term``: tells whether a term is taken as a
+    ``inner``: tells whether an op below the root is a part of the tree. ``is_term``: tells whether a term is taken as a
     whole.
     """
 
@@ -371,9 +376,9 @@ class Tree:
             stack += reversed(parts)
 
     def shape(self, places: Mapping[int, int], shapes: dict[object, int], casts: bool = False) -> int | None:
-        """Return a number for the order of the ops, the same for the same order, where the order of two operands does
-        not matter. ``places``: the numbers of the terms; others add nothing. ``shapes``: the numbers known so far.
-        ``casts``: conversions count too.
+        """Return a number for the order of the ops: the same for the same order, whatever the order of two operands.
+        ``places``: the numbers of the terms; others add nothing. ``shapes``: the numbers known so far. ``casts``:
+        conversions count too.
         """
         stack: list[int | None] = []
         for term in self._postfix:

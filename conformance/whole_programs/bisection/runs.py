@@ -86,7 +86,9 @@ class Dumps:
 
 
 def read_dumps(text: str) -> Dumps:
-    """Read the dumps of a text: what is before the first header does not count. Dumps before passes are left out."""
+    """Read the dumps of a text. What is before the first header does not count, and dumps before passes are left
+    out.
+    """
     headers = list(_HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)] * bool(headers)
     found, said = [], ""
@@ -121,7 +123,7 @@ def _of_file(path: Path) -> Iterator[Dump]:
 
 
 def _numbers(path: Path) -> tuple[int, ...]:
-    """Return the numbers with which the name of a file begins: ``3_1_cse.mlir`` is after ``3_canonicalize.mlir``."""
+    """Return the numbers that the name of a file begins with: ``3_1_cse.mlir`` is after ``3_canonicalize.mlir``."""
     numbers = re.match(r"(?:\d+_)+", path.name)
     return () if numbers is None else tuple(map(int, numbers[0].rstrip("_").split("_")))
 
@@ -164,7 +166,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The stages of a compilation in order, the program as it was first. ``end``: why they stop early, or ""."""
+    """The stages of a compilation in order, beginning with the original program. ``end``: why they stop early, or
+    "".
+    """
 
     stages: tuple[Stage, ...]
     end: str = ""
@@ -191,7 +195,7 @@ def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
 
 
 def of_dumps(dumps: Dumps, read: ParseModule, first: Stage | None = None, end: str = "") -> Compilation:
-    """Return the stages that dumps show. ``first``: the program as it was; None if only the dumps are known."""
+    """Return the stages that dumps show. ``first``: the original program; None if only the dumps are known."""
     stages = [] if first is None else [first]
     known = _LastModule(None if first is None or not isinstance(first.module, Module) else first.module)
     for number, dump in enumerate(dumps.passes):
@@ -223,13 +227,13 @@ def _read(read: ParseModule, text: str, name: str) -> Module | HalfulpError:
 
 
 class _LastModule:
-    """The last whole module of the dumps: a pass on functions prints these alone."""
+    """The last whole module of the dumps: a pass on functions prints only functions."""
 
     def __init__(self, module: Module | None) -> None:
         self._module = module
 
     def whole(self, text: str, printed: Module) -> tuple[str, Module]:
-        """Return the whole module after a pass that printed this, as a text and read."""
+        """Return the whole module after a pass that printed this text, as text and parsed."""
         if self._module is not None and not MODULE.search(text):
             new = {place_of(op): op for op in printed.body}
             old = [new.pop(place_of(op), op) for op in self._module.body]
@@ -240,7 +244,7 @@ class _LastModule:
 
 
 def place_of(op: Operation) -> tuple[str, str]:
-    """Return what stays the same when a pass makes a function of another dialect."""
+    """Return the part of a place that stays the same when a pass turns a function into one of another dialect."""
     return op.name.rpartition(".")[2], op.symbol_name or ""
 
 
@@ -268,7 +272,7 @@ class StageVersion:
     def outcome(self, part: Part, row: int, careful: bool = False) -> Outcome:
         """Run one input. Raises HalfulpError unless it returns, or is undefined.
 
-        ``careful``: find which bits the language leaves unspecified, too. This takes much longer.
+        ``careful``: also find which bits the language leaves unspecified. This takes much longer.
         """
         call = self._carrier.call(part, row)
         try:
@@ -292,7 +296,7 @@ class StageVersion:
         return True
 
     def recorded(self, part: Part, row: int) -> tuple[Lineage, tuple[Value, ...]]:
-        """Run one input and record the lineage of its results, then of what it prints. Raises HalfulpError."""
+        """Run one input and record the lineage of its results, and then of what it prints. Raises HalfulpError."""
         lineage, output = Lineage(), Output()
         call = self._carrier.call(part, row)
         settings = replace(self._settings, recorder=lineage, listeners=(output,) if self._prints else ())
@@ -305,7 +309,7 @@ class StageVersion:
 
 
 class RanElsewhere:
-    """A version that a tool ran on all inputs. The tool knows of no poison, and of no unspecified bits."""
+    """A version that a tool ran on all inputs. The tool does not tell poison, nor unspecified bits."""
 
     notes: tuple[str, ...] = ()
 
@@ -346,10 +350,10 @@ class StageRunner:
         self._rows = [(part, row) for part in arguments.parts for row in range(part.count)]
 
     def run(self, module: Module, before: StageRun | None = None) -> StageRun:
-        """Run a version on all inputs. Raises HalfulpError where it cannot run, or its signature is too different.
+        """Run a version on all inputs. Raises HalfulpError if it cannot run, or its signature is too different.
 
-        ``before``: the version before it. If that returns within 1% of the steps, a run that takes all of them counts
-        as one that does not end, and later versions may take 1% only.
+        ``before``: the version before it. If that version returns within 1% of the steps, a run that takes all of them
+        counts as endless, and later versions may take only 1%.
         """
         version, outcomes = self._version(module), list[Outcome]()
         for number, row in enumerate(self._rows):
@@ -377,7 +381,9 @@ class StageRunner:
         return self._version(module).recorded(*self._rows[number])
 
     def by(self, tool: Runner, module: Module) -> StageRun:
-        """Let a tool run a version on all inputs. Raises Unsupported where it cannot, or its signature is another."""
+        """Let a tool run a version on all inputs. Raises Unsupported if it cannot, or if the version has another
+        signature.
+        """
         function = self._function(module)
         name, types = function.symbol_name or "", result_types(function)
         signatures = [(argument_types(each), result_types(each)) for each in (self.function, function)]
@@ -430,8 +436,8 @@ class StageRunner:
         return StageComparison(report, same, tuple(examples), tuple(doubts))
 
     def _with_elements(self, before: Ran, after: Outcome) -> tuple[Ran, Outcome, tuple[str, ...]]:
-        """Return both with the elements that they print as further outputs, and the names of all outputs. A text that
-        is another one besides its elements, or has elements of other types, stays a text.
+        """Return both with the elements that they print as further outputs, and the names of all outputs. A text stays
+        a text if it differs apart from its elements, or has elements of other types.
         """
         if not isinstance(after, Ran):
             return before, after, self._names
@@ -443,7 +449,7 @@ class StageRunner:
         return Ran(before.values + one_lane(ones)), Ran(after.values + one_lane(twos)), names
 
     def _doubt(self, number: int, before: Ran, after: Outcome, names: tuple[str, ...]) -> Doubt | None:
-        """Return the elements of one input that may be other ones because a rule permits it; None without any."""
+        """Return the differing elements of one input that a rule may permit; None if there are none."""
         if not isinstance(after, Ran):
             return None
         masks, first = [], None
@@ -460,7 +466,7 @@ class StageRunner:
 
 
 class Doubt(NamedTuple):
-    """The elements of one input that are other ones: a mask for each output, over one lane, and the first of them."""
+    """The differing elements of one input: a mask for each output, over one lane, and the first of them."""
 
     number: int
     masks: tuple[Mask, ...]
@@ -469,9 +475,9 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class StageComparison:
-    """What two runs have in common: ``report`` counts elements and inputs. ``same``: all bits, poison, texts and errors
-    are the same. ``examples``: for each input that differs, its number, and what differs first. ``doubts``: the
-    elements of these inputs, and of those whose bits fast-math flags leave unspecified.
+    """What the comparison of two runs gives. ``report`` counts elements and inputs. ``same``: all bits, poison, texts
+    and errors are the same. ``examples``: for each input that differs, its number, and what differs first. ``doubts``:
+    the elements of these inputs, and of those whose bits fast-math flags leave unspecified.
     """
 
     report: ValidationReport
@@ -481,7 +487,7 @@ class StageComparison:
 
 
 def _same(one: Outcome, two: Outcome) -> bool:
-    """Tell whether two runs gave the same bits, poison at the same places, and the same texts, or no value."""
+    """Tell whether two runs gave the same bits, poison at the same places and the same texts, or both gave no value."""
     if isinstance(one, Ran) and isinstance(two, Ran):
         texts = ["".join(item.text for item in ran.printed) for ran in (one, two)]
         return texts[0] == texts[1] and all(identical(*pair) for pair in zip(one.values, two.values, strict=True))
@@ -492,7 +498,7 @@ def _same(one: Outcome, two: Outcome) -> bool:
 
 
 def made_inputs(function: Operation, inputs: Inputs) -> Arguments:
-    """Return the inputs of a function: those that are given, or ordinary numbers in one half of them, and corners and
+    """Return the inputs of a function: those that are given; else ordinary numbers in one half of them, and corners and
     random codes in the other. A NaN in one element of a large tensor often makes all results NaNs.
     """
     if not argument_types(function):
@@ -514,10 +520,11 @@ _WIDEST = 64
 
 
 def first_other_op(runner: StageRunner, before: Module, after: Module, number: int, mismatch: Mismatch) -> str:
-    """Describe the first op in the history of a wrong number whose value no op before the pass has; "" without one.
+    """Describe the first op in the history of a wrong number whose value no op before the pass has; "" if there is
+    none.
 
-    ``number``: the input. Each operand of that op is a value that the stage before has too. A wrong index, and an op on
-    integers that do not depend on an argument, leave no such op.
+    ``number``: the number of the input. Each operand of that op is a value that the stage before has too. There is no
+    such op for a wrong index, nor for an op on integers that do not depend on an argument.
     """
     try:
         right, _ = runner.recorded(before, number)
@@ -559,7 +566,7 @@ def _codes(lineage: Lineage) -> dict[ty.Type, npt.NDArray[np.uint64]]:
 
 
 def _has(known: dict[ty.Type, npt.NDArray[np.uint64]], type_: ty.Type, code: int) -> bool:
-    """Tell whether a run has a code. Of a type whose codes are not known, it has all."""
+    """Tell whether a run has a code. If the codes of a type are not known, it counts as having all of them."""
     codes = known.get(type_)
     if codes is None:
         return (ty.element_width(ty.number_type(type_)) or _WIDEST + 1) > _WIDEST

@@ -213,7 +213,7 @@ def _properties(cell: Cell, rng: random.Random, plain: bool) -> tuple[tuple[str,
 
 
 def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
-    """Return a code for an operand; where it matters, one that exercises the op."""
+    """Return a code for an operand; if it matters for the op, one that exercises it."""
     spelling = cell.operands[position]
     chance = rng.random()
     if position and cell.op in _SHIFTS and chance < 0.9:
@@ -231,7 +231,7 @@ def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
 
 
 def _short(source: FloatFormat, target: FloatFormat, code: int) -> int:
-    """Return a code near another one whose number exists in a format of less precision too, if its range allows."""
+    """Return a code near another one whose number also exists in a format of less precision, if its range allows it."""
     spare = max(0, source.mantissa_bits - target.mantissa_bits)
     sign = 0 if target.signed else source.sign_mask or 0
     return code & ~((1 << spare) - 1) & ~sign
@@ -287,7 +287,7 @@ class RandomProgram:
 
     @property
     def name(self) -> str:
-        """Return the words that make the program again."""
+        """Return the words from which the program can be made again."""
         return f"--seed={self.seed} --first={self.index}"
 
     def type_of(self, spelling: str) -> ty.Type:
@@ -351,7 +351,7 @@ class _Growing:
         self.add(cell, {position: self.rng.choice(self.usable[spelling])})
 
     def add(self, cell: Cell, given: dict[int, int] | None = None) -> None:
-        """Add an op on given, existing and new values; none where a few tries give no defined result."""
+        """Add an op on given, existing and new values; add none if a few tries give no defined result."""
         quantized = any(spelling.startswith("!") for spelling in (*cell.operands, cell.result))
         if quantized and self.program.container == "vector":
             return
@@ -399,7 +399,7 @@ class _Growing:
         return True
 
     def _dull(self, op: ReadyOp, outcomes: list[Any]) -> bool:
-        """Tell whether all results are NaN: most of those ops are dropped."""
+        """Tell whether all results are NaN: most such ops are dropped."""
         type_ = op.case.result_types[0]
         return (
             isinstance(type_, ty.FloatType)
@@ -426,7 +426,7 @@ class _Growing:
         return number
 
     def _quantized(self, spelling: str) -> int:
-        """Add a value of a quantised type: it has no constants, so integers are cast."""
+        """Add a value of a quantised type. The type has no constants, so integers are cast to it."""
         stored = f"i{_width(spelling)}"
         cell = Cell("quant.scast", (stored,), spelling)
         type_ = element(spelling)
@@ -450,9 +450,9 @@ class OracleProgram:
 
 
 def build(program: RandomProgram, leave_out: Callable[[OpCase], bool] = lambda case: False) -> OracleProgram | None:
-    """Return the program in a module whose ``@main`` returns all values; None where no op is left.
+    """Return the program in a module whose ``@main`` returns all values; None if no op is left.
 
-    ``leave_out``: ops that are left out. Their results are arguments instead, if they can be.
+    ``leave_out``: ops that are left out. Their results become arguments, if they can be.
     """
     return _Building(program, leave_out).built()
 

@@ -102,7 +102,7 @@ def _operand(op: OpDefinition, number: int, type_: ty.Type, grower: Grower) -> S
 
 
 def _divisor(type_: ty.Type, grower: Grower, signed: bool) -> SSAValue:
-    """Return a divisor that is neither zero nor, of a signed division, -1."""
+    """Return a divisor that is not zero and, for a signed division, not -1."""
     highest = (1 << (width_of(ty.element_type(type_)) - signed)) - 1
     if not highest:
         raise Unfit  # the only divisor of a signed i1 is -1
@@ -149,8 +149,8 @@ def _broadcast(grower: Grower) -> None:
 
 
 def _vector_part(grower: Grower) -> tuple[ty.Type, ty.Type, dict[str, at.Attribute], list[SSAValue]]:
-    """Choose a vector type and a position in its leading dimensions: the type, that of the part, and the position as
-    constants and operands.
+    """Choose a vector type and a position in its leading dimensions. Return the type, the type of the part there, and
+    the position as constants and operands.
     """
     type_ = _container(ty.VectorType, grower)
     shape = _sizes(type_)
@@ -384,7 +384,7 @@ def _counted(grower: Grower) -> tuple[ty.Type, list[ty.Type], list[SSAValue], in
 
 
 def _goes_on(grower: Grower, counter: SSAValue, rounds: int) -> SSAValue:
-    """Append the condition of a loop: the counter is below the number of rounds, and sometimes something else too."""
+    """Append the condition of a loop: the counter is below the number of rounds, and sometimes a second condition."""
     rng = grower.rng
     predicate = at.IntegerAttr(rng.choice((2, 6)), ty.I64)  # slt, ult
     operands = [counter, grower.number(counter.type, rounds)]
@@ -435,7 +435,7 @@ def _region(grower: Grower) -> Region:
 
 
 def _continue_in(grower: Grower, block: Block) -> None:
-    """Go on in a block whose arguments are visible from here."""
+    """Continue in a block whose arguments are visible from here."""
     _region(grower).append(block)
     grower.block = block
     for argument in block.arguments:
@@ -447,7 +447,7 @@ def _segments(*sizes: int) -> at.DenseArrayAttr:
 
 
 def _arm(grower: Grower, merge: Block, types: Sequence[ty.Type]) -> Block:
-    """Add a block that grows and goes on to another one."""
+    """Add a block that grows and then branches to another one."""
     block = Block()
     _region(grower).append(block)
     inner = grower.inside(block, grower.region)
@@ -497,7 +497,7 @@ def _switch(grower: Grower) -> None:
 
 
 def _cf_loop(grower: Grower) -> None:
-    """Append a loop of blocks: its head decides, its body goes back to the head."""
+    """Append a loop of blocks: its head decides, and its body branches back to the head."""
     region = _region(grower)
     _depth(grower, loop=True)
     _, types, inits, rounds = _counted(grower)
@@ -532,7 +532,7 @@ def _call(grower: Grower) -> None:
 
 
 def _helper(plan: Plan) -> Operation:
-    """Grow a private function, which calls none."""
+    """Grow a private function that calls no other."""
     block = _block(random_arguments(plan.rng, plan.palette))
     kept = [number for number, row in enumerate(plan.rows) if row.family not in ("calls", "cf")]
     rows, weights = plan.rows, plan.weights
@@ -560,7 +560,7 @@ OTHERS = 0.75
 
 @cache
 def all_rows() -> tuple[Row, ...]:
-    """Return all ways to continue a program."""
+    """Return all rows, the ways to continue a program."""
     families = {op: "quant" if op.dialect == "quant" else op.name for op in elementwise_ops()}
     return (
         *(Row(op.name, families[op], WEIGHTS.get(op.name, 1.0), partial(_elementwise, op)) for op in families),
@@ -609,7 +609,9 @@ def random_function(seed: int, index: int) -> RandomFunction:
 
 
 def _chosen_rows(rng: random.Random, palette: Palette) -> tuple[list[Row], list[float]]:
-    """Choose some families of rows, and their weights: programs of few kinds of ops meet more of their combinations."""
+    """Choose some families of rows, and their weights: a program with few kinds of ops has more combinations of
+    these.
+    """
     often = dict(PRESENT) if palette.quantized else PRESENT | {"quant": 0.0}
     families = {row.family: rng.random() < often.get(row.family, OTHERS) for row in all_rows()}
     chosen = [row for row in all_rows() if families[row.family]]
@@ -618,7 +620,7 @@ def _chosen_rows(rng: random.Random, palette: Palette) -> tuple[list[Row], list[
 
 
 def _main(grower: Grower, region: Region) -> Operation:
-    """End a function: it returns the values that nothing uses, some others, and what is in memory."""
+    """End a function. It returns the values that nothing uses, some others, and the contents of memory."""
     results = _results(grower)
     grower.append("func.return", results)
     inputs = tuple(argument.type for argument in region.blocks[0].arguments)

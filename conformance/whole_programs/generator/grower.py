@@ -53,8 +53,8 @@ FEW_BITS = 6
 
 @dataclass(frozen=True)
 class Palette:
-    """The types of a program. ``elements``: of scalars; ``containers``: shaped types of them; ``quantized``: pairs of
-    an expressed and a quantised type; ``flags``: how often an op has flags.
+    """The types of a program. ``elements``: the types of scalars; ``containers``: shaped types of these; ``quantized``:
+    pairs of an expressed and a quantised type; ``flags``: how often an op has flags.
     """
 
     elements: tuple[ty.Type, ...]
@@ -103,9 +103,9 @@ def _some(rng: random.Random, spellings: Sequence[str], count: int) -> set[ty.Ty
 
 
 def random_arguments(rng: random.Random, palette: Palette, singly: bool = False) -> list[ty.Type]:
-    """Choose the types of a function's arguments: often few enough bits to run it on every input.
+    """Choose the types of a function's arguments. Often they have so few bits that it runs on every input.
 
-    ``singly``: the program has memory, perhaps that of an argument, and runs on one input after the other.
+    ``singly``: the program has memory, perhaps in an argument, and runs on one input after the other.
     """
     memory: list[ty.Type] = []
     if singly and rng.random() < 0.4:
@@ -159,9 +159,9 @@ def _is_elementwise(op: d.OpDefinition) -> bool:
 
 @cache
 def cases(name: str, anchor: int, type_: ty.Type, elements: Types) -> tuple[tuple[Types, Types], ...]:
-    """Return the types of operands and results that an op takes where operand ``anchor`` has a type.
+    """Return the types of operands and results that an op takes if operand ``anchor`` has a type.
 
-    ``elements``: the element types that types may have which do not follow.
+    ``elements``: the element types of operands and results that do not follow from it.
     """
     op = definition_of(name)
     if not op.operands[anchor].constraint.accepts(type_):
@@ -257,17 +257,19 @@ class RandomFunction:
 
     @property
     def name(self) -> str:
-        """Return the words that make the program again."""
+        """Return the words from which the program can be made again."""
         return f"--seed={self.seed} --first={self.index}"
 
 
 class Unfit(Exception):
-    """A row has no use for the values in reach."""
+    """A row cannot use the values in reach."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A way to continue a program. ``family``: programs have some families only. ``weight``: how often it is chosen."""
+    """A way to continue a program. ``family``: a program uses only some families. ``weight``: how often it is
+    chosen.
+    """
 
     name: str
     family: str
@@ -385,7 +387,7 @@ class Grower:
         return chosen
 
     def known(self, type_: ty.Type) -> SSAValue:
-        """Return a value in reach that is probably not a constant. Raises Unfit where there is none."""
+        """Return a value in reach that is probably not a constant. Raises Unfit if there is none."""
         if type_ not in self.visible:
             raise Unfit
         return self.value(type_, constant=0.0)

@@ -287,7 +287,7 @@ def _generic(
     body: Body,
     yielded: Sequence[Scalar],
 ) -> None:
-    """Append a linalg.generic. Of inputs and outputs the last part is the results of the indexing map."""
+    """Append a linalg.generic. The last part of each input and output is the results of its indexing map."""
     rank = len(sizes)
     maps = [_map(rank, results) for results in (*(results for _, results in inputs), *(each[-1] for each in outputs))]
     kinds = ", ".join(f'"{"reduction" if axis in reduced else "parallel"}"' for axis in range(rank))
@@ -371,7 +371,7 @@ def elementwise(program: Program) -> None:
 
 
 def reduction(program: Program) -> None:
-    """Append a generic that combines over some dimensions, the accumulator first."""
+    """Append a generic that combines over some dimensions, with the accumulator first."""
     rng = program.rng
     base = program.tensor(lambda tensor: len(tensor.shape) > 0)
     sizes = base.shape
@@ -662,9 +662,10 @@ def structured_functions(seed: int, count: int, first: int = 0) -> Iterator[Rand
 class ProgramKind:
     """A kind of random programs.
 
-    ``functions``: yields some of a seed, from a number on. ``inputs``: the number of inputs of a program that does not
-    run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one input after the other.
-    ``max_steps``: most steps of one run. ``samples``: no program runs on all of its inputs.
+    ``functions``: yields some functions of a seed, from a given number on. ``inputs``: the number of inputs for a
+    program that does not run on all of them; ``memory_inputs``: the same for a program with memory, which runs on one
+    input after the other. ``max_steps``: the largest number of steps of one run. ``samples``: no program runs on all of
+    its inputs.
     """
 
     functions: Callable[[int, int, int], Iterator[RandomFunction]]
@@ -697,14 +698,16 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs of a start. ``not_lowered``: those that no pass is given, by the reason, as far as they are made."""
+    """The programs that random programs start from. ``not_lowered``: those that no pass is given, by the reason,
+    counted as they are made.
+    """
 
     kind: ProgramKind
     not_lowered: Counter[str] = field(default_factory=Counter)
 
 
 def programs_from(start: str, tool: Tool) -> Programs:
-    """Return the programs of a start. The ones of a stage are lowered by `lowering_tool`."""
+    """Return the programs of a start. Programs of a stage are lowered by `lowering_tool`."""
     if start in KINDS:
         return Programs(KINDS[start])
     kind, lowering = KINDS["structured"], PassPipeline(lowering_tool(tool), pipeline(start))
@@ -728,8 +731,8 @@ def programs_from(start: str, tool: Tool) -> Programs:
 
 
 def lowering_tool(tool: Tool) -> Tool:
-    """Return the mlir-opt that makes the programs of stages: the installed one, so that they do not depend on the
-    program that is tested; or that one, if there is no other.
+    """Return the mlir-opt that makes the programs of stages. This is the installed one, so that they do not depend on
+    the tool that is tested; if none is installed, it is the tested one.
     """
     try:
         return find_mlir_opt()

@@ -56,7 +56,7 @@ _ASYNC = "$async"
 def unwrap(module: Module) -> None:
     """Take the wrappers off a module that was read and not verified, in place.
 
-    An op of IREE that is not a wrapper stays. It is named when the program reaches it.
+    An op of IREE that is not a wrapper stays; an error names it when the program reaches it.
     """
     functions = {op.symbol_name: op for op in module.body if op.name == "util.func"}
     stubs = {op for name, op in functions.items() if f"{name}{_ASYNC}" in functions}
@@ -101,8 +101,8 @@ def _signature(op: Operation, given: Mapping[str, Attribute]) -> ty.FunctionType
 
 class _Rewriting:
     """The rewriting of one function. ``rules``: the methods that replace ops, by name. ``dispatches``: the plain
-    functions by the names of the entries. ``constants``: the globals that never change. ``instead``: the value that
-    takes the place of one whose op is gone.
+    functions by the names of the entries. ``constants``: the globals that never change. ``instead``: for a value whose
+    op was removed, the value that takes its place.
     """
 
     def __init__(
@@ -140,14 +140,14 @@ class _Rewriting:
         return new
 
     def pass_on(self, op: Operation) -> list[Operation]:
-        """Let the operands of an op stand for its results."""
+        """Let the operands of an op take the place of its results."""
         self._instead.update(zip(op.results, op.operands, strict=False))
         return []
 
     # --- wrappers ---
 
     def imported(self, op: Operation) -> list[Operation]:
-        """Let a buffer view that the function takes be the tensor that is imported from it."""
+        """Replace a buffer view that the function takes by the tensor that is imported from it."""
         view, tensor = op.operands[0], op.results[0]
         if not isinstance(view, BlockArgument) or not _is_hal(view.type, "buffer_view"):
             return [op]
@@ -302,8 +302,8 @@ _ENDS = ("flow.return", "func.return")
 def plain_program(module: Module) -> None:
     """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers come off.
 
-    What is not known stays, and is named when the program reaches it. Raises Unsupported for a dispatch that cannot be
-    a function.
+    An op that is not known stays; an error names it when the program reaches it. Raises Unsupported for a dispatch that
+    cannot be a function.
     """
     block = module.operation.regions[0].blocks[0]
     dispatches = _dispatches(module)
@@ -360,7 +360,7 @@ _HOST_RULES: Mapping[str, Rule] = {
 
 
 def _hoisted(module: Module) -> dict[str | None, Operation]:
-    """Return the initializers by the global that each computes. Nothing else may store into it."""
+    """Return the initializers by the global that each computes. Nothing else may store into that global."""
     stores = [op for op in module.walk() if op.name == "util.global.store"]
     stored_ = [_global(op) for op in stores]
     found = {}
@@ -423,7 +423,7 @@ _OPTIONS = (
 
 
 def read_all(texts: Iterable[str]) -> Mapping[str, Module | HalfulpError]:
-    """Read each text, without the rules of its ops: a dump of a function alone may break those on symbols.
+    """Read each text, without checking the rules of its ops: the dump of a function alone may break rules on symbols.
 
     Raises Unavailable if iree-opt is not installed.
     """
@@ -432,7 +432,7 @@ def read_all(texts: Iterable[str]) -> Mapping[str, Module | HalfulpError]:
 
 
 def _read_together(tool: Tool, texts: Sequence[str]) -> list[Module | HalfulpError]:
-    """Read texts in one process. If it fails as a whole, read each half by itself: one text may have stopped it."""
+    """Read texts in one process. If it fails as a whole, read each half by itself: one text may be the reason."""
     if not texts:
         return []
     try:
@@ -476,7 +476,7 @@ def is_of_iree(dumps: Dumps) -> bool:
 
 @dataclass
 class Chain:
-    """The dumps of one function. ``name``: the function. ``dispatch``: whether it is one of a dispatch."""
+    """The dumps of one function. ``name``: the function. ``dispatch``: whether it is a function of a dispatch."""
 
     name: str
     dispatch: bool
@@ -484,7 +484,9 @@ class Chain:
 
 
 def chains(dumps: Dumps, modules: Mapping[str, Module | HalfulpError]) -> tuple[tuple[str, Compilation], ...]:
-    """Return the compilation of each function in the order of the dumps. ``modules``: what each text is, read."""
+    """Return the compilation of each function in the order of the dumps. ``modules``: the module that was read from
+    each text.
+    """
     sorted_ = _Sorted(_exports(modules.values()))
     for dump in dumps.passes:
         if not dump.failed:
@@ -497,7 +499,7 @@ def chains(dumps: Dumps, modules: Mapping[str, Module | HalfulpError]) -> tuple[
 
 
 def _parts(chain: Chain) -> list[list[Stage]]:
-    """Part the stages of a dispatch where its bindings become others, so that the same inputs cannot be given."""
+    """Split the stages of a dispatch where its bindings change, so that the same inputs cannot be given any longer."""
     parts: list[list[Stage]] = [[]]
     first = None
     for stage in chain.stages:
@@ -556,7 +558,9 @@ class _Sorted:
             self._stage(*self._of_program(dump, module))
 
     def _named_in(self, text: str) -> tuple[str, bool]:
-        """Return the chain of a dump that cannot be read: of the only dispatch that it names, else the last one."""
+        """Return the chain of a dump that cannot be read: that of the only dispatch that it names, else the last
+        chain.
+        """
         names = self._exports.intersection(_SYMBOL.findall(text))
         if len(names) == 1 and "util.func" not in text:
             return min(names), True
@@ -570,7 +574,7 @@ class _Sorted:
     # --- dispatches ---------------------------------------------------------------------------------------------------
 
     def _dispatch(self, body: Sequence[Operation]) -> str:
-        """Return the name of the only dispatch that a dump has; "" for one of a program."""
+        """Return the name of the only dispatch that a dump has; "" for the dump of a program."""
         if any(op.name == "util.func" for op in body):
             return ""
         found = [op for top in body for op in top.walk() if op.name in _FUNCTIONS and op.symbol_name in self._exports]
@@ -603,7 +607,7 @@ class _Sorted:
         return name, False, dump, self._made[key]
 
     def _known(self, module: Module, whole: bool) -> str:
-        """Note the ops of a dump, and return the name of its program. ``whole``: it is all of the program."""
+        """Note the ops of a dump, and return the name of its program. ``whole``: the dump holds the whole program."""
         places = {place_of(op): op for op in module.body}
         public = [op for op in module.body if op.name in _FUNCTIONS and _is_public(op)]
         if whole and public:
@@ -653,7 +657,7 @@ def _made_program(ops: Sequence[Operation], module: Module) -> tuple[str, Module
 
 
 def _refuse_handles(program: Module) -> None:
-    """Raise Unsupported, with the ops that are not known, if a public function takes or returns what only IREE has."""
+    """Raise Unsupported, naming the unknown ops, if a public function takes or returns a type that only IREE has."""
     for op in program.body:
         types = (*argument_types(op), *result_types(op)) if op.name == "func.func" and _is_public(op) else ()
         if any(isinstance(type_, ty.OpaqueType) for type_ in types):

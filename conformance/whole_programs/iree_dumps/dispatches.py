@@ -77,7 +77,7 @@ def segments(op: Operation) -> tuple[list[SSAValue], ...]:
 
 
 def number(attribute: Attribute | None) -> int | None:
-    """Return the number that an attribute is; None if it is none."""
+    """Return the number that an attribute holds; None if it is not a number."""
     return attribute.value if isinstance(attribute, at.IntegerAttr) else None
 
 
@@ -231,8 +231,8 @@ def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
     """Make plain functions of the function of a dispatch, which is changed: the first one runs all workgroups.
 
     It takes the memory of each tensor that the dispatch reads or writes, in the order of the bindings, and of the
-    places in a binding. Where a place is not a constant, it is the order in which the dispatch names them. Each has
-    memory of its own. ``counts``: the workgroups, None if they are not known. Raises Unsupported where that is
+    places in a binding. If a place is not a constant, the order is that in which the dispatch names them. Each tensor
+    has its own memory. ``counts``: the numbers of workgroups, None if they are not known. Raises Unsupported if that is
     not possible.
     """
     _bind(op)
@@ -256,7 +256,9 @@ def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
 
 
 def hinted_counts(op: Operation) -> Counts | None:
-    """Return the workgroups that hints in a function, or the region of an export, state as numbers; None without."""
+    """Return the workgroups that hints in a function, or the region of an export, state as numbers; None if there are
+    none.
+    """
     found = [each for each in op.walk() if each.name == _HINT]
     known = [tuple(numbers(inherent(each)["static_sizes"])) for each in found if not each.operands]
     if not known or len(known) != len(found):
@@ -267,7 +269,7 @@ def hinted_counts(op: Operation) -> Counts | None:
 
 
 def stated_counts(op: Operation) -> Counts | None:
-    """Return the workgroups that the region of an export returns as constants; None where it does not."""
+    """Return the workgroups that the region of an export returns as constants; None if it does not."""
     last = op.regions[0].blocks[0].operations[-1] if op.regions and op.regions[0].blocks else None
     if last is None or len(last.operands) != 3:
         return None
@@ -326,7 +328,7 @@ def _bind(op: Operation) -> None:
 
 
 def _constants(op: Operation, entry: Block) -> dict[SSAValue, SSAValue]:
-    """Let the function take the constants of its dispatch, and return what stands for each load."""
+    """Let the function take the constants of its dispatch as arguments, and return the argument for each load."""
     loads = [each for each in op.walk() if each.name == _CONSTANT]
     ordinals = sorted({(number(inherent(each).get("ordinal")) or 0, str(each.results[0].type)) for each in loads})
     types = {(ordinal, str(each.results[0].type)): each.results[0].type for each in loads for ordinal, _ in ordinals}
@@ -337,7 +339,7 @@ def _constants(op: Operation, entry: Block) -> dict[SSAValue, SSAValue]:
 
 
 def _place(view: Operation, arguments: Sequence[SSAValue]) -> tuple[object, ...]:
-    """Return what tells the memory of a view from that of others: the binding, and the offset in it."""
+    """Return what distinguishes the memory of a view from other memory: the binding, and the offset in it."""
     if view.name == _VIEWS[1]:
         binding: object = arguments.index(view.operands[0]) if view.operands[0] in arguments else view.operands[0]
         offset = view.operands[1]
@@ -397,7 +399,7 @@ def _take_over(new: Operation, old: Operation) -> None:
 
 
 def remove_unused(op: Operation, names: Collection[str]) -> None:
-    """Remove the ops with these names inside an op whose results nothing uses."""
+    """Remove ops with these names inside an op, if nothing uses their results."""
     while True:
         used = _used(op)
         removed = False
@@ -410,7 +412,7 @@ def remove_unused(op: Operation, names: Collection[str]) -> None:
 
 
 def _drop_unused(entry: Block, op: Operation) -> None:
-    """Take no numbers that only computed offsets."""
+    """Remove arguments that were only used to compute offsets."""
     used = _used(op)
     entry.arguments[:] = [each for each in entry.arguments if isinstance(each.type, ty.MemRefType) or each in used]
     for index, argument in enumerate(entry.arguments):
@@ -426,7 +428,7 @@ def _used(op: Operation) -> set[SSAValue]:
 
 
 def _take_workgroup(op: Operation, ids: Sequence[Operation]) -> list[tuple[str, int]]:
-    """Let the function take the numbers of the workgroup, and return which."""
+    """Let the function take the numbers of the workgroup as arguments, and return which it takes."""
     entry = op.regions[0].blocks[0]
     wanted = sorted({(each.name, number(inherent(each)["dimension"]) or 0) for each in ids})
     values = {key: entry.add_argument(ty.INDEX) for key in wanted}
@@ -440,7 +442,7 @@ def _take_workgroup(op: Operation, ids: Sequence[Operation]) -> list[tuple[str, 
 
 
 def _all_workgroups(name: str, body: Operation, counts: Counts, given: Sequence[tuple[str, int]]) -> Operation:
-    """Return the function that calls the body for each workgroup, the last number the slowest."""
+    """Return the function that calls the body for each workgroup; the last number changes slowest."""
     if prod(counts) > MOST_WORKGROUPS:
         raise Unsupported(f"@{name} has {prod(counts)} workgroups; the most are {MOST_WORKGROUPS}")
     inner = body.regions[0].blocks[0].arguments

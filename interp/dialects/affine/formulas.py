@@ -58,8 +58,8 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 class _Operator:
     """An operator on Python integers, on arrays, which wraps at 64 bits, and on words.
 
-    ``fault``: the fault of a divisor that is not positive. ``overflows``: from the operands and the wrapped result,
-    where it wrapped; None if it never does.
+    ``fault``: the fault of a divisor that is not positive. ``overflows``: tells, from the operands and the wrapped
+    result, where it wrapped; None if it never wraps.
     """
 
     scalar: Callable[[int, int], int]
@@ -110,7 +110,7 @@ class Formula:
 
     @staticmethod
     def of(expr: AffineExpr, dimensions: int, symbols: int) -> Formula:
-        """Return the formula of an expression, in which equal parts are one step."""
+        """Return the formula of an expression. Equal parts of the expression become one step."""
         places: dict[AffineExpr, int] = {Dimension(k): k for k in range(dimensions)}
         places |= {Symbol(k): dimensions + k for k in range(symbols)}
         parts = _parts(expr)
@@ -149,8 +149,8 @@ def _parts(expr: AffineExpr) -> list[AffineExpr]:
 def apply_kernel(formula: Formula, width: int) -> Kernel:
     """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
 
-    Poison may be any number. As a divisor, the smallest number is the worst case, so that a divisor that overflowed
-    becomes that number.
+    Poison may be any number. As a divisor, the smallest number is the worst case, so a divisor that overflowed is
+    replaced by it.
     """
     mask, sign = (1 << width) - 1, 1 << (width - 1)
     spare = np.int64(64 - width)
@@ -229,13 +229,13 @@ def _either(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def _signed(codes: Codes, spare: np.int64) -> Numbers:
-    """Return codes of 64 - ``spare`` bits as signed numbers. The bits above are ignored."""
+    """Return codes of 64 - ``spare`` bits as signed numbers. The upper ``spare`` bits are ignored."""
     numbers = codes.astype(np.uint64, copy=False).view(np.int64)
     return (numbers << spare) >> spare if spare else numbers
 
 
 def formula_of(map_: AffineMapAttr, result: AffineExpr, settings: Settings) -> Formula:
-    """Return the formula of a result of a map. Raises for a constant that an index cannot hold."""
+    """Return the formula for a result of a map. Raises Unsupported for a constant that an index cannot hold."""
     formula = Formula.of(result, map_.dimensions, map_.symbols)
     if settings.index_width == 32:
         codes = np.array([value & ((1 << 64) - 1) for value in formula.constants], np.uint64)

@@ -98,7 +98,7 @@ def _ways(op: Operation, compiler: Compiler) -> list[Action]:
 
 
 def run_if(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of affine.if: the first region where all constraints hold."""
+    """Return the action of affine.if: it runs the first region if all constraints hold."""
     _, holds = _condition(op, compiler)
     yes, no = _ways(op, compiler)
     return lambda frame: yes(frame) if holds(frame.slots) else no(frame)
@@ -206,7 +206,7 @@ def verify_delinearize(op: Operation) -> str | None:
 
 
 def _weights(op: Operation, digits: int) -> list[AffineExpr]:
-    """Return the elements of the base as expressions, without the first one if there is one for every digit."""
+    """Return the elements of the base as expressions, without the first one if the base has one for every digit."""
     symbols = iter(range(len(op.operands)))
     found = [Symbol(next(symbols)) if number == DYNAMIC else AffineConstant(number) for number in _base(op)]
     return list(found[1:] if len(found) == digits else found)
@@ -222,7 +222,9 @@ def _step(op: Operation, dimensions: int, expr: AffineExpr, settings: Settings) 
 
 
 def linearize(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.linearize_index. Digits that break the promise of ``disjoint`` make it poison."""
+    """Return the function of affine.linearize_index. The result is poison if digits break the promise of
+    ``disjoint``.
+    """
     count = len(operand_groups(op)[0])
     weights = _weights(op, count)
     expr: AffineExpr = Dimension(0) if count else AffineConstant(0)

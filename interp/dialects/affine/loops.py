@@ -165,7 +165,7 @@ def results_of(
 ) -> Callable[[Values], list[int]]:
     """Return the function from slots to the results of a map, as signed numbers.
 
-    Raises UndefinedBehavior where one is poison: ``what`` depends on it.
+    Raises UndefinedBehavior if one of them is poison; ``what``: what depends on them, for the error.
     """
     kernels = [apply_kernel(formula_of(map_, result, settings), settings.index_width) for result in map_.results]
     half = 1 << (settings.index_width - 1)

@@ -81,7 +81,7 @@ def _parse_dma(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
 
 
 def _places(op: Operation) -> list[tuple[AffineMapAttr, list[SSAValue]]] | None:
-    """Return the map and the operands, the memref first, of each place; None where they do not fit."""
+    """Return, for each place, the map and the operands, the memref first; None if the operands do not fit."""
     found = []
     start = 0
     for name in _MAPS if op.name == "affine.dma_start" else _MAPS[2:]:
@@ -175,7 +175,7 @@ MAP = d.CustomForm(_parse_map, _print_map)
 
 
 def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Word]) -> list[Word]:
-    """Lower the results of a map; the run stops where one is not a number."""
+    """Lower the results of a map. The run stops if one is not a number."""
     found = []
     for result in map_.results:
         if isinstance(result, AffineConstant):
@@ -203,7 +203,7 @@ def extreme(words: Sequence[Word], smallest: bool) -> Word:
 
 
 def loop(op: Operation, low: FunctionLowering) -> None:
-    """Lower affine.for: from the largest lower bound to below the smallest upper bound."""
+    """Lower affine.for: it runs from the largest lower bound to below the smallest upper bound."""
     first, last, initial = operand_groups(op)
     bounds = []
     for name, operands, smallest in (("lowerBoundMap", first, False), ("upperBoundMap", last, True)):
@@ -214,7 +214,7 @@ def loop(op: Operation, low: FunctionLowering) -> None:
 
 
 def choice(op: Operation, low: FunctionLowering) -> None:
-    """Lower affine.if: the first region where all constraints hold."""
+    """Lower affine.if: it runs the first region if all constraints hold."""
     condition = op.prop("condition", IntegerSetAttr)
     values = AffineMapAttr(condition.dimensions, condition.symbols, tuple(each for each, _ in condition.constraints))
     holds = low.emit.number(1, 1)

@@ -91,7 +91,7 @@ def read_place(p: OpParser) -> tuple[AffineMapAttr, list[int]]:
 
 
 def read_lists(p: OpParser) -> tuple[list[int], int]:
-    """Read ``(%dimensions)[%symbols]`` and return the tokens, and the number of dimensions."""
+    """Read ``(%dimensions)[%symbols]``. Return the tokens and the number of dimensions."""
     p.expect("(")
     tokens = p.operand_tokens()
     p.expect(")")
@@ -115,8 +115,8 @@ def used(p: OpParser, tokens: Sequence[int]) -> list[SSAValue]:
 
 
 def read_groups(p: OpParser, word: str) -> tuple[AffineMapAttr, list[int], list[int]]:
-    """Read ``(%i + 1, max(%j, 3))``: expressions of values, several in one place behind ``word``. Return their map, the
-    tokens of its operands, and the number of results in each place.
+    """Read ``(%i + 1, max(%j, 3))``: expressions of values; ``word`` stands before several expressions in one place.
+    Return their map, the tokens of its operands, and the number of results in each place.
     """
     inner = _OverValues(p)
     sizes: list[int] = []
@@ -170,8 +170,8 @@ _UNSAFE_DIVISORS = {
 
 
 class _Standing(Enum):
-    """The role of a value in an affine expression: a symbol may be used anywhere, a dimension (a loop's index) only as
-    one.
+    """The role of a value in an affine expression. A symbol may be used anywhere; a dimension, such as the index of a
+    loop, only as a dimension.
     """
 
     SYMBOL = 0
@@ -217,7 +217,7 @@ def _size_of(op: Operation) -> _Standing | SSAValue:
 
 
 def _known(value: SSAValue) -> _Standing | Sequence[SSAValue]:
-    """Return the role of a value, or the values that it has its role from."""
+    """Return the role of a value, or the values from which it gets its role."""
     if value.type != INDEX:
         return _Standing.OTHER
     around = _around(value)
@@ -263,7 +263,7 @@ def dimension_as_symbol(value: SSAValue) -> bool:
 
 
 def misused(operands: Sequence[SSAValue], dimensions: int) -> str | None:
-    """Return what is wrong with the operands of a map, of which the first ``dimensions`` are dimensions."""
+    """Return what is wrong with the operands of a map. The first ``dimensions`` of them are dimensions."""
     for number, value in enumerate(operands):
         standing = _standing(value)
         if standing is _Standing.OTHER and number < dimensions:
@@ -344,7 +344,7 @@ Index = Callable[[Sequence[Any]], Any]
 def _indices(op: Operation, first: int, settings: Settings) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """Return the function from slots to the indices of an access: codes.
 
-    ``first``: the number of the first operand of the map. A result that is no number (poison) is undefined behaviour.
+    ``first``: the number of the first operand of the map. A result that is poison is undefined behaviour.
     """
     map_ = op.prop("map", AffineMapAttr)
     each = [_index(op, map_, result, first, settings) for result in map_.results]
@@ -376,8 +376,8 @@ def at_map(
     words: Words | None = None,
     over_lanes: Callable[[Operation, Settings], Function] | None = None,
 ) -> OnValues:
-    """Return the evaluator of an access of memref, with the indices from a map, whose operands begin at ``first``.
-    ``over_lanes``: the access in a batch.
+    """Return the evaluator of an access of memref whose indices come from a map; the operands of the map begin at
+    ``first``. ``over_lanes``: the access in a batch.
     """
 
     def build(op: Operation, settings: Settings) -> Function:

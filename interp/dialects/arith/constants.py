@@ -28,7 +28,7 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
 def attribute_value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Value:
     """Return the value of type ``type_`` that an attribute of an op stands for, with the marks of a recorder.
 
-    Raises TypeMismatch for an index that does not fit 32 bits where the settings ask for these, LimitExceeded for a
+    Raises TypeMismatch for an index that does not fit into 32 bits if the settings ask for 32, LimitExceeded for a
     splat too large to hold, and InputError for a resource that is missing or of the wrong size.
     """
     recorder, value = compiler.settings.recorder, _value(attribute, type_, op, compiler)
@@ -65,13 +65,15 @@ def _dense(type_: ty.Type, codes: Any, splat: bool, settings: Settings) -> Any:
 
 
 def _narrowed(type_: ty.Type, codes: Any, settings: Settings) -> Any:
-    """Return index codes as 32-bit ones, where the settings ask for these."""
+    """Return index codes as 32-bit ones, if the settings ask for 32 bits."""
     narrow = settings.index_width == 32 and isinstance(ty.element_type(type_), ty.IndexType)
     return at.constant_codes(narrowed_index(codes, "an index constant")) if narrow else codes
 
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> Codes:
-    """Return the codes of a resource: a view of the file, which may be mapped, where its bytes lie as in an array."""
+    """Return the codes of a resource: a view of the file, which may be mapped, if its bytes lie there as in an
+    array.
+    """
     blob = compiler.module.resources.blob(attribute.key)
     if blob is not None and (codes := _codes_in_place(blob, attribute.type)) is not None:
         return codes
@@ -85,7 +87,9 @@ def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler
 
 
 def _codes_in_place(blob: bytes | memoryview, type_: at.ElementsType) -> Codes | None:
-    """Return a read-only view of a blob as codes; None where they must be copied: another width, order or alignment."""
+    """Return a read-only view of a blob as codes; None if they must be copied, because of their width, order or
+    alignment.
+    """
     width, count = element_width(type_.element), ty.element_count(type_)
     if width not in (8, 16, 32, 64) or sys.byteorder != "little" or not memoryview(blob).readonly:
         return None

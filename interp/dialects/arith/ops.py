@@ -51,7 +51,7 @@ from halfulp.semantics.kernel import Kernel, Open
 
 
 def _parse_select(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
-    """Read ``%c, %a, %b : type``, with the type of the condition before it unless that is i1."""
+    """Read ``%c, %a, %b : type``. Before the type stands the type of the condition, unless that is i1."""
     names = [p.operand_token()]
     for _ in range(2):
         p.expect(",")
@@ -657,7 +657,7 @@ def _different_shapes(run: Run, *operands: Value) -> UndefinedBehavior:
 
 
 def _select_words(op: Operation, low: Any) -> None:
-    """Lower arith.select of scalars and vectors; one of memrefs leaves it to the executor."""
+    """Lower arith.select of scalars and vectors; a select of memrefs is left to the executor."""
     if isinstance(op.results[0].type, ty.MemRefType):
         low.by_executor(op)
     else:

@@ -126,8 +126,8 @@ def materialize(op: Operation, settings: Settings) -> Function:
 def dealloc(op: Operation, settings: Settings) -> Function:
     """Return the function of bufferization.dealloc.
 
-    It frees the memory of each memref that has its condition and none of whose memory is retained, once. A retained
-    memref gets the conditions of those that have its memory.
+    It frees, once, the memory of each memref whose condition is true, unless a retained memref has the same memory. A
+    retained memref gets the conditions of the memrefs that have its memory.
     """
     count = len(operand_groups(op)[0])
 
@@ -169,7 +169,7 @@ def verify_alloc_tensor(op: Operation) -> str | None:
 
 
 def verify_same_shape(op: Operation) -> str | None:
-    """Check that a tensor and its buffer have one shape and one element type."""
+    """Check that a tensor and its buffer have the same shape and the same element type."""
     one, other = op.operands[0].type, op.results[0].type
     if ty.shape_of(one) != ty.shape_of(other):
         return d.Unprefixed("shapes do not match")

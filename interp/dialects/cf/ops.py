@@ -183,7 +183,7 @@ cf = d.Dialect("cf")
 
 
 def _jump(op: Operation, compiler: Compiler, index: int) -> tuple[tuple[Step, ...], Segment]:
-    """Return the moves of values to a successor, and its segment."""
+    """Return the moves of values to a successor, and the segment of that successor."""
     block, operands = op.successors[index]
     target = compiler.block(block)
     steps = moves(compiler.slots(operands), target.arguments)

@@ -69,7 +69,7 @@ Chosen = TypeVar("Chosen")
 
 class _Function(NamedTuple):
     """A function of the library. ``selectors``: the types of the arguments before the codes. ``arity``: the
-    number of codes. ``ops``: the ops for some selectors; of a comparison, one for each bit of the result.
+    number of codes. ``ops``: the ops for some selectors; a comparison has one for each bit of the result.
     """
 
     selectors: tuple[ty.Type, ...]
@@ -79,7 +79,9 @@ class _Function(NamedTuple):
 
 
 def _type(number: int) -> ty.FloatType:
-    """Return the format of a number. Raises KeyError, and Unsupported for one of more than 64 bits."""
+    """Return the format of a number. Raises KeyError for an unknown format, and Unsupported for one of more than 64
+    bits.
+    """
     found = _FORMATS[number]
     if ty.width_of(found) > 64:
         raise Unsupported(f"the APFloat run-time library takes codes of at most 64 bits, not those of {found}")
@@ -243,7 +245,7 @@ def _narrowed(value: Value, type_: ty.Type) -> Value:
 
 
 def _widened(value: Value, type_: ty.Type, bit: int) -> Value:
-    """Return a result as an integer that has it from a bit on, and zeros elsewhere."""
+    """Return a result as an integer with its bits from a given bit on, and zeros elsewhere."""
     dtype = storage_dtype(ty.width_of(type_))
     bits = np.left_shift(value.bits.astype(dtype), dtype.type(bit))
     return Value(type_, bits, value.poison, value.open, value.origins)

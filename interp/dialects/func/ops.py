@@ -228,7 +228,7 @@ def _function_type(function: Operation) -> FunctionType | None:
 
 
 def wrong_attributes(function: Operation, arguments: int, results: int) -> str | None:
-    """Return what is wrong with the attributes of a function's arguments and results, of which there are these many."""
+    """Return what is wrong with the attributes of a function's arguments and results, whose numbers are given."""
     for name, what, count in (("arg_attrs", "argument", arguments), ("res_attrs", "result", results)):
         attributes = function.properties.get(name)
         if not isinstance(attributes, ArrayAttr):
@@ -367,7 +367,7 @@ def caller(
     compiler: Compiler,
     after: Segment,
 ) -> Action:
-    """Return the action that calls ``target`` with the values of some slots, and goes on at ``after``."""
+    """Return the action that calls ``target`` with the values of some slots, and then continues at ``after``."""
     if not target.regions[0].blocks:
         return _external_call(op, target, operands, results, compiler.settings, after)
     limit, code_of, new_frame = compiler.settings.max_depth, compiler.code_of, compiler.new_frame
@@ -433,7 +433,9 @@ class LibraryStep(Protocol):
 def _library_function(
     op: Operation, target: Operation, settings: Settings
 ) -> tuple[External | None, LibraryStep | None]:
-    """Find what a declaration names in the libraries: a function of mlir-runner's, or the step of a call of another."""
+    """Find what a declaration names in the libraries: a function of mlir-runner, or the step that calls one of another
+    library.
+    """
     from halfulp.interp.dialects.func.apfloat import apfloat_step
     from halfulp.interp.dialects.func.runner import runner_function
 

@@ -74,9 +74,9 @@ Numbers = Sequence[int]
 
 
 def runner_function(call: Operation, target: Operation, settings: Settings) -> External | None:
-    """Return the function of the library that a declaration names; None where there is none of that name.
+    """Return the function of the library that a declaration names; None if there is none of that name.
 
-    Raises Unsupported for a declaration with other types than the function has.
+    Raises Unsupported if the declaration has other types than the function.
     """
     name = target.symbol_name or ""
     found = _FUNCTIONS.get(name)
@@ -93,7 +93,9 @@ def runner_function(call: Operation, target: Operation, settings: Settings) -> E
 
 
 def may_print(name: str) -> bool:
-    """Tell whether a name is that of a function of the library that prints, as a program or its lowered form has it."""
+    """Tell whether a name is that of a library function that prints, as it stands in a program or in its lowered
+    form.
+    """
     return name.removeprefix(INTERFACE).startswith("print")
 
 
@@ -101,7 +103,7 @@ def may_print(name: str) -> bool:
 
 
 class Memref(NamedTuple):
-    """What the functions know of a memref. ``load``: returns its elements."""
+    """What the functions know about a memref. ``load``: returns its elements."""
 
     offset: int
     sizes: Numbers
@@ -122,8 +124,8 @@ def _memref(given: Value | Buffer) -> Memref:
 
 
 class OnMemrefs(NamedTuple):
-    """A function of the library. ``rank``: of the memrefs that it takes; None for unranked ones. ``arity``: how many
-    they are. ``call``: does it for an op, and returns the result, or None where there is none.
+    """A function of the library. ``rank``: the rank of the memrefs that it takes; None for unranked ones. ``arity``:
+    how many memrefs it takes. ``call``: computes the result for an op, and returns it, or None if there is none.
     """
 
     element: ty.Type
@@ -132,7 +134,7 @@ class OnMemrefs(NamedTuple):
     call: Callable[..., int | None]
 
     def of_program(self, call: Operation, settings: Settings) -> External:
-        """Return the function for a program before its memrefs are lowered."""
+        """Return the function for a program whose memrefs are not lowered yet."""
         return lambda *given: self.call(call, settings, *map(_memref, given))
 
     def accepts(self, type_: ty.Type) -> bool:
@@ -165,7 +167,7 @@ def characters(value: Value) -> list[str]:
 
 
 def _rows(texts: Sequence[str], shape: Numbers, depth: int) -> str:
-    """Spell elements in brackets; ``depth``: the number of the brackets around each part."""
+    """Spell elements in brackets; ``depth``: the number of brackets around each part."""
     size = len(texts) // shape[0]
     if len(shape) == 1:
         parts, between = list(texts), ", "

@@ -23,7 +23,9 @@ from halfulp.semantics.block_scaling import ALIASES, NVFP4, RECIPES, Recipe
 
 
 class BlockRequest(NamedTuple):
-    """What an op asks for. ``levels``: the recipe has a scale for the tensor, given or from the largest magnitude."""
+    """The arguments of an op on blocks. ``levels``: the recipe has a scale for the tensor, which is given or computed
+    from the largest magnitude.
+    """
 
     rules: Recipe
     axis: int
@@ -33,7 +35,7 @@ class BlockRequest(NamedTuple):
 
 
 def block_request(op: Operation) -> BlockRequest:
-    """Return what a verified op asks for."""
+    """Return the arguments of a verified op on blocks."""
     recipe = op.prop("recipe", at.StringAttr)
     rules = block_scaling.recipe_named(recipe.value)
     rank = len(ty.shape_of(op.operands[0].type) or ())
@@ -130,7 +132,7 @@ def _build(op: Operation, settings: Settings) -> Function:
 
 
 def _in_lanes(op: Operation, settings: Settings) -> Function | None:
-    """Return the function for values over lanes; None where lanes have scales for the tensor of their own."""
+    """Return the function for values over lanes; None if each lane has its own scale for the tensor."""
     return None if block_request(op).levels else _build(op, settings)
 
 

@@ -127,7 +127,7 @@ def _value(op: Operation) -> int:
 
 
 def _number(number: int, type_: ty.Type, settings: Settings) -> Value:
-    """Return a number of which the bits remain that the type has."""
+    """Return a number cut to the bits that the type has."""
     code = number & ((1 << settings.width(type_)) - 1)
     return Value(type_, ints_to_codes([code], ty.width_of(type_), ()))
 

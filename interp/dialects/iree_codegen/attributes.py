@@ -44,7 +44,7 @@ from halfulp.interp.text.affine_parser import TokenParser
 class TilingLevel(NamedTuple):
     """The tile sizes of one level of loops.
 
-    ``scalable``: one flag per size, empty where none is scalable. ``interchange``: the order of the loops, empty for
+    ``scalable``: one flag per size, empty if no size is scalable. ``interchange``: the order of the loops, empty for
     the order of the op.
     """
 
@@ -54,7 +54,7 @@ class TilingLevel(NamedTuple):
 
 
 def _sizes(p: TokenParser) -> TilingLevel:
-    """Read ``[1, [32]]``: sizes, scalable ones in brackets of their own."""
+    """Read ``[1, [32]]``: sizes, where scalable ones are in brackets of their own."""
     p.expect("[")
     sizes: list[int] = []
     scalable: list[bool] = []
@@ -159,7 +159,7 @@ def _mark(text: str, place: int) -> tuple[str, int]:
 
 
 def _closing_brace(text: str, place: int) -> int | None:
-    """Return the place where the braces close that were opened before ``place``."""
+    """Return the place of the brace that closes the one before ``place``."""
     depth = 1
     for found in _BRACE.finditer(text, place):
         depth += 1 if found.group() == "{" else -1

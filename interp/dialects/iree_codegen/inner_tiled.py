@@ -65,8 +65,9 @@ ELEMENTS_AT_ONCE = 1 << 22
 class TilePart:
     """The layout of the tiles in an operand.
 
-    ``loops``: those of its outer axes. ``inner``: the shape of its tile (of one lane's share if there is a ``layout``),
-    permuted. ``order``: the axes of ``inner`` in the kind's order. ``matrix``: the shape in which tiles are multiplied.
+    ``loops``: the loops of its outer axes. ``inner``: the shape of its tile (of one lane's share if there is a
+    ``layout``), permuted. ``order``: the axes of ``inner`` in the kind's order. ``matrix``: the shape in which tiles
+    are multiplied.
     """
 
     loops: Shape
@@ -87,7 +88,7 @@ class TilePart:
         return tiles.reshape(*tiles.shape[:loops], *self.matrix)
 
     def shares(self, array: Array, loops: int, lane_loop: int | None) -> Array:
-        """Return the tiles before they are gathered: where there are lanes, [other loops…, lanes, registers]."""
+        """Return the tiles before they are gathered: if there are lanes, [other loops…, lanes, registers]."""
         rank = len(self.loops)
         array = array.reshape(*array.shape[:rank], *self.inner)
         places = sorted(range(rank), key=self.loops.__getitem__)
@@ -102,8 +103,8 @@ class TilePart:
 class TilePlan:
     """The parts of an op that are known before it runs. ``parts``: A, B, the scales if there are any, C.
 
-    ``around``: the number of loops around those of the op: in a batch, one over the lanes, or one over the subgroups
-    and one over their lanes.
+    ``around``: the number of loops around the loops of the op. In a batch there is one over the lanes, or one over the
+    subgroups and one over their lanes.
     """
 
     kind: TileKind
@@ -119,7 +120,7 @@ class TilePlan:
         return parallel * sum(prod(part.matrix) for part in self.parts)
 
     def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
-        """Return the trip count of each loop. Raises UndefinedBehavior where operands disagree, Unsupported for wrong
+        """Return the trip count of each loop. Raises UndefinedBehavior if operands disagree, Unsupported for wrong
         lanes.
         """
         sizes: dict[int, int] = {}
@@ -171,7 +172,7 @@ def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
 
 
 def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
-    """Raise Unsupported where elements of the output share memory with each other, or with the inputs."""
+    """Raise Unsupported if elements of the output share memory with each other, or with the inputs."""
     written = output.places()
     if output.mapped is not None or not is_injective(output.shape, output.strides):
         raise Unsupported("elements of the output lie at the same place in memory")
@@ -183,7 +184,7 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
-    """Return the function of an op in a batch, None where each lane does it for itself."""
+    """Return the function of an op in a batch; None if each lane computes it for itself."""
     if iree_gpu.kind_of(op.properties["kind"]) is None:
         return None
     if _is(op, "distributed"):
@@ -222,7 +223,7 @@ def _of_whole_tiles(op: Operation, settings: Settings) -> Function:
 
 
 def _by_subgroups(op: Operation, settings: Settings) -> Function:
-    """Return the function of a distributed op, which the lanes of a subgroup do together."""
+    """Return the function of a distributed op, which the lanes of a subgroup compute together."""
     plan = _plan(op, settings.model, [(0, 1)] * len(op.operands), lane_loop=1)
     size = plan.kind.lanes
 
@@ -250,7 +251,7 @@ def _reshaped(value: Value, lead: Shape, axes: int = 1) -> Value:
 
 
 def _check_subgroups(op: Operation, kind: TileKind, lanes: Lanes) -> None:
-    """Raise UndefinedBehavior where lanes of a subgroup are missing."""
+    """Raise UndefinedBehavior if lanes of a subgroup are missing."""
     groups = lanes.numbers // kind.lanes
     present, counts = np.unique(groups, return_counts=True)
     fewer = counts < kind.lanes
@@ -313,9 +314,9 @@ def _clean(value: Value) -> Codes:
 
 
 def _alike_in_copies(plan: TilePlan, operands: Sequence[Value]) -> list[Value]:
-    """Return the operands with the poison and unspecified marks of an element on all its copies in the lanes.
+    """Return the operands with equal marks of poison and unspecified bits on all copies of an element in the lanes.
 
-    Raises Unsupported where they disagree about it.
+    Raises Unsupported if the copies have different marks.
     """
     agreed = []
     for number, (part, value) in enumerate(zip(plan.parts, operands, strict=True)):
@@ -332,8 +333,8 @@ def _alike_in_copies(plan: TilePlan, operands: Sequence[Value]) -> list[Value]:
 
 
 def _most(marks: Array | None, places: Array, layout: LaneLayout) -> Any:
-    """Return for each element the largest mark of its copies. ``places``: where the lanes' elements are among all
-    marks.
+    """Return, for each element, the largest mark of its copies. ``places``: the positions of the lanes' elements among
+    all marks.
     """
     if marks is None:
         return None
@@ -369,13 +370,13 @@ def _accumulated(plan: TilePlan, bounds: Shape, compute: Callable[..., Codes], o
 
 
 def _reductions(plan: TilePlan) -> Shape:
-    """Return the loops that C lacks, counted without the one over the lanes."""
+    """Return the loops that C does not have, counted without the loop over the lanes."""
     every = [loop for loop in range(plan.loops) if loop != plan.lane_loop]
     return tuple(number for number, loop in enumerate(every) if loop not in plan.parts[-1].loops)
 
 
 def _reached(plan: TilePlan, bounds: Shape, marks: Sequence[Array | None]) -> Array | None:
-    """Return the largest mark on the operands of each element of C: its row of A, its column of B, and itself."""
+    """Return, for each element of C, the largest mark on its row of A, on its column of B, and on itself."""
     if all(mark is None for mark in marks):
         return None
     reductions = _reductions(plan)
@@ -402,8 +403,8 @@ def _is(op: Operation, flag: str) -> bool:
 
 
 def _plan(op: Operation, model: str, around: Sequence[Shape] | None = None, lane_loop: int | None = None) -> TilePlan:
-    """Return what is known of an op. ``around``: in a batch, the loops around the op that each operand has.
-    ``lane_loop``: the one over the lanes of a subgroup.
+    """Return what is known about an op before it runs. ``around``: in a batch, the loops around the op that each
+    operand has. ``lane_loop``: the loop over the lanes of a subgroup.
     """
     attribute = op.properties["kind"]
     kind = iree_gpu.kind_of(attribute)
@@ -501,9 +502,7 @@ def _matrices(kind: TileKind) -> tuple[Shape, ...]:
 
 
 def _permutation(given: at.Attribute | None, shape: Shape, own: Sequence[int | None], opaque: bool) -> Shape:
-    """Return the permutation of a tile's axes, or none where the tile is of another rank: then only axes of size 1
-    move.
-    """
+    """Return the permutation of a tile's axes, or none if the tile has another rank: then only axes of size 1 move."""
     none = tuple(range(len(shape)))
     if not isinstance(given, at.DenseArrayAttr):
         return none

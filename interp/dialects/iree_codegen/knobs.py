@@ -32,7 +32,7 @@ MAX_SPELLED = 200
 
 @dataclass(frozen=True)
 class Configuration:
-    """The knobs of a module's configuration; there are none where ``problem`` says why it does not fit.
+    """The knobs of a module's configuration. If ``problem`` says why it does not fit, there are no knobs.
 
     ``missing``: the problem is an entry of the template that the configuration does not have, which is an error in
     IREE.
@@ -59,7 +59,7 @@ def _misfit(path: str, found: Attribute, what: str) -> _Misfit:
 
 
 def _spelled(attribute: Attribute) -> str:
-    """Spell an attribute for an error, which must not grow with the file."""
+    """Spell an attribute for an error, so that the error does not grow with the file."""
     inside: list[Attribute | Type] = [attribute]
     for _ in range(MAX_SPELLED):
         if not inside:
@@ -110,7 +110,7 @@ def _of(definition: AttributeDefinition, found: Attribute | None) -> DialectAttr
 
 
 def _lowering_config(function: Operation, root: Attribute) -> DialectAttr:
-    """Return the configuration of the first op of the set that has one."""
+    """Return the configuration of the first op of the set that has a configuration."""
     marked = [op for op in function.walk() if op.attributes.get("root_op") == root]
     if not marked:
         raise _Misfit(f"no op of the function has root_op = {root}")
@@ -126,7 +126,7 @@ def _lowering_config(function: Operation, root: Attribute) -> DialectAttr:
 
 
 def _combined(config: DialectAttr, translation: DialectAttr) -> DictionaryAttr:
-    """Return the entries of a lowering_config, and beside them those of the translation_info."""
+    """Return the entries of a lowering_config together with those of the translation_info."""
     entries: dict[str, Attribute] = {"subgroup_size": IntegerAttr(translation["subgroupSize"], I64)}
     if translation["workgroupSize"]:
         entries["workgroup_size"] = ArrayAttr(tuple(IntegerAttr(size, I64) for size in translation["workgroupSize"]))
@@ -143,7 +143,9 @@ _OPTIONS = ("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts", "us
 
 
 def _laid_over(template: Attribute, config: Attribute) -> dict[str, int]:
-    """Return the knobs of a template, with their values. Raises _Misfit at the first place where it does not fit."""
+    """Return the knobs of a template, with their values. Raises _Misfit at the first place where the template does not
+    fit.
+    """
     knobs: dict[str, int] = {}
     stack: list[Place] = [(template, config, "")]
     while stack:
@@ -182,7 +184,7 @@ def _inside(template: Attribute, found: Attribute, path: str) -> Iterator[Place]
 
 
 def _longer(path: str, more: str) -> str:
-    """Return a path with one more step; a very long one stays as it is."""
+    """Return a path with one more step; a very long path stays as it is."""
     return f"{path}{more}" if len(path) < MAX_SPELLED else path
 
 

@@ -127,7 +127,7 @@ class Claim:
         return claim
 
     def broken(self, index: Value | int, lanes: Lanes, width: int) -> tuple[Mask, str] | None:
-        """Return the lanes in which the claim is wrong, and the problem of the first of them; None where it holds.
+        """Return the lanes in which the claim is wrong, and the problem of the first of them; None if the claim holds.
 
         ``width``: the bits of an index, which wraps.
         """
@@ -161,7 +161,7 @@ class Claim:
 
 
 def index_hint(op: Operation, settings: Settings) -> Function:
-    """Return the index itself. In a batch whose settings check hints, compare all lanes before. Raises
+    """Return the index itself. In a batch whose settings check hints, first compare all lanes. Raises
     UndefinedBehavior.
     """
     hint = op.properties["hint"]
@@ -244,8 +244,8 @@ def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
 
 
 def swizzle_hint(op: Operation, settings: Settings) -> Function:
-    """Return the function that returns the operand itself, swizzled where the settings ask for it and it is possible.
-    Of a hint on a hint, the outer one counts.
+    """Return the function that returns the operand itself, swizzled if the settings ask for it and it is possible. If a
+    hint is applied to a hint, only the outer one counts.
     """
     swizzle = op.properties["swizzle"]
     if settings.swizzle == "hint" or not isinstance(op.operands[0].type, ty.MemRefType):
@@ -262,7 +262,9 @@ def swizzle_hint(op: Operation, settings: Settings) -> Function:
 
 
 def _permutation(found: DialectAttr) -> Swizzle:
-    """Return the permutation of offsets of an attribute. Raises Unsupported for widths that make none."""
+    """Return the permutation of offsets of an attribute. Raises Unsupported for widths that do not make a
+    permutation.
+    """
     given = dict(zip([parameter.name for parameter in found.definition.parameters], found.values, strict=True))
     if found.definition.name == "iree_codegen.xor_shuffle":
         stride, phase = given.pop("row_stride"), given.pop("per_phase")
@@ -418,7 +420,7 @@ def _is_integer_array(found: at.Attribute) -> bool:
 
 
 def _verify_microkernel(op: Operation) -> str | None:
-    """Check the results: a tensor among the outputs has the result of the same number, and a buffer is written to."""
+    """Check the results: an output that is a tensor has a result of the same number, and a buffer is written to."""
     segments = op.prop("operandSegmentSizes", at.DenseArrayAttr)
     first, count = segments.values[:2]
     results = [result.type for result in op.results]

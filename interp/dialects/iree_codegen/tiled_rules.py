@@ -23,7 +23,7 @@ from halfulp.semantics.matrix_units.kinds import TileKind
 
 
 def results_of(outputs: Sequence[Type]) -> tuple[Type, ...]:
-    """Return the types of the results: memory is updated in place, so that a memref has none."""
+    """Return the types of the results. A memref has none, since memory is updated in place."""
     return tuple(type_ for type_ in outputs if not isinstance(type_, MemRefType))
 
 
@@ -40,7 +40,7 @@ def _scalar(name: str) -> ty.Type:
 
 
 def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.VectorType, ...] | None:
-    """Return the tile type of each operand by the semantics, before its permutation; None where that is not known."""
+    """Return the tile type of each operand by the semantics, before its permutation; None if that is not known."""
     row = iree_gpu.kind_of(kind)
     if row is None or not isinstance(kind, DialectAttr) or not isinstance(semantics, DialectAttr):
         return None
@@ -111,7 +111,7 @@ def _problems_of_maps(
 
 
 def _is_contraction(used: list[list[int]], iterators: int) -> bool:
-    """Tell whether every loop is used, and the scales have no loop that their operand lacks."""
+    """Tell whether every loop is used, and the scales have no loop that the operand that they scale lacks."""
     lhs, rhs, acc = set(used[0]), set(used[1]), set(used[-1])
     if lhs | rhs | acc != set(range(iterators)):
         return False

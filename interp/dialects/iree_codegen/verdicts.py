@@ -23,7 +23,7 @@ class ConstraintVerdict:
 
     ``text``: the message, with the values of its arguments (``?``: not known). An `smt.assert` has no message, so it is
     the op's name. ``values``: those values, None where not known. ``because``: the reasons for an unknown verdict;
-    empty for another.
+    empty for any other.
     """
 
     text: str
@@ -46,8 +46,8 @@ def judge(
 ) -> tuple[ConstraintVerdict, ...]:
     """Return the verdicts of the asserts, in order.
 
-    ``dims``: a term for each problem dimension; ``knobs``: by name, those that are known. Raises Unsupported at an op
-    that is not evaluated.
+    ``dims``: a term for each problem dimension; ``knobs``: the known knobs by name. Raises Unsupported at an op that is
+    not evaluated.
     """
     block = constraints.regions[0].blocks[0]
     terms: dict[SSAValue, Term] = dict(zip(block.arguments, dims, strict=True))

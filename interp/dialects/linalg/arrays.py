@@ -57,7 +57,7 @@ class Scalars:
         return cls(body, inputs) if all(_scalar(step) is not None for step in body.bound) else None
 
     def run(self, totals: dict[int, int], rows: dict[int, Sequence[int]], count: int) -> dict[int, int] | None:
-        """Return the accumulators of one lane after all rows; None where an op fails.
+        """Return the accumulators of one lane after all rows; None if an op fails.
 
         ``totals``: the accumulators, by number. ``rows``: for each value that the steps read, the codes of all points.
         """
@@ -112,8 +112,8 @@ MOST_DIMENSIONS = 60
 class Plan(NamedTuple):
     """The dimensions of a space by their use.
 
-    ``full``: for each init, whether every point writes an element of its own. Else the points along ``reductions``
-    share one.
+    ``full``: for each init, whether every point writes an element of its own; otherwise the points along ``reductions``
+    share an element.
     """
 
     reductions: tuple[int, ...]
@@ -122,7 +122,7 @@ class Plan(NamedTuple):
 
 
 def plan_of(structure: Structure) -> Plan | None:
-    """Return the plan for running an op on arrays; None where its inits are written in another way."""
+    """Return the plan for running an op on arrays; None if its inits are written in any other way."""
     rank = len(structure.iterators)
     if rank > MOST_DIMENSIONS:
         return None
@@ -163,7 +163,7 @@ class OnArrays:
         self._elements = [argument.type for argument in structure.block.arguments]
 
     def _simple_fold(self) -> Fold | None:
-        """Return the fold by one op, if that is all that depends on the accumulator."""
+        """Return the fold by one op, if nothing else depends on the accumulator."""
         body = self.body
         if len(self._reduced) != 1 or len(body.bound) != 1:
             return None
@@ -181,8 +181,8 @@ class OnArrays:
         return Fold(step.pointwise, step.operands[1] == accumulator, order)
 
     def run(self, run: Run, operands: Sequence[Value], outside: Sequence[Value]) -> list[Value]:
-        """Return the new inits. ``operands``: the operands, a scalar without axes. ``outside``: the values of the body
-        from outside, in the order of `Body.outside`.
+        """Return the new inits. ``operands``: the operands; a scalar has no axes. ``outside``: the values from outside
+        that the body uses, in the order of `Body.outside`.
 
         Raises UndefinedBehavior and LimitExceeded.
         """
@@ -332,7 +332,9 @@ class _Execution:
                 out.put(whole, values[number])
 
     def _in_scalars(self, totals: Values, values: Values, block: Block, ranges: Block) -> bool:
-        """Combine the accumulators of few lanes on integers. Returns False, with nothing done, where that cannot be."""
+        """Combine the accumulators of few lanes on integers. Returns False, with nothing done, if that is not
+        possible.
+        """
         scalars, space, body = self._compiled._scalars, self._space, self._body
         shape = (space.lanes,) * space.lead + tuple([range_.stop - range_.start for range_ in block])
         lanes = prod(shape)
@@ -364,7 +366,7 @@ class _Execution:
         return True
 
     def _in_steps(self, totals: Values, values: Values, block: Block, ranges: Block, outs: Sequence[_Out]) -> None:
-        """Combine the accumulators with one point after the other, by all ops that depend on them."""
+        """Combine the accumulators with one point after the other, by all ops that depend on the accumulators."""
         body, plan, lead = self._body, self._plan, self._space.lead
         reduced = self._compiled._reduced
         inputs = len(self._compiled._structure.inputs)
@@ -411,7 +413,7 @@ class _Out:
         self._open: Any = None
 
     def put(self, block: Block, value: Value) -> None:
-        """Write a block, to whose shape the value broadcasts."""
+        """Write a block; the value is broadcast to its shape."""
         lead = self._space.lead
         shape = self._lanes + tuple([range_.stop - range_.start for range_ in block])
         value = broadcast(value, shape)

@@ -19,7 +19,7 @@ INTEGER, FLOAT, BOOL, COMPLEX = KINDS = "integer", "float", "bool", "complex"
 
 
 def _extreme(name: str) -> Mapping[str, str]:
-    """Return the ops of a signed maximum or minimum. As in MLIR, that of a complex number is an op that rejects it."""
+    """Return the ops of a signed maximum or minimum. As in MLIR, for a complex number it is an op that rejects it."""
     return {**dict.fromkeys(KINDS, f"arith.{name}si"), FLOAT: f"arith.{name}imumf"}
 
 
@@ -52,7 +52,7 @@ UNARY: Mapping[str, str] = {
 
 
 def kind_of(type_: ty.Type) -> str | None:
-    """Return the kind of a type, as the tables name it; None for one that they do not know."""
+    """Return the kind of a type, as the tables name it; None for a type that they do not have."""
     match type_:
         case ty.ComplexType():
             return COMPLEX
@@ -64,11 +64,11 @@ def kind_of(type_: ty.Type) -> str | None:
 
 
 class Unbuildable(Exception):
-    """An error of a body that MLIR cannot write for these types, in its words."""
+    """The error for a body that MLIR cannot write for these types, in its words."""
 
 
 class Formula:
-    """A body that is written: ops are appended to its block."""
+    """A body while it is written: ops are appended to its block."""
 
     def __init__(self, registry: Registry, block: Block) -> None:
         self._registry = registry
@@ -191,7 +191,7 @@ def quantized_multiply_and_add(f: Formula, unsigned: bool) -> None:
 
 
 def pooling(function: str) -> Body:
-    """Return the body that combines elements with the accumulator; the window has no value."""
+    """Return the body that combines elements with the accumulator. It ignores the value of the window."""
 
     def write(f: Formula, unsigned: bool) -> None:
         element = f.cast(f.arguments[0], f.out.type, function.endswith("unsigned"))
@@ -249,7 +249,8 @@ _SCALE = Fraction("2.3283064e-10")  # about 2^-32
 def random_number(f: Formula, unsigned: bool) -> None:
     """Write a number between the first two inputs, from a seed and the place (`fill_rng_2d`).
 
-    A linear congruential generator makes a state of the seed and the row, and of that and the column.
+    A linear congruential generator makes a state from the seed and the row, and the next one from that state and the
+    column.
     """
     least, most, seed, out = f.arguments
     f64 = ty.F("f64")

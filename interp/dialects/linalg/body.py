@@ -41,7 +41,7 @@ Compute = Callable[[Run, Values, Part], tuple[Value, ...]]
 
 
 class Step(NamedTuple):
-    """One op of a body: the numbers of its operands and results, and of the values that nothing needs after it."""
+    """One op of a body: the numbers of its operands and results, and of the values that are not needed after it."""
 
     op: Operation
     compute: Compute
@@ -70,9 +70,9 @@ def _runs(op: Operation) -> bool:
 class Body:
     """A compiled body. Its values have numbers: first those of the block's arguments.
 
-    ``outside``: the slots, numbers and types of values from outside that the body uses. ``yields``: the numbers of what
-    it yields. ``free``: the steps that do not depend on accumulators; ``chain``: the same as one loop, where that is
-    possible. ``bound``: those that do. ``drawing``: the ops that take random bits.
+    ``outside``: the slots, numbers and types of values from outside that the body uses. ``yields``: the numbers of the
+    values that it yields. ``free``: the steps that do not depend on accumulators; ``chain``: the same as one loop, if
+    that is possible. ``bound``: the steps that depend on accumulators. ``drawing``: the ops that take random bits.
     """
 
     def __init__(self, op: Operation, structure: Structure, accumulators: Sequence[int], compiler: Compiler) -> None:
@@ -121,7 +121,7 @@ class Body:
         return self._numbers.setdefault(value, len(self._numbers))
 
     def _used(self, value: SSAValue, compiler: Compiler) -> int:
-        """Return the number of an operand; one that the body does not make comes from outside."""
+        """Return the number of an operand; an operand that the body does not make comes from outside."""
         known = self._numbers.get(value)
         if known is None:
             known = self._number(value)
@@ -147,7 +147,7 @@ class Body:
 
 
 def _with_deaths(steps: Sequence[Step], kept: set[int]) -> list[Step]:
-    """Note after which step each value is not needed any more."""
+    """Note after which step each value is no longer needed."""
     seen = set(kept)
     found = []
     for step in reversed(steps):
@@ -158,7 +158,7 @@ def _with_deaths(steps: Sequence[Step], kept: set[int]) -> list[Step]:
 
 
 def _weight(steps: Sequence[Step], arguments: Sequence[SSAValue]) -> int:
-    """Return the bytes of all values of one point that exist at the same time, at most."""
+    """Return the largest number of bytes that the values of one point take at the same time."""
     held = most = sum(_bytes(argument.type) for argument in arguments)
     sizes: dict[int, int] = {}
     for step in steps:

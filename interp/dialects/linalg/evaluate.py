@@ -35,9 +35,9 @@ _WORK = 1 << 10
 
 
 def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> bool:
-    """Tell whether reading all operands before anything is written gives what the loops give.
+    """Tell whether the result is that of the loops if all operands are read before anything is written.
 
-    A buffer that is written may share memory with another operand only if every point reads there just the element that
+    A buffer that is written may share memory with another operand only if every point reads just the element there that
     it writes.
     """
     inputs = len(structure.inputs)
@@ -89,7 +89,7 @@ def _on_tensors(op: Operation, compiler: Compiler) -> Step:
 
 
 class _OnBuffers:
-    """A structured op on buffers: on whole arrays where no operand overlaps a written one, else point by point."""
+    """A structured op on buffers: on whole arrays if no operand overlaps a written one, else point by point."""
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:
         self._op = op
@@ -110,7 +110,7 @@ class _OnBuffers:
         ]
 
     def action(self, otherwise: Action) -> Action:
-        """Return the action of the op. ``otherwise``: that of running point by point."""
+        """Return the action of the op. ``otherwise``: the action that runs point by point."""
 
         def run_op(frame: Frame) -> Segment | None:
             buffers = self._buffers(frame.slots)

@@ -105,7 +105,7 @@ def print_results(printer: OpPrinter, operation: Operation) -> str:
 
 
 def print_attributes(printer: OpPrinter, entries: Mapping[str, Attribute], elided: Iterable[str] = ()) -> str:
-    """Print a dictionary with a space in front, without some entries; nothing where none is left."""
+    """Print a dictionary with a space in front, without some entries; print nothing if none is left."""
     hidden = {SEGMENTS, *elided}
     shown = {name: attribute for name, attribute in entries.items() if name not in hidden}
     return f" {printer.dictionary(shown)}" if shown else ""
@@ -189,8 +189,8 @@ Defaults = Callable[[Operation], Attribute | None]
 class Leading(NamedTuple):
     """Properties of a named op that stand in front of its operands.
 
-    ``maps``: gives the maps of an op whose text has none; None for an op without that property. ``kind``: the
-    enum of the property of that name, which begins the text. ``needed``: the text must have maps.
+    ``maps``: gives the maps of an op whose text has none; None for an op that has no such property. ``kind``: the
+    enum of the property ``kind``, which begins the text. ``needed``: the text must have maps.
     """
 
     maps: Defaults | None = None

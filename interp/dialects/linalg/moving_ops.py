@@ -44,10 +44,10 @@ _NAME = re.compile(r"[A-Za-z_][\w$.]*")
 
 
 class Shape(NamedTuple):
-    """What the form of an op has.
+    """What the form of an op consists of.
 
-    ``numbers``: the property that is written as a list of numbers. ``body``: it has a body; without one, elements are
-    moved. ``init_first``: an op in place of a body gets the accumulator first; else it does not get it.
+    ``numbers``: the property that is written as a list of numbers. ``body``: it has a body; an op without a body moves
+    elements. ``init_first``: an op in place of a body gets the accumulator first; else it does not get it.
     """
 
     numbers: str = ""
@@ -75,7 +75,7 @@ def _read_payload(p: OpParser) -> _Payload | None:
 
 
 def _payload_operands(block: Block, shape: Shape) -> list[SSAValue]:
-    """Return the arguments of a body in the order in which an op in its place gets them."""
+    """Return the arguments of a body in the order in which an op in place of the body gets them."""
     *inputs, init = block.arguments
     return [init, *inputs] if shape.init_first else list(inputs)
 
@@ -252,7 +252,7 @@ def _quotient(f: Formula) -> None:
 
 
 def _first_largest(format_: FloatFormat) -> int:
-    """Return the code with which the search for the largest element begins: the NaN with a sign, or else the least
+    """Return the code with which the search for the largest element begins: a NaN with a sign, or else the least
     number.
     """
     nan = format_.nan_code

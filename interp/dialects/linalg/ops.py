@@ -53,8 +53,8 @@ def verify_matmul(op: Operation) -> str | None:
 class Batch(NamedTuple):
     """The maps of a matmul with a batch.
 
-    ``inputs``: the axes of both inputs. ``broadcasts``: for each, the fewer axes that it may have. ``output``: the axes
-    of the result.
+    ``inputs``: the axes of both inputs. ``broadcasts``: for each input, the smaller set of axes that it may have
+    instead. ``output``: the axes of the result.
     """
 
     inputs: tuple[_Axes, _Axes]
@@ -96,7 +96,7 @@ def verify_batch(batch: Batch) -> Verify:
 
 
 def verify_contract(op: Operation) -> str | None:
-    """Check the maps of linalg.contract: every loop is parallel, or reduced over both inputs."""
+    """Check the maps of linalg.contract: every loop is parallel, or is a reduction over both inputs."""
     maps = written_maps(op)
     loops = maps[0].dimensions if maps else 0
     for map_, value in zip(maps, op.operands, strict=False):
@@ -142,7 +142,7 @@ _PAIRS = {
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check that the body of a contraction adds a product, where any op of one operand may stand between."""
+    """Check that the body of a contraction adds a product; ops of one operand may stand between the two."""
     block = op.regions[0].blocks[0]
     a, b, out = block.arguments
     total = _source(block.operations[-1].operands[0])
@@ -177,7 +177,7 @@ def _source(value: SSAValue) -> SSAValue:
 
 
 class NamedOp(NamedTuple):
-    """A named op. ``operands``: the axes of each, the init last. ``cast``: it has the property of that name."""
+    """A named op. ``operands``: the axes of each operand, the init last. ``cast``: it has the property ``cast``."""
 
     name: str
     loops: str
@@ -476,7 +476,7 @@ def _contracting(op: Operation) -> str | None:
 
 
 def _remembering(row: NamedOp, reader: Reader) -> Callable[[Operation], str | None]:
-    """Return a verifier that also adds the attribute with the maps, as the one of MLIR does."""
+    """Return a verifier that also adds the attribute with the maps, as MLIR's verifier does."""
     check = _contracting if row.contracts else structure.verify_structured
 
     def verify(op: Operation) -> str | None:
@@ -542,7 +542,7 @@ def _unless_default(maps: Maps, verify: Verify) -> Verify:
 
 
 def _or_default(maps: Maps) -> Maps:
-    """Return the maps that an op has, or those that it means without any."""
+    """Return the maps that an op has, or those that an op without maps stands for."""
     return lambda op: written_maps(op) if "indexing_maps" in op.properties else maps(op)
 
 

@@ -32,7 +32,7 @@ Locate = Callable[[Point], Point]
 
 
 def _locating(map_: at.AffineMapAttr) -> Locate:
-    """Return the function that a map is."""
+    """Return a map as a function from a point to the place of an element."""
     exprs = map_.results
     if all(isinstance(expr, Dimension) for expr in exprs):
         axes = [expr.position for expr in exprs if isinstance(expr, Dimension)]
@@ -55,7 +55,7 @@ class Cells:
         return ()
 
     def read(self, index: Point, run: Run) -> Any:
-        """Return an element in the form of a slot: of a scalar operand, the operand."""
+        """Return an element in the form that slots hold; for a scalar operand, the operand."""
         return self._held
 
     def write(self, index: Point, slot: Any, run: Run) -> None:
@@ -68,8 +68,8 @@ class Cells:
 
 
 class TensorCells(Cells):
-    """The elements of a tensor; of one over lanes, each in all lanes at once. ``written``: they are a copy, which may
-    be changed.
+    """The elements of a tensor; for a tensor over lanes, each element in all lanes at once. ``written``: they are a
+    copy, which may be changed.
     """
 
     def __init__(self, held: Value, type_: ty.Type, written: bool, lanes: int | None) -> None:
@@ -89,7 +89,7 @@ class TensorCells(Cells):
         return self._whole[len(self._lead) :]
 
     def read(self, index: Point, run: Run) -> Any:
-        """Return an element in the form of a slot."""
+        """Return an element in the form that slots hold."""
         if self._plain and self._open is None and (self._poison is None or not self._poison[index]):
             return self._bits.item(index)
         place: tuple[Any, ...] = self._lead + index
@@ -125,7 +125,7 @@ def _with(array: Any, shape: tuple[int, ...], index: Point, part: Any) -> Any:
 
 
 class BufferCells(Cells):
-    """The elements of a memref; of one over lanes, each in all lanes at once."""
+    """The elements of a memref; for a memref over lanes, each element in all lanes at once."""
 
     def __init__(self, op: Operation, which: int, held: Buffer | LaneBuffer, type_: ty.Type) -> None:
         super().__init__(held, type_)
@@ -145,7 +145,7 @@ class BufferCells(Cells):
         return buffer.allocation, buffer.places_at(index)
 
     def read(self, index: Point, run: Run) -> Any:
-        """Return an element in the form of a slot."""
+        """Return an element in the form that slots hold."""
         value = load_at(*self._place(index, run), self._type, run.origins)
         return value if isinstance(self._held, LaneBuffer) else lower(value)
 
@@ -171,7 +171,7 @@ def _cells(op: Operation, which: int, held: Any, element: ty.Type, written: bool
 
 
 class _Walk:
-    """The state of a structured op that runs: its points, the one at which it is, and the elements of its operands.
+    """The state of a structured op that runs: its points, the current point, and the elements of its operands.
 
     ``around``: the point of the structured op around it.
     """
@@ -244,7 +244,7 @@ class PointByPoint:
         return self._following(frame)
 
     def _all_points(self, frame: Frame) -> Segment | None:
-        """Run all points at once. It is for bodies that pass no control on, and without listeners."""
+        """Run all points at once. This is possible for bodies without control flow, and without listeners."""
         slots = frame.slots
         run: Run = slots[0]
         steps, cost = self._body.steps, self._body.cost

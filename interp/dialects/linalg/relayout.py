@@ -28,7 +28,7 @@ class Layout(NamedTuple):
     """How an op divides a tensor.
 
     ``axes``: the dimensions that have tiles. ``order``: for each outer dimension of the packed tensor, the dimension of
-    the other one. ``tiles``: the sizes of the tiles, with None where an operand gives one.
+    the other one. ``tiles``: the sizes of the tiles; None for a size that an operand gives.
     """
 
     axes: tuple[int, ...]
@@ -58,7 +58,7 @@ def _layout(op: Operation, rank: int) -> Layout:
 
 
 def _known_tiles(op: Operation, tiles: Sequence[int | None]) -> list[int | None]:
-    """Return the sizes of tiles, those of constant operands too."""
+    """Return the sizes of tiles that are known, also those of constant operands."""
     dynamic = tiles.count(None)
     operands = iter(op.operands[len(op.operands) - dynamic :])
     return [_constant(next(operands)) if tile is None else tile for tile in tiles]
@@ -135,7 +135,9 @@ def _verify_pack(op: Operation) -> str | None:
 
 
 def _layout_of_run(op: Operation, operands: Operands, rank: int, settings: Settings) -> Layout:
-    """Return the layout with operands in place. Raises UndefinedBehavior for a tile that is not positive."""
+    """Return the layout with the values of operands filled in. Raises UndefinedBehavior for a tile that is not
+    positive.
+    """
     layout = _layout(op, rank)
     given = iter(numbers(op, operands[len(operands) - layout.tiles.count(None) :], settings))
     tiles = tuple([next(given) if tile is None else tile for tile in layout.tiles])
@@ -155,8 +157,8 @@ def _check_packed(op: Operation, layout: Layout, shape: Sequence[int], found: tu
 
 
 def _axes_of(layout: Layout, rank: int) -> tuple[list[int], list[int]]:
-    """Return the place of each outer dimension and of each tile in a tensor whose divided dimensions are two, the outer
-    one in front.
+    """Return the place of each outer dimension and of each tile in a tensor in which each divided dimension is two, the
+    outer one first.
     """
     outer: list[int] = []
     for axis in range(rank):
@@ -165,7 +167,7 @@ def _axes_of(layout: Layout, rank: int) -> tuple[list[int], list[int]]:
 
 
 def _divided(layout: Layout, shape: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return a shape with full tiles, and the same with two dimensions for each divided one."""
+    """Return a shape with full tiles, and the same shape with two dimensions for each divided one."""
     sizes = dict(zip(layout.axes, layout.tiles, strict=True))
     whole: list[int] = []
     parts: list[int] = []

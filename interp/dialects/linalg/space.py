@@ -33,7 +33,7 @@ def checked_sizes(
 ) -> tuple[int, ...]:
     """Return the sizes of the iteration space for operands of these shapes, which are those in all ``lanes``.
 
-    Raises UndefinedBehavior where shapes do not fit each other, or where a map leaves its operand.
+    Raises UndefinedBehavior if shapes do not fit each other, or if a map leads outside of its operand.
     """
     try:
         return _sizes(op, maps, shapes)
@@ -92,7 +92,7 @@ def _check_range(op: Operation, operand: int, axis: int, expr: AffineExpr, sizes
 
 
 def _range(expr: AffineExpr, sizes: tuple[int, ...]) -> tuple[int, int]:
-    """Return bounds on the values of an expression, which it need not reach. Raises ZeroDivisionError."""
+    """Return bounds on the values of an expression; the expression need not reach them. Raises ZeroDivisionError."""
     if isinstance(expr, Dimension):
         return 0, sizes[expr.position] - 1
     if not isinstance(expr, Binary):
@@ -167,7 +167,9 @@ class Space(NamedTuple):
 
 
 class View:
-    """An operand as an array over the space: an axis for each dimension, of size 1 where the map does not use it."""
+    """An operand as an array over the space: an axis for each dimension, of size 1 if the map does not use the
+    dimension.
+    """
 
     __slots__ = ("_arrays", "_indices", "_map", "_space", "_type", "_value")
 
@@ -248,7 +250,9 @@ def _strided(array: npt.NDArray[Any], over: int, terms: Sequence[Any], space: Sp
 
 
 def blocks(sizes: Sequence[int], most: int) -> Iterable[Block]:
-    """Divide a space in parts of at most ``most`` points, in lexicographic order, each a range in that order too."""
+    """Divide a space into parts of at most ``most`` points, in lexicographic order. Each part is a range in that order,
+    too.
+    """
     if 0 in sizes:
         return ()
     if prod(sizes) <= most:

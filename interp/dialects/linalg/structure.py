@@ -23,7 +23,7 @@ PARALLEL, REDUCTION = 0, 1
 
 
 def has_elements(type_: ty.Type) -> bool:
-    """Tell whether a body sees the elements of an operand of this type: of a ranked tensor or memref."""
+    """Tell whether a body gets the elements of an operand of this type: those of a ranked tensor or memref."""
     return isinstance(type_, ty.MemRefType | ty.TensorType) and type_.shape is not None
 
 
@@ -113,8 +113,8 @@ def written_iterators(op: Operation) -> tuple[int, ...]:
 
 
 def loop_of(maps: Sequence[at.AffineMapAttr]) -> list[tuple[int, int] | None]:
-    """Return, for each dimension of the iteration space, the operand and its axis that give the size: the first
-    ones whose index is that dimension alone. None if there are none.
+    """Return, for each dimension of the iteration space, the operand and the axis that give its size: the first whose
+    index is just that dimension. None if there are none.
     """
     loops: list[tuple[int, int] | None] = [None] * max([map_.dimensions for map_ in maps], default=0)
     for operand, map_ in enumerate(maps):

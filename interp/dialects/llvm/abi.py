@@ -144,7 +144,7 @@ def _number_of(element: ty.Type) -> ty.Type:
 def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
     """Return the elements of a memref that a function returned, or that an argument is.
 
-    Raises UndefinedBehavior, in which ``what`` names the memref, where they are not in memory.
+    Raises UndefinedBehavior, in which ``what`` names the memref, if the elements are not in memory.
     """
     pointer, element = memref.aligned, ty.element_type(type_)
     if pointer.__class__ is not Pointer:
@@ -190,9 +190,9 @@ def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
 class Convention:
     """How one function takes values of its earlier type.
 
-    ``name``: for messages. ``source``: the type that the function had. ``take``: the types of the arguments for one of
-    that. ``by_descriptor``: a memref is a pointer to its descriptor, and a result that is a struct goes to memory that
-    the first argument names. ``out``: the results are memory that the last arguments name.
+    ``name``: for messages. ``source``: the type that the function had. ``take``: the types of the arguments that stand
+    for one argument of that function. ``by_descriptor``: a memref is a pointer to its descriptor, and a result that is
+    a struct goes to memory that the first argument names. ``out``: the results are memory that the last arguments name.
     """
 
     name: str
@@ -290,7 +290,9 @@ class Entered:
             yield from parts[: len(self.how.take(type_))]
 
     def leave(self, returned: Sequence[Any]) -> tuple[Value, ...]:
-        """Return the results, after the call returned these. Memory of arguments goes back into its buffers."""
+        """Return the results of a call that returned these values. Memory of arguments is copied back into its
+        buffers.
+        """
         types = self.how.source.results
         if self.result is not None:
             returned = [contents_of(self.how.together)[0](Run(Settings()), self.result.memory, 0)]
@@ -347,7 +349,7 @@ CONVENTIONS: tuple[tuple[str, Callable[[ty.Type], tuple[ty.Type, ...]], bool, bo
 
 
 def convention_of(source: ty.FunctionType, function: Operation) -> Convention:
-    """Return how an llvm.func takes values of the types that it had before. Raises Unsupported."""
+    """Return how an llvm.func takes values of the types that it had before its lowering. Raises Unsupported."""
     type_ = function_type(function)
     wrapped = (function.symbol_name or "").startswith(INTERFACE)
     for name, take, by_descriptor, out in CONVENTIONS:

@@ -100,7 +100,7 @@ def inaccessible(run: Run, pointer: mem.Pointer, size: int, what: str = "the poi
 
 
 def unaligned(run: Run, pointer: mem.Pointer, alignment: int, what: str) -> str | None:
-    """Say that a pointer is not known to be a multiple of an alignment; None if it is one."""
+    """Say that a pointer is not known to be a multiple of an alignment; None if it is known."""
     memory, offset = pointer
     start = offset if memory is mem.NOWHERE else memory.alignment + offset
     if not start % alignment:
@@ -241,7 +241,7 @@ def _steps(op: Operation) -> list[_Step]:
 
 def element_pointer(op: Operation, settings: Settings) -> Function:
     """Return the function of getelementptr. With inbounds, a pointer that leaves its allocation is poison, even if a
-    later index brings it back; with nusw and nuw, one whose computation wraps.
+    later index brings it back. With nusw and nuw, a pointer whose computation wraps is poison.
     """
     if isinstance(op.results[0].type, ty.VectorType):
         return _element_pointers(op, settings)
@@ -249,7 +249,9 @@ def element_pointer(op: Operation, settings: Settings) -> Function:
 
 
 def _element_pointers(op: Operation, settings: Settings) -> Function:
-    """Return the function of getelementptr that gives a vector of pointers. What is no vector counts for all."""
+    """Return the function of getelementptr that gives a vector of pointers. An operand that is not a vector is used for
+    all of them.
+    """
     type_, one = narrowed(op.results[0].type, ty.VectorType), _element_pointer(op, settings)
     (count,) = type_.shape
 

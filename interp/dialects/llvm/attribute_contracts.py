@@ -121,7 +121,7 @@ _NUMBERS = {"range": (ty.IntegerType, _outside), "nofpclass": (ty.FloatType, _of
 
 
 def _number_guard(op: Operation, name: str, attribute: at.Attribute, type_: ty.Type, what: str) -> Guard | None:
-    """Return the guard of numbers, or of floats in arrays and structs; None if the promise is not for the type."""
+    """Return the guard of numbers, or of floats in arrays and structs; None if the promise is not about the type."""
     class_, test = _NUMBERS[name]
     scalar = _float_of(type_) if class_ is ty.FloatType else type_
     if not isinstance(ty.element_type(scalar), class_):
@@ -180,7 +180,7 @@ def _defined(op: Operation, what: str) -> Guard:
 
 
 def _guards(op: Operation, attributes: Mapping[str, at.Attribute], type_: ty.Type, what: str) -> list[Guard]:
-    """Return the guards of one value: those that may make poison first."""
+    """Return the guards of one value; those that may make poison come first."""
     guards = []
     for name in _NUMBERS:
         attribute = attributes.get(f"llvm.{name}")
@@ -198,7 +198,7 @@ def _guards(op: Operation, attributes: Mapping[str, at.Attribute], type_: ty.Typ
 def guard_of(
     op: Operation, given: Sequence[tuple[at.Attribute | None, int]], type_: ty.Type, what: str
 ) -> Guard | None:
-    """Return the guard of one value; None if nothing is promised of it.
+    """Return the guard of one value; None if nothing is promised about it.
 
     ``given``: lists of attributes (``arg_attrs``), each with the place of the value in it.
     """

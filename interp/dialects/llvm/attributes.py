@@ -29,7 +29,7 @@ from halfulp.interp.text.affine_parser import TokenParser
 
 
 def _read_range(p: TokenParser) -> tuple[IntegerType, int, int]:
-    """Read ``<i8, lower, upper>``. The bounds count modulo the width of the type, whose sign is forgotten."""
+    """Read ``<i8, lower, upper>``. The bounds count modulo the width of the type; its sign is not kept."""
     p.expect("<")
     at = p.pos
     given = p.type()
@@ -223,7 +223,7 @@ def _module_flag(flag: DialectAttr) -> str | None:
 
 
 def _is_mnemonic(found: Attribute | None, mnemonic: str) -> bool:
-    """Tell whether something is an attribute of this dialect that is kept as written."""
+    """Tell whether something is an attribute of this dialect that is kept as it is written."""
     return isinstance(found, OpaqueAttr) and found.dialect == "llvm" and found.body.startswith(f".{mnemonic}")
 
 

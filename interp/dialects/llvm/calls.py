@@ -146,8 +146,8 @@ def _refuse_copies(op: Operation, target: Operation) -> None:
 
 
 def _direct(op: Operation, target: Operation, operands: tuple[int, ...], compiler: Compiler, after: Segment) -> Action:
-    """Return the action that calls a function, and holds the arguments and the result to what the call promises. What
-    the function itself promises is its own matter, unless it is only declared.
+    """Return the action that calls a function, and checks what the call promises about the arguments and the result.
+    Promises of the function itself are checked here only if it is just declared; otherwise the function checks them.
     """
     pairs = _argument_guards(op, target)
     if not pairs:
@@ -191,7 +191,9 @@ def _stated(op: Operation, target: Operation, name: str) -> list[at.Attribute]:
 def _checking_result(
     op: Operation, target: Operation, results: tuple[int, ...], compiler: Compiler, after: Segment
 ) -> Segment:
-    """Return the segment at which a call goes on: one that checks the result, if something is promised of it."""
+    """Return the segment at which execution continues after a call: one that checks the result, if something is
+    promised about it.
+    """
     given = [(each, 0) for each in _stated(op, target, "res_attrs")]
     guard = guard_of(op, given, op.results[0].type, "the result") if given and op.results else None
     if guard is None:
@@ -208,7 +210,7 @@ def _checking_result(
 
 
 def _begin(op: Operation, compiler: Compiler) -> Step:
-    """Return the step that holds the arguments of a function to what it promises of them."""
+    """Return the step that checks what a function promises about its arguments."""
     (block, *_), given = op.regions[0].blocks, op.properties.get("arg_attrs")
     guards = []
     for place, argument in enumerate(block.arguments):
@@ -284,7 +286,7 @@ _IN_LANES, _ALONE = OnFrames(_call), OnFrames(_call, no_lanes=True)
 
 
 def _way(op: Operation) -> OnFrames:
-    """Return how a call runs: those that concern memory, or may, know of no lanes."""
+    """Return how a call runs. Calls that use memory, or may use it, cannot run in lanes."""
     symbol = op.properties.get("callee")
     known = isinstance(symbol, at.SymbolRefAttr) and symbol.root not in _LIBRARIES
     return _IN_LANES if known and not promises(op) else _ALONE

@@ -31,7 +31,7 @@ from halfulp.interp.text.affine_parser import TokenParser
 
 
 def _names(prefix: str, runs: Mapping[int, str]) -> Mapping[str, int]:
-    """Return numbers by name. Each run has the names of consecutive numbers from its first one on."""
+    """Return numbers by name. Each run of names has consecutive numbers, beginning with the number given for it."""
     return {
         f"{prefix}{name}": first + offset for first, names in runs.items() for offset, name in enumerate(names.split())
     }
@@ -217,7 +217,7 @@ _U32, _U64 = kinds.unsigned(32), kinds.unsigned(64)
 
 
 def _part(name: str, kind: ParameterKind, encoded: str = "attribute") -> Parameter:
-    """Return a parameter that text must give."""
+    """Return the parameter that the text must have."""
     return Parameter(name, kind, encoded=encoded)
 
 
@@ -250,7 +250,7 @@ def _strings(*names: str) -> tuple[Parameter, ...]:
 
 
 def _operand(p: TokenParser, after: int | None) -> int:
-    """Read an operand of an operation. Behind the first one of a conversion, it may be the word for an encoding."""
+    """Read an operand of an operation. After the first operand of a conversion, it may be the word for an encoding."""
     if after != OPERATIONS["DW_OP_LLVM_convert"] or not is_bare_identifier(p.tokens[p.pos]):
         value: int = _U64.read(p)
         return value
@@ -298,7 +298,9 @@ def _row(
     *parameters: Parameter,
     assembly: str = "`<` custom<Struct>() `>`",
 ) -> AttributeDefinition:
-    """Return an attribute. ``code``: its number in bytecode; None if it is text there. ``roles``: what it may be."""
+    """Return the row of an attribute. ``code``: its number in bytecode; None if it is text there. ``roles``: what it
+    may be.
+    """
     return AttributeDefinition(
         f"llvm.di_{mnemonic}",
         kinds.compile_form(assembly, parameters),

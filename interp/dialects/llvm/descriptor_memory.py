@@ -32,7 +32,7 @@ _THE_LONG_WAY = -1
 
 
 class _OfElements:
-    """Marks of the elements of an allocation, of ``size`` bytes each, read and written by the places of bytes.
+    """Marks of the elements of an allocation, of ``size`` bytes each, read and written by the positions of bytes.
 
     ``name``: the slot that has them.
     """
@@ -104,7 +104,7 @@ class _Lost:
 
 
 class _Narrow:
-    """The bytes of elements that do not fill theirs. Pointers write no bits beyond the width."""
+    """The bytes of elements that are narrower than their bytes. Pointers write no bits beyond the width."""
 
     def __init__(self, data: memoryview, number: ty.Type, size: int) -> None:
         self._data, self._size = data, size
@@ -125,7 +125,7 @@ class _Narrow:
 
 
 def _own_bits(number: ty.Type, size: int) -> npt.NDArray[np.uint8]:
-    """Return the mask of the bits that a number of ``size`` bytes has in each of them."""
+    """Return, for each byte of a number of ``size`` bytes, the mask of the bits that the number uses."""
     return np.frombuffer(((1 << ty.width_of(number)) - 1).to_bytes(size, "little"), np.uint8)
 
 
@@ -147,7 +147,7 @@ class SharedMemory(Memory):
         self._rest: dict[int, Allocation] = {0: allocation}
 
     def rest(self, first: int) -> Allocation:
-        """Return the memory from an element on, the same each time."""
+        """Return the memory from an element on: the same object each time."""
         if first not in self._rest:
             self._rest[first] = MemoryFrom(self.allocation, first)
         return self._rest[first]
@@ -161,7 +161,7 @@ class SharedMemory(Memory):
 
     @property
     def unwritten(self) -> int:  # type: ignore[override]
-        """The id of poison that is not told apart."""
+        """The id of poison whose origin is not known in detail."""
         return self.origins.id_of(Origin("memory", "", f"{UNWRITTEN}: {self.source}"))
 
     @property
@@ -211,7 +211,7 @@ class SharedMemory(Memory):
             self.allocation.open[...] = 0
 
     def release(self, by: str) -> None:
-        """See `Memory.release`. Memrefs of it may stay for the whole run; its elements need not."""
+        """See `Memory.release`. Memrefs of this memory may stay for the whole run; its elements need not."""
         self.allocation.freed = by
         for each in self._rest.values():
             each.bits = each.bits[:1].copy()
@@ -232,18 +232,20 @@ def pointer_to(run: Run, buffer: Buffer) -> Pointer:
 
 
 def _known(run: Run) -> dict[int, tuple[Allocation, Pointer]]:
-    """Each allocation that pointers see, by its identity, and the pointer to it."""
+    """The allocations that pointers see, each by its identity, with the pointer to it."""
     found: dict[int, tuple[Allocation, Pointer]] = run.kept.setdefault(_SHARED, {})
     return found
 
 
 def _marked(element: ty.Type) -> ty.Type:
-    """Return the type of the numbers in an element that have a mark each; a complex number has one for both parts."""
+    """Return the type of those numbers in an element that have one mark each; a complex number has one for both
+    parts.
+    """
     return element.element if isinstance(element, ty.VectorType) else element
 
 
 def _fills_its_bytes(element: ty.Type) -> bool:
-    """Tell whether elements of a type, and the numbers in them, lie in memory without bytes between them."""
+    """Tell whether elements of a type, and the numbers in them, lie in memory without gaps."""
     number = ty.number_type(element)
     return all(
         memory_encoding.stored_bytes(type_) == memory_encoding.size_of(type_)
@@ -280,7 +282,7 @@ def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
 
 
 def _elements_of(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
-    """Return memory as elements; what is memory of bytes becomes memory of elements. Raises Unsupported."""
+    """Return memory as elements; memory of bytes becomes memory of elements. Raises Unsupported."""
     if not isinstance(memory, SharedMemory) and memory.shared is None:
         memory.share(_as_elements(run, memory, element))
     seen = narrowed(memory if isinstance(memory, SharedMemory) else memory.shared, SharedMemory)
@@ -296,7 +298,7 @@ def _is_plain(element: ty.Type) -> bool:
 
 
 def _as_elements(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
-    """Make an allocation of elements that has what memory of bytes has. Raises Unsupported."""
+    """Make an allocation of elements with the contents of memory of bytes. Raises Unsupported."""
     if not _is_plain(element) or not _fills_its_bytes(element) or memory.freed or memory.function or memory.pointers:
         raise Unsupported(f"{memory.source} is not seen as elements of type '{element}'")
     memory.adopted(run.origins)
@@ -304,7 +306,9 @@ def _as_elements(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
     allocation = Allocation(element, -(-memory.size // size), memory.source)
 
     def rows(given: Any, beyond: int = 0) -> npt.NDArray[Any]:
-        """Return what the bytes have, with a row for each element. ``beyond``: what bytes after the last one have."""
+        """Return the content of the bytes, with a row for each element. ``beyond``: the content of bytes after the last
+        one.
+        """
         padded = np.full(len(allocation) * size, beyond, given.dtype)
         padded[: memory.size] = given
         return padded.reshape(-1, size)

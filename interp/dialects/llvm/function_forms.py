@@ -51,7 +51,7 @@ def read_bundles(p: OpParser) -> tuple[list[list[SSAValue]], list[Attribute]]:
 
 
 def bundles_of(op: Operation, values: list[SSAValue]) -> list[tuple[str, list[SSAValue]]]:
-    """Return the tag and the values of each bundle of an op, whose values are these."""
+    """Return the tag and the values of each bundle of an op; the values of all bundles are given."""
     sizes, tags = op.properties.get("op_bundle_sizes"), op.properties.get("op_bundle_tags")
     if not isinstance(sizes, DenseArrayAttr) or not isinstance(tags, ArrayAttr):
         return []
@@ -64,7 +64,7 @@ def bundles_of(op: Operation, values: list[SSAValue]) -> list[tuple[str, list[SS
 
 
 def print_bundles(printer: OpPrinter, op: Operation, values: list[SSAValue]) -> str:
-    """Print the operand bundles of an op, whose values these are."""
+    """Print the operand bundles of an op; their values are given."""
     texts = []
     for tag, bundle in bundles_of(op, values):
         names = ", ".join(printer.name(value) for value in bundle)
@@ -147,7 +147,7 @@ def _nothing(op: Operation, tag: str, values: Sequence[SSAValue], settings: Sett
 
 
 def _of_pointer(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settings) -> Check:
-    """Return the check of a promise of a pointer, with a number for it, and for ``align`` with an offset as well."""
+    """Return the check of a promise about a pointer, with a number for it, and for ``align`` also an offset."""
     types = [value.type for value in values]
 
     def check(run: Run, slots: Sequence[Any]) -> None:
@@ -339,7 +339,7 @@ def _parse_call(p: OpParser, at: int, definition: OpDefinition) -> Operation:
 
 
 def callee_operands(op: Operation) -> list[SSAValue]:
-    """Return the operands without those of the bundles: of a call of a pointer, this first."""
+    """Return the operands of a call without those of the bundles. In a call of a pointer, the pointer comes first."""
     segments = op.properties.get(SEGMENTS)
     count = segments.values[0] if isinstance(segments, DenseArrayAttr) and segments.values else len(op.operands)
     return op.operands[:count]

@@ -114,9 +114,10 @@ def lifetime(op: Operation, settings: Settings) -> Function:
 
 
 class _Stack(NamedTuple):
-    """The memory of all frames, oldest first, and the frames that have some, each with how much there was before.
+    """The memory of all frames, oldest first, and the frames that have memory, each with the amount that there was
+    before it.
 
-    ``saved``: by what stacksave returned, its frame and how much memory there was.
+    ``saved``: for each pointer that stacksave returned, its frame and the amount of memory at that time.
     """
 
     memories: list[Memory]
@@ -130,8 +131,8 @@ class _Stack(NamedTuple):
         del self.memories[height:]
 
     def drop(self, frame: Frame) -> None:
-        """Free the memory of the calls that are over: an op that returns from a function of another dialect does not
-        free it. ``frame``: the one that runs.
+        """Free the memory of the calls that have ended: an op that returns from a function of another dialect does not
+        free it. ``frame``: the frame that runs.
         """
         while self.frames and self.frames[-1][0] is not frame and self.frames[-1][0].depth >= frame.depth:
             self.cut(self.frames.pop()[1], "the return of its function")
@@ -203,7 +204,7 @@ def leave(op: Operation, compiler: Compiler) -> Action:
 
 
 def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
-    """Return the action of a return that first holds the result to what the function promises of it."""
+    """Return the action of a return that first checks what the function promises about its result."""
     function = compiler.function
     given = function.properties.get("res_attrs") if function.name == "llvm.func" and op.operands else None
     guard = guard_of(op, [(given, 0)], op.operands[0].type, f"the result of @{function.symbol_name}") if given else None
@@ -237,7 +238,7 @@ def save(op: Operation, compiler: Compiler) -> Action:
 
 
 def restore(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of stackrestore: it frees what the frame has got since the pointer was made."""
+    """Return the action of stackrestore: it frees what the frame has allocated since the pointer was made."""
     (saved,) = compiler.slots(op.operands)
     after, by = compiler.after(), made_by(op)
 
@@ -457,7 +458,7 @@ def _ignore(op: Operation, settings: Settings) -> Function:
 
 
 def _described(llvm: d.Dialect) -> None:
-    """Declare what ties the program to its source. A run goes past it."""
+    """Declare the ops that tie the program to its source. A run skips them."""
     expression = d.Property("locationExpr", k.EXPRESSION, default=debug_info.NO_EXPRESSION)
     for name, kind, operand in (("value", k.ANY, "value"), ("declare", k.POINTER, "addr")):
         llvm.op(

@@ -90,7 +90,7 @@ def _swapped(op: Operation, settings: Settings) -> Kernel:
 
 
 def _of_format(factory: Callable[..., Kernel], *first: Any, rounds: bool = False, profile: bool = True) -> Build:
-    """Return what makes a kernel on floats. ``first``: what the factory takes before the format. ``rounds``,
+    """Return what makes a kernel on floats. ``first``: the arguments of the factory before the format. ``rounds``,
     ``profile``: it takes the rounding mode and the profile.
     """
 
@@ -293,7 +293,9 @@ def _of_pointers(op: Operation, settings: Settings) -> Function:
 
 
 def _bits_unchanged(op: Operation) -> Elementwise | OnValues:
-    """Return how a bitcast runs: by element, or on all bits of a vector, the lowest of its first element first."""
+    """Return how a bitcast runs: element by element, or on all bits of a vector, beginning with the lowest bit of its
+    first element.
+    """
     given, made = op.operands[0].type, op.results[0].type
     if not all(isinstance(ty.element_type(type_), _NUMBERS) for type_ in (given, made)):
         return _KEPT

@@ -82,7 +82,7 @@ def _aligned_alloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
 
 
 def release(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
-    """Free what malloc and the like returned; null is nothing."""
+    """Free what malloc and similar functions returned; null is ignored."""
     (slot,) = slots
     if slot == NULL:
         return ()
@@ -119,7 +119,7 @@ def descriptor_type(rank: int) -> llvm.StructType:
 
 
 def descriptor_of(op: Operation, value: Any, rank: int) -> Descriptor:
-    """Return the descriptor that a struct of `descriptor_type` is. Raises UndefinedBehavior for poison."""
+    """Return the descriptor in a struct of `descriptor_type`. Raises UndefinedBehavior for poison."""
     found = descriptor_in(value, rank)
     if found is None:
         raise undefined(op, "a number of the descriptor of a memref is poison")
@@ -234,7 +234,7 @@ def _lowered(value: Value, type_: ty.Type) -> Any:
 
 
 def _shaped(value: Value, type_: ty.Type) -> Value:
-    """Return the same elements as a value of another type, whose shape may be another one."""
+    """Return the same elements as a value of another type, whose shape may differ."""
     shape = type_.shape if isinstance(type_, ty.VectorType) else ()
     found = moved(value, lambda array: array.reshape(shape))
     return Value(type_, found.bits, found.poison, found.open, found.origins)
@@ -251,7 +251,9 @@ def raised(slot: Any, type_: ty.Type) -> Value:
 
 
 def _mark_of_both(parts: list[Value]) -> Any:
-    """Return the mark of a complex number: all that is unspecified in its parts, or the later id of a recorder."""
+    """Return the mark of a complex number: everything that is unspecified in its parts, or the later id of a
+    recorder.
+    """
     marks = [part.open for part in parts if part.open is not None]
     if not marks:
         return None

@@ -87,7 +87,7 @@ class Memory:
             self.origins = origins
 
     def ids_to_write(self, origins: Origins) -> Any:
-        """Return the ids of the poison of each byte, in this table, to be written."""
+        """Return the ids of the poison of each byte, in this table, in an array that may be written to."""
         self.adopted(origins)
         if self.ids is None:
             self.ids = np.full(self.size, self.unwritten, np.uint16)
@@ -122,7 +122,7 @@ class Memory:
 class Pointer(NamedTuple):
     """A pointer: ``offset`` bytes from the start of an allocation, perhaps outside of it.
 
-    One without an allocation points into `NOWHERE`, and its offset is the address.
+    A pointer without an allocation points into `NOWHERE`, and its offset is the address.
     """
 
     memory: Memory
@@ -150,7 +150,7 @@ class _Addresses(NamedTuple):
 
 
 def address_of(run: Run, pointer: Pointer) -> int:
-    """Return the address of a pointer, modulo 2**64. That of an allocation stays the same for the whole run."""
+    """Return the address of a pointer, modulo 2**64. The address of an allocation stays the same for the whole run."""
     memory, offset = pointer
     if memory is NOWHERE:
         return offset & ADDRESS_MASK
@@ -169,13 +169,15 @@ def address_of(run: Run, pointer: Pointer) -> int:
 
 
 def address_after(end: int, alignment: int) -> int:
-    """Return an address at least a page after another, a multiple of an alignment and of no larger power of two."""
+    """Return an address at least a page after another address. It is a multiple of an alignment, and not of a larger
+    power of two.
+    """
     return -(-(end + PAGE) // (2 * alignment)) * 2 * alignment + alignment
 
 
 def pointer_at(run: Run, address: int) -> Pointer:
-    """Return the pointer with an address: into the allocation that it lies in, or at the end of, if the program has
-    asked for an address of that.
+    """Return the pointer with an address. It points into the allocation that contains the address or ends there, if the
+    program has asked for an address of that allocation.
     """
     table = _table(run)
     index = bisect_right(table.starts, address) - 1
@@ -216,8 +218,8 @@ def _leaves(type_: ty.Type) -> int:
 
 
 def filled(type_: ty.Type, leaf: Leaf, each: bool = False) -> Any:
-    """Return an aggregate whose elements that are no aggregates are ``leaf`` of their types. ``each``: it is asked for
-    each of them in order, not once for an array. Raises Unsupported.
+    """Return an aggregate. Its elements that are not aggregates are made by ``leaf`` from their types. ``each``:
+    ``leaf`` is called for each of them in order, not once for an array. Raises Unsupported.
     """
     if _leaves(type_) > _MOST_PARTS:
         raise Unsupported(f"a value of type '{type_}' has more than {_MOST_PARTS} elements")
@@ -249,7 +251,7 @@ def zero_of(type_: ty.Type, settings: Settings) -> Any:
 
 
 def poison_of(type_: ty.Type, poison_id: int, run: Run) -> Value:
-    """Return a value of a type all elements of which are poison with this id."""
+    """Return a value of a type in which all elements are poison with this id."""
     shape = runtime_shape(type_, run.settings.vscale)
     if shape is None:
         raise Unsupported(f"a poison value of type '{type_}' has no shape at run time")

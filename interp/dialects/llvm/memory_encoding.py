@@ -46,7 +46,7 @@ def aligned(number: int, alignment: int) -> int:
 
 @lru_cache(maxsize=1024)
 def bits_of(type_: ty.Type) -> int:
-    """Return the bits of a value of a type; of an aggregate, those that it takes in memory. Raises Unsupported."""
+    """Return the bits of a value of a type; for an aggregate, the bits that it takes in memory. Raises Unsupported."""
     if isinstance(type_, llvm.PointerType):
         return POINTER_BYTES * 8
     if isinstance(type_, ty.VectorType) and not any(type_.scalable):
@@ -125,7 +125,7 @@ def _number(data: Any, at: int, size: int) -> int:
 
 
 def first_lost(run: Run, memory: Memory, at: int, lost: int) -> int:
-    """Return the id of the poison of the lowest bit of a mask of the bits from a byte on."""
+    """Return the id of the poison of the lowest set bit in a mask of bits that begins at a byte."""
     memory.adopted(run.origins)
     return poison_at(memory, at + ((lost & -lost).bit_length() - 1) // 8)
 
@@ -137,7 +137,7 @@ def _marks_at(marks: Marks, places: Iterable[tuple[int, int]]) -> Marks | None:
 
 
 def put(run: Run, memory: Memory, at: int, size: int, bits: int, lost: int = 0, poison_id: int = 0) -> None:
-    """Write bytes, with a mask of their bits that are poison and the id of the origin of that."""
+    """Write bytes, with a mask of their poisoned bits and the id of the origin of that poison."""
     memory.data[at : at + size] = bits.to_bytes(size, "little")
     memory.lost[at : at + size] = lost.to_bytes(size, "little")
     if lost:
@@ -257,7 +257,7 @@ def _pointer(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
 
 
 def _gaps(parts: Sequence[tuple[int, ty.Type]], size: int) -> list[tuple[int, int]]:
-    """Return the place and the size of each padding of an aggregate, except for that in its parts."""
+    """Return the place and the size of each padding of an aggregate, except for padding inside its parts."""
     ends = [0, *(offset + stored_bytes(part) for offset, part in parts)]
     starts = [*(offset for offset, _ in parts), size]
     return [(end, start - end) for end, start in zip(ends, starts, strict=True) if start > end]

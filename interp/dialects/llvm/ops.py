@@ -130,7 +130,7 @@ def _code(run: Run, slot: Any, type_: ty.Type) -> int | None:
 
 
 def fence(op: Operation, settings: Settings) -> Function:
-    """Return the function of fence, which does nothing where one op runs after the other."""
+    """Return the function of fence. It does nothing, since ops run one after the other."""
     return lambda run, slots: ()
 
 

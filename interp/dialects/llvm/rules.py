@@ -236,7 +236,9 @@ def _positions(properties: Mapping[str, at.Attribute]) -> Sequence[int]:
 
 
 def type_in(slot: str) -> d.TypeRule:
-    """Return the rule that the type of ``slot`` follows from the container and the position. It only solves."""
+    """Return the rule that the type of ``slot`` follows from the container and the position. It only adds a missing
+    type.
+    """
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
         if "container" in types:
@@ -538,8 +540,8 @@ def verify_call(op: Operation, symbols: Mapping[str, Operation]) -> None:
 
 
 def _verify_place(op: Operation, target: Operation) -> str | None:
-    """Return a message if a call has no location, though both functions have debug information, or None. LLVM could not
-    inline such a call.
+    """Return a message if a call has no location although both functions have debug information; else None. LLVM could
+    not inline such a call.
     """
     if not isinstance(op.location, UnknownLoc) or not target.regions[0].blocks:
         return None

@@ -69,7 +69,7 @@ class ArrayType(LLVMType):
 class StructType(LLVMType):
     """``!llvm.struct<(i32, ptr)>``, also with a name, ``packed``, or ``opaque``.
 
-    ``body`` None: the struct is opaque, or, with ``enclosing``, it is a struct of that name around this place.
+    ``body`` None: the struct is opaque, or, with ``enclosing``, it is the struct of that name that contains this type.
     """
 
     dialect: str = "llvm"
@@ -150,7 +150,7 @@ _OUTSIDE_AGGREGATES: tuple[Type, ...] = (VOID, LABEL, METADATA, TOKEN)
 
 
 def is_outer(type: Type) -> bool:
-    """Tell whether a type, without what is in it, is compatible with the dialect."""
+    """Tell whether a type is compatible with the dialect, apart from the types inside it."""
     if isinstance(type, IntegerType):
         return type.signedness == "signless"
     if isinstance(type, FloatType):

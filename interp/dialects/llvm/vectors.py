@@ -126,8 +126,8 @@ _REASSOC = 1
 
 
 def reduce(op: Operation, settings: Settings) -> Function:
-    """Return the function of a reduction: from the first element to the last, and before them the start value if there
-    is one. Only the flag ``reassoc`` permits another order.
+    """Return the function of a reduction: it takes the start value, if there is one, and then the elements from first
+    to last. Only the flag ``reassoc`` permits another order.
     """
     type_, kind = op.results[0].type, _KINDS[op.name.rpartition(".")[2]]
     flags = fastmath_of(op) if isinstance(type_, ty.FloatType) else 0
@@ -164,8 +164,9 @@ _PACKED = {"llvm.intr.masked.expandload": 0, "llvm.intr.masked.compressstore": 1
 class _Lanes:
     """The elements of vectors of one type in memory, one by one.
 
-    Those of fewer bits than a byte take a byte each here, as where LLVM expands masked access (ScalarizeMaskedMemIntrin
-    in LLVM 22, at -O0 and -O2 on x86). Vectors that are loaded whole hold them bit after bit.
+    Elements of fewer bits than a byte take one byte each, as in LLVM's expansion of masked access
+    (ScalarizeMaskedMemIntrin in LLVM 22, at -O0 and -O2 on x86). In vectors that are loaded whole they follow each
+    other bit by bit.
     """
 
     def __init__(self, op: Operation, type_: ty.Type) -> None:
@@ -184,8 +185,8 @@ class _Lanes:
             raise unsupported(op, f"the vectors {spelt} do not fit")
 
     def places(self, op: Operation, run: Run, slot: Any, lanes: Sequence[int], write: bool = False) -> list[Pointer]:
-        """Return the places of some elements, from one pointer or from one for each. Those of a packed access lie one
-        after the other.
+        """Return the places of some elements, from one pointer or from one for each. Elements of a packed access lie
+        one after the other.
         """
         if self.packed:
             lanes = range(len(lanes))
@@ -205,8 +206,8 @@ class _Lanes:
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of masked.load, masked.gather and masked.expandload. Lanes left out have the elements of the
-    last operand.
+    """Return the function of masked.load, masked.gather and masked.expandload. Lanes that are left out have the
+    elements of the last operand.
     """
     type_, mask_type = op.results[0].type, op.operands[1].type
     each = _Lanes(op, type_)
@@ -228,8 +229,8 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of masked.store, masked.scatter and masked.compressstore. Of lanes at one place the last
-    stays.
+    """Return the function of masked.store, masked.scatter and masked.compressstore. If several lanes write to one
+    place, the last one stays.
     """
     type_, mask_type = op.operands[0].type, op.operands[2].type
     each = _Lanes(op, type_)

@@ -63,7 +63,7 @@ def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
 
 
 def moves_elements(op: Operation, which: int, settings: Settings) -> bool:
-    """Tell whether the places of the elements of operand ``which`` may be another thing than a sum of strides."""
+    """Tell whether the places of the elements of operand ``which`` may be something else than a sum of strides."""
     return _is_swizzled(op, which, settings) or is_mapped(op.operands[which].type)
 
 
@@ -184,7 +184,9 @@ def copy(op: Operation, settings: Settings) -> Function:
 
 
 def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Settings) -> Any:
-    """Return the part of memory that a vector is: a buffer and, where that is swizzled, the places of the elements."""
+    """Return the part of memory that a vector accesses: a buffer and, if that is swizzled, the places of the
+    elements.
+    """
     buffer = living(op, slots[which], which)
     indices = numbers(op, slots[which + 1 :], settings)
     extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())

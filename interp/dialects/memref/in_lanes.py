@@ -66,7 +66,7 @@ def _numbers(op: Operation, run: Run, slots: Slots, settings: Settings) -> list[
 
 
 def _places(op: Operation, run: Run, buffer: LaneBuffer | Buffer, indices: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """Return the place of an element in each lane. Raises UndefinedBehavior for one outside of the memref."""
+    """Return the place of an element in each lane. Raises UndefinedBehavior for an element outside of the memref."""
     lanes = len(run.lanes or ())
     for axis, (index, size) in enumerate(zip(indices, buffer.shape, strict=True)):
         wrong = np.broadcast_to((np.asarray(index) < 0) | (np.asarray(index) >= size), lanes)
@@ -177,7 +177,9 @@ def free(op: Operation, settings: Settings) -> Function:
 
 
 def global_memory(op: Operation, compiler: Compiler) -> Function:
-    """Return the function of memref.get_global. Lanes share constants; of anything else each has its own."""
+    """Return the function of memref.get_global. Lanes share constants; of any other global each lane has its own
+    memory.
+    """
     shared = get(op, compiler)
     type_ = allocated_type(op)
 
@@ -205,7 +207,9 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
 
 
 def view(build: Build) -> Build:
-    """Return the maker of a view in a batch, from that of one lane: one view for all lanes where they agree."""
+    """Return the maker of a view in a batch, from the maker for one lane: it makes one view for all lanes if they
+    agree.
+    """
 
     def make(op: Operation, settings: Settings) -> Function:
         function = build(op, settings)

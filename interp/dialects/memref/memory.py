@@ -172,7 +172,7 @@ def give_back(op: Operation, buffer: Buffer) -> None:
 
 
 def free(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
+    """Return the function of memref.dealloc. It frees, once, what memref.alloc returned, even if that was cast."""
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
         give_back(op, living(op, slots[0], 0))
@@ -201,7 +201,7 @@ def reallocate(op: Operation, settings: Settings) -> Function:
 
 
 def assume_alignment(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.assume_alignment. All memory begins at an aligned address, so that only the offset
+    """Return the function of memref.assume_alignment. All memory begins at an aligned address, so only the offset
     decides.
     """
     alignment = narrowed(op.properties["alignment"], at.IntegerAttr).value

@@ -161,7 +161,7 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
 
 
 def refused(op: Operation, low: FunctionLowering) -> None:
-    """Refuse an op that frees memory which others may use."""
+    """Refuse an op that frees memory that others may use."""
     raise NotCompiled(f"'{op.name}'")
 
 

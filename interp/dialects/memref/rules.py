@@ -60,7 +60,8 @@ def same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
 def canonical_type(type_: ty.MemRefType) -> ty.MemRefType:
     """Return a strided type with the layout with which memref.transpose compares it.
 
-    It is none for elements that lie one after the other, else a map. Strides that are the identity map stay.
+    Elements that lie one after the other have no layout; otherwise the layout is a map. Strides that are the identity
+    map stay.
     """
     known = strides_and_offset(type_)
     if known is None or is_identity(type_):
@@ -73,7 +74,7 @@ def canonical_type(type_: ty.MemRefType) -> ty.MemRefType:
 
 
 def _map_of(strides: Sequence[int | None], offset: int | None) -> at.AffineMapAttr:
-    """Return strides as a map, with a symbol for each number that is not known: for the offset first."""
+    """Return strides as a map, with a symbol for each unknown number, first for the offset."""
     symbols = 0
 
     def number(known: int | None) -> affine.AffineExpr:
@@ -90,7 +91,7 @@ def _map_of(strides: Sequence[int | None], offset: int | None) -> at.AffineMapAt
 
 
 def equivalent(one: ty.MemRefType, other: ty.MemRefType) -> bool:
-    """Tell whether two canonical types are equal, in whatever order their maps add."""
+    """Tell whether two canonical types are equal, whatever the order of the sums in their maps."""
     terms = []
     for type_ in (one, other):
         map_ = type_.layout
@@ -100,7 +101,7 @@ def equivalent(one: ty.MemRefType, other: ty.MemRefType) -> bool:
 
 
 def _terms(expr: affine.AffineExpr) -> dict[int | None, affine.AffineExpr]:
-    """Return the factor of each dimension in a sum, and under None what has no dimension."""
+    """Return the factor of each dimension in a sum, and under None the sum of the terms without a dimension."""
     if isinstance(expr, affine.Dimension):
         return {expr.position: affine.AffineConstant(1)}
     if expr.symbolic or not isinstance(expr, affine.Binary):
@@ -114,7 +115,7 @@ def _terms(expr: affine.AffineExpr) -> dict[int | None, affine.AffineExpr]:
 
 
 def compatible_strides(one: Strides | None, other: Strides | None) -> bool:
-    """Tell whether strides and offsets are equal where both are known."""
+    """Tell whether strides and offsets are equal, as far as both are known."""
     if one is None or other is None:
         return one == other
     pairs = zip((*one[0], one[1]), (*other[0], other[1]), strict=True)
@@ -133,7 +134,7 @@ def viewed_type(type_: ty.MemRefType, lists: Written) -> ty.MemRefType | None:
 
 
 def reduced_types(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
-    """Yield the types that remain where dimensions of size 1 are dropped until there are ``rank``."""
+    """Yield the types that remain if dimensions of size 1 are dropped until ``rank`` dimensions are left."""
     shape = type_.shape or ()
     layout = narrowed(type_.layout, at.StridedLayoutAttr)
     ones = [axis for axis, size in enumerate(shape) if size == 1]
@@ -167,10 +168,10 @@ def expanded_type(type_: ty.MemRefType, shape: Shape, groups: Groups) -> ty.MemR
 def collapsed_strides(
     strides: Sequence[int | None], shape: Sequence[int | None], groups: Groups
 ) -> tuple[int | None, ...] | None:
-    """Return the strides of a collapsed shape; None where the dimensions of a group surely do not lie one after the
+    """Return the strides of a collapsed shape; None if the dimensions of a group certainly do not lie one after the
     other.
 
-    A group has the stride of its last dimension that has another size than 1.
+    A group has the stride of its last dimension whose size is not 1.
     """
     found: list[int | None] = []
     for group in groups:
@@ -231,14 +232,14 @@ def verify_alloc(op: Operation) -> str | None:
 
 
 def _symbols_of(type_: ty.MemRefType) -> int:
-    """Count the numbers that a layout leaves dynamic."""
+    """Return the number of sizes that a layout leaves dynamic."""
     if isinstance(type_.layout, at.StridedLayoutAttr):
         return (type_.layout.offset, *type_.layout.strides).count(None)
     return type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
 
 
 def verify_alloca(op: Operation) -> str | None:
-    """Check memref.alloca: as memref.alloc, inside an op at whose end the memory is freed."""
+    """Check memref.alloca as memref.alloc is checked, and that it is inside an op at whose end the memory is freed."""
     problem = verify_alloc(op)
     around = op.parent_op
     while problem is None and (around is None or around.name not in _ALLOCATION_SCOPES):
@@ -529,7 +530,7 @@ def verify_subview(op: Operation) -> str | None:
 
 
 def _verify_reduced(expected: ty.MemRefType, result: ty.MemRefType) -> str | None:
-    """Say why a result is not the expected type, perhaps with fewer dimensions of size 1."""
+    """Say why a result is not the expected type; it may have fewer dimensions of size 1."""
     shape, wanted = result.shape or (), expected.shape or ()
     if len(shape) > len(wanted):
         return Unprefixed(f"expected result rank to be smaller or equal to the source rank, but got '{result}'")

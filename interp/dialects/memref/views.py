@@ -40,8 +40,8 @@ def _viewed(
     shape: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Buffer:
-    """Return a view of a buffer's memory. Raises UndefinedBehavior where it is not of the type, and LimitExceeded for
-    a view that repeats elements more often than a value can hold them.
+    """Return a view of a buffer's memory. Raises UndefinedBehavior if it does not fit the type, and LimitExceeded for a
+    view that repeats elements more often than a value can hold them.
     """
     if prod(shape) > len(buffer.allocation):
         check_allocation(type_, shape, settings)
@@ -165,7 +165,7 @@ def subview(op: Operation, settings: Settings) -> Function:
 def _reduced(
     type_: ty.MemRefType, lists: Written, sizes: tuple[int, ...], strides: tuple[int, ...], start: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return sizes and strides without some of the dimensions that are 1 in the text: the first ones whose removal
+    """Return sizes and strides without some of the dimensions whose size is 1 in the text: the first ones whose removal
     gives the type.
     """
     ones = [axis for axis, size in enumerate(lists.sizes) if size == 1]
@@ -251,7 +251,7 @@ def reshape(op: Operation, settings: Settings) -> Function:
 
 
 def type_cast(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.type_cast: the numbers of memory taken together to other vectors."""
+    """Return the function of vector.type_cast: the numbers in memory are regrouped into other vectors."""
     type_ = _result_type(op)
     shape = tuple([size or 0 for size in type_.shape or ()])
     inner = vector_shape(type_.element)

@@ -86,7 +86,7 @@ class _Storage:
         parser.expect(">")
 
     def check(self, parser: TypeParser, start: int) -> None:
-        """Raise a ParseError at the type where the bounds do not make a range."""
+        """Raise a ParseError at the type if the bounds do not make a range."""
         if self.min >= self.max:
             parser.error_at_offset(f"illegal storage min and storage max: ({self.min}:{self.max})", start)
 
@@ -310,7 +310,7 @@ def _spelled(number: float) -> str:
 
 
 def _as_double(code: int, format: FloatFormat) -> float:
-    """Return the value of a code as an f64, limited to the largest and the smallest f64."""
+    """Return the value of a code as an f64; it is limited to the largest and the smallest f64."""
     f64 = FORMATS["f64"]
     converted = convert(format, f64, code).code
     return bits_double(min(max(converted, 1), f64.max_code))

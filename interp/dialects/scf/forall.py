@@ -147,7 +147,7 @@ def forall(op: Operation, compiler: Compiler) -> Action:
 
 
 def in_parallel(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.forall.in_parallel: put the parts into the results, then go on."""
+    """Return the action of scf.forall.in_parallel: it puts the parts into the results, and continues."""
     assert compiler.on_yield is not None
     loop = op.parent_op
     assert loop is not None
@@ -240,7 +240,7 @@ def _ends_in_yield(op: Operation) -> str | None:
 
 
 def verify_if(op: Operation) -> str | None:
-    """Check that each region has one block without arguments, and that there is an else where there are results."""
+    """Check that each region has one block without arguments, and that there is an else if there are results."""
     problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False)
     if problem is None and op.results and not op.regions[1].blocks:
         return "must have an else block if defining values"

@@ -183,7 +183,9 @@ def while_(op: Operation, low: FunctionLowering) -> None:
 
 
 def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
-    """Lower an op with two regions: the first runs where a condition of one bit holds, else the second, if any."""
+    """Lower an op with two regions: the first one runs if a condition of one bit holds, else the second one, if there
+    is one.
+    """
     arrive, follow = low.joint(op)
     low.ways(condition, *(partial(_enter, low, region, arrive) for region in op.regions))
     for region in op.regions:
@@ -192,7 +194,7 @@ def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
 
 
 def _enter(low: FunctionLowering, region: Region, otherwise: OnYield) -> None:
-    """Go on in a region, or where it would yield nothing if it has no block."""
+    """Continue in a region, or, if it has no block, where it would yield nothing."""
     if region.blocks:
         low.go(region.blocks[0], ())
     else:

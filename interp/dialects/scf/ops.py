@@ -94,7 +94,7 @@ def _parse_forall(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
 
 
 def _are(number: int, written: DenseArrayAttr, values: Sequence[SSAValue]) -> bool:
-    """Tell whether all numbers of a list are the same one. A value that is a constant counts as its number."""
+    """Tell whether all numbers of a list are the same. A value that is a constant counts as its number."""
     dynamic = iter(values)
     return all((constant(next(dynamic)) if each == DYNAMIC else each) == number for each in written.values)
 
@@ -188,7 +188,7 @@ def verify_parallel(op: Operation) -> str | None:
 
 
 def verify_parallel_regions(op: Operation) -> str | None:
-    """Check the types of what is reduced."""
+    """Check the types of the values that are reduced."""
     last = op.regions[0].blocks[0].operations[-1]
     for index, (value, result) in enumerate(zip(last.operands, op.results, strict=True)):
         if value.type != result.type:
@@ -256,7 +256,7 @@ def parallel(op: Operation, compiler: Compiler) -> Action:
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.reduce: one reduction after the other, then the next point."""
+    """Return the action of scf.reduce: it does one reduction after the other, then the next point follows."""
     assert compiler.on_yield is not None
     assert op.parent_op is not None
     following = compiler.on_yield(())

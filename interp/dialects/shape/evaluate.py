@@ -115,7 +115,7 @@ def _parse_constant(p: OpParser, at: int, definition: OpDefinition) -> Operation
 
 
 def extents_attribute(numbers: list[int]) -> DenseElementsAttr:
-    """Return the attribute of a list of sizes; one that repeats is written once, as MLIR does."""
+    """Return the attribute of a list of sizes. If all are equal, the size is stored once, as MLIR does."""
     codes = np.array([number & ((1 << 64) - 1) for number in numbers], np.uint64)
     splat = len(numbers) > 0 and bool((codes == codes[0]).all())
     return DenseElementsAttr(TensorType((len(numbers),), INDEX), codes[0].reshape(()) if splat else codes, splat)
@@ -181,7 +181,7 @@ Extents = tuple[int, ...]
 
 
 class ErrorShapeError(Exception):
-    """The error that a shape or a size is."""
+    """Raised for a shape or a size that is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,9 @@ def number_of(op: Operation, value: Value, settings: Settings) -> int:
 
 
 def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, settings: Settings) -> Value:
-    """Return a result, as the type of it holds it. Raises UndefinedBehavior for an error that it cannot hold."""
+    """Return a result in the form that its type has. Raises UndefinedBehavior for an error, if the type cannot hold
+    one.
+    """
     if type_ in (SHAPE, SIZE):
         return shape_value(type_, found if isinstance(found, Failed) else ShapeContent(found))
     if isinstance(found, Failed):
@@ -269,12 +271,12 @@ def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, sett
 
 
 def witness(why: str | None) -> Value:
-    """Return a constraint that holds, or that does not: ``why`` says the reason."""
+    """Return a constraint that holds; with ``why``, one that does not hold, for this reason."""
     return shape_value(WITNESS, ShapeContent(True) if why is None else Failed(why))
 
 
 def broken(witnesses: Sequence[Value]) -> str | None:
-    """Return why one of several constraints does not hold, in any lane; None where all hold."""
+    """Return why one of several constraints does not hold in some lane; None if all hold."""
     lost = next((value for value in witnesses if value.poison is not None), None)
     if lost is not None:
         return f"a constraint is poison: {lost.origin(*first_place(lost.poisoned))}"
@@ -289,8 +291,8 @@ Compute = Callable[[Operation, Operands, Settings], ShapeOrSize]
 
 
 def computed(mnemonic: str) -> OnValues:
-    """Return the evaluator of an op of `COMPUTE`, whose one result is a shape or a size. An error becomes the result,
-    or is undefined behaviour where the type has no errors.
+    """Return the evaluator of an op of `COMPUTE`, which has one result, a shape or a size. An error becomes the result,
+    or is undefined behaviour if the type has no errors.
     """
     compute = COMPUTE[mnemonic]
 
@@ -302,7 +304,7 @@ def computed(mnemonic: str) -> OnValues:
 
 
 def _or_failed(compute: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns, or the error that it raises for shapes."""
+    """Return what a function returns, or the error for shapes that it raises."""
     try:
         return compute(*arguments)
     except ErrorShapeError as error:
@@ -314,7 +316,7 @@ def _shapes(op: Operation, operands: Sequence[Any], settings: Settings) -> list[
 
 
 def _own_reason(op: Operation, otherwise: str) -> ErrorShapeError:
-    """Return the error of an op: the text that it has, or another."""
+    """Return the error of an op, with the text of the op if it has one."""
     written = op.properties.get("error")
     return ErrorShapeError(written.value if isinstance(written, at.StringAttr) else otherwise)
 
@@ -329,12 +331,12 @@ def _shape_of(op: Operation, operands: Operands, settings: Settings) -> ShapeOrS
 
 
 def _same(op: Operation, operands: Operands, settings: Settings) -> Extents:
-    """Return the first shape: as a shape of another type, or of several that the program says to be the same."""
+    """Return the first shape. The others are the same shape: of another type, or because the program says so."""
     return extents_of(op, operands[0], settings)
 
 
 def _broadcast(shapes: Sequence[Extents]) -> Extents | None:
-    """Return the shape to which shapes are broadcast; None where they do not fit."""
+    """Return the shape to which shapes are broadcast; None if they do not fit."""
     found: list[int] = []
     for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         larger = {size for size in sizes if size != 1}
@@ -358,7 +360,7 @@ def _broadcast_all(op: Operation, operands: Operands, settings: Settings) -> Sha
 
 
 def _meet(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
-    """Return a shape or a size that two operands have."""
+    """Return the shape or size that two operands have in common."""
     take: Callable[[Operation, Any, Settings], ShapeOrSize] = extents_of if is_shape(operands[0].type) else number_of
     one, other = (take(op, value, settings) for value in operands)
     if one != other:
@@ -464,7 +466,7 @@ COMPUTE: Mapping[str, Compute] = {
 
 
 def judged(mnemonic: str) -> OnValues:
-    """Return the evaluator of an op that asks whether shapes fit. The result of a constraint is a witness."""
+    """Return the evaluator of an op that tells whether shapes fit. The result of a constraint is a witness."""
     judge = _not_broadcastable if mnemonic.endswith("broadcastable") else _unequal
     constraint = mnemonic.startswith("cstr_")
 
@@ -501,7 +503,7 @@ def all_hold(op: Operation, settings: Settings) -> Function:
 
 
 def assuming(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of shape.assuming. It is undefined where the constraint does not hold."""
+    """Return the action of shape.assuming. Its behaviour is undefined if the constraint does not hold."""
     (slot,) = compiler.slots(op.operands)
     entry = compiler.region(op.regions[0], compiler.resume(op))
 
@@ -518,7 +520,7 @@ def assuming(op: Operation, compiler: Compiler) -> Action:
 
 
 def with_shape(op: Operation, settings: Settings) -> Function:
-    """Return the function of shape.with_shape: the same value, of which another shape is said."""
+    """Return the function of shape.with_shape: the same value, with another shape attached."""
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, said = operands

@@ -29,7 +29,7 @@ def _differ(inferred: ty.Type, given: ty.Type) -> str:
 
 
 def passes_errors_on(word: str) -> Rule:
-    """Return the rule that the result is of the type ``word`` where an operand may be an error."""
+    """Return the rule that the result has the type ``word`` if an operand may be an error."""
     wanted = SIZE if word == "size" else SHAPE
 
     def verify(op: Operation) -> str | None:
@@ -44,7 +44,7 @@ def passes_errors_on(word: str) -> Rule:
 
 
 def _compatible(inferred: ty.Type, given: ty.Type) -> bool:
-    """Tell whether a list of sizes of one length may have the other type."""
+    """Tell whether a list of sizes of known length may have the other type."""
     if inferred == given or given == SHAPE:
         return True
     one, other = ty.shape_of(inferred) or (), ty.shape_of(given) or ()
@@ -76,7 +76,7 @@ def verify_extreme(op: Operation) -> str | None:
 
 
 def verify_meet(op: Operation) -> str | None:
-    """Check that shape.meet has shapes only, or sizes only, and that these may be the same."""
+    """Check that shape.meet has only shapes, or only sizes, and that these may be equal."""
     types = [value.type for value in op.operands]
     if not (all(map(is_shape, types)) or all(map(is_size, types))):
         return d.Unprefixed("requires all sizes or shapes")
@@ -203,7 +203,7 @@ def _typed(mnemonic: str, operands: dict[str, d.TypeConstraint], result: d.TypeC
 
 
 def _variadic(mnemonic: str, result: d.TypeConstraint, **declaration: Any) -> None:
-    """Declare an op on any number of shapes: one that computes a shape, or one that asks whether they fit."""
+    """Declare an op on any number of shapes, which computes a shape or tells whether they fit."""
     computes = mnemonic in evaluate.COMPUTE
     to = " `->` type($result)" if computes else ""
     shape.op(

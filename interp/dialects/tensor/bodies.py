@@ -32,7 +32,7 @@ OnDone = Callable[[Frame, list[Any]], Segment | None]
 class Body:
     """The region of an op, compiled to run at one point after the other.
 
-    ``constant``: it yields the same at every point, and nothing in it can fail: it runs once, whatever the points are.
+    ``constant``: the region yields the same value at every point, and nothing in it can fail, so it runs only once.
     """
 
     def __init__(self, op: Operation, compiler: Compiler, done: OnDone) -> None:
@@ -64,7 +64,7 @@ class Body:
         return self._done(frame, elements)
 
     def _enter(self, slots: Slots, points: Iterator[Point]) -> bool:
-        """Give the region its arguments at the next point. Return False where there is none."""
+        """Give the region its arguments at the next point. Return False if there is none."""
         point = next(points, None)
         if point is None:
             return False
@@ -110,7 +110,7 @@ def shape_operands(op: Operation, slots: Sequence[Any], settings: Settings) -> P
 
 
 def stacked_elements(run: Run, elements: Sequence[Any], shape: Point, type_: ty.Type) -> Value:
-    """Stack the values that a region yielded, in the form of slots, into an array."""
+    """Stack the values that a region yielded, as slots hold them, into an array."""
     element = ty.element_type(type_)
     width = ty.element_width(element)
     if width is not None and all(each.__class__ is int for each in elements):
@@ -119,7 +119,7 @@ def stacked_elements(run: Run, elements: Sequence[Any], shape: Point, type_: ty.
 
 
 def spread(element: Any, shape: Point, type_: ty.Type) -> Value:
-    """Return an element, as a slot holds it, in every place of an array."""
+    """Return an array with an element, as a slot holds it, in every place."""
     return repeated(lift(element, ty.element_type(type_)), shape, type_)
 
 
@@ -174,7 +174,7 @@ def _sizes(
 
 
 def pad(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of tensor.pad. The region runs at the indices of the new elements alone."""
+    """Return the action of tensor.pad. The region runs only at the indices of the new elements."""
     type_, settings = op.results[0].type, compiler.settings
     written = [static_numbers(op, name) for name in LISTS]
     source, *sizes = compiler.slots(op.operands)

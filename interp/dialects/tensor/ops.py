@@ -68,7 +68,9 @@ def _verify_dims(dims: tuple[int, ...], indices: ty.Shape, rank: int, name: str,
 
 
 def _slices_types(whole: ty.Type, indices: ty.Shape, dims: tuple[int, ...]) -> tuple[ty.Type, ty.Type]:
-    """Return the type of all slices, with dimensions of size 1 for those that are indexed, and without them."""
+    """Return the type of all slices, once with dimensions of size 1 in place of the indexed ones, and once without
+    these.
+    """
     shape, element = ty.shape_of(whole) or (), ty.element_type(whole)
     full = tuple(1 if axis in dims else size for axis, size in enumerate(shape))
     reduced = tuple(size for axis, size in enumerate(shape) if axis not in dims)
@@ -106,7 +108,7 @@ def _places(
 ) -> tuple[Any, ...]:
     """Return an index of NumPy for a tensor whose indexed axes were moved to the front.
 
-    Raises UndefinedBehavior for poison, for an index outside, and for equal ones that are said to be unique.
+    Raises UndefinedBehavior for poison, for an index outside, and for equal indices that the program says are unique.
     """
     numbers = signed_elements(op, indices, settings, "the indices")
     bounds = np.array([shape[axis] for axis in dims])

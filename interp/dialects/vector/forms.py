@@ -28,7 +28,7 @@ _YIELD = "vector.yield"
 
 
 def into(p: OpParser, definition: OpDefinition, word: str) -> Type:
-    """Read a word and the type behind it."""
+    """Read a word and the type after it."""
     p.keyword(definition, word)
     return p.type()
 
@@ -101,7 +101,7 @@ def _print_contract(printer: OpPrinter, operation: Operation) -> str:
 
 
 def _outer_type(left: VectorType, right: Type) -> VectorType:
-    """Return the type of a product; for a scalar on the right that of the left side."""
+    """Return the type of a product. For a scalar on the right, it is the type of the left side."""
     sides = [left, right] if isinstance(right, VectorType) else [left]
     shape = tuple(side.shape[0] if side.shape else 1 for side in sides)
     return vector_of(shape, left.element, tuple((*scalable_dimensions(side), False)[0] for side in sides))
@@ -211,8 +211,8 @@ def is_minor_identity(map_: AffineMapAttr) -> bool:
 
 
 def mask_type(vector: ty.VectorType, map_: AffineMapAttr) -> ty.VectorType:
-    """Return the type of the mask of a transfer: a dimension for each one of the source that the map takes, in the
-    order of the source.
+    """Return the type of the mask of a transfer. It has a dimension for each dimension of the source that the map uses,
+    in the order of the source.
     """
     axes = mask_axes(map_)
     flags = scalable_dimensions(vector)
@@ -221,13 +221,13 @@ def mask_type(vector: ty.VectorType, map_: AffineMapAttr) -> ty.VectorType:
 
 
 def mask_axes(map_: AffineMapAttr) -> list[int]:
-    """Return for each axis of a mask the axis of the vector that it belongs to."""
+    """Return, for each axis of a mask, the axis of the vector that it belongs to."""
     taken = {expr.position: axis for axis, expr in enumerate(map_.results) if isinstance(expr, Dimension)}
     return [taken[position] for position in sorted(taken)]
 
 
 def _default_map(source: Type, vector: ty.VectorType) -> AffineMapAttr | None:
-    """Return the map that a form without one means; None where the source has too few dimensions."""
+    """Return the map that stands for a form without a map; None if the source has too few dimensions."""
     rank = len(ty.shape_of(source) or ())
     element = ty.element_type(source)
     results = len(vector.shape) - (len(element.shape) if isinstance(element, ty.VectorType) else 0)
@@ -290,7 +290,7 @@ class _Reading:
         return written
 
     def operands(self, map_: AffineMapAttr) -> list[SSAValue]:
-        """Return the values, the mask with the type that follows."""
+        """Return the values; the mask has the type that follows from the map."""
         p = self.p
         source = [p.use(self.source, self.shaped), *(p.use(token, ty.INDEX) for token in self.indices)]
         if self.reads:

@@ -110,8 +110,8 @@ class _Transfer:
 
 
 def read(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.transfer_read. ``masked``: it is inside vector.mask, whose mask and, if there is
-    one, value for the lanes left out are further operands.
+    """Return the function of vector.transfer_read. ``masked``: it is inside vector.mask; further operands are the mask
+    and, if there is one, the value for the lanes that are left out.
     """
     type_ = op.results[0].type
 
@@ -254,7 +254,7 @@ def maskable(name: str, words: Words | None = None) -> OnValues:
 
 
 def mask(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of vector.mask. Without an op inside, the lanes left out have the other value."""
+    """Return the action of vector.mask. Without an op inside, lanes that are left out have the other value."""
     region, results = op.regions[0], compiler.slots(op.results)
     if len(op.operands) < 2 or len(region.blocks[0].operations) > 1:
         return passing((), compiler.region(region, compiler.resume(op)))

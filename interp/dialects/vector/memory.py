@@ -70,7 +70,9 @@ def active_lanes(op: Operation, mask: Value) -> Mask:
 
 
 def _places(buffer: Buffer, indices: Sequence[Numbers]) -> Numbers:
-    """Return the places in memory of elements at indices that lie inside the shape: of a memref of rank 0, its one."""
+    """Return the places in memory of elements at indices that lie inside the shape. A memref of rank 0 has one
+    place.
+    """
     return np.atleast_1d(buffer.places_at(indices))
 
 
@@ -91,8 +93,8 @@ def base_of(op: Operation, operand: Any, which: int) -> Value | Buffer:
 
 
 def elements_at(op: Operation, run: Run, base: Value | Buffer, indices: Sequence[Numbers]) -> Value:
-    """Return the elements at indices, each an array of rank 1, as a tensor. Raises UndefinedBehavior for one outside of
-    the shape.
+    """Return the elements at indices, each an array of rank 1, as a tensor. Raises UndefinedBehavior for an index
+    outside of the shape.
     """
     _check_inside(op, base.shape, indices)
     if isinstance(base, Buffer):
@@ -105,7 +107,8 @@ def elements_at(op: Operation, run: Run, base: Value | Buffer, indices: Sequence
 
 def put_at(op: Operation, run: Run, base: Value | Buffer, indices: Sequence[Numbers], part: Value) -> tuple[Any, ...]:
     """Write elements at indices, each an array of rank 1, and return the results of the op: a new tensor, or nothing.
-    At indices that occur several times the last element stays. Raises UndefinedBehavior for one outside of the shape.
+    If an index occurs several times, the last element stays. Raises UndefinedBehavior for an index outside of the
+    shape.
     """
     _check_inside(op, base.shape, indices)
     if isinstance(base, Buffer):

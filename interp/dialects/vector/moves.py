@@ -140,7 +140,7 @@ MAPS = d.AttributeConstraint(
 
 
 def static_shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
-    """Return the shape of the values of a vector or scalar type. Raises LimitExceeded for one too large to be held."""
+    """Return the shape of the values of a vector or scalar type. Raises LimitExceeded for a shape that is too large."""
     shape = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
     check_allocation(type_, shape, settings)
     return shape
@@ -202,7 +202,7 @@ def shape_cast(op: Operation, settings: Settings) -> el.Function:
 
 def bitcast(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.bitcast: the bits of the last dimension, the lowest of the first element first. An
-    element that has a bit of a poisoned one is poison.
+    element that has a bit of a poisoned element is poison.
     """
     type_ = op.results[0].type
     source, target = (ty.element_type(value.type) for value in (op.operands[0], op.results[0]))
@@ -222,7 +222,9 @@ def bitcast(op: Operation, settings: Settings) -> el.Function:
             return of_bytes(marks.repeat(before, axis=-1).reshape(len(marks), group // after, after))
 
         def regrouped(array: Any, convert: Callable[[Any], Any]) -> Any:
-            """Convert the fewest elements that have all bits of others, for many such groups at a time."""
+            """Convert groups of elements, each the smallest that has all bits of one or more whole elements of the
+            other type; many groups at a time.
+            """
             if array is None:
                 return None
             groups = array.reshape(-1, group // before, *array.shape[value.ndim :])
@@ -410,7 +412,7 @@ def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings:
 
 
 def scalable_extract(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.scalable.extract. What lies behind the end of the vector is poison."""
+    """Return the function of vector.scalable.extract. Elements beyond the end of the vector are poison."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
 
     def take(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -424,7 +426,9 @@ def scalable_extract(op: Operation, settings: Settings) -> el.Function:
 
 
 def scalable_insert(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.scalable.insert. A part that leaves the vector makes all of it poison."""
+    """Return the function of vector.scalable.insert. If the part does not fit into the vector, the whole result is
+    poison.
+    """
 
     def put(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         part, whole = operands

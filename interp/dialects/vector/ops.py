@@ -99,7 +99,7 @@ def verify_type_cast(op: Operation) -> str | None:
 
 
 def verify_create(op: Operation) -> str | None:
-    """Check that there is an operand for each dimension; one for a vector of rank 0."""
+    """Check that there is an operand for each dimension, and one for a vector of rank 0."""
     shape = ty.shape_of(op.results[0].type) or ()
     if not shape and len(op.operands) != 1:
         return "must specify exactly one operand for 0-D create_mask"
@@ -109,7 +109,7 @@ def verify_create(op: Operation) -> str | None:
 
 
 def verify_constant(op: Operation) -> str | None:
-    """Check that the sizes lie inside the vector, and that all are 0 if one is."""
+    """Check that the sizes lie inside the vector, and that all are 0 if one of them is."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
     sizes = moves.integers(op.properties["mask_dim_sizes"])
     if not type_.shape:
@@ -310,7 +310,7 @@ vector.op(
 
 
 def _converted(mnemonic: str, verify: Callable[[Operation], str | None], evaluate: OnValues, **more: Any) -> None:
-    """Declare an op that makes a vector of another type of one vector."""
+    """Declare an op that makes a vector of another type from one vector."""
     vector.op(
         mnemonic,
         "$source attr-dict `:` type($source) `to` type($result)",

@@ -76,7 +76,7 @@ class Combination:
     """The combination of two elements by a kind, on behalf of an op of vector.
 
     ``type_``: the type of the accumulator. ``order``: the order of additions of floats, as in `Fold`. ``properties``:
-    those of the op of arith.
+    the properties of the op of arith.
     """
 
     __slots__ = ("_fold", "_step")
@@ -111,7 +111,7 @@ class Combination:
         return self._step.run_at(run, (one, other), _PLACES)[0]
 
     def fold(self, run: Run, first: Value | None, rows: Value) -> Value:
-        """Combine values along the first axis of ``rows``, of which there is at least one, beginning with ``first``."""
+        """Combine values along the first axis of ``rows``, which has at least one, beginning with ``first``."""
         if first is None:
             first, rows = part(rows, 0), part(rows, slice(1, None))
         return self._fold(run, first, rows, lambda number: _PLACES)
@@ -218,7 +218,7 @@ def chosen(run: Run, lanes: Mask, one: Value, other: Value) -> Value:
 
 def scan(op: Operation, settings: Settings) -> el.Function:
     """Return the function of vector.scan, which follows MLIR's lowering: an inclusive scan begins with the first
-    element and does not read the initial value; the second result is the last part of the first.
+    element and does not read the initial value; the second result is the last slice of the first result.
     """
     type_, part_type = op.results[0].type, op.results[1].type
     combination = Combination(op, kind_of(op.properties["kind"]), part_type, settings)
@@ -249,7 +249,9 @@ def _integer(op: Operation, name: str) -> int:
 
 
 def _spread(value: Value, dimensions: Sequence[int], order: Sequence[int]) -> Value:
-    """Return a value whose axes are the dimensions ``order``, with size 1 where it has none of ``dimensions``."""
+    """Return a value whose axes are the dimensions ``order``; an axis has size 1 if its dimension is not in
+    ``dimensions``.
+    """
     rank = len(value.shape)
     places = [dimensions.index(dimension) for dimension in order if dimension in dimensions]
     shape = tuple(value.shape[dimensions.index(each)] if each in dimensions else 1 for each in order)
@@ -336,7 +338,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
 def outer_product(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
     """Return the function of vector.outerproduct. ``masked``: as for `reduce_vector`.
 
-    A lane that the mask leaves out has the accumulator; without one it is poison.
+    A lane that the mask leaves out has the value of the accumulator; without an accumulator it is poison.
     """
     type_, kind = op.results[0].type, kind_of(op.properties["kind"])
     element = ty.element_type(type_)
@@ -381,7 +383,9 @@ def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands
 
 
 def moved(op: Operation, low: FunctionLowering) -> None:
-    """Lower an op that only moves elements. What the executor makes of their numbers tells where each goes."""
+    """Lower an op that only moves elements. The executor moves the numbers of the elements once, which shows where each
+    goes.
+    """
     if any(isinstance(value.type, ty.IndexType) for value in op.operands[1:]):
         low.by_executor(op)  # a position that is not known
         return
@@ -440,7 +444,7 @@ def transfer(op: Operation, low: FunctionLowering) -> None:
 def _transfer(
     op: Operation, low: FunctionLowering, base: int, indices: Sequence[Word], vector: ty.Type, axes: dict[int, int]
 ) -> None:
-    """Lower an op that moves a vector from or to memory: where some element is outside, the executor runs it.
+    """Lower an op that moves a vector from or to memory. If an element is outside, the executor runs the op.
 
     ``axes``: the axis of the vector along which the index in a dimension of memory increases.
     """
@@ -469,7 +473,7 @@ def _transfer(
 
 
 def _inside(place: Memref, indices: Sequence[Word], lengths: Sequence[int]) -> Word:
-    """Tell, as a word of one bit, whether so many elements from the indices on are inside."""
+    """Tell, as a word of one bit, whether so many elements, beginning at the indices, are inside."""
     inside: Word = place.emit.number(1, 1)
     for index, size, length in zip(indices, place.sizes, lengths, strict=True):
         inside = inside & ~index.less(0, signed=True) & index.at_most(size - length, signed=True)
@@ -480,7 +484,7 @@ def _inside(place: Memref, indices: Sequence[Word], lengths: Sequence[int]) -> W
 
 
 def reduction(op: Operation, low: FunctionLowering) -> None:
-    """Lower vector.reduction: the elements one after the other, after the accumulator."""
+    """Lower vector.reduction: it combines the accumulator with one element after the other."""
     order = low.settings.profile.reduction_order if fastmath_of(op) & _REASSOC else "sequential"
     words = low.elements(op.operands[0])
     first = [low.word(value) for value in op.operands[1:]]
@@ -488,7 +492,9 @@ def reduction(op: Operation, low: FunctionLowering) -> None:
 
 
 def multi_reduction(op: Operation, low: FunctionLowering) -> None:
-    """Lower vector.multi_reduction: the elements along some axes, in row-major order, after the accumulator."""
+    """Lower vector.multi_reduction: it combines the accumulator with the elements along some axes, in row-major
+    order.
+    """
     source, first = (low.elements(value) for value in op.operands)
     shape = [size or 0 for size in ty.shape_of(op.operands[0].type) or ()]
     along = sorted(set(integers(op.properties["reduction_dims"])))

@@ -47,8 +47,8 @@ def _depth(properties: Mapping[str, at.Attribute]) -> int:
 
 
 def part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
-    """Require of ``part``, unless its type is given, the type at the position in ``whole``. Its element type must be
-    that of ``like``.
+    """Require that ``part`` has the type at the position in ``whole``, unless its type is given. Its element type must
+    be that of ``like``.
     """
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
@@ -113,7 +113,7 @@ def verify_extracted(op: Operation) -> str | None:
 
 
 def _position(op: Operation, dynamic: Operands, settings: Settings) -> tuple[int, ...]:
-    """Return the position that an op names: constants, with the operands in place of the dynamic ones."""
+    """Return the position that an op names: constants, and the values of operands for the dynamic indices."""
     given = iter(numbers(op, dynamic, settings))
     return tuple(next(given) if number == DYNAMIC else number for number in integers(op.properties["static_position"]))
 
@@ -151,7 +151,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 
 
 def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
-    """Return a vector of one element that was a scalar, or a scalar that was a vector."""
+    """Return a scalar as a vector of one element, or a vector of one element as a scalar."""
     if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
         raise unsupported(op, f"how many elements '{value.type}' gives '{type_}' is not known")
     return reshaped(value, type_, tuple(size or 0 for size in ty.shape_of(type_) or ()))
@@ -191,7 +191,7 @@ def verify_reduction(op: Operation) -> str | None:
 
 
 def verify_multi_reduction(op: Operation) -> str | None:
-    """Check that the result has the dimensions that are not reduced; a scalar where none is left."""
+    """Check that the result has the dimensions that are not reduced; it is a scalar if none is left."""
     source, result = narrowed(op.operands[0].type, ty.VectorType), op.results[0].type
     dropped = integers(op.properties["reduction_dims"])
     kept = [axis for axis in range(len(source.shape)) if axis not in dropped]
@@ -309,7 +309,7 @@ def _verify_map(number: int, map_: AffineMapAttr, type_: ty.Type, count: int) ->
 
 
 def _pairs(maps: list[AffineMapAttr], iterators: tuple[Attribute, ...]) -> list[tuple[str, int, int]]:
-    """Return for each dimension that both factors have the type of its iterator and its axis in each."""
+    """Return, for each dimension that both factors have, the type of its iterator and its axis in each factor."""
     found = []
     for number, iterator in enumerate(iterators):
         dimension = Dimension(number)

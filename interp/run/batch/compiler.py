@@ -27,9 +27,9 @@ _DEEPEST = 40
 
 
 def ordered(nodes: Sequence[Node], targets: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """Order the nodes of a flow graph: each stands before those after it, and loops hang together.
+    """Order the nodes of a flow graph: each node comes before its successors, and the nodes of a loop come together.
 
-    The first node is the entry. A loop stands as its head, then the rest of it, ordered by the same rule.
+    The first node is the entry. A loop comes as its head, then the rest of it, ordered by the same rule.
     """
     found: list[Node] = []
     work: list[tuple[list[Node], int]] = [(list(nodes), 0)]
@@ -87,7 +87,8 @@ def _components(nodes: Sequence[Node], targets: Mapping[Node, Sequence[Node]]) -
 
 @dataclass(slots=True, eq=False)
 class _Flow:
-    """A segment, the slots that it reads and writes, and its exits with the slots that are written on the way there.
+    """A segment, the slots that it reads and writes, and its exits, each with the slots that are written on the way to
+    it.
 
     Sets of slots are the bits of an integer, except ``reads``, which keeps the order.
     """
@@ -121,7 +122,7 @@ class LaneCompiler(FunctionCompiler):
         return True
 
     def typed_slot(self, type_: ty.Type) -> int:
-        """Make a slot in which a control op keeps a value over lanes of this type."""
+        """Make a slot in which a control op keeps a value of this type over lanes."""
         slot = self.hidden_slot()
         self._hidden[slot] = type_
         return slot
@@ -131,8 +132,8 @@ class LaneCompiler(FunctionCompiler):
     ) -> None:
         """Describe the control flow of a loop.
 
-        ``head`` goes on in a region or after ``op``, by the slot ``decides``. ``latch`` runs after each trip, reads the
-        slots ``needed``, and goes on at ``head``, which may read the slots ``carried``.
+        ``head`` continues in a region or after ``op``, as the slot ``decides`` says. ``latch`` runs after each trip,
+        reads the slots ``needed``, and continues at ``head``, which may read the slots ``carried``.
         """
         after = self.after()
         body = self.block(op.regions[0].blocks[0])
@@ -144,8 +145,8 @@ class LaneCompiler(FunctionCompiler):
         self._inner[op] = (head, latch), _bits(needed)
 
     def choice(self, op: Operation, head: Segment, decides: int) -> None:
-        """Describe the control flow of an op that goes on at ``head``, and from there in a region or after it, by the
-        slot ``decides``.
+        """Describe the control flow of an op that continues at ``head``, and from there in a region or after the op, as
+        the slot ``decides`` says.
         """
         head.op, head.cost = op, 0
         regions = [(self.block(region.blocks[0]), 0) for region in op.regions if region.blocks]
@@ -246,9 +247,9 @@ class LaneCompiler(FunctionCompiler):
         return _Flow(segment, list(reads), passes, written, slot, exits)
 
     def _entries(self, op: Operation) -> list[tuple[Segment, int]]:
-        """Return the segments at which an op may begin, with the slots that are written on the way there.
+        """Return the segments at which an op may begin: those of its regions, and its own.
 
-        They are those of its regions, and its own.
+        Each comes with the slots that are written on the way to it.
         """
         blocks = [region.blocks[0] for region in op.regions if region.blocks]
         regions = [(self.block(block), _bits(self.slots(block.arguments))) for block in blocks]

@@ -27,7 +27,9 @@ from halfulp.interp.values.value import Value
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotBeforeParting:
-    """The content of a slot from before the lanes of its frame parted: a value over more lanes than run now."""
+    """The content of a slot from the time before the lanes of its frame parted: a value over more lanes than run
+    now.
+    """
 
     held: Any
     lanes: Lanes
@@ -36,9 +38,9 @@ class SlotBeforeParting:
 def joined(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Type, run: Run) -> Any:
     """Join one slot of several frames.
 
-    ``parts``: for each frame, the positions of its lanes among ``size`` lanes, and what its slot held.
+    ``parts``: for each frame, the positions of its lanes among ``size`` lanes, and the content of its slot.
 
-    The result is None where the slot of a part is still empty: no op after the join reads it. Raises
+    The result is None if the slot of a part is still empty: no op after the join reads it. Raises
     Unsupported for content that cannot differ between lanes, such as functions.
     """
     first = parts[0][1]
@@ -92,7 +94,7 @@ def scattered(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty
 
 
 def _shape_of_all(slots: Sequence[Any], type_: ty.Type) -> tuple[int, ...]:
-    """Return the shape that each lane has. Raises Unsupported where lanes have different shapes."""
+    """Return the shape that each lane has. Raises Unsupported if lanes have different shapes."""
     if not isinstance(type_, ty.ShapedType):
         return ()
     shapes = {slot.shape[1:] if over_lanes(slot) else slot.shape: None for slot in slots}
@@ -103,7 +105,7 @@ def _shape_of_all(slots: Sequence[Any], type_: ty.Type) -> tuple[int, ...]:
 
 
 def union(parts: Sequence[Lanes], all_: Lanes) -> Lanes:
-    """Unite several disjoint sets of lanes, which are all among ``all_``."""
+    """Unite several disjoint sets of lanes; all of them are among ``all_``."""
     size = sum(map(len, parts))
     if size == len(all_):
         return all_
@@ -133,9 +135,9 @@ class LaneCode(FunctionCode):
 class Plan:
     """The facts about a segment that a batch needs.
 
-    ``order``: its place in the order in which lanes run segments: loops hang together, and code after a loop comes
-    later. ``reads``: the slots it reads before it writes them. ``live``: the slots that it or a later segment may read.
-    ``decides``: the slot of the i1 by which its control op parts lanes.
+    ``order``: its place in the order in which lanes run segments: the segments of a loop come together, and code after
+    a loop comes later. ``reads``: the slots it reads before it writes them. ``live``: the slots that it or a later
+    segment may read. ``decides``: the slot of the i1 by which its control op parts lanes.
     """
 
     order: int
@@ -159,7 +161,7 @@ class Activation:
         self.waiting: dict[int, list[LaneFrame]] = {}
 
     def next(self, run: Run) -> LaneFrame:
-        """Return the frame to go on with: those that wait at the first segment, as one."""
+        """Return the next frame to run: it joins the frames that wait at the first segment."""
         frames = self.waiting.pop(min(self.waiting))
         return frames[0] if len(frames) == 1 else self._one(frames, run)
 

@@ -27,7 +27,7 @@ Number = int | Value
 def trips(lower: Number, upper: Number, step: Number, width: int, signed: bool) -> tuple[Number, Mask]:
     """Count the trips of each lane from ``lower`` below ``upper``, at most 2^64 - 1.
 
-    Also returns the mask of lanes whose step is not positive.
+    Also return the mask of lanes whose step is not positive.
     """
     bounds = (lower, upper, step)
     if width <= 64 and any(over_lanes(bound) for bound in bounds):
@@ -70,7 +70,7 @@ def positive(counts: Number) -> Number:
 
 
 def one_less(counts: Number) -> Number:
-    """Return the trips left after one more."""
+    """Return the number of trips that are left after one more."""
     return Value(TRIPS, counts.bits - np.uint64(1)) if isinstance(counts, Value) else counts - 1
 
 
@@ -97,8 +97,8 @@ def loop_in_lanes(
     """Return the action of a counted loop in a batch. Lanes may make different numbers of trips: each keeps the number
     that is left.
 
-    ``initial``: the slots of the values that the body carries. ``begun``: gives the first value of the induction
-    variable and the number of trips. ``step``: gives the step, from the slots ``needed``.
+    ``initial``: the slots of the values that the body carries. ``begun``: a function that gives the first value of the
+    induction variable and the number of trips. ``step``: a function that gives the step, from the slots ``needed``.
     """
     body = compiler.block(op.regions[0].blocks[0])
     induction, *carried = body.arguments

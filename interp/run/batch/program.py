@@ -52,10 +52,10 @@ def goes_in_blocks(op: Operation, lanes: int) -> bool:
 def run_in_blocks(
     program: CompiledModule, op: Operation, arguments: Sequence[Value], lanes: int
 ) -> tuple[Value, ...] | None:
-    """Return the results of a function whose lanes do nothing but compute.
+    """Return the results of a function whose lanes only compute.
 
-    Return None where they, or an error, might not be those of one run with all lanes: a block fails, a result has
-    poison, or the blocks together take more steps than a run may. All lanes at once take at most as many.
+    Return None if the results, or an error, might differ from those of one run with all lanes: a block fails, a result
+    has poison, or the blocks together take more steps than a run may. All lanes at once take at most as many steps.
     """
     found: list[list[Codes]] = []
     types = result_types(op)
@@ -93,7 +93,9 @@ PAYS = 1 << 16
 
 
 class CompiledLanes:
-    """A function of a program, with the lanes that have run so far, and its machine code once that pays."""
+    """A function of a program, with the number of lanes that have run so far, and its machine code as soon as that
+    saves time.
+    """
 
     def __init__(self, program: CompiledModule, op: Operation) -> None:
         self._program = program
@@ -105,7 +107,7 @@ class CompiledLanes:
 
     @cached_property
     def promising(self) -> bool:
-        """Whether the lanes have scalars alone, and do nothing but compute."""
+        """Whether the lanes have only scalars, and only compute."""
         settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
         if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
             return False
@@ -114,8 +116,8 @@ class CompiledLanes:
         return scalars and is_covered(self._program, self._op, (ty.MemRefType,))
 
     def run(self, arguments: Sequence[Any], lanes: int) -> tuple[tuple[Value, ...], npt.NDArray[np.bool_]] | None:
-        """Return the results of all lanes, and the mask of the lanes that stopped: theirs mean nothing. None where
-        machine code does not pay, cannot be made, or an argument is not clean.
+        """Return the results of all lanes, and the mask of the lanes that stopped, whose results mean nothing. None if
+        machine code does not save time or cannot be made, or if an argument is not clean.
         """
         if not lanes or self._failed or not llvm.machine_code_allowed() or not self.promising:
             return None
@@ -136,7 +138,7 @@ class CompiledLanes:
         return tuple(values), stopped
 
     def _code(self, splats: tuple[bool, ...]) -> LaneCode:
-        """Return the code for arguments, some of which all lanes share. Raises NotCompiled."""
+        """Return the code for arguments; some of them may be shared by all lanes. Raises NotCompiled."""
         from halfulp.interp.run.compiled.program import LaneCode
 
         code = self._codes.get(splats)
@@ -162,7 +164,7 @@ _KEEPING = frozenset({"tensor.empty", "tensor.extract", "tensor.insert", "memref
 
 
 def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
-    """Tell whether a function, or one that it names, has an op that does not know of lanes. ``draws``: ops take random
+    """Tell whether a function, or one that it names, has an op that cannot run in lanes. ``draws``: ops take random
     bits.
     """
     for op in _reached(module, function):
@@ -175,7 +177,7 @@ def goes_alone(module: Module, function: Operation, draws: bool) -> bool:
 
 
 def accesses_together(module: Module, function: Operation, settings: Settings) -> bool:
-    """Tell whether lanes run together, and all ops on memory that a function may reach know of lanes."""
+    """Tell whether lanes run together, and all ops on memory that a function may reach can run in lanes."""
     if goes_alone(module, function, False):
         return False
     for op in _reached(module, function):
@@ -192,7 +194,7 @@ def accesses_together(module: Module, function: Operation, settings: Settings) -
 
 
 def _reached(module: Module, function: Operation) -> Iterator[Operation]:
-    """Yield the ops of a function, and of what it names."""
+    """Yield the ops of a function, and of the functions that it names."""
     waiting, seen = [function], {function}
     while waiting:
         for op in waiting.pop().walk():
@@ -210,7 +212,7 @@ def lane_by_lane(
     """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the numbers of the
     runs that the lanes stand for.
 
-    Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
+    Raises the error of the first lane that fails; it names all lanes that fail in the same way at the same place.
     """
     types = argument_types(function)
     rows: list[tuple[Value, ...]] = []
@@ -245,7 +247,7 @@ def lane_by_lane(
 
 
 def _of_lane(value: Any, type_: ty.Type, lane: int) -> Any:
-    """Return the argument of one lane. A buffer with the axis over lanes is seen at this lane."""
+    """Return the argument of one lane. Of a buffer with the axis over lanes, this is the part of the lane."""
     if isinstance(value, Buffer):
         start = value.offset + lane * value.strides[0]
         assert isinstance(type_, ty.MemRefType)
@@ -267,13 +269,14 @@ def run_batch(
 ) -> tuple[Value, ...]:
     """Call a function with `Value`s for a batch of ``lanes`` lanes and return its results.
 
-    An argument is a `Value` of its type with one more leading axis of these lanes, or one without it for all lanes, and
-    so is a result. For a memref it is a `Value` of a tensor type, from which each lane gets memory of its own, or a
-    `Buffer` with the axis, which holds afterwards what the lanes stored. ``active``: a mask of the lanes that run; the
-    results mean nothing in the others. ``runs``: the number of the run that each lane stands for, for its random bits;
-    by default that of the lane. Raises the errors of `halfulp.interp.ir.errors`.
+    An argument is a `Value` of its type with one more leading axis, over these lanes, or a `Value` without it for all
+    lanes; results are the same. For a memref it is a `Value` of a tensor type, from which each lane gets memory of its
+    own, or a `Buffer` with the axis, which holds afterwards what the lanes stored. ``active``: a mask of the lanes that
+    run; the results mean nothing in the others. ``runs``: the number of the run that each lane stands for, for its
+    random bits; by default the number of the lane. Raises the errors of `halfulp.interp.ir.errors`.
 
-    A function that may reach an op that does not know of lanes runs lane by lane, with the steps of one run for all.
+    A function that may reach an op that cannot run in lanes runs lane by lane; all lanes together have the steps of one
+    run.
     """
     if program.settings.recorder is not None:
         raise Unsupported("a batch keeps no lineage and no shadows")
@@ -315,7 +318,9 @@ def _completed(
 
 
 def _merged(chosen: Mask, first: Value, second: Value) -> Value:
-    """Take the chosen lanes from one value, which may be the same for all, and the others from another."""
+    """Take the chosen lanes from one value, which may be the same for all lanes, and the other lanes from another
+    value.
+    """
     bits = np.where(chosen, first.bits, second.bits)
     poison = None if first.poison is None else np.where(chosen, first.poison, np.uint16(0))
     return Value(second.type, bits, poison, None, first.origins)
@@ -336,7 +341,7 @@ def _given(run: LaneRun, value: Any, type_: ty.Type, active: Mask | None) -> Any
 def lane_memory(run: LaneRun, value: Value, type_: ty.MemRefType) -> LaneBuffer:
     """Return a memref over the lanes of a run, with a copy of a value in the memory of each lane.
 
-    Raises TypeMismatch where the layout of the type does not fit.
+    Raises TypeMismatch if the layout of the type does not fit.
     """
     lanes = len(run.lanes)
     value = value if over_lanes(value) else repeated(value, lanes)

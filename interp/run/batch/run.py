@@ -111,7 +111,9 @@ class LaneRun(frames.Run):
         self._told = None
 
     def out_of_steps(self, op: Operation) -> OutOfSteps:
-        """Make the error of a batch that would execute too many ops, in the lanes that are running: others may wait."""
+        """Make the error of a batch that would execute too many ops, in the lanes that are running: other lanes may be
+        waiting.
+        """
         error = super().out_of_steps(op)
         error.lanes = self.lanes.numbers
         return error
@@ -180,7 +182,7 @@ class LaneRun(frames.Run):
         frame.activation.waiting.setdefault(segment.plan.order, []).append(frame)
 
     def _decide(self, frame: LaneFrame, segment: frames.Segment, slot: int) -> frames.Segment | None:
-        """Go on as the conditions of the lanes say, with a frame for each way where they differ."""
+        """Continue as the conditions of the lanes say, with one frame for each way if they differ."""
         condition: Value = frame.slots[slot]
         if condition.poison is not None:
             raise frames.undecided(condition, segment.op, "condition", self.lanes)
@@ -200,7 +202,7 @@ class LaneRun(frames.Run):
         return None
 
     def part(self, frame: LaneFrame, ways: Sequence[tuple[Positions, frames.Action]]) -> None:
-        """Let lanes go different ways, given as the positions of those that take each action.
+        """Let lanes take different ways. For each action, the positions of the lanes that take it are given.
 
         Each action leads to a segment of the same frame.
         """
@@ -210,7 +212,7 @@ class LaneRun(frames.Run):
         self.frame = frame.activation.next(self)
 
     def leave(self, frame: LaneFrame, values: tuple[Any, ...]) -> None:
-        """Note that the lanes of a frame have returned; with the last of them, end the activation."""
+        """Note that the lanes of a frame have returned; with the last lanes, end the activation."""
         activation = frame.activation
         activation.returned.append((frame.lanes, values))
         activation.missing -= len(frame.lanes)
@@ -254,10 +256,10 @@ class LaneRun(frames.Run):
         return self.stacked(rows, types)
 
     def each(self, function: frames.Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
-        """Call a function that does not know of lanes for each lane; once where all have the same operands and the
-        function has results: one without results prints.
+        """Call a function that cannot run in lanes for each lane; only once if all have the same operands and the
+        function has results, since a function without results prints.
 
-        Raises the error of the first lane that fails; it names all lanes that fail so, at the same place.
+        Raises the error of the first lane that fails; it names all lanes that fail in the same way at the same place.
         """
         numbers = self.lanes.numbers
         together = bool(types) and not any(map(over_lanes, operands))
@@ -296,7 +298,7 @@ class LaneRun(frames.Run):
 
 
 def _followed(action: frames.Action, frame: LaneFrame) -> frames.Segment:
-    """Follow an action that stays in its frame, and return its segment."""
+    """Follow an action that stays in its frame, and return the segment that it leads to."""
     target = action(frame)
     assert target is not None
     return target

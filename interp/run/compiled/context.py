@@ -35,7 +35,7 @@ def is_plain(buffer: Buffer) -> bool:
 
 
 def parts_of_buffer(buffer: Buffer, addresses: tuple[Any, ...]) -> list[Any]:
-    """Return a buffer as words; ``addresses``: those of its memory."""
+    """Return a buffer as words; ``addresses``: the addresses of its memory."""
     numbers = (buffer.offset, *buffer.shape, *buffer.strides)
     return [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
 
@@ -74,24 +74,24 @@ class Context:
         self._left = MOST_BYTES
 
     def addresses(self, memory: Allocation) -> tuple[Any, ...]:
-        """Return the addresses of the codes of memory and of its poison (0 without), which stay alive, and whether it
-        must not be written.
+        """Return the addresses of the codes of memory and of its poison (0 if there is none), and whether it must not
+        be written. The memory stays alive.
         """
         base = address_of(memory.bits)
         self.allocations[base] = memory
         return base, 0 if memory.poison is None else address_of(memory.poison), int(memory.constant)
 
     def memory(self, base: Any) -> Allocation:
-        """Return the memory that code names so."""
+        """Return the memory that has this name in the code."""
         return self.allocations[base]
 
     def made(self, memory: Allocation) -> tuple[Any, ...]:
-        """Return the `addresses` of new memory, which stays. Raises MemoryError as `count` does."""
+        """Return the `addresses` of new memory, which stays alive. Raises MemoryError as `count` does."""
         self.count(memory)
         return self.addresses(memory)
 
     def count(self, memory: Allocation) -> None:
-        """Count memory that stays to the end of the run. Raises MemoryError where it is more than `MOST_BYTES`."""
+        """Count memory that stays alive to the end of the run. Raises MemoryError if it is more than `MOST_BYTES`."""
         self._left -= memory.bits.nbytes
         if self._left < 0:
             raise MemoryError
@@ -113,7 +113,7 @@ class Context:
         return Buffer(type_, self.allocations[base], (offset ^ _SIGN) - _SIGN, numbers[:rank], numbers[rank:])
 
     def words(self, slots: Sequence[Any]) -> tuple[Any, ...] | None:
-        """Return slots of the executor as words; None if one is not clean, or is memory that code cannot address."""
+        """Return slots of the executor as words; None if a slot is not clean, or is memory that code cannot address."""
         found: list[Any] = []
         for slot in slots:
             if slot.__class__ is int:
@@ -132,8 +132,8 @@ class Context:
         return parts_of_buffer(buffer, (self.addresses if known else self.made)(buffer.allocation))
 
     def free(self, by: str, base: Any) -> tuple[int, ...] | None:
-        """Make memory poison: whoever reads it stops the run. `untouched` tells whether somebody wrote to it. None for
-        memory that was freed before. ``by``: names the op and its place.
+        """Make memory poison: whoever reads it stops the run. `untouched` tells whether it was written to afterwards.
+        Return None for memory that was freed before. ``by``: names the op and its place.
         """
         memory = self.memory(base)
         assert memory.poison is not None
@@ -156,7 +156,7 @@ class Context:
     def call(self, number: int, words: Any) -> int:
         """Call a function with the words of an array, and write its results there. Returns 0, or 1 to stop the run.
 
-        No error may leave: there is no Python above that could take it. `ended` raises an interrupt.
+        No exception may leave this function, since the caller is not Python. `ended` raises an interrupt.
         """
         function, count = self.functions[number], words[0]
         try:

@@ -37,7 +37,7 @@ from halfulp.semantics.kernel import Kernel
 
 
 def rank_of(type_: ty.MemRefType) -> int:
-    """Return the rank of a memref that code can address. Raises NotCompiled for any other."""
+    """Return the rank of a memref that code can address. Raises NotCompiled for any other memref."""
     width = element_width(type_.element) if not isinstance(type_.element, ty.ShapedType) else None
     scalar = isinstance(type_.element, ty.IntegerType | ty.FloatType | ty.IndexType)
     if type_.shape is None or not scalar or width is None or not 0 < width <= 64 or is_mapped(type_):
@@ -63,7 +63,7 @@ class Memref:
 
     @staticmethod
     def of(emit: Emitter, type_: ty.MemRefType, parts: Sequence[Any]) -> Memref:
-        """Make a memref of its `parts`. Sizes that the type knows are constants."""
+        """Make a memref from its `parts`. Sizes that the type states are constants."""
         base, poison, constant, offset, *rest = parts
         rank = len(rest) // 2
         assert type_.shape is not None
@@ -79,34 +79,36 @@ class Memref:
         return [self.base, self.poison, self.constant, *(number.held for number in numbers)]
 
     def index(self, indices: Sequence[Word]) -> Word:
-        """Return the place of an element in memory. The run stops where an index is outside."""
+        """Return the place of an element in memory. The run stops if an index is outside."""
         for index, size in zip(indices, self.sizes, strict=True):
             # A negative index is a large code.
             self.emit.stop_if((~index.less(size, signed=False)).held)
         return self.start(indices)
 
     def start(self, indices: Sequence[Word]) -> Word:
-        """Return the place of what indices name, which may be outside."""
+        """Return the place in memory that indices name. It may be outside of the memory."""
         place = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
             place = place + index * stride
         return place
 
     def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
-        """Return a place that lies so many elements further on. ``steps``: for some dimensions, their numbers."""
+        """Return the place that lies so many elements further on. ``steps``: the numbers of elements for some
+        dimensions.
+        """
         for dimension, count in steps:
             place = place + self.strides[dimension] * count
         return place
 
     def load(self, place: Word, width: int) -> Word:
-        """Return the element at a place in memory. The run stops where it is poison."""
+        """Return the element at a place in memory. The run stops if the element is poison."""
         emit = self.emit
         with self._where_poison_may_be():
             emit.stop_if(emit.relation("!=", emit.load(self.poison, place.held, 16), emit.constant(0, 16)))
         return emit.word(emit.load(self.base, place.held, natural(width))).resized(width)
 
     def store(self, place: Word, value: Word) -> None:
-        """Write the element at a place in memory. The run stops where that is constant."""
+        """Write the element at a place in memory. The run stops if that memory is constant."""
         emit = self.emit
         emit.stop_if(self.constant)
         with self._where_poison_may_be():
@@ -146,7 +148,9 @@ _NESTED = 50
 
 @dataclass(frozen=True, slots=True)
 class PoisonItem:
-    """A value that is poison: only ops that the executor runs can take it. ``slot``: makes it, as a slot holds it."""
+    """A value that is poison: only ops that the executor runs can take it. ``slot``: a function that makes it in the
+    form of slots.
+    """
 
     slot: Callable[[Run], Any]
 
@@ -157,7 +161,7 @@ OnYield = Callable[[Sequence[Item]], None]
 
 
 def width_of_scalar(type_: ty.Type, settings: Settings) -> int:
-    """Return the bits of a scalar. Raises NotCompiled for any other type, and for 0 or more than 64 bits."""
+    """Return the number of bits of a scalar. Raises NotCompiled for any other type, and for 0 or more than 64 bits."""
     if isinstance(type_, ty.IntegerType | ty.FloatType | ty.IndexType):
         width = settings.width(type_)
         if 0 < width <= 64:
@@ -166,7 +170,7 @@ def width_of_scalar(type_: ty.Type, settings: Settings) -> int:
 
 
 def widths_of(type_: ty.Type, settings: Settings) -> list[int]:
-    """Return the bits of the words of a scalar or vector. Raises NotCompiled."""
+    """Return the numbers of bits of the words of a scalar or vector. Raises NotCompiled."""
     count = count_of(type_)
     if count is None:
         raise NotCompiled(f"values of type '{type_}'")
@@ -183,7 +187,7 @@ def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
 
 
 def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
-    """Return what a function that has come to its end returns: `DONE` and its results."""
+    """Return what a function returns that has reached its end: `DONE` and its results."""
     result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
     for number, part in enumerate((emit.constant(DONE, 32), *held)):
         result = emit.builder.insert_value(result, part, number)
@@ -193,7 +197,8 @@ def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
 class ProgramLowering:
     """The assembly of an entry and of all functions that it calls.
 
-    ``tables``, ``functions``: what code reads and calls, by number. ``writes``: it may write to memory.
+    ``tables``, ``functions``: the tables that code reads and the functions that it calls, by number. ``writes``: it may
+    write to memory.
     """
 
     def __init__(self, store: CodeStore) -> None:
@@ -211,7 +216,7 @@ class ProgramLowering:
         self._kept: list[Any] = []  # so that no number is given twice
 
     def number(self, function: Any, make: Callable[[], HostFunction]) -> int:
-        """Return the number of what is called; ``make`` makes it for a new ``function``."""
+        """Return the number of a function that code calls; ``make`` makes the entry for a new ``function``."""
         number = self._numbers.get(id(function))
         if number is None:
             number = self._numbers[id(function)] = len(self.functions)
@@ -238,7 +243,9 @@ class ProgramLowering:
         return found
 
     def way_back(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-        """Return the function of the assembly that calls a function of Python: there are many calls, and few run."""
+        """Return the function of the assembly that calls a function of Python. It is separate because there are many
+        such calls, and few of them run.
+        """
         key = (number, *map(str, inputs), None, *map(str, outputs))
         found = self._ways.get(key)
         if found is not None:
@@ -275,14 +282,14 @@ class ProgramLowering:
         return target
 
     def grown(self, blocks: Sequence[Any]) -> None:
-        """Count blocks of the assembly that are complete. Raises NotCompiled where there are too many instructions."""
+        """Count the complete blocks of the assembly. Raises NotCompiled if there are too many instructions."""
         self._size += sum(len(block.instructions) for block in blocks)
         if self._size > _LARGEST:
             raise NotCompiled("so many ops that compilation takes long")
 
     @property
     def deepest(self) -> int:
-        """The nested calls for which the stack is large enough, with any stack that threads usually have."""
+        """The number of nested calls for which the stack of any usual thread is large enough."""
         try:
             TopologicalSorter(self.calls).prepare()
         except CycleError:
@@ -369,20 +376,20 @@ class FunctionLowering:
         return types_of(type_, self.settings)
 
     def _grown(self) -> None:
-        """Count the instructions so far, but for those of the last block. Raises NotCompiled for too many."""
+        """Count the instructions so far, except those of the last block. Raises NotCompiled if there are too many."""
         blocks = self.function.blocks
         self.program.grown(blocks[self._counted : -1])
         self._counted = len(blocks) - 1
 
     def pay(self, cost: int) -> None:
-        """Count steps. The run stops where it has none left."""
+        """Count steps. The run stops if no steps are left."""
         emit = self.emit
         left = emit.builder.sub(emit.shared(STEPS), emit.constant(cost, 64))
         emit.share(STEPS, left)
         emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
 
     def called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-        """Lower a call of a function of Python, by its number. The run stops where it returns no words."""
+        """Lower a call of a function of Python, by its number. The run stops if it returns no words."""
         emit = self.emit
         way = self.program.way_back(number, [operand.type for operand in operands], types)
         result = emit.builder.call(way, [emit.state, *operands])
@@ -390,7 +397,7 @@ class FunctionLowering:
         return [emit.builder.extract_value(result, place) for place in range(1, len(types) + 1)]
 
     def call(self, op: Operation, target: Operation, values: Sequence[SSAValue]) -> None:
-        """Lower a call of a function of the program, with a body."""
+        """Lower a call of a function of the program that has a body."""
         emit = self.emit
         called = self.program.function(target)
         self.program.calls.setdefault(self.op, set()).add(target)
@@ -458,7 +465,7 @@ class FunctionLowering:
         return found
 
     def width(self, type_: ty.Type) -> int:
-        """Return the bits of a scalar. Raises NotCompiled for a value that code cannot hold."""
+        """Return the number of bits of a scalar. Raises NotCompiled for a value that code cannot hold."""
         return width_of_scalar(type_, self.settings)
 
     def check(self, type_: ty.Type) -> None:
@@ -496,7 +503,9 @@ class FunctionLowering:
         self._on_yield = outer
 
     def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
-        """Go one of two ways, each of which ends in a jump: the first where a condition of one bit holds."""
+        """Take one of two ways, each of which ends in a jump: the first if a condition of one bit holds, else the
+        second.
+        """
         labels = [self.emit.label() for _ in ways]
         self.emit.branch(condition.held, *labels)
         for label, way in zip(labels, ways, strict=True):
@@ -504,8 +513,8 @@ class FunctionLowering:
             way()
 
     def joint(self, op: Operation) -> tuple[OnYield, Callable[[], None]]:
-        """Return what ends an op with regions: the first, called with its results, goes on behind it; the second,
-        called once at the end, makes what follows.
+        """Return the two functions that end an op with regions. The first is called with the results of the op, and
+        continues after it. The second is called once at the end, and makes the code that follows.
         """
         label, types = self.emit.label(), [value.type for value in op.results]
         parts = [part for type_ in types for part in self.types_of(type_)]
@@ -526,8 +535,8 @@ class FunctionLowering:
         self, op: Operation, first: Word, end: Word, step: Word, initial: Sequence[Item], signed: bool = True
     ) -> None:
         """Lower a loop with one region, whose first argument counts from ``first`` by ``step`` to below ``end``. The
-        run stops at a step that is not positive. The other arguments are carried from trip to trip; those of the last
-        are the results.
+        run stops at a step that is not positive. The other arguments are carried from trip to trip; their values after
+        the last trip are the results.
         """
         emit, block = self.emit, op.regions[0].blocks[0]
         emit.stop_if(step.at_most(0, signed).held)
@@ -638,7 +647,7 @@ class FunctionLowering:
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
     def quickly(self, op: Operation, condition: Word, quick: Callable[[], None]) -> None:
-        """Lower an op by ``quick`` where a condition of one bit holds, else as `by_executor`."""
+        """Lower an op by ``quick`` if a condition of one bit holds at run time, else as `by_executor` does."""
         arrive, follow = self.joint(op)
 
         def go(way: Callable[[], None]) -> None:
@@ -678,7 +687,7 @@ class FunctionLowering:
         self.put_lanes(op, found)
 
     def poison(self, op: Operation) -> None:
-        """Lower an op whose result is poison, made by the executor where it is needed."""
+        """Lower an op whose result is poison. The executor makes the result if it is needed."""
         self.check(op.results[0].type)
         function = evaluator_of(op).build(op, self.settings)
         self.put(op, PoisonItem(lambda run: lower(function(run, ())[0])))
@@ -695,12 +704,14 @@ class FunctionLowering:
         self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
 
     def combined(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
-        """Lower a kernel that has a description, on scalars; what it refuses goes the general way."""
+        """Lower a kernel that has a description, on scalars; elements that it refuses are computed in the general
+        way.
+        """
         assert kernel.words is not None
         return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
 
     def _general(self, scalar: Callable[..., Any]) -> General:
-        """Return the maker of a call of a scalar implementation; where that gives no code, the run stops."""
+        """Return the maker of a call of a scalar implementation. The run stops if that gives no code."""
         number = self.program.number(scalar, lambda: lambda context, *codes: scalar(*codes))
         return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
 

@@ -51,8 +51,8 @@ class CompiledFunction:
         self._count = sum(len(types_of(type_, self.settings)) for type_ in self._outputs)
 
     def call(self, run: Run, arguments: Sequence[Any], depth: int = 0) -> tuple[Any, ...] | None:
-        """Return the results as slots hold them. None where the executor has to run the function from its start: then
-        all memory is as it was. The steps of the run are counted. ``depth``: the calls around this one.
+        """Return the results as slots hold them. None if the executor has to run the function from its start: then all
+        memory is as it was. The steps of the run are counted. ``depth``: the number of calls around this one.
         """
         context = Context(run, self._functions)
         memories = memories_of(arguments)
@@ -159,7 +159,7 @@ class LaneCode:
         start: int,
         stop: int,
     ) -> None:
-        """Run some lanes. ``general``, to which the state has an address, is to live as long as the state."""
+        """Run some lanes. ``general`` must live as long as the state, which holds an address of it."""
         passed, found = (llvm.addresses(some, start).ctypes for some in (arguments, made))
         self._entry(state.ctypes.data, passed.data, found.data, stop - start, stopped[start:].ctypes.data)
         context.ended()
