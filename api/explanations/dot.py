@@ -15,6 +15,7 @@ import numpy as np
 
 from halfulp.codegen.tile_names import model_for, operation_named
 from halfulp.explanations import dot_steps
+from halfulp.explanations.dot_steps import DotExplanation
 from halfulp.explanations.records import RoundingExplanation
 from halfulp.explanations.rounding import explained
 from halfulp.explanations.rules import given_exact, given_number
@@ -49,7 +50,7 @@ def explain_dot(
     scale_b: Any = None,
     a_type: str | None = None,
     b_type: str | None = None,
-) -> dot_steps.DotExplanation:
+) -> DotExplanation:
     """Explain one element of a tile D = A * B + C: every step of the model, and the results of all other models.
 
     ``kind``: a kind such as ``MFMA_F32_16x16x16_F16`` or ``NV_MMA_SYNC_F32_16x8x16_F16``, or an instruction as in PTX,
@@ -98,7 +99,7 @@ def explain_dot(
     return _explained(op, mma, dot_steps.DotOperands(op, row, column, addend[0], scales), tuple(notes))
 
 
-def _explained(op: TileOp, model: str, dot: dot_steps.DotOperands, notes: tuple[str, ...]) -> dot_steps.DotExplanation:
+def _explained(op: TileOp, model: str, dot: dot_steps.DotOperands, notes: tuple[str, ...]) -> DotExplanation:
     rounding = None
     if dot.exact is not None and op.d in FORMATS:
         given = given_exact("the exact sum", exact_number(dot.exact))
@@ -110,7 +111,7 @@ def _explained(op: TileOp, model: str, dot: dot_steps.DotOperands, notes: tuple[
     groups = _groups(op, model, dot, trace)
     scales = None if dot.scales is None else (tuple(dot.scales[0]), tuple(dot.scales[1]))
     rows, unpublished = _models(op, model, dot, rounding)
-    return dot_steps.DotExplanation(
+    return DotExplanation(
         op, model, tuple(dot.a), tuple(dot.b), dot.c, scales, dot.products, dot.exact, dot.result, rounding, groups,
         rows, unpublished, notes,
     )  # fmt: skip
