@@ -302,15 +302,14 @@ def _rule(mismatch: RowMismatch, computation: Computation) -> str:
 
 def _explanation_lines(found: Check) -> list[str]:
     """Tell what all the rows that differ have in common."""
-    of = found.examined
-    if not of or found.differing == 1:
+    if found.differing <= 1:
         return []
-    first = "first " if of < found.differing else ""
+    of = found.examined
+    among = f"{of:,} rows tried of the {found.differing:,} that differ" if of < found.differing else ""
 
-    def share(count: int) -> str:
-        if count == of:
-            return f"all of the first {of:,} rows that differ" if first else f"all {of:,} rows that differ"
-        return f"{count:,} of the {first}{of:,} rows that differ"
+    def share(count: int, of: int, among: str) -> str:
+        rows = among or f"{of:,} rows that differ"
+        return f"all {rows}" if count == of else f"{count:,} of the {rows}"
 
     lines = []
     best = found.explanations[:1]
@@ -319,9 +318,9 @@ def _explanation_lines(found: Check) -> list[str]:
         if perfect and (told.rows, told.equal) != (of, found.controls):
             break
         verb = "is" if told.rows == 1 else "are"
-        lines.append(f"{share(told.rows)} {verb} what {told.name} gives{_controls(told, found)}")
-    kinds = sorted(found.kinds.items(), key=lambda item: -item[1])[:SEVERAL_LINES]
-    lines += [f"{share(count)}: {kind}" for kind, count in kinds]
+        lines.append(f"{share(told.rows, of, among)} {verb} what {told.name} gives{_controls(told, found)}")
+    kinds = list(found.kinds.items())[:SEVERAL_LINES]
+    lines += [f"{share(count, found.differing, '')}: {kind}" for kind, count in kinds]
     return [*lines, ""]
 
 

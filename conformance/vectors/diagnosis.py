@@ -150,9 +150,13 @@ class Explanation:
     def score(self, sample: Sample) -> float:
         """Return the share of the differing rows that is not explained, plus the share of the controls that is refuted:
         0 is perfect, and 1 is as good as no explanation.
+
+        Rows with wrong values and those with wrong flags alone count half each, however many there are.
         """
         differ, equal = sample.differs, sample.control
-        return _share(differ & ~self.gives, differ) + _share(equal & ~self.gives, equal)
+        kinds = [rows for rows in (differ & sample.values, differ & ~sample.values) if rows.any()]
+        unexplained = sum(_share(rows & ~self.gives, rows) for rows in kinds) / max(len(kinds), 1)
+        return unexplained + _share(equal & ~self.gives, equal)
 
 
 PAIR = max(Stage) + 1
@@ -185,7 +189,9 @@ def elements(computation: TileComputation, sample: Sample, most: int) -> tuple[T
     differs = np.arange(len(rows)) < len(chosen[0])
     nothing = np.zeros((len(rows), 0), np.bool_)
     results = (expected[rows, outputs],), (actual[rows, outputs],)
-    return one, Sample(inputs, *results, np.arange(len(rows)), differs, ~differs, (expected[rows, :0],), nothing)
+    return one, Sample(
+        inputs, *results, np.arange(len(rows)), differs, differs, ~differs, (expected[rows, :0],), nothing
+    )
 
 
 @dataclass(frozen=True)

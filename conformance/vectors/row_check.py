@@ -6,6 +6,7 @@ stream of rows, computes the expected results, and tries other semantics for the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.comparing.refinement import ulp_distance
 from halfulp.conformance.vectors import op_inputs
 from halfulp.conformance.vectors.causes import Stage, flag_name
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, by_row, rechunked, results_of, type_of
@@ -24,7 +24,6 @@ from halfulp.conformance.vectors.diagnosis import (
     Examination,
     Explanation,
     all_poison,
-    differing,
     differing_columns,
     poison_of,
 )
@@ -32,12 +31,13 @@ from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
 from halfulp.conformance.vectors.sampling import CONTROLS, SHIFTS, Sampler
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.neighbours import ranks, steps_between
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.run.evaluators import Elementwise
+from halfulp.semantics import floats
 from halfulp.semantics.kernel import Fault, FaultKind
 
 # --- one row ----------------------------------------------------------------------------------------------------------
@@ -108,6 +108,9 @@ def _scalar_function(computation: OpComputation) -> OneRowFunction | None:
 #
 # Describe how a wrong result looks beside the right one, in a few words that can be counted.
 
+UNKNOWN = "unknown digits"
+"""The remark on a word with an X or Z."""
+
 _EXACT = frozenset({"add", "subtract", "multiply", "remainder", "convert", "from integer", "to integer"})
 
 
@@ -129,50 +132,66 @@ def _number(sign: int, significand: int, exponent: int) -> Fraction:
     return (-significand if sign else significand) * Fraction(2) ** exponent
 
 
-def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> list[str]:
-    """Describe what a code is instead of the expected code, in the same words for many rows."""
+def remarks(column: Column, type_: ty.Type | None, expected: Codes, got: Codes) -> list[tuple[str, Mask]]:
+    """Describe what codes are instead of the expected ones, from which each differs, in words that many rows share.
+
+    Return the words that apply, with their rows. Of flags, more than one can apply to a row.
+    """
     if column.role is Role.FLAGS:
-        wrong = [flag for flag in Flags if (expected ^ got) & flag]
-        return [f"{flag_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]
+        sides = (("not raised", expected & ~got), ("raised", got & ~expected))
+        told = [(f"{flag_name(flag)} {words}", side & flag != 0) for flag in Flags for words, side in sides]
+        return [(words, rows) for words, rows in told if rows.any()]
     if column.role is Role.POISON:
-        return ["a value called poison" if got else "poison called a value"]
-    if column.role is Role.OPEN:
-        return ["other bits called open"]
-    found = _float_remark(type_.format, expected, got) if isinstance(type_, ty.FloatType) else None
-    if found is None and not isinstance(type_, ty.FloatType):
-        found = "off by one" if (got - expected) % (1 << column.width) in (1, (1 << column.width) - 1) else None
-    return [found or "another value"]
+        tests = iter([("a value called poison", got != 0), ("poison called a value", got == 0)])
+    elif column.role is Role.OPEN:
+        tests = iter([("other bits called open", np.ones(len(got), np.bool_))])
+    elif isinstance(type_, ty.FloatType):
+        tests = _float_remarks(type_.format, expected, got)
+    else:
+        tests = _integer_remarks(column.width, expected, got)
+    found, left = [], np.ones(len(got), np.bool_)
+    for words, applies in tests:
+        rows = left & applies
+        if rows.any():
+            found.append((words, rows))
+            left &= ~rows
+    return found
 
 
-def _float_remark(fmt: FloatFormat, expected: int, got: int) -> str | None:
-    right, found = scalar.unpack(fmt, expected), scalar.unpack(fmt, got)
-    nans = [x.kind >= scalar.QUIET_NAN for x in (right, found)]
-    if all(nans):
-        return "another NaN"
-    if any(nans):
-        return "a number instead of NaN" if nans[0] else "NaN instead of a number"
-    magnitudes = [code & ~(fmt.sign_mask or 0) for code in (expected, got)]
-    if magnitudes[0] == magnitudes[1]:
-        return "the sign of zero" if right.kind == scalar.FINITE and not right.significand else "the other sign"
-    largest = fmt.max_code & ~(fmt.sign_mask or 0)
-    for infinite, other, magnitude, told in (
-        (right, found, magnitudes[1], "{} instead of infinity"),
-        (found, right, magnitudes[0], "infinity instead of {}"),
+def _integer_remarks(width: int, expected: Codes, got: Codes) -> Iterator[tuple[str, Mask]]:
+    right, found = (
+        np.array(codes_to_ints(codes, width), object) if width > LIMB_BITS else codes for codes in (expected, got)
+    )
+    most = right.dtype.type((1 << width) - 1)
+    yield "off by one", ((right - found) & most == 1) | ((found - right) & most == 1)
+    yield "another value", np.ones(len(got), np.bool_)
+
+
+def _float_remarks(fmt: FloatFormat, expected: Codes, got: Codes) -> Iterator[tuple[str, Mask]]:
+    """Yield what may be said of floats; of what applies to a row, the first is said."""
+    nan, other_nan = floats.is_nan(fmt, expected), floats.is_nan(fmt, got)
+    yield "another NaN", nan & other_nan
+    yield "a number instead of NaN", nan
+    yield "NaN instead of a number", other_nan
+    zero, other_zero = floats.is_zero(fmt, expected), floats.is_zero(fmt, got)
+    yield "the sign of zero", zero & other_zero
+    rank, other = ranks(fmt, expected), ranks(fmt, got)
+    size, other_size = abs(rank), abs(other)
+    yield "the other sign", rank == -other
+    same_sign = (rank < 0) == (other < 0)
+    for infinite, beside, words in (
+        (floats.is_infinite(fmt, expected), other_size, "{} instead of infinity"),
+        (floats.is_infinite(fmt, got), size, "infinity instead of {}"),
     ):
-        if infinite.kind == scalar.INFINITE:
-            same = magnitude == largest and infinite.sign == other.sign
-            return told.format("the largest finite value" if same else "a finite value")
-    if fmt.is_subnormal(expected) and not found.significand:
-        return "zero instead of a subnormal"
-    steps = ulp_distance(ty.FloatType(fmt), expected, got)
-    if right.sign != found.sign and right.significand and found.significand:
-        return "the other sign, and another value"
-    way = "toward" if _size(found) < _size(right) else "away from"
-    return f"off by one ulp {way} zero" if steps == 1 else f"off by several ulp {way} zero"
-
-
-def _size(x: scalar.Unpacked) -> Fraction:
-    return _number(0, x.significand, x.exponent)
+        yield words.format("the largest finite value"), infinite & same_sign & (beside == fmt.max_magnitude)
+        yield words.format("a finite value"), infinite
+    if fmt.zero:
+        yield "zero instead of a subnormal", (size < fmt.min_normal_magnitude) & other_zero
+    yield "the other sign, and another value", ~same_sign & (rank != 0) & (other != 0)
+    one = steps_between(fmt, expected, got) == 1
+    for way, nearer in (("toward", other_size < size), ("away from", other_size >= size)):
+        yield f"off by one ulp {way} zero", one & nearer
+        yield f"off by several ulp {way} zero", nearer
 
 
 # --- a stream of rows -------------------------------------------------------------------------------------------------
@@ -181,7 +200,7 @@ ROWS = 1 << 16
 """Number of rows that are computed and compared at once."""
 
 MOST_EXAMINED = 10_000
-"""Number of differing rows, the first ones, for which other semantics are tried. `SLOW_EXAMINED` is the number for
+"""Most differing rows, spread over the file, for which other semantics are tried. `SLOW_EXAMINED` is the number for
 programs on tensors, and the least one for tiles, of which all rows together have about `PRODUCTS_EXAMINED` products.
 """
 
@@ -348,6 +367,7 @@ class VectorChecker:
         if isinstance(computation, TileComputation):
             limit = min(max(SLOW_EXAMINED, PRODUCTS_EXAMINED // computation.products), MOST_EXAMINED)
         self._sampler = Sampler(computation.inputs, computation.outputs, self.period, limit, min(CONTROLS, limit))
+        self._kinds: Counter[tuple[bool, str]] = Counter()
         self._digest = TreeDigest(self.columns, leaves)
         self.found = Check()
 
@@ -404,15 +424,31 @@ class VectorChecker:
             width = len(self.computation.inputs)
             inputs, expected, undefined = made[:width], made[width:], None
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
-        differs = differing(self.computation.outputs, expected, actual, self.any_nan)
+        outputs = self.computation.outputs
+        wrong = differing_columns(outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows)
+        differs, values = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
+        for k, own in wrong.items():
+            differs |= own
+            values |= own & (outputs[k].role is not Role.FLAGS)
         differs[list(unknown)] = True
         if undefined is not None and not self.computation.keep_ub:
             differs &= ~undefined
             found.undefined += int(undefined.sum())
-        found.poison += int(all_poison(self.computation.outputs, expected).sum())
+        poison = all_poison(outputs, expected)
+        found.poison += int(poison.sum())
         found.unknown += sum(bool(differs[k]) for k in unknown)
-        self._keep(inputs, expected, actual, differs, undefined, unknown)
+        for k in np.flatnonzero(differs)[: max(self._most - len(found.mismatches), 0)]:
+            found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
+        if differs.any():
+            self._count(expected, actual, wrong, differs, unknown)
+        counted = ~differs & ~poison
+        if undefined is not None:
+            counted &= ~undefined
+        # No semantics gives an X.
+        given = differs.copy()
+        given[list(unknown)] = False
+        self._sampler.add(found.rows, inputs, expected, actual, given, values, counted)
         found.differing += int(differs.sum())
         found.rows += rows
         self._notes.forget(found.rows)
@@ -483,28 +519,27 @@ class VectorChecker:
                     counting.setdefault(k, {})[column.name] = word
         return counting
 
-    def _keep(
+    def _count(
         self,
-        inputs: Chunk,
         expected: Chunk,
         actual: Chunk,
+        wrong: Mapping[int, Mask],
         differs: Mask,
-        undefined: Mask | None,
         unknown: Mapping[int, dict[str, str]],
     ) -> None:
-        """Keep the first differing rows, and some equal ones, for `_examine`."""
-        found, begin = self.found, self.found.rows
-        for k in np.flatnonzero(differs)[: max(self._most - len(found.mismatches), 0)]:
-            found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
-        counted = ~differs & ~all_poison(self.computation.outputs, expected)
-        if undefined is not None:
-            counted &= ~undefined
-        for k in self._sampler.add(begin, inputs, expected, actual, differs, counted):
-            told = self._remarks(expected, actual, int(k), unknown.get(int(k), {})).values()
-            for remark in {remark for own in told for remark in own}:
-                found.kinds[remark] = found.kinds.get(remark, 0) + 1
-        # No semantics gives an X.
-        self._sampler.forget([begin + k for k in unknown])
+        """Count the kinds of the rows that differ; a row in which two columns are of one kind counts once."""
+        found: dict[tuple[bool, str], Mask] = {}
+        if unknown:
+            found[False, UNKNOWN] = differs & np.isin(np.arange(len(differs)), list(unknown))
+        for k, mask in wrong.items():
+            column = self.computation.outputs[k]
+            known = mask & differs
+            known[[row for row, words in unknown.items() if column.name in words]] = False
+            rows = np.flatnonzero(known)
+            for words, own in remarks(column, type_of(column), expected[k][rows], actual[k][rows]) if len(rows) else ():
+                kind = column.role is Role.FLAGS, words
+                found.setdefault(kind, np.zeros(len(differs), np.bool_))[rows[own]] = True
+        self._kinds.update({kind: int(rows.sum()) for kind, rows in found.items()})
 
     def _codes(self, chunk: Chunk, columns: Sequence[Column], row: int) -> tuple[int, ...]:
         return tuple(
@@ -534,21 +569,23 @@ class VectorChecker:
         outputs = self.computation.outputs
         one, other = (tuple(codes[row : row + 1] for codes in chunk) for chunk in (expected, actual))
         differs = differing_columns(outputs, one, other, self.any_nan)
-        right, codes = self._codes(expected, outputs, row), self._codes(actual, outputs, row)
         told = {}
         for k, column in enumerate(outputs):
             if column.name in unknown:
-                told[column.name] = ["unknown digits"]
+                told[column.name] = [UNKNOWN]
             elif k in differs:
-                told[column.name] = remarks(column, type_of(column), right[k], codes[k])
+                told[column.name] = [words for words, _ in remarks(column, type_of(column), one[k], other[k])]
         return told
 
     def _examine(self) -> None:
         """Look for an explanation of the rows that were kept."""
         found, sample = self.found, self._sampler.sample
-        found.examined = self._sampler.examined
+        found.kinds = {
+            words: count for (_, words), count in sorted(self._kinds.items(), key=lambda kind: (kind[0][0], -kind[1]))
+        }
         if sample is None:
             return
+        found.examined = int(sample.differs.sum())
         found.controls = int(sample.control.sum())
         compared = [at is not None for at in self._outputs]
         pairs = self._fast and self.period == 1

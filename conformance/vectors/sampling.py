@@ -20,8 +20,10 @@ FARTHEST = 8
 SHIFTS = tuple(sign * rows for rows in range(1, FARTHEST + 1) for sign in (-1, 1))
 """The places, relative to a row, from which its result may come."""
 
-_NONE = 0xFF
-"""The stratum of rows that are no controls."""
+_FLAGS_ALONE, _VALUES, _NONE = 0x20, 0x40, 0x80
+"""The strata of rows, to which the expected flags are added: equal rows begin at 0, then come those that differ in
+flags alone, those that differ in a value, and those that only fill up a group.
+"""
 
 DENSE, SPARSE = 1 << 18, 8
 """After so many rows of a file, only one row of so many may become a control: looking at each takes longer than the
@@ -38,9 +40,9 @@ Numbers = npt.NDArray[np.int64]
 class Sample:
     """Rows in whole periods. ``expected``, ``actual``: the outputs. ``numbers``: the numbers of the rows in the file.
 
-    ``differs``: the rows that differ. ``control``: equal rows in which results count. ``beside``: the expected outputs
-    of the rows at `SHIFTS` from each row, along a second axis, which is empty where there are too many columns;
-    ``known``: whether there is such a row.
+    ``differs``: the rows that differ, ``values``: those in more than flags. ``control``: equal rows in which results
+    count. ``beside``: the expected outputs of the rows at `SHIFTS` from each row, along a second axis, which is empty
+    where there are too many columns; ``known``: whether there is such a row.
     """
 
     inputs: Chunk
@@ -48,6 +50,7 @@ class Sample:
     actual: Chunk
     numbers: Numbers
     differs: Mask
+    values: Mask
     control: Mask
     beside: Chunk
     known: Mask
@@ -58,9 +61,9 @@ class Sample:
         def of(chunk: Chunk) -> Chunk:
             return tuple(codes[rows] for codes in chunk)
 
-        numbers, differs, control = self.numbers[rows], self.differs[rows], self.control[rows]
+        masks = self.differs[rows], self.values[rows], self.control[rows]
         inputs, expected, actual, beside = map(of, (self.inputs, self.expected, self.actual, self.beside))
-        return Sample(inputs, expected, actual, numbers, differs, control, beside, self.known[rows])
+        return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, self.known[rows])
 
     def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
         """Yield each shift with the outputs of the rows there, and whether these are known."""
@@ -87,12 +90,10 @@ class _Spread:
 
 @dataclass
 class Sampler:
-    """A choice of rows for a `Sample`. The controls are spread apart for each pattern of flags: rare ones refute most.
+    """A choice of rows for a `Sample`, spread over the stream, apart for each pattern of flags: rare ones tell most.
 
-    ``inputs``, ``outputs``: the columns. ``period``: rows are kept in groups of so many. ``differing``: the largest
-    number of differing
-    rows that are kept, the first ones; ``controls``: the largest number of equal rows, spread over the stream.
-    ``examined``: the number of rows that differ and are kept.
+    ``inputs``, ``outputs``: the columns. ``period``: rows are kept in groups of so many. ``differing``: the most
+    rows that differ, of which those with a wrong value are chosen apart; ``controls``: the most equal ones.
     """
 
     inputs: Sequence[Column]
@@ -100,26 +101,32 @@ class Sampler:
     period: int
     differing: int
     controls: int
-    examined: int = 0
-    _taken: int = 0
     _parts: list[Sample] = field(default_factory=list)
     _strata: list[tuple[Numbers, Numbers]] = field(default_factory=list)
     _spreads: dict[int, _Spread] = field(default_factory=dict)
 
     def add(
-        self, begin: int, inputs: Chunk, expected: Chunk, actual: Chunk, differs: Mask, counted: Mask
-    ) -> npt.NDArray[np.intp]:
-        """Keep rows of the next chunk, which begins at row ``begin``. Return those of the differing rows that are kept.
+        self, begin: int, inputs: Chunk, expected: Chunk, actual: Chunk, differs: Mask, values: Mask, counted: Mask
+    ) -> None:
+        """Keep rows of the next chunk, which begins at row ``begin``.
 
-        ``counted``: equal rows in which something counts.
+        ``values``: the rows that differ in more than flags; ``counted``: equal rows in which something counts.
         """
-        rows = len(differs)
-        chosen = np.flatnonzero(differs)[: max(self.differing - self._taken, 0)]
-        controls, stratum, ordinal = self._controls(begin, expected, counted)
-        if not len(chosen) + len(controls):
-            return chosen
-        wanted = np.zeros(rows, np.bool_)
-        wanted[chosen], wanted[controls] = True, True
+        rows, step = len(differs), 1 if begin < DENSE else SPARSE
+        flags: Codes = next(
+            (codes for column, codes in zip(self.outputs, expected, strict=True) if column.role is Role.FLAGS),
+            np.zeros(rows, np.uint8),
+        )
+        wrong, equal = np.flatnonzero(differs), np.flatnonzero(counted[::step]) * step
+        kinds = np.where(values[wrong], _VALUES, _FLAGS_ALONE)
+        chosen = self._chosen(wrong, kinds | flags[wrong], self.differing)
+        controls = self._chosen(equal, flags[equal].astype(np.int64), self.controls)
+        places, strata, ordinals = (np.concatenate(pair) for pair in zip(chosen, controls, strict=True))
+        if not len(places):
+            return
+        stratum, ordinal = np.full(rows, _NONE, np.int64), np.zeros(rows, np.int64)
+        stratum[places], ordinal[places] = strata, ordinals
+        wanted = stratum != _NONE
         if self.period > 1:
             # A last group that lacks rows cannot be computed again.
             whole = rows - rows % self.period
@@ -130,68 +137,60 @@ class Sampler:
         def of(chunk: Chunk, places: npt.NDArray[np.intp]) -> Chunk:
             return tuple(codes[places] for codes in chunk)
 
-        place = np.full(rows, len(controls), np.int32)
-        place[controls], place[chosen] = np.arange(len(controls)), -1
-        which = place[kept]
-        tried, control = which < 0, (which >= 0) & (which < len(controls))
-        places = kept[:, np.newaxis] + np.array(SHIFTS if len(self.outputs) <= MOST_BESIDE else (), np.int64)
-        known = (places >= 0) & (places < rows)
-        beside = of(expected, np.clip(places, 0, rows - 1))
+        which = stratum[kept]
+        beside = kept[:, np.newaxis] + np.array(SHIFTS if len(self.outputs) <= MOST_BESIDE else (), np.int64)
+        known = (beside >= 0) & (beside < rows)
+        around = of(expected, np.clip(beside, 0, rows - 1))
         inputs, expected, actual = of(inputs, kept), of(expected, kept), of(actual, kept)
-        self._parts.append(Sample(inputs, expected, actual, kept + begin, tried, control, beside, known))
-        self._strata.append((np.append(stratum, [_NONE] * 2)[which], np.append(ordinal, [0] * 2)[which]))
-        self._taken += len(chosen)
-        self.examined += int(tried.sum())
-        return chosen
+        values, control = (which >= _VALUES) & (which < _NONE), which < _FLAGS_ALONE
+        masks = ~control & (which < _NONE), values, control
+        self._parts.append(Sample(inputs, expected, actual, kept + begin, *masks, around, known))
+        self._strata.append((which, ordinal[kept]))
 
-    def _controls(self, begin: int, expected: Chunk, counted: Mask) -> tuple[npt.NDArray[np.intp], Numbers, Numbers]:
-        """Return the controls among these rows, the stratum of each, and its place in the stratum."""
-        flags: Codes | None = next(
-            (codes for column, codes in zip(self.outputs, expected, strict=True) if column.role is Role.FLAGS), None
-        )
-        step = 1 if begin < DENSE else SPARSE
-        keys = np.where(counted[::step], np.uint8(0) if flags is None else flags[::step], np.uint8(_NONE))
-        counts = {key: count for key, count in enumerate(np.bincount(keys).tolist()) if count and key != _NONE}
-        self._make_room(counts)
-        found: list[tuple[npt.NDArray[np.intp], Numbers, Numbers]] = []
+    def _chosen(self, places: Numbers, keys: Numbers, most: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Return which of these rows are kept, the stratum of each, and its place in the stratum; ``keys``: the strata,
+        which together keep up to ``most`` rows.
+        """
+        counts = {key: count for key, count in enumerate(np.bincount(keys).tolist()) if count}
+        self._make_room(counts, most)
+        found = [(places[:0], keys[:0], keys[:0])]
         for key, count in counts.items():
-            spread = self._spreads[key]
-            before, places = spread.seen, spread.take(count)
-            if len(places):
-                found.append((np.flatnonzero(keys == key)[places] * step, np.full(len(places), key), before + places))
-        empty = np.zeros(0, np.int64)
-        return tuple(np.concatenate(parts) for parts in zip(*(found or [(empty,) * 3]), strict=True))  # type: ignore[return-value]
+            before, taken = self._spreads[key].seen, self._spreads[key].take(count)
+            found.append((places[keys == key][taken], np.full(len(taken), key), before + taken))
+        own, strata, ordinals = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return own, strata, ordinals
 
-    def _make_room(self, counts: Mapping[int, int]) -> None:
-        """Make the steps wide enough for so many more rows of each stratum."""
+    def _make_room(self, counts: Mapping[int, int], most: int) -> None:
+        """Make the steps wide enough for so many rows more of some strata, of differing or of equal rows."""
         for key in counts:
             self._spreads.setdefault(key, _Spread())
-        held = {key: spread.held(counts.get(key, 0)) for key, spread in self._spreads.items()}
+        equal = any(key < _FLAGS_ALONE for key in counts)
+        held = {
+            key: spread.held(counts.get(key, 0))
+            for key, spread in self._spreads.items()
+            if (key < _FLAGS_ALONE) == equal
+        }
         wider = set()
-        while sum(held.values()) > self.controls and max(held.values()) > 1:
-            most = max(held, key=lambda key: held[key])
-            self._spreads[most].step *= 2
-            held[most] = self._spreads[most].held(counts.get(most, 0))
-            wider.add(most)
+        while sum(held.values()) > most and max(held.values()) > 1:
+            largest = max(held, key=lambda key: held[key])
+            self._spreads[largest].step *= 2
+            held[largest] = self._spreads[largest].held(counts.get(largest, 0))
+            wider.add(largest)
         for key in wider:
             self._thin(key, self._spreads[key].step)
 
     def _thin(self, key: int, step: int) -> None:
-        """Drop the controls of a stratum that do not lie in the steps, and groups without any row to try."""
-        parts, ordinals = self._parts, self._strata
+        """Drop the rows of a stratum that do not lie in the steps, and groups without any row to try."""
+        parts, strata = self._parts, self._strata
         self._parts, self._strata = [], []
-        for part, (stratum, ordinal) in zip(parts, ordinals, strict=True):
-            part.control &= (stratum != key) | (ordinal % step == 0)
+        for part, (stratum, ordinal) in zip(parts, strata, strict=True):
+            stays = (stratum != key) | (ordinal % step == 0)
+            part.control, part.differs = part.control & stays, part.differs & stays
             wanted = (part.differs | part.control).reshape(-1, self.period).any(axis=1)
             rows = np.flatnonzero(np.repeat(wanted, self.period))
             if len(rows):
                 self._parts.append(part.part(rows))
                 self._strata.append((stratum[rows], ordinal[rows]))
-
-    def forget(self, rows: Sequence[int]) -> None:
-        """Remove these rows of the file from those that are examined: no semantics can give them."""
-        if rows and self._parts:
-            self._parts[-1].differs &= ~np.isin(self._parts[-1].numbers, list(rows))
 
     @property
     def sample(self) -> Sample | None:
@@ -205,6 +204,7 @@ class Sampler:
             joined(self.outputs, [part.actual for part in parts]),
             np.concatenate([part.numbers for part in parts]),
             np.concatenate([part.differs for part in parts]),
+            np.concatenate([part.values for part in parts]),
             np.concatenate([part.control for part in parts]),
             joined(self.outputs, [part.beside for part in parts]),
             np.concatenate([part.known for part in parts]),

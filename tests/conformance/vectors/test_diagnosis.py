@@ -16,9 +16,9 @@ from halfulp.conformance.vectors.causes import DIAGNOSES
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.row_check import Check, VectorChecker
+from halfulp.conformance.vectors.row_check import MOST_EXAMINED, Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
-from halfulp.semantics.profile import Profile
+from halfulp.semantics.profile import Profile, as_profile
 
 FEWEST = 5
 """Fewer rows that differ do not tell one fault from another."""
@@ -91,6 +91,25 @@ def test_results_and_flags_have_one_explanation_together() -> None:
     assert (first.rows, first.equal) == (found.differing, found.controls)
 
 
+def test_wrong_values_are_not_hidden_behind_flags() -> None:
+    """bf16 to unsigned i16 by a unit without inexact, in which the bound of signed integers stands for that of unsigned
+    ones: the first 10,000 rows that differ do so in flags alone.
+    """
+    case = op_case("fcvt_to_ui", "bf16", "i16", rounding="toward_zero")
+    computation = OpComputation(case, as_profile("spec,float_to_int=saturate_nan_max"))
+    (codes, right, flags, *rest) = Recipe(computation, "exhaustive").vectors().gather()
+    wrong = (right == 0xFFFF) & (codes < 0x7F80) & (codes >= 0x4780)
+    made = np.where(wrong, 0x7FFF, right).astype(np.uint16), flags & np.uint8(0x1E)
+    columns = computation.inputs + computation.outputs
+    found = VectorChecker(computation, columns).read([(codes, *made, *rest)])
+    assert (found.differing, int(wrong.sum())) == (47_615, 14_336)
+    assert list(found.kinds.items()) == [("another value", 14_336), ("inexact not raised", 33_279)]
+    assert MOST_EXAMINED // 2 < found.examined <= MOST_EXAMINED
+    assert all(
+        told.rows < found.examined for told in found.explanations if told.name == "the flag inexact never raised"
+    )
+
+
 @pytest.mark.long
 def test_nothing_is_named_for_noise_as_if_it_were_sure() -> None:
     """Random results: whatever is named leaves most rows unexplained."""
@@ -128,9 +147,9 @@ def test_controls_are_spread_over_the_stream_and_over_the_flags(period: int) -> 
     for begin in range(0, 12_000, 3000):
         part: Any = slice(begin, begin + 3000)
         given, made = (tuple(codes[part] for codes in chunk) for chunk in (inputs, outputs))
-        sampler.add(begin, given, made, made, differs[part], ~differs[part])
+        sampler.add(begin, given, made, made, differs[part], differs[part], ~differs[part])
     sample = present(sampler.sample)
-    assert sample.numbers[sample.differs].tolist() == list(range(7000, 7050))
+    assert sample.numbers[sample.differs].tolist() == list(range(7000, 7100, 2))
     controls = sample.numbers[sample.control]
     assert 50 < len(controls) <= 100
     assert set(range(11_000, 11_005)) <= set(controls.tolist())
@@ -149,5 +168,5 @@ def test_a_sample_without_differences_is_none() -> None:
     inputs, outputs = rows_of(computation, 300)
     sampler = sampler_of(computation)
     same = np.zeros(300, np.bool_)
-    sampler.add(0, inputs, outputs, outputs, same, ~same)
+    sampler.add(0, inputs, outputs, outputs, same, same, ~same)
     assert sampler.sample is None

@@ -339,6 +339,8 @@ def test_flags_are_compared_by_name_and_can_be_ignored() -> None:
         ("f80", 0x3FFF8000000000000000, 0x3FFF8000000000000001, "off by one ulp away from zero"),
         ("f8E8M0FNU", 0x7F, 0x80, "off by one ulp away from zero"),
         ("f8E4M3FNUZ", 0x80, 0x7F, "a number instead of NaN"),
+        ("f16", 0x3C00, 0xBC01, "the other sign, and another value"),
+        ("f16", 0x0001, 0x8000, "zero instead of a subnormal"),
         ("i8", 0xFF, 0x00, "off by one"),
         ("i8", 0x10, 0x20, "another value"),
     ],
@@ -346,7 +348,8 @@ def test_flags_are_compared_by_name_and_can_be_ignored() -> None:
 def test_what_a_wrong_result_looks_like(type: str, expected: int, got: int, remark: str) -> None:
     width = 80 if type == "f80" else 16 if type == "f16" else 8
     column = Column("result", width, type, Role.RESULT)
-    assert remarks(column, type_of(column), expected, got) == [remark]
+    right, found = (ints_to_codes([code], width, (1,)) for code in (expected, got))
+    assert [words for words, _ in remarks(column, type_of(column), right, found)] == [remark]
 
 
 def test_exact_results() -> None:
