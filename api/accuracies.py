@@ -468,7 +468,9 @@ class RecordedResults:
             bits = sum(asked.widths)
             if bits > 32 or len(results) != 1 << bits:
                 wanted = f"2**{bits}" if bits > 32 else f"{1 << bits:,}"
-                raise InputError(f"{self.name} has {len(results):,} results alone, but {asked} has {wanted} arguments")
+                raise InputError(
+                    f"{self.name} has {len(results):,} results without operands, but {asked} has {wanted} arguments"
+                )
             return Chosen(self._in_order(asked, results), True, f"all {len(results):,} arguments")
         return Chosen(self._rows(asked), False, "the arguments in the file")
 

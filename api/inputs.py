@@ -477,7 +477,7 @@ def drawn_bits(
             raise not_stochastic(given[0])
         return None
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given, but one of them is enough")
+        raise InputError(f"{' and '.join(given)} are given: give only one of them")
     if rng is not None:
         if not isinstance(rng, np.random.Generator):
             hint = "give np.random.default_rng(…), or seed=… for a number"

@@ -116,7 +116,7 @@ def eval(
         return _between_blocks(name, [_block(each, type) for each in operands], how, scale)
     of_codes = [*OPERATIONS, *COMPARISONS, *PREDICATES, "Class"]
     known = [*of_codes, *_TO_BLOCK, *_OF_BLOCKS, *(f"Block{name}" for name in OPERATIONS)]
-    raise ValueError(with_hint(f"P3109 has no operation {operation!r} here", did_you_mean(operation, known)))
+    raise ValueError(with_hint(f"halfulp has no operation {operation!r} of P3109", did_you_mean(operation, known)))
 
 
 def _count(operation: str, operands: Sequence[Any], wanted: int) -> None:
@@ -394,12 +394,14 @@ def kappa(
     """
     arity = OPERATIONS[operation].arity if operation in OPERATIONS else None
     if arity is None:
-        raise ValueError(f"{operation!r} is no numeric operation of P3109; those are {', '.join(OPERATIONS)}")
+        raise ValueError(f"{operation!r} is not a numeric operation of P3109; these are {', '.join(OPERATIONS)}")
     _count(operation, formats, arity)
     chosen = [_How(each, rounding, saturation).projection(rules.EXTERNAL[0]).format for each in formats]
     widths = [*(fmt.bits for fmt in chosen), *([_RANDOM_WIDTH] if rounding in STOCHASTIC else [])]
     if sum(widths) > _MOST_PAIRS.bit_length() - 1:
-        raise ValueError(f"{operation} of {', '.join(map(str, chosen))} has more than {_MOST_PAIRS:,} operands")
+        raise ValueError(
+            f"{operation} of {', '.join(map(str, chosen))} has more than {_MOST_PAIRS:,} combinations of operands"
+        )
     columns = [np.array(column) for column in zip(*product(*(range(1 << width) for width in widths)), strict=True)]
     operands, random = _operands(chosen, columns)
     if within is not None:

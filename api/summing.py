@@ -190,7 +190,8 @@ def _of_any_length(a: Value, b: Value, acc: ty.Type | None) -> TileOp:
         )
     if all(floats) and not (holds(d, left) and holds(d, right)):
         raise InputError(
-            f"acc is {d}, which lacks values of {left} or {right}", hint="name a wider type, as in acc='f32'"
+            f"acc is {d}, which does not have all values of {left} or {right}",
+            hint="name a wider type, as in acc='f32'",
         )
     k = max(1, a.shape[-1] if a.shape else 1)
     return TileOp("the accumulator", left, right, d, d, (1, 1, k))

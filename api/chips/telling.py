@@ -140,7 +140,7 @@ def _instruction(model: Any, element: str, into: str) -> tuple[TileOp, str]:
         if f"chip:{chip}" == text and op.unit == (unit or op.unit) and op.blocks == 1:
             return op, rule
     if not text.startswith("chip:"):
-        raise InputError(f"'{model}' is no chip", hint="name chips, as in chip:h100, or accumulators")
+        raise InputError(f"'{model}' is not a chip", hint="name chips, as in chip:h100, or accumulators")
     raise Unsupported(f"{model}: how it multiplies {element} into {into} is not published")
 
 

@@ -372,7 +372,7 @@ class Scoreboard:
         if latency is None and valid_out is None:
             raise InputError("when do results come? give latency, or the signal valid_out")
         if latency is not None and latency < 0:
-            raise InputError(f"a latency of {latency} edges")
+            raise InputError(f"latency is {latency}, but must be at least 0")
         edge = import_module("cocotb.triggers").RisingEdge(clock)
         levels = _Levels(self.name)
         begun: deque[int] = deque()

@@ -299,4 +299,4 @@ def _indices(text: str) -> tuple[int, ...]:
     try:
         return tuple([int(part) for part in text.strip("[]").split(",") if part.strip()])
     except ValueError:
-        raise InputError(f"--element: {text!r} is no list of integers", hint="write --element=3,1") from None
+        raise InputError(f"--element: {text!r} is not a list of integers", hint="write --element=3,1") from None

@@ -238,7 +238,9 @@ def _stochastically(
     if op not in ARITHMETIC and op not in CONVERSIONS:
         raise Unsupported(f"'{op}' has no stochastic rounding")
     if properties:
-        raise Unsupported(f"stochastic rounding is explained without {', '.join(properties)}")
+        raise Unsupported(
+            f"the explanation of stochastic rounding does not take {', '.join(properties)}", hint="leave it out"
+        )
     if any(operand.code is None for operand in operands):
         raise InputError(f"an operand is poison ({_poison_reason(operands)})")
     result = application.result

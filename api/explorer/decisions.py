@@ -131,7 +131,7 @@ def _classes(fmt: FloatFormat) -> dict[str, GivenOperand]:
 
 
 def _not_computed(*_: Any) -> CodeAndFlags:
-    raise AssertionError("only the rule is asked for")
+    raise AssertionError("this rounding gives only its rule, not a result")
 
 
 def _outcome(fmt: FloatFormat, operation: Operation, x: GivenOperand, y: GivenOperand, way: Way) -> tuple[Any, str]:

@@ -202,15 +202,13 @@ def _mode(name: str) -> str:
     except ValueError as error:
         raise InputError(str(error)) from None
     if mode not in MLIR_ROUNDINGS:
-        raise InputError(
-            f"{mode.spelling} rounding has no mode that an op can have", hint=f"the modes are {', '.join(MODES)}"
-        )
+        raise InputError(f"ops cannot round in the mode {mode.spelling}", hint=f"the modes are {', '.join(MODES)}")
     return mode.spelling
 
 
 def _chosen(what: str, name: str, choices: Sequence[str]) -> str:
     if name not in choices:
-        message = f"{name!r} is no {what}; there are {', '.join(choices)}"
+        message = f"{name!r} is not a known {what}: choose one of {', '.join(choices)}"
         raise InputError(with_hint(message, did_you_mean(name, choices)))
     return name
 

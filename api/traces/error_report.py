@@ -221,8 +221,8 @@ class RunErrors:
         chosen = self.error_of(result, element)
         if not isfinite(chosen.ulp) and isfinite(chosen.value):
             raise Unsupported(
-                f"nothing is known of the exact number of {chosen.name}{error_text.element_text(chosen.element or ())}",
-                hint="the errors of the ops say where that began: count their unknown results",
+                f"the exact number of {chosen.name}{error_text.element_text(chosen.element or ())} is not known",
+                hint="in the list .ops of the errors, the first op with unknown results shows where that began",
             )
         return list(self._story(*self._attribution(chosen.name, chosen.element or ())))
 
@@ -324,7 +324,7 @@ class BesideReals:
 
     def __init__(self, module: Module, arguments: Sequence[Any], options: RunOptions, wider: str = "") -> None:
         if wider not in FORMS:
-            raise ValueError(f"no shadow {wider!r}: it is True, or one of {', '.join(filter(None, FORMS))}")
+            raise ValueError(f"shadow is {wider!r}, but must be True or one of {', '.join(filter(None, FORMS))}")
         self._module, self._options, self._shadows = module, options, Shadows(FORMS[wider])
         function = find_entry(module, options.function)
         if options.batch or options.signature is not None:

@@ -216,7 +216,7 @@ def chosen_arguments(
     bits = sum(asked.widths)
     if between is not None:
         if asked.argument is None:
-            raise InputError(f"a range needs one operand of a float type, but {asked} has not")
+            raise InputError(f"a range needs one operand of a float type, but {asked} does not have one")
         return Chosen(_range(asked.argument, *between), False, _range_text(asked.argument, *between))
     if exhaustive and bits > MOST_BITS:
         raise InputError(f"2**{bits} arguments are too many; at most {MOST_BITS} bits: choose a range or samples")

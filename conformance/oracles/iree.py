@@ -267,7 +267,7 @@ def _wrapped_type(type_: ty.Type) -> ty.TensorType:
     carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < width_of(element) <= MAX_WIDTH
     ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
     if not carried or not (type_ == element or ranked):
-        raise Refused(f"IREE gets no {type_}")
+        raise Refused(f"this oracle does not pass values of {type_} to IREE")
     return ty.TensorType(ty.shape_of(type_) or (), _storage(element))
 
 

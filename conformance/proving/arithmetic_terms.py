@@ -336,9 +336,9 @@ def float_of(type_: ty.Type, profile: Profile, most_bits: int = 64) -> Float:
     fmt = element.format
     usual = fmt.nan is NanEncoding.IEEE and fmt.signed and fmt.zero and not fmt.explicit_integer_bit
     if not usual or fmt.bias != (1 << (fmt.exponent_bits - 1)) - 1 or fmt.bits > most_bits:
-        raise NotProvable(f"there are no terms for arithmetic on '{element}'")
+        raise NotProvable(f"the proof does not cover arithmetic on '{element}'")
     if any(getattr(profile, name) != getattr(SPEC, name) for name in PROFILE_FIELDS if name != "integer_flags"):
-        raise NotProvable("there are no terms for floats of other profiles than 'spec'")
+        raise NotProvable("the proof does not cover floats of other profiles than 'spec'")
     return Float(fmt)
 
 
@@ -373,7 +373,7 @@ def _rounded(operation: Callable[[Term, Term, Term], Term], adds: bool = False) 
     def row(instance: Instance, a: Scalar, b: Scalar) -> Effect:
         fmt = _format(instance, instance.op.results[0].type, ROUNDED_BITS)
         if adds and fmt.format.exponent_bits > fmt.format.mantissa_bits + 1:
-            raise NotProvable(f"there are no terms for sums of '{fmt.format.name}'")
+            raise NotProvable(f"the proof does not cover sums of '{fmt.format.name}'")
         mode = getattr(z3, MODES[Rounding(instance.enum("roundingmode"))])()
         number_ = fmt.code(operation(mode, fmt.of(a.bits), fmt.of(b.bits)))
         result = _or_nan(fmt, (a.bits, b.bits), number_)
@@ -503,7 +503,7 @@ def _to_integer(signed: bool) -> Row:
         fmt = _format(instance, instance.op.operands[0].type, ROUNDED_BITS)
         width = instance.width
         if not width:
-            raise NotProvable(f"there are no terms for {instance.op.name} to i0")
+            raise NotProvable(f"the proof does not cover {instance.op.name} to i0")
         enough = max(fmt.format.bias + 3, width + 1)
         finite = z3.ULT(fmt.magnitude(a.bits), fmt.infinity)
         # The theory does not say what the integer of an infinity is.

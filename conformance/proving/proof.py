@@ -41,7 +41,7 @@ def _widths(carried: CarriedType) -> tuple[int, int]:
     """
     source, target = (width_of(ty.element_type(type_)) for type_ in (carried.source, carried.target))
     if source not in (target, 2 * target):
-        raise NotProvable(f"there are no terms for {carried}")
+        raise NotProvable(f"the proof does not cover {carried}")
     return source, target
 
 
@@ -124,14 +124,14 @@ def prove(
     deadline = Deadline(seconds)
     try:
         if before[1].name != after[1].name:
-            raise NotProvable(f"there are no terms for '{after[1].name}'")
+            raise NotProvable(f"the proof does not cover '{after[1].name}'")
         variables = [
             tuple(_variable(number, element, type_, settings) for element in range(prod(shape(type_, settings))))
             for number, type_ in enumerate(argument_types(before[1]))
         ]
         mapped = signature(before[1], after[1])
         if mapped.out:
-            raise NotProvable("there are no terms for memory")
+            raise NotProvable("the proof does not cover memory")
         first = behaviour(*before, variables, settings, deadline)
         carried = [to_target(*pair) for pair in zip(mapped.arguments, variables, strict=True)]
         second = behaviour(*after, carried, settings, deadline)
@@ -325,7 +325,7 @@ def with_proof(
     ranges = _ranges(first, inputs)
     if ranges is None:
         return replace(
-            found, solver=Decision.NOT_PROVABLE.value, unproven="there are no terms for assumptions about floats"
+            found, solver=Decision.NOT_PROVABLE.value, unproven="the proof does not cover assumptions about floats"
         )
 
     def run(values: tuple[Value, ...]) -> ValidationReport:

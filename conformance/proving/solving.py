@@ -281,10 +281,10 @@ def width(type_: ty.Type, settings: Settings) -> int:
     if isinstance(element, ty.FloatType):
         return element.format.bits
     if not isinstance(element, ty.IntegerType | ty.IndexType):
-        raise NotProvable(f"there are no terms for the type '{element}'")
+        raise NotProvable(f"the proof does not cover the type '{element}'")
     bits = settings.width(element)
     if bits > MAX_WIDTH:
-        raise NotProvable(f"there are no terms for the type '{element}'")
+        raise NotProvable(f"the proof does not cover the type '{element}'")
     return bits
 
 

@@ -48,7 +48,7 @@ def shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
     Raises NotProvable for memory, and for a size that is not known or too large.
     """
     if isinstance(type_, ty.MemRefType):
-        raise NotProvable("there are no terms for memory")
+        raise NotProvable("the proof does not cover memory")
     if not isinstance(type_, ty.VectorType | ty.TensorType):
         return ()
     scalable = isinstance(type_, ty.VectorType) and type_.scalable
@@ -89,7 +89,7 @@ def _constant(instance: Instance, operands: tuple[Elements, ...]) -> ResultTerms
         stored = ty.width_of(ty.element_type(type_))
         codes = codes_to_ints(attribute.codes, stored) if count else []
     else:
-        raise NotProvable("there are no terms for constants other than numbers")
+        raise NotProvable("the proof does not cover constants other than numbers")
     if bits < ty.width_of(ty.element_type(type_)):
         half = 1 << (bits - 1)
         if any(not -half <= at.integer_of_code(code, ty.element_type(type_)) < half for code in codes):
@@ -162,7 +162,7 @@ def _loosened(scalar: Scalar, condition: Condition) -> Scalar:
 def _taken(whole: Elements, position: _Position) -> ResultTerms:
     """Return the part of a value at a position."""
     if not prod(position.sizes):
-        raise NotProvable("there are no terms for values without elements")
+        raise NotProvable("the proof does not cover values without elements")
     size = len(whole) // prod(position.sizes)
     part: Elements | None = None
     for place, here in position.places:
@@ -188,7 +188,7 @@ def _vector_position(instance: Instance, type_: ty.Type, dynamic: Sequence[Eleme
     given = iter(dynamic)
     indices = [next(given)[0] if index == DYNAMIC else index for index in written.values]
     if -1 in indices:
-        raise NotProvable("there are no terms for the poison index of vector.extract and vector.insert")
+        raise NotProvable("the proof does not cover the poison index of vector.extract and vector.insert")
     return _Position(indices, shape(type_, instance.settings)[: len(indices)])
 
 
@@ -201,7 +201,7 @@ def _vector_insert(instance: Instance, operands: tuple[Elements, ...]) -> Result
     part, whole, *dynamic = operands
     made = _put(part, whole, _vector_position(instance, instance.op.operands[1].type, dynamic))
     if len(made.elements) != len(whole):
-        raise NotProvable("there are no terms for vector.insert of a part of another shape")
+        raise NotProvable("the proof does not cover vector.insert of a part of another shape")
     return made
 
 
@@ -383,7 +383,7 @@ class _Frame:
             return path
         row = ROWS.get(op.name)
         if row is None:
-            raise NotProvable(f"there are no terms for {op.name}")
+            raise NotProvable(f"the proof does not cover {op.name}")
         for result in op.results:
             solving.width(result.type, walk.settings)
         columns: list[list[Scalar]] = [[] for _ in op.results]
@@ -407,7 +407,7 @@ class _Frame:
         elif op.name == "cf.switch":
             conditions = self._cases(op, path)
         else:
-            raise NotProvable(f"there are no terms for {op.name}")
+            raise NotProvable(f"the proof does not cover {op.name}")
         return [
             (block, solving.all_of(path, condition), values)
             for (block, values), condition in zip(passed, conditions, strict=True)

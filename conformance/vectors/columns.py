@@ -65,7 +65,7 @@ class Column:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"the name of a column must be an identifier, not {self.name!r}")
         if self.width < 0:
-            raise ValueError(f"column {self.name!r}: a width of {self.width} bits")
+            raise ValueError(f"column {self.name!r}: the width {self.width} is negative")
 
     @property
     def bytes(self) -> int:
@@ -154,7 +154,7 @@ def check_columns(columns: Sequence[Column]) -> None:
     if not columns:
         raise ValueError("a vector set needs a column")
     if len(set(names)) < len(names):
-        raise ValueError(f"two columns have one name: {', '.join(names)}")
+        raise ValueError(f"two columns have the same name: {', '.join(names)}")
     if sorted(columns, key=lambda column: _ORDER[column.role]) != list(columns):
         raise ValueError(f"the columns must be ordered as {', '.join(role.value for role in Role)}")
     for place, about in marks_of(columns):

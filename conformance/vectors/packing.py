@@ -57,7 +57,7 @@ class Packing:
 
     def __post_init__(self) -> None:
         if self.first not in ("low", "high"):
-            raise ValueError(f"packing: element 0 is in the low or the high bits, not {self.first!r}")
+            raise ValueError(f"packing: first is {self.first!r}, but must be 'low' or 'high'")
 
     def size(self, width: int, count: int) -> int:
         """Return the number of bytes of ``count`` elements; zeros fill the last byte."""
@@ -172,7 +172,7 @@ class BlockLayout:
 
     def __post_init__(self) -> None:
         if self.scales not in SCALE_PLACES:
-            raise ValueError(f"scales are {', '.join(SCALE_PLACES)}, not {self.scales!r}")
+            raise ValueError(f"scales is {self.scales!r}, but must be one of {', '.join(SCALE_PLACES)}")
         if self.elements < 1 or not 1 <= self.width <= LIMB_BITS or not 1 <= self.scale_width <= LIMB_BITS:
             raise ValueError("a block has at least 1 element; elements and the scale have 1 to 64 bits")
 

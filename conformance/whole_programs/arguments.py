@@ -411,7 +411,7 @@ def _placed(type_: ty.MemRefType, shape: tuple[int, ...], loose: bool) -> ty.Mem
         if is_injective(shape, wider):
             strides, offset = wider, moved
     if not is_injective(shape, strides):
-        raise Unsupported(f"no values of type '{type_}' can be generated: several elements have one place")
+        raise Unsupported(f"no values of type '{type_}' can be generated: several elements share one place in memory")
     return replace(type_, shape=shape, layout=at.StridedLayoutAttr(strides, offset))
 
 

@@ -337,7 +337,7 @@ def _compared(x: Real, other: object, sign: str, holds: Callable[[int], bool]) -
         raise TypeError(f"cannot compare an exact real with {type(other).__name__}")
     first, second = Program.of([x, y], 0).numbers((), downward=False)
     if extended.is_kind(first, functions.Kind.NAN) or extended.is_kind(second, functions.Kind.NAN):
-        raise ValueError(f"{sign} compares a NaN: test the argument before the function that is NaN there")
+        raise ValueError(f"{sign} compares a NaN: first test the argument for which the function is NaN")
     return holds(extended.order(first, second))
 
 

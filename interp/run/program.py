@@ -123,7 +123,7 @@ class CompiledModule:
                 error.message += f", at iteration {list(run.origins.place)}"
             raise
         except MemoryError as error:
-            raise LimitExceeded("the machine has not enough memory for this program") from error
+            raise LimitExceeded("the machine does not have enough memory for this program") from error
         finally:
             frames.forget(run)
         return tuple(

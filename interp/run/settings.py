@@ -322,7 +322,9 @@ class Settings:
         except ValueError as error:
             raise ValueError(f"random: {error}") from None
         if self.track_open and self.recorder is not None:
-            raise ValueError("a run keeps unspecified elements or a record, not both")
+            raise ValueError(
+                "track_open=True cannot be combined with a record of errors or history: leave out one of them"
+            )
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
             if given not in choices:

@@ -288,7 +288,7 @@ class Buffer:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
-            raise ValueError("the elements of a buffer are always copied")
+            raise ValueError("the elements of a buffer are always copied: leave out copy=False")
         return self.load().__array__(dtype)
 
     def __array_ufunc__(self, called: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:

@@ -733,7 +733,7 @@ def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
     if isinstance(given, np.ndarray | np.generic):
         if not _is_of(given.dtype, element):
             raise TypeMismatch(
-                f"{what}: an array of dtype {given.dtype} stands beside a value of type '{element}'",
+                f"{what}: an array of dtype {given.dtype} cannot be combined with a value of type '{element}'",
                 hint=f'round it once first: hu.convert(x, "{element}"); or convert the value: .astype(…)',
             )
         type_ = ty.TensorType(given.shape, element) if given.ndim else element
@@ -743,7 +743,7 @@ def as_operand(what: str, given: Any, element: ty.Type, beside: V) -> V:
         codes = _literal(what, element, pack("d", given) if isinstance(given, float) else given)
         return type(beside)(element, codes)
     raise TypeMismatch(
-        f"{what}: an operand of type {type(given).__name__} stands beside a value of type '{element}'",
+        f"{what}: an operand of type {type(given).__name__} cannot be combined with a value of type '{element}'",
         hint=f'round it once first: hu.convert(x, "{element}")',
     )
 

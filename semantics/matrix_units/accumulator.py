@@ -284,7 +284,9 @@ class Accumulator:
         if self.order and scale:
             raise ValueError("accumulator: order is about operations without scales")
         if self.steps != OWN and not all(holds(self.steps, each) for each in types):
-            raise ValueError(f"accumulator: steps={self.steps} lacks values of {' or '.join(dict.fromkeys(types))}")
+            raise ValueError(
+                f"accumulator: steps={self.steps} does not have all values of {' or '.join(dict.fromkeys(types))}"
+            )
         if self.dot > 1 and (types != ("f4E2M1FN", "f4E2M1FN") or not scale):
             raise ValueError("accumulator: dot is about f4E2M1FN with scales")
 
@@ -331,7 +333,7 @@ def spelled(value: Any) -> str:
 @lru_cache(maxsize=256)
 def _from_text(text: str) -> Accumulator:
     if not text.startswith(PREFIX):
-        raise ValueError(f"{text!r} is no accumulator: it begins with {PREFIX}")
+        raise ValueError(f"{text!r} is not an accumulator: the text of one begins with {PREFIX}")
     known = {each.name: each for each in fields(Accumulator)}
     given: dict[str, Any] = {}
     for part in filter(None, text.removeprefix(PREFIX).split(",")):

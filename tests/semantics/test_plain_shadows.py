@@ -100,7 +100,7 @@ def test_bits_of_other_numbers_are_unknown() -> None:
 
 
 def test_only_forms_that_there_are() -> None:
-    with pytest.raises(ValueError, match="no shadow 'f32': it is True, or one of f64, f128"):
+    with pytest.raises(ValueError, match="shadow is 'f32', but must be True or one of f64, f128"):
         hu.trace(CHAIN.format(t="f32", op="addf"), 1.0, 2.0, shadow="f32")
 
 

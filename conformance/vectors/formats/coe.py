@@ -31,7 +31,7 @@ class _Lines(texts.Lines):
                 raise ValueError("the radix must be 16")
             return []
         if equals and name != "memory_initialization_vector":
-            raise ValueError("neither a radix nor a vector")
+            raise ValueError("the line has neither a radix nor a vector")
         text = text.partition("=")[2] if equals else text
         words = [split_word(part, self.columns) for part in text.removesuffix(";").replace(",", " ").split()]
         if text.endswith(";"):

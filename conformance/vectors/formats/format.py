@@ -134,7 +134,7 @@ class SetInFormat:
 
     def __post_init__(self) -> None:
         if self.unmarked not in UNMARKED:
-            raise ValueError(f"poison is one of {', '.join(UNMARKED)}, not {self.unmarked!r}")
+            raise ValueError(f"poison is {self.unmarked!r}, but must be one of {', '.join(UNMARKED)}")
         columns = self.vectors.columns
         self._kept = [k for k, column in enumerate(columns) if column.role in self.format.carries]
         self._marks = [k for k, c in enumerate(columns) if c.role in (Role.POISON, Role.OPEN) and k not in self._kept]

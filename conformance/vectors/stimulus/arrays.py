@@ -240,6 +240,6 @@ def _tensor(path: str, name: str, about: Any, begin: int, size: int) -> Stored:
     if stop - start != prod(shape) * dtype.itemsize:
         raise InputError(f"{what} takes {prod(shape) * dtype.itemsize:,} bytes, but its offsets give {stop - start:,}")
     if begin + stop > size:
-        raise InputError(f"{what} ends after the file, which is cut short")
+        raise InputError(f"{what} ends after the end of the file, so the file is cut short")
     array = np.memmap(path, dtype, "r", begin + start, shape) if stop > start else np.zeros(shape, dtype)
     return Stored(array, FORMATS[name_of_format] if name_of_format else None)

@@ -228,7 +228,7 @@ def rows_of_text(path: str, names: Sequence[str], types: Sequence[ty.Type], fitt
                 if len(words) != len(types):
                     extra = words[min(len(words), len(types) + 1) - 1]
                     raise InputError(
-                        f"{len(words)} words are here, but a row has {len(types)}: {', '.join(names)}",
+                        f"the line has {len(words)} words, but a row has {len(types)}: {', '.join(names)}",
                         location=FileLineCol(path, number, extra.start() + 1),
                     )
                 rows.append([_code(path, number, word, type_, fitting)

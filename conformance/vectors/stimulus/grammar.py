@@ -109,15 +109,15 @@ class Distribution:
         if self.name == POWER:
             low, high = given["low"], given["high"]
             if not (low % 1 == high % 1 == 0 and -1000 <= low <= high <= 1000):
-                raise ValueError("low and high are integers from -1000 to 1000, the low one first")
+                raise ValueError("low and high must be integers from -1000 to 1000, low not above high")
             return np.ldexp(1.0, source.randint(int(low), int(high) + 1, count))
         if self.name == "binomial" and given["n"] % 1:
             raise ValueError("n must be an integer")
         if self.name == "geometric" and given["p"] < 1e-9:
-            raise ValueError("p is at least 1e-9: NumPy's integers are too small for the numbers of a smaller one")
+            raise ValueError("p must be at least 1e-9: for a smaller p, the numbers do not fit NumPy's integers")
         loc, scale = (given.pop("loc"), given.pop("scale")) if law.moved else (0.0, 1.0)
         if scale < 0:
-            raise ValueError("scale < 0")
+            raise ValueError("scale must not be negative")
         numbers = np.asarray(getattr(source, law.method)(**given, size=count), np.float64)
         return numbers * scale + loc if law.moved else numbers
 
@@ -212,8 +212,8 @@ def parts_of(spelling: str) -> tuple[Part, ...]:
         raise InputError(f"{spelling!a} is not Unicode text", hint="rename the file") from None
     if found := _SHARE_OF_ONE.search(spelling):
         raise InputError(
-            f"the share '{found[0][:-1].strip()}' is that of one operand, but a share is of whole rows",
-            hint="write it once, behind the sources of all operands: a=normal;b=weighted@70,corners@30",
+            f"the share '{found[0][:-1].strip()}' belongs to one operand, but a share counts whole rows",
+            hint="write it once, after the sources of all operands: a=normal;b=weighted@70,corners@30",
         )
     parts, begin = [], 0
     for found in _SHARE.finditer(spelling):
@@ -222,7 +222,7 @@ def parts_of(spelling: str) -> tuple[Part, ...]:
     rest = spelling[begin:].strip()
     if rest or not parts:
         if parts:
-            raise InputError(f"'{rest}' has no share", hint="a share is a number of percent: normal@70,corners@30")
+            raise InputError(f"'{rest}' has no share", hint="a share is a percentage: normal@70,corners@30")
         parts = [(rest, Fraction(100))]
     for told, share in parts:
         if not share:
@@ -285,7 +285,7 @@ def _unknown(head: str) -> InputError:
     if not head:
         return InputError("a source is missing", hint="a file, a distribution such as normal:scale=2, a level, a model")
     if "@" in head:
-        return InputError(f"'{head}': a share is a number of percent, as in normal@70,corners@30")
+        return InputError(f"'{head}': a share is a percentage, as in normal@70,corners@30")
     if "," in head:
         return InputError(f"'{head}' is not one source", hint="a mixture has shares: normal@70,corners@30")
     if "." in head or "/" in head:

@@ -398,7 +398,7 @@ class Mixture:
         there = [place for place in dict.fromkeys((path, beside)) if os.path.isfile(place)]
         if not there:
             raise InputError(
-                f"the operands come from '{path}', which is not there",
+                f"the operands come from '{path}', which does not exist",
                 hint=None if wanted is None else f"its SHA-256 is {wanted}",
             )
         right = next((place for place in there if wanted in (None, digest_of(place))), None)

@@ -444,7 +444,7 @@ def _take_workgroup(op: Operation, ids: Sequence[Operation]) -> list[tuple[str, 
 def _all_workgroups(name: str, body: Operation, counts: Counts, given: Sequence[tuple[str, int]]) -> Operation:
     """Return the function that calls the body for each workgroup; the last number changes slowest."""
     if prod(counts) > MOST_WORKGROUPS:
-        raise Unsupported(f"@{name} has {prod(counts)} workgroups; the most are {MOST_WORKGROUPS}")
+        raise Unsupported(f"@{name} has {prod(counts)} workgroups; at most {MOST_WORKGROUPS}")
     inner = body.regions[0].blocks[0].arguments
     block = Block()
     taken = [block.add_argument(each.type, each.name) for each in inner[: len(inner) - len(given)]]

@@ -167,7 +167,7 @@ def inner_tiled(op: Operation, settings: Settings) -> Function:
 def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
     buffer = living(op, operand, number)
     if buffer.swizzle is not None:
-        raise Unsupported(f"operand #{number} is swizzled memory, where tiles have no place")
+        raise Unsupported(f"operand #{number} is swizzled memory, which tiles cannot be read from")
     return buffer.load(origins=run.origins)
 
 
@@ -511,5 +511,5 @@ def _permutation(given: at.Attribute | None, shape: Shape, own: Sequence[int | N
         return order
     moved = [axis for axis in order if own[order.index(axis)] != 1]
     if not opaque and moved != sorted(moved):
-        raise Unsupported(f"a permutation of {len(order)} axes of a tile that has {len(shape)} ({spell_shape(shape)})")
+        raise Unsupported(f"the permutation has {len(order)} axes, but the tile {spell_shape(shape)} has {len(shape)}")
     return none

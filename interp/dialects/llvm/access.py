@@ -35,7 +35,7 @@ _WORDS = {8: Struct("<B"), 16: Struct("<H"), 32: Struct("<I"), 64: Struct("<Q")}
 def one_pointer(op: Operation, type_: ty.Type) -> None:
     """Raise Unsupported for vectors of pointers."""
     if isinstance(type_, ty.VectorType) and isinstance(type_.element, llvm.PointerType):
-        raise unsupported(op, "vectors of pointers do not run")
+        raise unsupported(op, "halfulp does not run vectors of pointers")
 
 
 def lane_of(run: Run, vector: Value, lane: int) -> Any:
@@ -123,7 +123,7 @@ def pointer_alignment(op: Operation, operand: int) -> int:
     if not isinstance(stated, at.IntegerAttr):
         return 1
     if not is_power_of_two(stated.value):
-        raise unsupported(op, f"'align' of {stated.value} bytes does not run")
+        raise unsupported(op, f"halfulp does not run 'align' of {stated.value} bytes")
     return stated.value
 
 

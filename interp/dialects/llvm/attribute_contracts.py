@@ -72,7 +72,7 @@ STRICT = ("dereferenceable", "dereferenceable_or_null")
 def _pointer_guard(op: Operation, name: str, number: int, type_: ty.Type, what: str) -> Guard:
     test, strict = POINTERS[name], name in STRICT
     if name != "nonnull" and (number <= 0 or (name == "align" and not is_power_of_two(number))):
-        raise unsupported(op, f"'{name}' of {number} bytes does not run")
+        raise unsupported(op, f"halfulp does not run '{name}' of {number} bytes")
     label = f"'{name}({number})'" if number else f"'{name}'"
 
     def guard(run: Run, slot: Any) -> Any:
@@ -102,7 +102,7 @@ def _outside(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callable
         or ty.width_of(attribute["type"]) != width
         or attribute["lower"] == attribute["upper"]
     ):
-        raise unsupported(op, f"{attribute} is no range of '{type_}'")
+        raise unsupported(op, f"{attribute} is not a range of '{type_}'")
     lower, mask = attribute["lower"], (1 << width) - 1
     size = attribute["upper"] - lower & mask
     return lambda code: code - lower & mask >= size
@@ -112,7 +112,7 @@ def _of_class(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callabl
     """Return the test for the code of a float of one of some classes."""
     known = (1 << len(float_unit.CLASSES)) - 1
     if not isinstance(attribute, at.IntegerAttr) or attribute.value & ~known or not isinstance(type_, ty.FloatType):
-        raise unsupported(op, f"{attribute} are no classes of '{type_}'")
+        raise unsupported(op, f"{attribute} are not classes of '{type_}'")
     scalar = float_unit.in_classes(type_.format, attribute.value).scalar
     return lambda code: bool(scalar(code))
 

@@ -122,7 +122,7 @@ _LIBRARIES: Mapping[str, lowering.LibraryFunction] = {**lowering.FUNCTIONS, **FU
 def _call(op: Operation, compiler: Compiler) -> Action:
     """Return the action of a call of a function by its name, or of a pointer."""
     if "var_callee_type" in op.properties:
-        raise unsupported(op, "functions with a variable number of arguments do not run")
+        raise unsupported(op, "halfulp does not run functions with a variable number of arguments")
     symbol = op.properties.get("callee")
     slots = compiler.slots(callee_operands(op))
     if not isinstance(symbol, at.SymbolRefAttr):
@@ -142,7 +142,7 @@ def _refuse_copies(op: Operation, target: Operation) -> None:
     for attributes in given.elements if isinstance(given, at.ArrayAttr) else ():
         for name, _ in attributes.entries if isinstance(attributes, at.DictionaryAttr) else ():
             if name in _COPIED:
-                raise unsupported(op, f"arguments with '{name}' do not run")
+                raise unsupported(op, f"halfulp does not run arguments with '{name}'")
 
 
 def _direct(op: Operation, target: Operation, operands: tuple[int, ...], compiler: Compiler, after: Segment) -> Action:
@@ -270,7 +270,7 @@ def _indirect(op: Operation, operands: tuple[int, ...], compiler: Compiler) -> A
             raise undefined(op, f"the callee is poison: {slot.origin()}")
         target = slot.memory.function
         if target is None or slot.offset:
-            raise undefined(op, f"the callee is no function, but byte {slot.offset} of {slot.memory.source}")
+            raise undefined(op, f"the callee is not a function, but byte {slot.offset} of {slot.memory.source}")
         type_ = function_type(target)
         if type_ is None or (type_.inputs, type_.results) != types:
             raise undefined(op, f"the callee @{target.symbol_name} is of type '{type_}'")

@@ -300,7 +300,7 @@ def _is_plain(element: ty.Type) -> bool:
 def _as_elements(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
     """Make an allocation of elements with the contents of memory of bytes. Raises Unsupported."""
     if not _is_plain(element) or not _fills_its_bytes(element) or memory.freed or memory.function or memory.pointers:
-        raise Unsupported(f"{memory.source} is not seen as elements of type '{element}'")
+        raise Unsupported(f"{memory.source} cannot be read as elements of type '{element}'")
     memory.adopted(run.origins)
     size = memory_encoding.size_of(lowered_type(element))
     allocation = Allocation(element, -(-memory.size // size), memory.source)

@@ -137,7 +137,7 @@ def _check(op: Operation, tag: str, values: Sequence[SSAValue], settings: Settin
     forms, make = _CHECKS.get(tag, ((), _nothing))
     if not any(len(form) == len(types) and all(map(isinstance, types, form)) for form in forms) and tag != "ignore":
         raise unsupported(
-            op, f'the bundle "{tag}" of {", ".join(map(repr, map(str, types))) or "no values"} does not run'
+            op, f'halfulp does not run the bundle "{tag}" of {", ".join(map(repr, map(str, types))) or "no values"}'
         )
     return make(op, tag, values, settings)
 

@@ -77,7 +77,7 @@ def _calloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
 def _aligned_alloc(op: Operation, run: Run, slots: Slots) -> tuple[Any, ...]:
     alignment, size = (count_of(op, run, slot) for slot in slots)
     if alignment <= 0 or alignment & (alignment - 1):
-        raise undefined(op, f"the alignment {alignment} is no power of two")
+        raise undefined(op, f"the alignment {alignment} is not a power of two")
     return (allocate(op, run, "aligned_alloc", size, max(alignment, MALLOC_ALIGNMENT)),)
 
 

@@ -245,7 +245,7 @@ def zero_of(type_: ty.Type, settings: Settings) -> Any:
     shape = runtime_shape(type_, settings.vscale)
     element = ty.element_type(type_)
     if shape is None or not isinstance(element, ty.IntegerType | ty.FloatType):
-        raise Unsupported(f"values of type '{type_}' do not run")
+        raise Unsupported(f"halfulp does not run values of type '{type_}'")
     dtype, trailing = code_layout(element)
     return lower(Value(type_, np.zeros((*(size or 0 for size in shape), *trailing), dtype)))
 

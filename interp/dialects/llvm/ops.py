@@ -61,7 +61,7 @@ class _Place:
         self._op, self._size = op, memory_encoding.stored_bytes(type_)
         self._alignment = alignment_of(op, type_) if "alignment" in op.properties else self._size
         if not is_power_of_two(self._size):
-            raise unsupported(op, f"atomic access of {self._size} bytes does not run")
+            raise unsupported(op, f"halfulp does not run atomic access of {self._size} bytes")
         self.read, self.write = contents_of(type_)
 
     def __call__(self, run: Run, slot: Any) -> mem.Pointer:
@@ -224,7 +224,7 @@ def address(op: Operation, compiler: Compiler) -> Function:
     if found.name == "llvm.func":
         return _kept(found, lambda run: _of_function(found, run))
     if found.name != "llvm.mlir.global":
-        raise Unsupported(f"'{name}' is a {found.name}, which does not run", location=op.location, op=op.name)
+        raise Unsupported(f"'{name}' is a {found.name}, which halfulp does not run", location=op.location, op=op.name)
     make = _maker(found, op, compiler)
     return _kept(found, make)
 

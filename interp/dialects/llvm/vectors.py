@@ -102,7 +102,7 @@ def vscale(op: Operation, settings: Settings) -> Function:
     """Return the function of vscale: the multiple of scalable vectors, or poison if the result cannot hold it."""
     type_ = op.results[0].type
     if not isinstance(type_, ty.IntegerType):
-        raise Unsupported(f"{op.name} of type '{type_}' does not run", location=op.location, op=op.name)
+        raise Unsupported(f"halfulp does not run {op.name} of type '{type_}'", location=op.location, op=op.name)
 
     def multiple(run: Run, slots: Slots) -> tuple[Any, ...]:
         found = moves.vscale_of(op, settings)
@@ -177,7 +177,7 @@ class _Lanes:
         self.packed = op.name in _PACKED
         self.alignment = pointer_alignment(op, _PACKED[op.name]) if self.packed else alignment_of(op, self.element)
         if self.size != self.step:
-            raise unsupported(op, f"vectors of '{self.element}' do not run")
+            raise unsupported(op, f"halfulp does not run vectors of '{self.element}'")
         types = [value.type for value in (*op.operands, *op.results)]
         vectors = [each for each in types if isinstance(each, ty.VectorType)]
         if len({(each.shape, each.scalable) for each in vectors}) > 1 or (op.results and {*types[2:]} != {type_}):

@@ -61,7 +61,7 @@ def dimension(op: Operation, settings: Settings) -> Function:
         shape = buffer_in(op, slots[0], 0).shape
         (axis,) = numbers(op, slots[1:], settings)
         if not 0 <= axis < len(shape):
-            raise undefined(op, f"dimension {axis} of a memref of rank {len(shape)}")
+            raise undefined(op, f"there is no dimension {axis} in a memref of rank {len(shape)}")
         return (shape[axis],)
 
     return dim
@@ -242,7 +242,9 @@ def reshape(op: Operation, settings: Settings) -> Function:
             raise undefined(op, f"a size is poison: {sizes.origin(int(sizes.poisoned.argmax()))}")
         shape = tuple(int(size) for size in sizes.numpy(signed=True))
         if min(shape, default=0) < 0 or prod(shape) != prod(buffer.shape):
-            raise undefined(op, f"the shape {spell_shape(buffer.shape)} has not as many elements as {list(shape)}")
+            raise undefined(
+                op, f"the shape {spell_shape(buffer.shape)} has another number of elements than {list(shape)}"
+            )
         if not buffer.is_contiguous:
             raise undefined(op, f"the elements, with strides {list(buffer.strides)}, are not contiguous")
         return (_viewed(op, settings, buffer, type_, buffer.offset, shape, row_major(shape)),)

@@ -410,7 +410,7 @@ def _extent(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSiz
     shape = value.shape if shaped else extents_of(op, value, settings)
     number = number_of(op, which, settings)
     if not 0 <= number < len(shape):
-        raise ErrorShapeError(f"dimension {number} of a shape of rank {len(shape)}")
+        raise ErrorShapeError(f"there is no dimension {number} in a shape of rank {len(shape)}")
     return shape[number]
 
 
@@ -553,7 +553,7 @@ def _constant_shape(op: Operation, compiler: Compiler) -> Value:
     shape = op.prop("shape", at.DenseElementsAttr)
     extents = tuple(int(number) for number in shape.array().view(np.int64).ravel())
     if min(extents, default=0) < 0:
-        raise Unsupported("a shape with an extent that is not known is not run", location=op.location, op=op.name)
+        raise Unsupported("halfulp does not run a shape with an unknown extent", location=op.location, op=op.name)
     return result_of(op, op.results[0].type, extents, compiler.settings)
 
 

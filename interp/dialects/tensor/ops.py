@@ -334,7 +334,7 @@ def _dim(op: Operation, settings: Settings) -> Function:
         shape = operands[0].shape
         (axis,) = numbers(op, operands[1:], settings)
         if not 0 <= axis < len(shape):
-            raise undefined(op, f"dimension {axis} of a tensor of rank {len(shape)}")
+            raise undefined(op, f"there is no dimension {axis} in a tensor of rank {len(shape)}")
         return (Value(type_, np.array(shape[axis], np.uint64)),)
 
     return dim

@@ -129,7 +129,7 @@ def _signed(op: Operation, value: Value, lanes: Mask) -> Numbers:
         raise undefined(op, f"an index is poison: {part.origin(int(part.poison.argmax()))}")
     width = ty.width_of(value.element_type)
     if width > 64:
-        raise unsupported(op, "indices of more than 64 bits")
+        raise unsupported(op, "halfulp does not run indices of more than 64 bits")
     unsigned = isinstance(value.element_type, ty.IntegerType) and value.element_type.signedness == "unsigned"
     codes = part.bits.astype(np.uint64)
     shift = np.uint64(0 if unsigned else 64 - width)

@@ -110,7 +110,7 @@ def test_accumulators_and_other_instructions_are_told_apart() -> None:
     [
         ("chip:h100", "f8E4M3FNUZ", Unsupported, "how it multiplies f8E4M3FNUZ into f32 is not published"),
         ("chip:h101", "f16", InputError, "no model is called 'chip:h101'"),
-        ("exact", "f16", InputError, "'exact' is no chip"),
+        ("exact", "f16", InputError, "'exact' is not a chip"),
         ("chip:h100", "i8", InputError, "must be float types"),
     ],
 )

@@ -139,7 +139,7 @@ class TestWithZ3:
         ]
         assert lines[3:5] == [
             "@float: tested (50 inputs); elements: 50 equal",
-            "  no proof: there are no terms for arithmetic on 'f32'",
+            "  no proof: the proof does not cover arithmetic on 'f32'",
         ]
         assert lines[5].startswith("@one: differs for 1 of 51 inputs")
         assert lines[-1] == "solver: 1 proven, 1 unknown, 1 not provable, 1 different"
@@ -151,7 +151,7 @@ class TestWithZ3:
         first, second = map(json.loads, out.splitlines())
         assert (first["basis"], first["solver"], first["unproven"]) == ("proven (solver)", "proven", None)
         assert (second["basis"], second["solver"]) == ("tested", "not provable")
-        assert second["unproven"] == "there are no terms for arithmetic on 'f32'"
+        assert second["unproven"] == "the proof does not cover arithmetic on 'f32'"
 
     def test_all_inputs_of_a_narrow_function_need_no_solver(self, diff: Diff, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(proof, "prove", None)

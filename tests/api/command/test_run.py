@@ -444,7 +444,7 @@ def test_the_way_back_of_an_error(command: Command) -> None:
     [
         ((QUADRATIC, *ROOTS, "--result=2"), 2, "the run has no float result result[2]"),
         ((QUADRATIC, *ROOTS, "--element=1"), 2, "it has no element [1]"),
-        ((QUADRATIC, *ROOTS, "--element=a"), 2, "--element: 'a' is no list of integers"),
+        ((QUADRATIC, *ROOTS, "--element=a"), 2, "--element: 'a' is not a list of integers"),
         ((SOFTMAX, "--input=4xf16=1 2 3 4", "--element=4"), 2, "it has no element [4]"),
         ((SOFTMAX, "--input=4xf16=poison 2 3 4", "--element=0"), 3, "nothing is known of the exact number"),
         (("x.mlir", "--input=1", "--input=2xf32=1 2", "--result=0"), 2, "it has argument[1]"),

@@ -539,7 +539,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"formats": ["f33"]}, "unknown float format 'f33'"),
     ({"by": "line"}, "by is 'line', but must be one of op, kind, tensor"),
     ({"modes": ["sideways"]}, "rounding is 'sideways'"),
-    ({"modes": ["stochastic"]}, "stochastic rounding has no mode that an op can have"),
+    ({"modes": ["stochastic"]}, "ops cannot round in the mode stochastic"),
     ({"profiles": ["mlir"]}, "unknown profile 'mlir'"),
     ({"orders": ["pairwse"]}, r"'pairwse' is no order of reductions.*did you mean `pairwise`"),
     ({"models": ["chip:hoper"]}, "models of tile operations: 'chip:hoper' is none of exact"),

@@ -58,7 +58,7 @@ def test_results_of_all_codes_in_order(tmp_path: Path, name: str, results: Any) 
 
 def test_files_that_do_not_fit(tmp_path: Path, results: Any) -> None:
     short = written(tmp_path, "short.npy", results[:100])
-    with pytest.raises(InputError, match="has 100 results alone, but tanh f8E5M2 has 256 arguments"):
+    with pytest.raises(InputError, match="has 100 results without operands, but tanh f8E5M2 has 256 arguments"):
         hu.accuracy("tanh", "f8E5M2", short)
     np.save(tmp_path / "f32.npy", np.zeros(256, np.float32))
     with pytest.raises(InputError, match="returned float32"):

@@ -240,16 +240,16 @@ def test_a_function_without_terms_is_not_provable() -> None:
     found = decided(text, text)
     assert (found.decision, found.reason) == (
         Decision.NOT_PROVABLE,
-        "there are no terms for arithmetic on 'f32'",
+        "the proof does not cover arithmetic on 'f32'",
     )
 
 
 @pytest.mark.parametrize(
     ("type_", "reason"),
     [
-        ("memref<4xi8>", "there are no terms for memory"),
-        ("!quant.uniform<i8:f32, 2.0>", "there are no terms for the type '!quant.uniform<i8:f32, 2.000000e+00>'"),
-        ("complex<f32>", "there are no terms for the type 'complex<f32>'"),
+        ("memref<4xi8>", "the proof does not cover memory"),
+        ("!quant.uniform<i8:f32, 2.0>", "the proof does not cover the type '!quant.uniform<i8:f32, 2.000000e+00>'"),
+        ("complex<f32>", "the proof does not cover the type 'complex<f32>'"),
         ("vector<[4]xi8>", "the size of 'vector<[4]xi8>' is not known"),
         ("tensor<?xi8>", "the size of 'tensor<?xi8>' is not known"),
         ("tensor<*xi8>", "the size of 'tensor<*xi8>' is not known"),

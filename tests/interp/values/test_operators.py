@@ -219,7 +219,7 @@ def test_python_numbers_take_the_type() -> None:
 def test_other_operands_must_have_exactly_the_type(other: Any) -> None:
     value = hu.convert([1.0, 2.0], "bf16")
     for compute in (lambda: value + other, lambda: other * value, lambda: value < other):
-        with pytest.raises(TypeError, match=r"(?s)stands beside a value of type 'bf16'.*hu\.convert"):
+        with pytest.raises(TypeError, match=r"(?s)cannot be combined with a value of type 'bf16'.*hu\.convert"):
             compute()
 
 
@@ -265,7 +265,7 @@ def test_arrays_of_other_libraries_are_operands(library: str, type_: str, dtype:
     same(np.concatenate([theirs, value]), np.concatenate([other, value]))
     for wrong in (array([1, 2], "int16"), array(2.0, "float16" if type_ != "f16" else "float32")):
         for compute in (lambda wrong=wrong: value + wrong, lambda wrong=wrong: wrong * value):
-            with pytest.raises(TypeError, match=rf"(?s)stands beside a value of type '{type_}'.*hu\.convert"):
+            with pytest.raises(TypeError, match=rf"(?s)cannot be combined with a value of type '{type_}'.*hu\.convert"):
                 compute()
 
 
@@ -291,7 +291,7 @@ def test_arrays_of_the_type_are_operands() -> None:
     same(np.array([1, 2], np.float32) + value, value + value)
     same(np.float32(2) * value, value * 2)
     assert (hu.Value.from_numpy(np.uint8([1])) + np.uint8([255])).tolist() == [0]
-    with pytest.raises(TypeError, match="stands beside a value of type 'f80'"):
+    with pytest.raises(TypeError, match="cannot be combined with a value of type 'f80'"):
         hu.convert([1.0], "f80") + hu.convert([1.0], "f80").bits
     with pytest.raises(TypeError, match="different types, 'bf16' and 'f16'"):
         hu.convert(1.0, "bf16") + hu.convert(1.0, "f16")

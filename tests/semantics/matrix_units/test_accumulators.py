@@ -297,7 +297,7 @@ def test_texts_that_are_none(text: str, message: str) -> None:
         ("custom:overflow=infinity", "i8", "i32", "i32 has no infinity"),
         ("custom:width=24", "f16", "f32", "width is about integers, but f32 is a float"),
         ("custom:c=end", "i8", "i32", "c=end is about floats, but i32 is an integer"),
-        ("custom:steps=f16", "bf16", "f32", "steps=f16 lacks values of bf16"),
+        ("custom:steps=f16", "bf16", "f32", "steps=f16 does not have all values of bf16"),
         ("custom:bits=4", "f4E2M1FN", "f8E4M3FN", "sums in f8E4M3FN are not defined"),
         ("custom:bits=4,fraction=24", "f16", "f32", "f32 has 1 to 23 fraction bits, not fraction=24"),
         ("custom:bits=4,dot=2", "f16", "f32", "dot is about f4E2M1FN with scales"),

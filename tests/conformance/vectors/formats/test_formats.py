@@ -526,7 +526,7 @@ def test_poison_is_refused_dropped_or_made_canonical() -> None:
     told = write_vectors(VectorSet(FPTOSI, chunks), canonical, "testfloat", "canonical")
     assert canonical.getvalue() == b"0001 005\n0002 000\n0003 FFF\n0004 007\n"
     assert (told.count, told.dropped) == (4, 0)
-    with pytest.raises(ValueError, match="poison is one of refuse, drop, canonical, not 'x'"):
+    with pytest.raises(ValueError, match="poison is 'x', but must be one of refuse, drop, canonical"):
         write_vectors(VectorSet(FPTOSI, []), io.BytesIO(), "testfloat", "x")  # type: ignore[arg-type]
 
 

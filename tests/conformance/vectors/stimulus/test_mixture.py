@@ -122,12 +122,12 @@ def test_half_of_the_operands_of_corners_are_corners() -> None:
         ("normal@50,corners@60", "the shares are 50 + 60 = 110 percent, but must be 100"),
         ("normal@0,corners@100", "'normal' has a share of 0 percent"),
         ("normal@60,corners", "'corners' has no share"),
-        ("a=normal@70;b=corners@30", "the share '@70' is that of one operand, but a share is of whole rows"),
+        ("a=normal@70;b=corners@30", "the share '@70' belongs to one operand, but a share counts whole rows"),
         ("a=normal@70,corners@30;b=corners", "the share '@30' is that of one operand"),
         ("normal@ 62.5 ;corners@37.5", "the share '@ 62.5' is that of one operand"),
-        ("normal@-5,corners@105", "'normal@-5,corners': a share is a number of percent"),
+        ("normal@-5,corners@105", "'normal@-5,corners': a share is a percentage"),
         ("normal,corners", "'normal,corners' is not one source"),
-        ("normal@x", "'normal@x': a share is a number of percent"),
+        ("normal@x", "'normal@x': a share is a percentage"),
         ("normal:scale=0.5@x", "scale=0.5@x is not a finite number"),
         ("a=normal;a=normal", "two sources for 'a'"),
         ("a=normal;normal", "a source has no operand"),
@@ -140,9 +140,9 @@ def test_half_of_the_operands_of_corners_are_corners() -> None:
         ("normal:sclae=1", "'normal' has no parameter 'sclae'"),
         ("normal:scale=nan", "scale=nan is not a finite number"),
         ("normal:scale=1e999", "scale=1e999 is not a finite number"),
-        ("normal:scale=-1", "scale < 0"),
+        ("normal:scale=-1", "scale must not be negative"),
         ("student_t:df=0", "student_t does not take df=0"),
-        ("student_t:scale=-1", "scale < 0"),
+        ("student_t:scale=-1", "scale must not be negative"),
         ("binomial:n=1.5", "n must be an integer"),
         ("power_of_two:low=3,high=2", "low and high are integers"),
         ("normal:block=4", "a block of rows needs spread=K"),
@@ -268,7 +268,7 @@ def test_the_metadata_makes_the_same_rows(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "beside").mkdir()
     (tmp_path / "x.npy").rename(tmp_path / "beside" / "x.npy")
     assert recipe_of(text, "beside/set.json").vectors().digest() == wanted
-    with pytest.raises(InputError, match=r"^error: set\.json: .*come from 'x\.npy', which is not there") as missing:
+    with pytest.raises(InputError, match=r"^error: set\.json: .*come from 'x\.npy', which does not exist") as missing:
         recipe_of(text, "set.json")
     assert text["inputs"]["operands"]["files"][0]["sha256"] in str(missing.value.hint)
     np.save("x.npy", np.arange(51, dtype=np.uint16))

@@ -386,8 +386,8 @@ def test_literals_are_exact(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "column", "told"),
     [
-        ("1 2", 3, "2 words are here, but a row has 3: a, b, c"),
-        ("1 2 3 4", 7, "4 words are here, but a row has 3"),
+        ("1 2", 3, "the line has 2 words, but a row has 3: a, b, c"),
+        ("1 2 3 4", 7, "the line has 4 words, but a row has 3"),
         ("1  x 3", 4, "'x' is neither a code, such as 0x3C, nor a number"),
         ("1 2 0x1ffff", 5, "0x1ffff has more than the 16 bits of bf16"),
         ("1 2 0.1", 5, "0.1: the format bf16 does not have this number"),

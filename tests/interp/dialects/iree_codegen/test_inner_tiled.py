@@ -516,7 +516,7 @@ def test_a_permutation_of_another_rank() -> None:
     operands = (("f16", (1, 32, 8)), ("f16", (8, 32)), ("f32", (32, 32)))
     text = program(",->", f"mma_layout<{MFMA}>", operands, permutations=((0, 2, 1), (0, 1), (0, 1)))
     error = refused(text, *(np.zeros(shape, e.replace("f", "float")) for e, shape in operands))
-    assert error.message == "a permutation of 3 axes of a tile that has 2 (32x8)"
+    assert error.message == "the permutation has 3 axes, but the tile 32x8 has 2"
 
 
 # --- choosing a model -------------------------------------------------------------------------------------------------

@@ -545,7 +545,7 @@ def test_other_sizes_than_powers_of_two_are_refused(type_: str, size: int) -> No
     line = f"  %before = llvm.atomicrmw fadd %p, %b monotonic {{alignment = 16 : i64}} : !llvm.ptr, {type_}"
     program = LLVM_ATOMICS_HEAD.format(type=type_) + line + TAIL.format(type=type_)
     value = hu.Value.from_bits(np.zeros(3, np.uint16), type_) if type_[0] == "v" else hu.Value.from_bits(0, type_)
-    with pytest.raises(hu.Unsupported, match=f"atomic access of {size} bytes does not run"):
+    with pytest.raises(hu.Unsupported, match=f"halfulp does not run atomic access of {size} bytes"):
         hu.run(program, value, value, function="main")
 
 
