@@ -72,8 +72,8 @@ class Accumulator:
     steps: str = field(
         default=OWN,
         metadata=_about(
-            "the type of A and B in the groups, where a unit without a type does an instruction in steps, each an "
-            "instruction of another type: A and B are converted to it first, exactly. own: those of A and B",
+            "the type of A and B in the groups. A unit that lacks their type computes an instruction in steps, each by "
+            "an instruction of this type, to which A and B are first converted exactly. own: those of A and B",
             (OWN, "f16", "bf16", "tf32", "f32"),
         ),
     )
