@@ -157,6 +157,17 @@ CHANGES: tuple[Change, ...] = (
     Change("*", "one word for the exact result", "from the truth", "from the exact result"),
     Change("recorded * hu.convert(*from_=*", "the type of bits is that of numbers, type="),
     Change("*", "the name of a function is function= everywhere", r'entry="…"', 'function="…"'),
+    *(
+        Change("*", "messages say what is wrong in a whole sentence", old, new)
+        for old, new in (
+            ("there are no terms for", "the proof does not cover"),
+            ("stands beside a value of type", "cannot be combined with a value of type"),
+            ("lacks values of", "does not have all values of"),
+            ("a share is a number of percent", "a share is a percentage"),
+            ("is no list of integers", "is not a list of integers"),
+            ("which is not there", "which does not exist"),
+        )
+    ),
     Change("public names *", "names are in namespaces, and an argument of one meaning has one name"),
     Change("help", "fourteen commands are listed, with their forms"),
     Change("help explain-dot", "the name of the command and its examples"),

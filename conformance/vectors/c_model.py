@@ -331,7 +331,7 @@ def c_model(recipe: Recipe, name: str) -> CModel:
     check_names("SystemVerilog", SYSTEMVERILOG, [name])
     computation = recipe.computation
     if not isinstance(computation, OpComputation):
-        raise InputError("a model in C is of one op, not of a program")
+        raise InputError("a model in C computes one op, not a program")
     parts = [
         f"// {computation.case}, profile {computation.profile.name}: integers in plain C99, made by halfulp.\n"
         f"// Self-test: cc -std=c99 -D{name.upper()}_SELF_TEST {name}.c && ./a.out\n"

@@ -117,7 +117,7 @@ class Distribution:
             raise ValueError("p must be at least 1e-9: for a smaller p, the numbers do not fit NumPy's integers")
         loc, scale = (given.pop("loc"), given.pop("scale")) if law.moved else (0.0, 1.0)
         if scale < 0:
-            raise ValueError("scale must not be negative")
+            raise ValueError("scale < 0")
         numbers = np.asarray(getattr(source, law.method)(**given, size=count), np.float64)
         return numbers * scale + loc if law.moved else numbers
 

@@ -272,7 +272,7 @@ LOOP = """
         (
             "func.func @f(%a: i8) -> i8 {\n%0 = scf.while (%x = %a) : (i8) -> i8 {\n%t = arith.constant false\n"
             "scf.condition(%t) %x : i8\n} do {\n^bb0(%y: i8):\nscf.yield %y : i8\n}\nreturn %0 : i8\n}",
-            "no terms for scf.while",
+            "the proof does not cover scf.while",
         ),
         (
             "func.func @f(%a: index) {\n%c = arith.constant 1 : index\nscf.for %i = %c to %a step %c {\n}\nreturn\n}",
@@ -292,10 +292,13 @@ LOOP = """
         (
             "func.func @f(%a: i8) -> i8 {\n%m = memref.alloca() : memref<i8>\nmemref.store %a, %m[] : memref<i8>\n"
             "%r = memref.load %m[] : memref<i8>\nreturn %r : i8\n}",
-            "no terms for memory",
+            "the proof does not cover memory",
         ),
-        ("func.func @f(%a: i8) -> i8 {\nvector.print %a : i8\nreturn %a : i8\n}", "no terms for vector.print"),
-        ("func.func @f(%a: i257) -> i257 {\nreturn %a : i257\n}", "no terms for the type 'i257'"),
+        (
+            "func.func @f(%a: i8) -> i8 {\nvector.print %a : i8\nreturn %a : i8\n}",
+            "the proof does not cover vector.print",
+        ),
+        ("func.func @f(%a: i257) -> i257 {\nreturn %a : i257\n}", "the proof does not cover the type 'i257'"),
         ("func.func @f() -> tensor<65xi8> {\n%a = ub.poison : tensor<65xi8>\nreturn %a : tensor<65xi8>\n}", "65xi8"),
         (
             "func.func @f() -> vector<[4]xi8> {\n%a = arith.constant dense<1> : vector<[4]xi8>\n"
@@ -304,7 +307,7 @@ LOOP = """
         ),
         (
             "func.func @f(%a: i8) -> i8 {\n%r = builtin.unrealized_conversion_cast %a : i8 to i8\nreturn %r : i8\n}",
-            "no terms for builtin.unrealized_conversion_cast",
+            "the proof does not cover builtin.unrealized_conversion_cast",
         ),
     ],
 )

@@ -207,7 +207,7 @@ def test_packing_by_hand() -> None:
     assert pack(np.array([0x123, 0x456], np.uint16), 12, high).tobytes().hex() == "123456"
     with pytest.raises(ValueError, match="3 elements of 6 bits take 3 bytes, not 2"):
         unpack(np.zeros(2, np.uint8), 6, 3, low)
-    with pytest.raises(ValueError, match="low or the high bits, not 'middle'"):
+    with pytest.raises(ValueError, match="first is 'middle', but must be 'low' or 'high'"):
         Packing(True, "middle")  # type: ignore[arg-type]
 
 

@@ -133,7 +133,7 @@ def test_memory_has_the_made_up_contents_in_any_layout(type_: str) -> None:
 
 
 def test_elements_at_one_place_are_not_made_up() -> None:
-    with pytest.raises(hu.Unsupported, match="several elements have one place"):
+    with pytest.raises(hu.Unsupported, match="several elements share one place"):
         generated([as_type("memref<3xi8, strided<[0]>>")], 5)
 
 

@@ -99,7 +99,7 @@ def test_moments_are_those_of_the_law(name: str, parameters: dict[str, float], m
 def test_numbers_too_large_for_numpy_are_refused() -> None:
     """Below some p, the numbers wrap around: they would be negative."""
     assert (usual("geometric", p=1e-9).draw(0, 0, 0, 1000) > 0).all()
-    with pytest.raises(InputError, match="geometric does not take p=1e-300: p is at least 1e-9"):
+    with pytest.raises(InputError, match="geometric does not take p=1e-300: p must be at least 1e-9"):
         usual("geometric", p=1e-300)
 
 
@@ -233,7 +233,7 @@ def test_damaged_files_are_errors(name: str, tmp_path: Path) -> None:
         (b'{"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}}', "is not described by a dtype"),
         (b'{"a": {"dtype": "F4", "shape": [2], "data_offsets": [0, 1]}}', "has the dtype F4"),
         (b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}}', "takes 8 bytes, but its offsets give 4"),
-        (b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}', "ends after the file"),
+        (b'{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}', "ends after the end of the file"),
         (b"\xff", "is not JSON"),
     ],
 )

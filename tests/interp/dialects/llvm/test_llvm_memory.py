@@ -422,7 +422,7 @@ def test_functions_are_called_by_their_address() -> None:
     assert run(body.format("twice"), head=head).item() == 42
     with pytest.raises(hu.UndefinedBehavior, match="the callee @other is of type"):
         run(body.format("other"), head=head)
-    with pytest.raises(hu.UndefinedBehavior, match="the callee is no function"):
+    with pytest.raises(hu.UndefinedBehavior, match="the callee is not a function"):
         run(body.format("counter"), head=head)
 
 

@@ -270,7 +270,7 @@ def test_what_is_unspecified_in_memory_of_bytes_stays_unspecified() -> None:
     ("body", "offset", "message"),
     [
         (cast() + "llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + LOAD, 0, "freed by"),
-        ("llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + cast() + LOAD, 0, "is not seen as elements"),
+        ("llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + cast() + LOAD, 0, "cannot be read as elements"),
         (cast() + LOAD, 20, "a memref leaves the 32 bytes of"),
         (cast() + LOAD, -4, "a memref leaves the 32 bytes of"),
         (cast() + LOAD, 2, "does not begin at an element of"),
