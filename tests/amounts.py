@@ -1,7 +1,5 @@
 """The sizes of samples: small in every run, larger with `make test-long`, everything with `make test-exhaustive`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

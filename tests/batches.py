@@ -1,7 +1,5 @@
 """Batches beside their lanes: every lane gets what it gets alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

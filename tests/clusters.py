@@ -1,7 +1,5 @@
 """Dask clusters of this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions run by the executor, and by machine code that is made of them."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Running the installed command line in a process of its own, and what that cost."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -7,8 +7,6 @@ Python, NumPy and halfulp take a third of a second to start, most commands next 
 loads and prepares what commands share, and then forks for each command that it is asked for.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

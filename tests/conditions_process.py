@@ -5,8 +5,6 @@
 FOLDER has what `every_command.prepare` wrote. Each call runs in a copy of it; one line of JSON on stdout tells how each ended.
 """
 
-from __future__ import annotations
-
 import _thread
 import ctypes
 import fcntl

@@ -5,8 +5,6 @@ one it prints nothing. A command is a line ``$ halfulp …`` of a block ```` ```
 next command. Blocks of a page are executed in their order: the commands in one folder, which holds ``examples/``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """One call of each command, with every file that it reads and writes: for tests of what holds for all commands."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The functions of the page of ``halfulp formats --explore``: run this file to write ``api/explorer/functions.json``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

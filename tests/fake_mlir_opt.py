@@ -1,7 +1,5 @@
 """A shell script in the place of mlir-opt."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A program oracle that needs no tool: the interpreter itself under another profile, or with some ops exchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Codes that are likely to break floating-point code, shared by the tests of fp_formats."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from functools import cache

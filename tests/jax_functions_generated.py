@@ -1,7 +1,5 @@
 """A hundred small functions over jax.numpy and lax: each of five kinds for each of twenty types."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from importlib import import_module

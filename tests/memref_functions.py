@@ -1,7 +1,5 @@
 """Functions on memrefs for tests: build one from its signature and body, run it, and expect undefined behaviour."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

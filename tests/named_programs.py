@@ -1,7 +1,5 @@
 """A program for each named structured op: the function ``f``, which has only that op, and its arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Executes the notebooks of examples/. As a program: does so, and keeps the outputs (``make notebooks``)."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

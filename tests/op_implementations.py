@@ -5,8 +5,6 @@ All implementations must agree with what a test expects, so that one table of ca
 the executor on every kind of container, and `hu.eval`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

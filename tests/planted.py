@@ -1,7 +1,5 @@
 """Plant a miscompile: change one op of a program, as a wrong pass would."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each plant takes dice and gives a computation, the outputs that the faulty devic
 which `vectors check` must name it first.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

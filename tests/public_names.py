@@ -1,7 +1,5 @@
 """The type stub of the package, from its table of public names: run this file to write ``api/__init__.pyi``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import halfulp as hu

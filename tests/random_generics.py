@@ -1,7 +1,5 @@
 """Random programs of one linalg.generic, with arguments for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random

@@ -14,8 +14,6 @@ old name in an outcome of BASE counts as the new one. If an outcome changes on p
 The outcomes of BASE are kept by commit, so that a second run takes half the time. To make them takes 3 minutes on 2 quiet cores.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import difflib

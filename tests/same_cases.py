@@ -4,8 +4,6 @@ A chain is a list of cases that run one after the other in one folder. The cases
 examples, its names. `data/same/wrong.jsonl` has wrong commands and wrong calls, which were recorded from the tests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ JSON each, and prints the outcomes of a chain as a line of JSON. It forks for ea
 ``fresh`` has loaded the libraries but no part of halfulp, so that a case loads what it needs; ``loaded`` has loaded the command line.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import gc

@@ -5,8 +5,6 @@ all rounding modes. Arguments are close to 0, to 1 and to each other, so that di
 nearly so, and roots and logarithms meet numbers that may be negative.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tests over long tables: one test for all rows, which lists every row that fails."""
 
-from __future__ import annotations
-
 import re
 import traceback
 from collections.abc import Callable, Iterable

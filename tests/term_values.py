@@ -1,7 +1,5 @@
 """The terms of a function, with numbers in place of their variables, beside what the executor gives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """How closely runs know exact numbers: enclosures, and radii that grow with the condition number and no faster."""
 
-from __future__ import annotations
-
 import sys
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ and the table of two commits.
 Nothing here depends on how long something takes.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

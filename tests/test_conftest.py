@@ -1,7 +1,5 @@
 """The suite's own settings do what they promise: each case runs a small suite under the real conftest.py."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """examples/cocotb: its units pass their benches, and a bug that is planted in a unit is named."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """examples/rtl: its README's commands print what it says, and its bench finds what is wrong with an adder."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

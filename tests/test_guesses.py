@@ -4,8 +4,6 @@ Each line either runs and gives what its writer expects, or fails with a message
 written before the functions that they call.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """The habits of the repository: subjects of commits, hooks, the workflow and the forms for issues."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

@@ -5,8 +5,6 @@ Within api, they point down from room to room.
 A circle counts wherever its imports stand: at the top of a file, inside a function, or under TYPE_CHECKING.
 """
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import re

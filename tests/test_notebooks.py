@@ -1,7 +1,5 @@
 """The notebooks of examples/ run, and their outputs are those that are kept with them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

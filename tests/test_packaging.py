@@ -1,7 +1,5 @@
 """The installed package: the wheel, in a venv with its declared dependencies alone, and the editable install."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

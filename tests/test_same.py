@@ -1,7 +1,5 @@
 """`same.py` sees a difference that is planted, uses new names in the tree, and accepts what is listed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The ways of the data are at most as long as `ways.LIMITS` says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs around `iree_codegen.inner_tiled`, and operands for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

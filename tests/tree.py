@@ -1,7 +1,5 @@
 """The source tree as its tests see it: which file each module is, and what pyproject.toml says."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

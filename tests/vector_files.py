@@ -1,7 +1,5 @@
 """Columns, random rows and written files, for the tests of vectors."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -6,8 +6,6 @@ they ran twice before; commands as a new process runs them. For commands there i
 loaded, their lines, and the time from start to end. ``LIMITS`` has the upper bounds that `test_ways.py` checks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

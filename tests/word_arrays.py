@@ -1,7 +1,5 @@
 """A machine of `halfulp.fp_formats.paths.words` whose words are NumPy arrays of Python integers: slow, and plain."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

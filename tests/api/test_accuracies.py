@@ -1,7 +1,5 @@
 """Pictures of functions: the staircase, the errors of an implementation, refusals."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

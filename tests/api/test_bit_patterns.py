@@ -1,7 +1,5 @@
 """`hu.convert` of single bit patterns."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Memory in and out of programs: `hu.Buffer`, memref arguments of `run` and `trace`, and the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bytecode at the front door: recognised wherever text is, mapped, run, translated and inspected."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

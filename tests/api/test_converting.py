@@ -1,7 +1,5 @@
 """`convert`: between element types, rounding once."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The HTML for notebooks: well-formed, self-contained, and complete without styles and pictures."""
 
-from __future__ import annotations
-
 import random
 import re
 from fractions import Fraction

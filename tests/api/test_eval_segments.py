@@ -1,7 +1,5 @@
 """hu.eval of ops with several variadic operands, and with properties that are not keywords."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """hu.fixed.array, hu.fixed.FixedArray and hu.quant.requantize."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Inputs of every kind: each is taken exactly and rounded once, as the scalar specification rounds its exact value."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The reader of numbers: each spelling of a number gives the same bits wherever a user can write it."""
 
-from __future__ import annotations
-
 import decimal
 from fractions import Fraction
 from pathlib import Path

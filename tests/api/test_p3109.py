@@ -1,7 +1,5 @@
 """The operations of P3109 against the formulas of the interim report, written a second time on fractions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Pictures: what the artists hold is what the specification gives, no text lies on another, files are whole."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The public names: one table, which ``__all__``, ``dir``, attribute access and the type stub agree with."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re

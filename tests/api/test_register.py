@@ -1,7 +1,5 @@
 """Registration: ops, conversions and functions of users."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

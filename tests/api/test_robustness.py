@@ -5,8 +5,6 @@ Places in MLIR text are where mlir-opt-22 22.1.8 reports the same mistake.
 Each case runs the command line in a process of its own, whose processor time and resident memory are measured.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import random

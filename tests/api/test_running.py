@@ -1,7 +1,5 @@
 """`run`: results, entries, arguments, options, and what host functions return."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from contextlib import suppress

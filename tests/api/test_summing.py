@@ -1,7 +1,5 @@
 """hu.sum, hu.dot and hu.matmul: what they take, known answers, and their errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes

@@ -1,7 +1,5 @@
 """What leaves a value is its exact elements, correctly rounded ones, or an error that names the way on."""
 
-from __future__ import annotations
-
 from array import array
 from fractions import Fraction
 from typing import Any

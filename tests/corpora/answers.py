@@ -1,7 +1,5 @@
 """A folder that keeps what slow programs answer."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

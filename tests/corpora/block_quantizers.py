@@ -10,8 +10,6 @@ row changes, and how many differ without a row, and exits with 1 if there are an
 the blocks, with the answers, for the tests. Give one torchao at a time: two of them do not fit into one process.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -8,8 +8,6 @@ of ``newer/``, as iree-opt (LLVM 24) writes it. The tools read the module from s
 ``<stdin>``.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import gzip

@@ -6,8 +6,6 @@ rewrites ``recorded/iree_constraints_3_13.json.gz``: modules, and the diagnostic
 constraints is asserted, truth values also negated, so that the diagnostics show the values of all terms.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

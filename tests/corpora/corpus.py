@@ -9,8 +9,6 @@ modules between lines ``// -----``; ``syntax/generic.mlir#3`` is the name of the
 prints the number of modules that use each production and each part of each op.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import hashlib

@@ -13,8 +13,6 @@ iree-opt, which must print the same again. The modules are in ``corpus_iree/``, 
 says whether iree-opt accepts what halfulp prints for them.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -8,8 +8,6 @@ at most a gigabyte. Input number i of a seed is always the same, whatever the ot
 repeats one.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import re

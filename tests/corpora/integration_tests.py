@@ -10,8 +10,6 @@ older tests that MLIR 22 does not have are replaced (`corpora.removed_ops`).
 Needs mlir-opt-22, mlir-runner-22, and FileCheck of any version: on PATH, or named by HALFULP_FILECHECK.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

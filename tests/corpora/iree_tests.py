@@ -7,8 +7,6 @@ public functions without arguments runs. iree-opt, if it is installed, converts 
 it, these tests are counted as not supported.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

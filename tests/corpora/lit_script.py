@@ -1,7 +1,5 @@
 """The script of a test of LLVM: its RUN lines with lit's substitutions, and each line taken apart into commands."""
 
-from __future__ import annotations
-
 import random
 import re
 import shlex

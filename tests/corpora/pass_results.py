@@ -1,7 +1,5 @@
 """The recorded outcomes of `corpora.pass_tests`: how many cases of each test had which outcome."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

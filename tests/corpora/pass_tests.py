@@ -7,8 +7,6 @@ mlir-opt; each command reads the test, or what the command before it has printed
 through one command. So a test with 10 functions and the line ``mlir-opt %s | mlir-opt | FileCheck %s`` has 20 cases.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -7,8 +7,6 @@ mlir-opt prints of a module, or where and why it rejects the module. mlir-opt re
 which it calls ``<stdin>``. Modules of ``newer/`` are not recorded, since MLIR 22 does not know their features.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

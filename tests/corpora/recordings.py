@@ -7,8 +7,6 @@ sampled elements of each row. Inputs are not stored but made again: a checksum t
 recording.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ begins with two lines: what the report says, and the passes that it names. The p
 here and by mlir-runner. ``--record`` writes the table that the documentation shows.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -3,8 +3,6 @@
 `tests/data/block_quantizers.md` describes the recordings.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

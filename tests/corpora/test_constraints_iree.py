@@ -1,7 +1,5 @@
 """Verdicts on constraints under the model ``iree`` against IREE 3.13: its diagnostics, text and place."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import Counter

@@ -1,7 +1,5 @@
 """The corpus against what mlir-opt 22 makes of it (tests/corpora/recorder.py says how that was recorded)."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The iree_codegen corpus: treated as iree-opt 3.13 treats it, the document's own examples included."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from functools import cache

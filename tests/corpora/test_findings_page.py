@@ -1,7 +1,5 @@
 """The page about what was found in MLIR: its programs still differ, and its table of LLVM's tests is whole."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The fuzzer over the corpus: damaged text is read, or rejected by an error of ours, in bounded time and memory."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

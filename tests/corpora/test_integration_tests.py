@@ -1,7 +1,5 @@
 """An integration test of LLVM by the real tools and by halfulp."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Recorded answers of real tools, compared here where none of the tools is installed."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Generated modules print and read back as themselves: no value, NaN payload or location changes."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

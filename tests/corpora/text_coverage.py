@@ -5,8 +5,6 @@ words; each row has a test on a parsed module. The parts of an op come from its 
 the corpus.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The recorded outcomes of `corpora.text_tests`, as a table by dialect."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@
 ``// -----``. mlir-opt 22 reads, verifies and prints it, in the custom and in the generic form. No pass runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -4,8 +4,6 @@ Most rejections are checked against mlir-opt in test_printer.py; here are those 
 accepted.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a simulator runs of `test_in_simulator.py`: the scoreboard at the signals of delayed.sv."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any

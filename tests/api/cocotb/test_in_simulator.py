@@ -1,7 +1,5 @@
 """The scoreboard at the signals of a design in Icarus Verilog: see bench_of_delayed.py."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reference and the scoreboard without a simulator: batches, don't-care bits, X, faults that are named, coverage."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

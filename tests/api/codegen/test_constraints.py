@@ -1,7 +1,5 @@
 """`halfulp.codegen.constraints` and the command of that name: what is given, what is taken from the module, what is wrong."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

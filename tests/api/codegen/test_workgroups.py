@@ -1,7 +1,5 @@
 """dispatch_config and workgroup_count_hint as numbers: the document's examples, what runs, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

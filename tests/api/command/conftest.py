@@ -1,7 +1,5 @@
 """Fixtures of the tests of commands: the command line in this process, and files in an empty folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """halfulp bisect: the forms of its input, what it prints, its exit codes, and tools that fail midway."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

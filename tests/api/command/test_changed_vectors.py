@@ -1,7 +1,5 @@
 """``halfulp vectors make --changed``: old sets beside what this version computes."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``halfulp vectors check`` as a hardware team uses it: golden files, a device's output, TestFloat's own text."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Each command under bad conditions: the right exit code, no traceback, no file that is half-written or left over."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

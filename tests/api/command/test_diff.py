@@ -1,7 +1,5 @@
 """diff --pass-pipeline: the mlir-opt that runs, its messages, and exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """`halfulp diff` with proofs: the verdict of each function, and what is counted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

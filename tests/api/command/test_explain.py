@@ -1,7 +1,5 @@
 """``halfulp explain`` on the command line: titles, results and refusals."""
 
-from __future__ import annotations
-
 import pytest
 from command import Command
 

@@ -1,7 +1,5 @@
 """``halfulp formats``: the table of formats, and one format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

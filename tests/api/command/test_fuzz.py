@@ -1,7 +1,5 @@
 """halfulp fuzz: the programs that a pass is given, what is counted, and what is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

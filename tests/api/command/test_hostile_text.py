@@ -1,7 +1,5 @@
 """Names, locations and words that would command a terminal, on stdout and stderr of each command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Commands that write into a folder do not follow links that somebody put there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

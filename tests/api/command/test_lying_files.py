@@ -1,7 +1,5 @@
 """Arrays whose headers lie, hold Python objects, or unpack to gigabytes: refused by each command that reads arrays."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import struct

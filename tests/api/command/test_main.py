@@ -1,7 +1,5 @@
 """The command line as a whole: usage, help, imports, broken pipes, errors of its own."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Names in programs, dumps, metadata and manifests choose no file outside of the folder of a command."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

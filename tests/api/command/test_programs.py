@@ -1,7 +1,5 @@
 """diff, reduce and fuzz on the command line: outputs, exit codes, and what they say of wrong use."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

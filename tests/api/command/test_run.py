@@ -1,7 +1,5 @@
 """``halfulp run``: examples, functions, parts of files, settings, poison and undefined behaviour."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Pipes without a writer, and devices that never end, in the place of files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """``halfulp vectors sweep`` as it is used: from options and files, in parts, on clusters, and what it says of mistakes."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """``halfulp translate``: MLIR in, MLIR out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Expected bits are the hand-checked answers of the documents, or integers worked out by hand in the comments.
 """
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``halfulp vectors make`` as its users see it: what lies in the files and beside them, and what is refused."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

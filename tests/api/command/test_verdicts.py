@@ -1,7 +1,5 @@
 """What the comparing commands say, and their exit codes, where no value was compared or where the verdict needs a reason."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

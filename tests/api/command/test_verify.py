@@ -1,7 +1,5 @@
 """``halfulp verify`` as its users see it, against oracles that are always there."""
 
-from __future__ import annotations
-
 import json
 import math
 from importlib.resources import files

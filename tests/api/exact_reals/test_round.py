@@ -1,7 +1,5 @@
 """`hu.round`: against the named functions, against mpmath and rational arithmetic, and its errors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

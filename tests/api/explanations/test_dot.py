@@ -1,7 +1,5 @@
 """`explain_dot`: the steps that it shows are right by hand and by exact arithmetic, and its result is the model's."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

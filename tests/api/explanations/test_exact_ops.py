@@ -1,7 +1,5 @@
 """Explanations of the exact ops of math: the words beside the results of `hu.eval`."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import cycle, product
 from typing import Any

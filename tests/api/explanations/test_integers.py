@@ -1,7 +1,5 @@
 """`explain_op` on integer ops: the story on exact integers against the kernel, on every operand of small types."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fractions import Fraction

@@ -3,8 +3,6 @@
 The reader below knows nothing of the module that wrote the text; neighbours come from a sorted list of all values.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re

@@ -1,7 +1,5 @@
 """`explain_op` against `hu.eval` and against exact arithmetic: results, exact values, rules, steps."""
 
-from __future__ import annotations
-
 import operator
 import random
 from collections.abc import Iterator, Sequence

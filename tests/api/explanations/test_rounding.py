@@ -1,7 +1,5 @@
 """`explain` against brute force: neighbours by listing all values, rules by exact comparison with the midpoint."""
 
-from __future__ import annotations
-
 import json
 import random
 from bisect import bisect

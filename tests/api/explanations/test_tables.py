@@ -1,7 +1,5 @@
 """Explanations of arrays: rows, counts, the worst elements, bounds, and broadcasting."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from fractions import Fraction

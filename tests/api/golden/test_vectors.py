@@ -1,7 +1,5 @@
 """hu.vectors: typed rows and columns, the same sets as the command makes, and errors that say what to do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Distances of results: figures by hand for two given results, and the metrics of hu.compare."""
 
-from __future__ import annotations
-
 import json
 import math
 from types import SimpleNamespace

@@ -6,8 +6,6 @@ sums, whose additions JAX orders, contracts or widens in its own way, and an int
 the program rounds several times, and JAX's fewer roundings come nearer. With one rounding, only the first can be.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import Enum
 from importlib import import_module

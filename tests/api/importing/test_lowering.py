@@ -1,7 +1,5 @@
 """Functions of JAX as modules, and their results beside JAX's: `hu.from_jax` and `hu.compare`."""
 
-from __future__ import annotations
-
 import inspect
 import stat
 import subprocess

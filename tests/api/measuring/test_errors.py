@@ -1,7 +1,5 @@
 """hu.error: every figure against exact fractions, every class of elements counted, shapes and errors."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import math

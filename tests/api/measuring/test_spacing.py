@@ -1,7 +1,5 @@
 """ulp, next_up, next_down, neighbours and all_values: shapes, kinds of inputs, poison, and errors."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """`hu.quantize_blocks`: shapes, arguments, poison and what people see."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 from fractions import Fraction

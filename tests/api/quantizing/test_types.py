@@ -1,7 +1,5 @@
 """`hu.quant.type`: types of the quant dialect from Python numbers."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any

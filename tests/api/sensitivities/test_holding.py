@@ -1,7 +1,5 @@
 """Programs with numbers in another format: what they compute, by hand and by NumPy, and that they are valid."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """hu.sensitivity: planted causes of errors are ranked first, with the errors that exact arithmetic gives."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

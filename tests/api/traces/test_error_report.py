@@ -1,7 +1,5 @@
 """Errors beside exact reals: known stories with their textbook numbers, planted errors, and the way back of an error."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from math import exp, isfinite

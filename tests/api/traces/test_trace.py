@@ -1,7 +1,5 @@
 """Traces: what they note of a run, what they keep of a long one, and that hostile programs do no harm."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

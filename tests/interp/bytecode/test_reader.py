@@ -2,8 +2,6 @@
 with the byte at which it is.
 """
 
-from __future__ import annotations
-
 import itertools
 import struct
 import time

@@ -1,7 +1,5 @@
 """Bytecode that halfulp writes: the bytes of mlir-opt 22 and iree-opt, and the same module when it is read again."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Hints for names of ops: of the same dialect and kind of numbers, by their new names, or that the dialect is unknown."""
 
-from __future__ import annotations
-
 import pytest
 
 import halfulp as hu

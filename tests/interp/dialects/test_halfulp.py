@@ -1,7 +1,5 @@
 """Formats of one's own in MLIR text and bytecode: !halfulp.float<…>."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

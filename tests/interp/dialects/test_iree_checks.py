@@ -1,7 +1,5 @@
 """What programs of IREE expect of their results: the dialect check, and the parts of util and flow around it."""
 
-from __future__ import annotations
-
 import subprocess
 
 import numpy as np

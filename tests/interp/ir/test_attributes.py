@@ -1,7 +1,5 @@
 """Attributes: every literal to its bits, and back."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

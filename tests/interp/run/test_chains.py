@@ -1,7 +1,5 @@
 """Chains of elementwise ops as one loop give what the ops give one by one."""
 
-from __future__ import annotations
-
 import random
 import re
 import tracemalloc

@@ -1,7 +1,5 @@
 """`iree_codegen.denormal_fp_math_f32` on a function: f32 flushes in its body, and nothing else changes anywhere."""
 
-from __future__ import annotations
-
 import subprocess
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Integers that wrap beside an exact run: what was computed from them is unknown, and the op that wrapped is named."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Lineage: what a run records gives its results again, bit for bit, and each number that ops made has a history."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Compiled modules that run: frames, limits, events, undefined behaviour, poison, open masks, lanes and threads."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

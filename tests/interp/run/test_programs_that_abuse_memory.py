@@ -1,8 +1,6 @@
 """Random programs that abuse memory: code beside the executor with guards around all memory, llvm batches beside single
 runs."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

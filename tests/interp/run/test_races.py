@@ -1,7 +1,5 @@
 """Races: writes of different bits by two iterations of a parallel loop."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable, Sequence
 from typing import Any

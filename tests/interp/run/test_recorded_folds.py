@@ -1,7 +1,5 @@
 """Folds whose steps a recorder gets all at once: what it knows of them is what it knows of them one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce

@@ -1,7 +1,5 @@
 """The loops that judge an op in one pass: marks and figures as NumPy finds them, and what they leave to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

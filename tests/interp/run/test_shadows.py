@@ -1,7 +1,5 @@
 """The shadows of runs: each encloses the exact number, ops round correctly, and what is not known is said."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """One module used by many threads, and by forked processes, at the same time."""
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 from concurrent.futures import ThreadPoolExecutor

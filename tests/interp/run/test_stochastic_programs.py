@@ -1,7 +1,5 @@
 """Programs that round stochastically: the bits that each op takes, and the same results by every way of running."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sqrt
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run does not know of exact numbers is said: infinities, NaNs, bits of numbers, decisions, what is outside."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import atan, inf, nan
 from typing import Any

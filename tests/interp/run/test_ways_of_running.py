@@ -1,7 +1,5 @@
 """Random programs give the same in the executor, in lanes and as machine code: values, poison, errors, steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Operations, regions, names, aliases and files: what the parser builds."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import tracemalloc

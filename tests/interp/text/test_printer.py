@@ -1,7 +1,5 @@
 """Reading and printing against recorded runs of mlir-opt 22 (tests/data/record_mlir_text.py says how)."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import random

@@ -1,7 +1,5 @@
 """Ops on lines like an earlier one: what is read is what the general parser reads, in every detail."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The work of reading, verifying, printing and writing grows as the text does, for texts of many kinds."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import time

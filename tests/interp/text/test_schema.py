@@ -1,7 +1,5 @@
 """Features of newer MLIR: read, printed, and refused for MLIR 22."""
 
-from __future__ import annotations
-
 import pytest
 
 from halfulp.interp.declare.declarations import Schema

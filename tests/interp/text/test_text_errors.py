@@ -1,7 +1,5 @@
 """Malformed and hostile text: one clear error each, at its place, within bounded time and memory."""
 
-from __future__ import annotations
-
 import time
 import tracemalloc
 

@@ -1,7 +1,5 @@
 """Ops of MLIR that halfulp does not declare: read and printed in generic form as mlir-opt 22 does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Indexing, iteration and shapes of values: NumPy's rules, on every layout of codes, with poison that follows."""
 
-from __future__ import annotations
-
 import copy
 import io
 import operator

@@ -1,7 +1,5 @@
 """Values from single bit patterns, and back: `Value.from_bits` and `Value.bitstring`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from bitstring import BitArray, Bits

@@ -1,7 +1,5 @@
 """Buffers: strided views of shared memory, and the arguments of a program for a memref."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -4,8 +4,6 @@ NumPy lists what a type can override. A result must be one of those that this fi
 fractions and `hu.eval`. Anything else must be a TypeError: a plain number or array would come from bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial

@@ -1,7 +1,5 @@
 """Operators on values equal the ops of halfulp, bit for bit, under every rule of broadcasting, poison and profiles."""
 
-from __future__ import annotations
-
 import operator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums and products of values: shapes beside NumPy's, types, poison and what is unspecified."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes

@@ -1,7 +1,5 @@
 """The places of swizzled elements: the drawings of the document of IREE's codegen dialect, and its folds."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values: immutable, equal by type, bits and poison, made of arrays, and given back as arrays."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 from typing import Any

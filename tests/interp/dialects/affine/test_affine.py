@@ -1,7 +1,5 @@
 """affine.apply: its arithmetic against exact numbers and mlir-opt's folder, its errors, and what may be a symbol."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

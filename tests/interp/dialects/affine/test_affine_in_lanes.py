@@ -1,7 +1,5 @@
 """Loops, conditions and accesses of the affine dialect in a batch: each lane has what a run of its own gives."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

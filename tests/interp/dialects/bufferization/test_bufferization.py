@@ -1,7 +1,5 @@
 """Tensors and buffers become each other; memory is freed where it is owned and not retained."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Complex numbers: each part as arith computes it, and the ops that are not run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The functions of mlir-runner's libraries: they print what mlir-runner 22 prints, with a constant for each address."""
 
-from __future__ import annotations
-
 import ctypes
 import random
 import re

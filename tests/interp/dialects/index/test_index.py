@@ -1,7 +1,5 @@
 """The index dialect: integers of the machine's width, checked by Python's integers and by mlir-runner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 

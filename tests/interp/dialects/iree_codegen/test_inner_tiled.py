@@ -1,7 +1,5 @@
 """The results of `iree_codegen.inner_tiled`, against NumPy's products of small integers and exact fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import prod
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`iree_codegen.inner_tiled` distributed over the lanes of a batch, against the same op on whole tiles."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """iree_codegen on buffers: copies, the numbers of a memref, and swizzled memory as the document draws it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The small ops of iree_codegen: barriers and hints pass on what they get, claims about lanes, null pointers, queries."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from pathlib import Path

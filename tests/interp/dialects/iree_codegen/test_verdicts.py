@@ -1,7 +1,5 @@
 """`iree_codegen.smt.constraints` evaluated: the document's examples, every op in a module, and configurations."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import reduce

@@ -1,7 +1,5 @@
 """Named structured ops, and those that are not structured: softmax, pack, unpack."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Structured ops: whole arrays and single points give the same, which is what the loops of real MLIR give."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ tests/data/llvm/debug_info.mlir has each attribute, each kind of parameter, and 
 as mlir-opt 22.1.8 printed a module of our own; debug_info.mlirbc is what it made of that text.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Pointers and memory of the llvm dialect: what an access gives, and which accesses are undefined."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

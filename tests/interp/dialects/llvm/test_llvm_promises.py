@@ -2,8 +2,6 @@
 22, "Parameter Attributes" and "Assume Operand Bundles".
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Programs of the llvm dialect on numbers. The expected values follow from LLVM's language reference and exact numbers."""
 
-from __future__ import annotations
-
 import math
 import re
 import struct

@@ -1,7 +1,5 @@
 """mlir-runner's functions as lowered programs call them: with pointers to descriptors and to strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

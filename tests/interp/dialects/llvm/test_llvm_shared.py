@@ -1,7 +1,5 @@
 """Memory that memrefs and pointers share: what one of them stores, the other reads."""
 
-from __future__ import annotations
-
 import tracemalloc
 from itertools import product
 from typing import Any

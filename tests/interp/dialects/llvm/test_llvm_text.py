@@ -1,7 +1,5 @@
 """The llvm dialect: text and bytecode as mlir-opt 22 has them. tests/data/llvm holds what mlir-opt 22.1.8 printed."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

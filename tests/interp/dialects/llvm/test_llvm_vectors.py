@@ -1,7 +1,5 @@
 """Vectors of the llvm dialect. The expected values follow from LLVM's language reference, release 22."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The math dialect: its ops, functions by their bare names, rounding modes, lanes, and mlir-opt's folders."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The ops of memref, beside mlir-runner."""
 
-from __future__ import annotations
-
 import pytest
 
 import halfulp as hu

@@ -1,7 +1,5 @@
 """Layouts that are not sums of strides, memory of vectors, and bytes seen as other elements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from subprocess import run as subprocess_run
 

@@ -1,7 +1,5 @@
 """Memory of memrefs: allocation, layouts, deallocation, and what is never written."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 from typing import Any

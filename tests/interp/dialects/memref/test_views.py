@@ -1,7 +1,5 @@
 """Views of memrefs: dim, cast and subview, and the layouts of their types."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The dialects scf, tensor and vector, and the rest of cf, func and ub: programs that run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

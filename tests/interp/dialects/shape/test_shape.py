@@ -1,7 +1,5 @@
 """Computations with shapes: broadcasting as NumPy does it, errors, and constraints."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

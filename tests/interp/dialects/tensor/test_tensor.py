@@ -1,7 +1,5 @@
 """The tensor dialect's ops on whole values, against NumPy, and what they refuse."""
 
-from __future__ import annotations
-
 import random
 from math import prod
 from typing import Any

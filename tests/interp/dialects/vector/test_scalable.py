@@ -1,7 +1,5 @@
 """Ops whose scalable and fixed vectors fit one another for vscale=1 alone: MLIR accepts them, no other run has a result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations

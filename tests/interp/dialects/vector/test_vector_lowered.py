@@ -1,7 +1,5 @@
 """A program of vector ops prints what mlir-runner prints after mlir-opt has lowered it, and so does each stage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from io import StringIO

@@ -1,7 +1,5 @@
 """What the ops of the vector dialect compute: moves, masks, memory and combinations, with poison, faults and lanes."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Large batches in blocks beside one run with all lanes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions with ops that do not know of lanes: a batch gives each lane what it gets alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Batches: every lane gets what it gets alone, through branches, loops, calls, poison and undefined behaviour."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

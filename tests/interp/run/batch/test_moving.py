@@ -1,7 +1,5 @@
 """Batches of ops that move elements: every lane gets what it gets alone, without a call for each lane."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random programs in a batch: every lane gets what it gets alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

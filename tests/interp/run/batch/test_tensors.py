@@ -1,7 +1,5 @@
 """Batches of tensors and vectors: values of each lane, values that lanes share, and values that lanes cannot have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

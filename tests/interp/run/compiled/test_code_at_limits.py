@@ -1,7 +1,5 @@
 """Machine code of functions: floats that are no ordinary numbers, limits at each step, memory that is shared, and odd control flow."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

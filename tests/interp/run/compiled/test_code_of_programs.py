@@ -1,7 +1,5 @@
 """Code made of programs gives what the executor gives: results, memory, poison, errors and their places, and steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

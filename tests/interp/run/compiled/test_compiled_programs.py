@@ -1,7 +1,5 @@
 """When functions become machine code, and where that is kept."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Vectors in code made of programs give what the executor gives: elements, poison, errors and their places, memory, steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

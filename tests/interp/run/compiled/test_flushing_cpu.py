@@ -1,7 +1,5 @@
 """Code of every kind where the CPU flushes subnormals, as some libraries make it do: codes stay what they are."""
 
-from __future__ import annotations
-
 import ctypes
 import platform
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Batches by machine code give what the executor gives; the lanes that stop there are run by the executor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled code with masks that appear late, deep recursion, many cases, interrupts, and large memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
