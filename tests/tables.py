@@ -1,8 +1,10 @@
-"""Tests over long tables: one test for all rows, which lists every row that fails."""
+"""Tests over tables: one test for all rows, which lists every row that fails."""
 
+import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -13,22 +15,29 @@ SHOWN = 20
 """The most failures that are shown in full."""
 
 
-def each_row(rows: Iterable[tuple[Any, ...]]) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """Make a test of one row a test of all rows. pytest takes longer to list thousands of tests than to run them."""
-    table = list(rows)
+def each_row(*rows: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a test of one row a test of all rows. pytest takes longer to list thousands of tests than to run them.
 
-    def of_all(test: Callable[..., None]) -> Callable[[], None]:
-        def looping() -> None:
+    The first parameters take a row: a tuple gives one each, anything else is the only one. The others are fixtures, which
+    all rows share.
+    """
+    table = [row if isinstance(row, tuple) else (row,) for row in rows]
+    assert table
+
+    def of_all(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def looping(**fixtures: Any) -> None:
             failures = []
             for row in table:
                 try:
-                    test(*row)
+                    test(*row, **fixtures)
                 except (Exception, pytest.fail.Exception):
                     failures.append(f"{row!r:.200}\n{traceback.format_exc(limit=-2)}")
-            assert table
             assert not failures, f"{len(failures)} of {len(table)} rows fail:\n\n" + "\n".join(failures[:SHOWN])
 
-        looping.__name__, looping.__doc__, looping.__module__ = test.__name__, test.__doc__, test.__module__
+        # What pytest asks for fixtures.
+        others = list(inspect.signature(test).parameters.values())[len(table[0]) :]
+        looping.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
         return looping
 
     return of_all

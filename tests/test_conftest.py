@@ -128,10 +128,10 @@ def test_mlir_opt_raises_with_the_diagnostics(mlir_opt: Callable[..., str]) -> N
 
 
 def test_a_table_names_every_row_that_fails() -> None:
-    @each_row([("1",), ("x",), ("y",)])
-    def is_no_number(text: str) -> None:
+    @each_row(("1", 10), ("x", 10), ("1", 36), ("y", 2))
+    def is_no_number(text: str, base: int) -> None:
         with pytest.raises(ValueError, match="invalid literal"):
-            int(text)
+            int(text, base)
 
-    with pytest.raises(AssertionError, match=r"(?s)1 of 3 rows fail:.*'1'.*DID NOT RAISE"):
+    with pytest.raises(AssertionError, match=r"(?s)2 of 4 rows fail:.*'1', 10.*DID NOT RAISE.*'1', 36.*DID NOT RAISE"):
         is_no_number()

@@ -336,12 +336,12 @@ def test_every_pair(case: Case, width: int, step: int) -> None:
     check_binary(case, width, every_pair(range(2**width))[::step])
 
 
-@each_row(itertools.product(CASES, [5, 6, 7, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64]))
+@each_row(*itertools.product(CASES, [5, 6, 7, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64]))
 def test_boundary_pairs(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width)))
 
 
-@each_row(itertools.product(CASES, [65, 128, 1024]))
+@each_row(*itertools.product(CASES, [65, 128, 1024]))
 def test_boundary_pairs_wider_than_a_limb(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width, 20)))
 
@@ -378,7 +378,7 @@ def test_casts(name: str) -> None:
             assert kernel.array(operand).results[0].dtype == storage_dtype(to)
 
 
-@each_row(itertools.product(CASES, [0, 1, 2, 3, 4, 5]))
+@each_row(*itertools.product(CASES, [0, 1, 2, 3, 4, 5]))
 def test_worst_value_decides_whether_poison_is_undefined(case: Case, width: int) -> None:
     kernel, codes = case.kernel(width), range(2**width)
 
@@ -405,7 +405,7 @@ def test_unknown_predicate(predicate: int) -> None:
 # Shapes and storage -------------------------------------------------------------------------------------------------
 
 
-@each_row(itertools.product(CASES, [8, 12, 64, 80]))
+@each_row(*itertools.product(CASES, [8, 12, 64, 80]))
 def test_rank_0_broadcast_and_empty(case: Case, width: int) -> None:
     kernel, results = case.kernel(width), result_widths(case.name, width)
     grid = [0, 1, 2**width - 1, 2 ** (width - 1), 3, 5]

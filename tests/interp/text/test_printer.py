@@ -125,7 +125,7 @@ def test_the_record_is_large_and_belongs_to_these_sources() -> None:
     assert set(STRICTER) | set(WIDER) | set(OTHERWISE) | set(PRINTED) <= set(SOURCES)
 
 
-@each_row(cases(errors=False))
+@each_row(*cases(errors=False))
 def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
         with pytest.raises(HalfulpError) as caught:
@@ -145,7 +145,7 @@ def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dic
     assert differ == (source in PRINTED)
 
 
-@each_row(cases(errors=False))
+@each_row(*cases(errors=False))
 def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
         return
@@ -157,7 +157,7 @@ def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     assert print_module(parse_module(print_module(module, generic=True))) == print_module(module)
 
 
-@each_row(cases(errors=True))
+@each_row(*cases(errors=True))
 def test_what_mlir_opt_rejects_is_rejected_at_the_same_place(source: str, result: dict[str, str]) -> None:
     if source in WIDER:
         printed = print_module(parse_module(source))

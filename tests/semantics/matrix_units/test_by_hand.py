@@ -283,7 +283,7 @@ LATE = {
 FAMILIES = {"NVIDIA": NVIDIA, "block scales": BLOCK_SCALES, "CDNA 1 and 2": TREES, "CDNA 3": LATE}
 
 
-@each_row((family, name, case) for family, cases in FAMILIES.items() for name, case in cases.items())
+@each_row(*((family, name, case) for family, cases in FAMILIES.items() for name, case in cases.items()))
 def test_elements(family: str, name: str, case: Case) -> None:
     assert len(FAMILIES[family]) >= 12
     check(case)
