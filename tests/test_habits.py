@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tables import each_row
 from tree import ROOT, pyproject
 
 pytestmark = pytest.mark.lint
@@ -31,28 +32,25 @@ def subjects() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(
-    ("subject", "wrong"),
-    [
-        ("Add a glossary", None),
-        ("Pass the profile to every kernel", None),
-        ("Embed the page in the wheel", None),
-        ("Say what 0x7F : f8E4M3FN is", None),
-        ("x" * 73, "73 characters"),
-        ("X" * 72, None),
-        ("Merge branch 'main' into a branch whose name makes the subject of this commit much too long", None),
-        ('Revert "Adds a glossary."', None),
-        ("", "empty"),
-        ("   ", "empty"),
-        ("add a glossary", "capital"),
-        ("Add a glossary.", "period"),
-        ("Added a glossary", "imperative"),
-        ("Adds a glossary", "imperative"),
-        ("Adding a glossary", "imperative"),
-        ("Tests that fail", "imperative"),
-    ],
+@each_row(
+    ("Add a glossary", None),
+    ("Pass the profile to every kernel", None),
+    ("Embed the page in the wheel", None),
+    ("Say what 0x7F : f8E4M3FN is", None),
+    ("x" * 73, "73 characters"),
+    ("X" * 72, None),
+    ("Merge branch 'main' into a branch whose name makes the subject of this commit much too long", None),
+    ('Revert "Adds a glossary."', None),
+    ("", "empty"),
+    ("   ", "empty"),
+    ("add a glossary", "capital"),
+    ("Add a glossary.", "period"),
+    ("Added a glossary", "imperative"),
+    ("Adds a glossary", "imperative"),
+    ("Adding a glossary", "imperative"),
+    ("Tests that fail", "imperative"),
 )
-def test_subjects_of_commits(subjects: ModuleType, subject: str, wrong: str | None) -> None:
+def test_subjects_of_commits(subject: str, wrong: str | None, subjects: ModuleType) -> None:
     found = subjects.problem(subject)
     assert (found is None) == (wrong is None), found
     assert wrong is None or wrong in found

@@ -19,6 +19,7 @@ import pytest
 from command import PATIENCE
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tables import each_row
 from tree import LAYERS, modules, pyproject
 
 pytestmark = pytest.mark.lint
@@ -233,36 +234,33 @@ LAZY = "def f():\n    from halfulp.interp.executor import run"
 FOR_TYPES = "if TYPE_CHECKING:\n    from halfulp.fp_formats.scalar import add"
 
 
-@pytest.mark.parametrize(
-    ("module", "source", "complaints"),
-    [
-        ("halfulp.interp.values", "", []),
-        ("halfulp.fp_formats.scalar", "import halfulp.semantics", [":1: imports halfulp.semantics from a layer above"]),
-        (
-            "halfulp.fp_formats.scalar",
-            "def f():\n  from halfulp import run",
-            [":2: imports halfulp.run inside a function", ":2: imports halfulp.run from a layer above"],
-        ),
-        ("halfulp.fp_formats.scalar", "from halfulp import interp", ["imports halfulp.interp from a layer above"]),
-        ("halfulp.interp", "import halfulp", ["imports halfulp from a layer above"]),
-        (
-            "halfulp.semantics",
-            "import importlib\nimportlib.import_module('halfulp.interp')",
-            ["imports halfulp.interp from"],
-        ),
-        (
-            "halfulp.fp_formats",
-            "if TYPE_CHECKING:\n  from halfulp.interp.values import Value",
-            [":2: imports halfulp.interp.values.Value from a layer above"],
-        ),
-        ("halfulp.interp.values", "from .executor import run", ["relative import of executor.run"]),
-        ("halfulp.interp.values", "from . import executor", ["relative import"]),
-        ("halfulp.interp.values", "try:\n  from halfulp.interp.executor import run\nfinally:\n  pass", ["circle: "]),
-        ("halfulp.interp.values", LAZY, [":2: imports halfulp.interp.executor.run inside a function", "circle: "]),
-        ("halfulp.interp.values", "def f():\n    import decimal", [":2: imports decimal inside a function"]),
-        ("halfulp.fp_formats.formats", FOR_TYPES, ["circle: "]),
-        ("halfulp.fp_formats.formats", "class C:\n  from halfulp.fp_formats.scalar import add", ["circle: "]),
-    ],
+@each_row(
+    ("halfulp.interp.values", "", []),
+    ("halfulp.fp_formats.scalar", "import halfulp.semantics", [":1: imports halfulp.semantics from a layer above"]),
+    (
+        "halfulp.fp_formats.scalar",
+        "def f():\n  from halfulp import run",
+        [":2: imports halfulp.run inside a function", ":2: imports halfulp.run from a layer above"],
+    ),
+    ("halfulp.fp_formats.scalar", "from halfulp import interp", ["imports halfulp.interp from a layer above"]),
+    ("halfulp.interp", "import halfulp", ["imports halfulp from a layer above"]),
+    (
+        "halfulp.semantics",
+        "import importlib\nimportlib.import_module('halfulp.interp')",
+        ["imports halfulp.interp from"],
+    ),
+    (
+        "halfulp.fp_formats",
+        "if TYPE_CHECKING:\n  from halfulp.interp.values import Value",
+        [":2: imports halfulp.interp.values.Value from a layer above"],
+    ),
+    ("halfulp.interp.values", "from .executor import run", ["relative import of executor.run"]),
+    ("halfulp.interp.values", "from . import executor", ["relative import"]),
+    ("halfulp.interp.values", "try:\n  from halfulp.interp.executor import run\nfinally:\n  pass", ["circle: "]),
+    ("halfulp.interp.values", LAZY, [":2: imports halfulp.interp.executor.run inside a function", "circle: "]),
+    ("halfulp.interp.values", "def f():\n    import decimal", [":2: imports decimal inside a function"]),
+    ("halfulp.fp_formats.formats", FOR_TYPES, ["circle: "]),
+    ("halfulp.fp_formats.formats", "class C:\n  from halfulp.fp_formats.scalar import add", ["circle: "]),
 )
 def test_the_check_sees_violations(module: str, source: str, complaints: list[str]) -> None:
     found = violations(SOUND | {module: source})

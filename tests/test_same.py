@@ -6,6 +6,7 @@ import pytest
 import same
 from same import Change, NewCommand, Renames
 from same_cases import Chain, Step, all_chains, one_command
+from tables import each_row
 from tree import ROOT
 
 pytestmark = pytest.mark.lint
@@ -22,31 +23,25 @@ RENAMES = Renames(
 )
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("vectors arith.addf --type f32", "vectors make arith.addf --type f32"),
-        ("vectors --changed x.json", "vectors check --changed x.json"),
-        ("vectors --changed=x.json", "vectors check --changed=x.json"),
-        ("trace f.mlir --seed=3", "run --trace f.mlir --first=3"),
-        ("run f.mlir --expected_output=f32=1", "run f.mlir --expected-output=f32=1"),
-        ("eval --expected_output", "eval --expected_output"),
-        ("", ""),
-    ],
+@each_row(
+    ("vectors arith.addf --type f32", "vectors make arith.addf --type f32"),
+    ("vectors --changed x.json", "vectors check --changed x.json"),
+    ("vectors --changed=x.json", "vectors check --changed=x.json"),
+    ("trace f.mlir --seed=3", "run --trace f.mlir --first=3"),
+    ("run f.mlir --expected_output=f32=1", "run f.mlir --expected-output=f32=1"),
+    ("eval --expected_output", "eval --expected_output"),
+    ("", ""),
 )
 def test_commands_get_their_new_names(old: str, new: str) -> None:
     assert same.renamed_words(old.split(), RENAMES) == new.split()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("x = hu.round(y, 'f16')  # kept", "x = hu.round_to(y, 'f16')"),
-        ("hu.accuracy(f, between=(0, 1), n=2)", "hu.accuracy(f, range=(0, 1), n=2)"),
-        ("hu.p3109.convert(1)", "hu.formats.p3109.convert(1)"),
-        ("hu.rounded(1)  # kept", "hu.rounded(1)  # kept"),
-        ("no program )", "no program )"),
-    ],
+@each_row(
+    ("x = hu.round(y, 'f16')  # kept", "x = hu.round_to(y, 'f16')"),
+    ("hu.accuracy(f, between=(0, 1), n=2)", "hu.accuracy(f, range=(0, 1), n=2)"),
+    ("hu.p3109.convert(1)", "hu.formats.p3109.convert(1)"),
+    ("hu.rounded(1)  # kept", "hu.rounded(1)  # kept"),
+    ("no program )", "no program )"),
 )
 def test_programs_get_the_new_names(old: str, new: str) -> None:
     assert same.renamed_code(old, RENAMES) == new

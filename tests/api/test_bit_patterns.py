@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from bitstring import BitArray, Bits
+from tables import each_row
 
 import halfulp as hu
 
@@ -21,14 +22,11 @@ def test_bits_are_converted_from_their_type() -> None:
         nan.bitstring()
 
 
-@pytest.mark.parametrize(
-    ("x", "type_", "message"),
-    [
-        (Bits("0x7e"), None, "bitstring.Bits do not say their type"),
-        (Bits("0x7e"), "f16", "bits: .* has 8 bits, but 16 are needed"),
-        ("0x7e", "f8E4M3FN", "bits are given by hu.Value.from_bits"),
-        ("0x7e", None, "bits are given by hu.Value.from_bits"),
-    ],
+@each_row(
+    (Bits("0x7e"), None, "bitstring.Bits do not say their type"),
+    (Bits("0x7e"), "f16", "bits: .* has 8 bits, but 16 are needed"),
+    ("0x7e", "f8E4M3FN", "bits are given by hu.Value.from_bits"),
+    ("0x7e", None, "bits are given by hu.Value.from_bits"),
 )
 def test_what_is_refused(x: object, type_: str | None, message: str) -> None:
     with pytest.raises(hu.TypeMismatch, match=message):

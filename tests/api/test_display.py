@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.explanations.applications import keywords_of
@@ -253,18 +254,15 @@ def test_large_values_are_summarised() -> None:
     assert '<tr><th>NaN</th><td class="short">1</td></tr><tr><th>infinite</th><td class="short">1</td></tr>' in html
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        hu.Value.from_bits(5, "f80"),
-        hu.Value.from_bits(np.zeros(0, np.uint8), "tensor<0xi8>"),
-        hu.Value.from_bits(0, "i0"),
-        hu.Value.from_bits(1 << 100, "i128"),
-        hu.Value.from_bits(np.zeros((100, 2), np.uint64), "tensor<100xf128>"),
-        hu.Value.from_bits(np.zeros((100, 2), np.uint64), "tensor<100xi128>"),
-        hu.eval("quant.qcast", hu.Value.from_numpy(np.ones(3, np.float32)), to="tensor<3x!quant.uniform<i8:f32, 0.5>>"),
-        hu.Value.from_numpy(np.array([True, False])),
-    ],
+@each_row(
+    hu.Value.from_bits(5, "f80"),
+    hu.Value.from_bits(np.zeros(0, np.uint8), "tensor<0xi8>"),
+    hu.Value.from_bits(0, "i0"),
+    hu.Value.from_bits(1 << 100, "i128"),
+    hu.Value.from_bits(np.zeros((100, 2), np.uint64), "tensor<100xf128>"),
+    hu.Value.from_bits(np.zeros((100, 2), np.uint64), "tensor<100xi128>"),
+    hu.eval("quant.qcast", hu.Value.from_numpy(np.ones(3, np.float32)), to="tensor<3x!quant.uniform<i8:f32, 0.5>>"),
+    hu.Value.from_numpy(np.array([True, False])),
 )
 def test_values_of_every_kind(value: hu.Value) -> None:
     assert str(value.type) in " ".join(checked(value).text)

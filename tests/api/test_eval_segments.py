@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import halfulp
+from tables import each_row
 from tile_programs import MFMA, SEED, random_codes, small
 
 import halfulp as hu
@@ -87,40 +88,25 @@ def test_the_command_line_takes_the_same(tmp_path: Path) -> None:
     assert (done.code, "<attr kind>:1:" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("keywords", "kind_of_error", "message"),
-    [
-        ({}, hu.errors.VerifyError, "requires attribute 'kind'"),
-        (
-            {"kind": "#iree_gpu.mma_layout<MFMA>"},
-            hu.errors.ParseError,
-            f"kind of '{TILED}' is '#iree_gpu.mma_layout<MFMA>': expected",
-        ),
-        ({"kind": "3 : i8"}, hu.errors.VerifyError, "attribute 'kind' failed to satisfy constraint"),
-        (
-            {"kind": 3},
-            hu.errors.VerifyError,
-            "kind of 'iree_codegen.inner_tiled' is 3, but must be True, False, an attribute",
-        ),
-        ({"kind": KIND, "maps": []}, hu.errors.VerifyError, "has no property 'maps'; it has indexing_maps, "),
-        (
-            {"kind": KIND, "permutations": [[0, 1]]},
-            hu.errors.VerifyError,
-            "mismatch between the number of permutations",
-        ),
-        (
-            {"kind": KIND, "operandSegmentSizes": [1, 1]},
-            hu.errors.VerifyError,
-            "does not match with the total size (2)",
-        ),
-        (
-            {"kind": KIND, "operandSegmentSizes": "unit"},
-            hu.errors.VerifyError,
-            "does not match with the total size (0)",
-        ),
-        ({"kind": "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"}, hu.errors.VerifyError, "operand #0 inner tile"),
-        ({"kind": KIND, "type": "bf16"}, hu.TypeMismatch, "operand 0 of iree_codegen.inner_tiled: expected"),
-    ],
+@each_row(
+    ({}, hu.errors.VerifyError, "requires attribute 'kind'"),
+    (
+        {"kind": "#iree_gpu.mma_layout<MFMA>"},
+        hu.errors.ParseError,
+        f"kind of '{TILED}' is '#iree_gpu.mma_layout<MFMA>': expected",
+    ),
+    ({"kind": "3 : i8"}, hu.errors.VerifyError, "attribute 'kind' failed to satisfy constraint"),
+    (
+        {"kind": 3},
+        hu.errors.VerifyError,
+        "kind of 'iree_codegen.inner_tiled' is 3, but must be True, False, an attribute",
+    ),
+    ({"kind": KIND, "maps": []}, hu.errors.VerifyError, "has no property 'maps'; it has indexing_maps, "),
+    ({"kind": KIND, "permutations": [[0, 1]]}, hu.errors.VerifyError, "mismatch between the number of permutations"),
+    ({"kind": KIND, "operandSegmentSizes": [1, 1]}, hu.errors.VerifyError, "does not match with the total size (2)"),
+    ({"kind": KIND, "operandSegmentSizes": "unit"}, hu.errors.VerifyError, "does not match with the total size (0)"),
+    ({"kind": "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"}, hu.errors.VerifyError, "operand #0 inner tile"),
+    ({"kind": KIND, "type": "bf16"}, hu.TypeMismatch, "operand 0 of iree_codegen.inner_tiled: expected"),
 )
 def test_wrong_properties_are_named(keywords: dict[str, Any], kind_of_error: type[Exception], message: str) -> None:
     with pytest.raises(kind_of_error) as caught:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -77,16 +78,13 @@ def test_requantize() -> None:
     assert unsigned.tolist() == [[127], [159]]
 
 
-@pytest.mark.parametrize(
-    ("call", "reason"),
-    [
-        (lambda: hu.quant.requantize([1], 1, 1, "tflight"), "rule is 'tflight', but must be one of gemmlowp"),
-        (lambda: hu.quant.requantize([1], 1, 1, to="f32"), "must be an integer type of 1 to 32 bits"),
-        (lambda: hu.quant.requantize([1.5], 1, 1), "must have integers"),
-        (lambda: hu.quant.requantize([1, 2], [1, 2], 1), "give axis="),
-        (lambda: hu.quant.requantize([1, 2], [1, 2, 3], 1, axis=0), "dimension 0 of x has 2 positions"),
-        (lambda: hu.quant.requantize([1 << 62], 1, 1), "more than 62 bits"),
-    ],
+@each_row(
+    (lambda: hu.quant.requantize([1], 1, 1, "tflight"), "rule is 'tflight', but must be one of gemmlowp"),
+    (lambda: hu.quant.requantize([1], 1, 1, to="f32"), "must be an integer type of 1 to 32 bits"),
+    (lambda: hu.quant.requantize([1.5], 1, 1), "must have integers"),
+    (lambda: hu.quant.requantize([1, 2], [1, 2], 1), "give axis="),
+    (lambda: hu.quant.requantize([1, 2], [1, 2, 3], 1, axis=0), "dimension 0 of x has 2 positions"),
+    (lambda: hu.quant.requantize([1 << 62], 1, 1), "more than 62 bits"),
 )
 def test_errors(call: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

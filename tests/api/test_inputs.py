@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
@@ -146,11 +147,8 @@ def test_text_is_exact_where_a_literal_of_mlir_is_not() -> None:
     assert hu.convert("0.1", "f128", type="f64") == literal
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "x", "1.2.3", "1e", "0x", "0x1", "0x7F", "0b11", "0xp3", "0x.p1", "1/0", "1/", "1_000", "\u0663", "infx", "--1",
-     "1e5e5", "nan(1)", "1,5", "f32=1"],
-)  # fmt: skip
+@each_row("", " ", "x", "1.2.3", "1e", "0x", "0x1", "0x7F", "0b11", "0xp3", "0x.p1", "1/0", "1/", "1_000", "\u0663", "infx", "--1",
+     "1e5e5", "nan(1)", "1,5", "f32=1")  # fmt: skip
 def test_text_that_is_not_a_number(text: str) -> None:
     with pytest.raises(hu.TypeMismatch, match="not a number|divides by zero"):
         hu.convert(text, "f32")
@@ -260,18 +258,15 @@ def test_lists_are_taken_exactly() -> None:
         hu.convert([[1], [2, 3]], "f32")
 
 
-@pytest.mark.parametrize(
-    ("x", "message"),
-    [
-        (1j, "complex numbers have no element type.*\n.*x.real"),
-        (np.zeros(2, np.complex64), "complex"),
-        (None, "NoneType is not a number"),
-        ([1.0, None], r"element \[1\]: NoneType is not a number"),
-        ({"a": 1}, "dict is not a number"),
-        (np.zeros(2, "M8[s]"), "no MLIR type corresponds to dtype datetime64"),
-        (np.zeros(2, [("a", "f4")]), "no MLIR type corresponds to dtype"),
-        (b"1", "no MLIR type corresponds to dtype"),
-    ],
+@each_row(
+    (1j, "complex numbers have no element type.*\n.*x.real"),
+    (np.zeros(2, np.complex64), "complex"),
+    (None, "NoneType is not a number"),
+    ([1.0, None], r"element \[1\]: NoneType is not a number"),
+    ({"a": 1}, "dict is not a number"),
+    (np.zeros(2, "M8[s]"), "no MLIR type corresponds to dtype datetime64"),
+    (np.zeros(2, [("a", "f4")]), "no MLIR type corresponds to dtype"),
+    (b"1", "no MLIR type corresponds to dtype"),
 )
 def test_what_is_not_a_number(x: object, message: str) -> None:
     with pytest.raises(hu.TypeMismatch, match=f"(?s){message}"):
@@ -325,22 +320,19 @@ def test_numbers_take_the_type_of_an_op() -> None:
     assert hu.eval("arith.addi", [10**20], [1], type="i128").numpy().tolist() == [10**20 + 1]
 
 
-@pytest.mark.parametrize(
-    ("x", "type", "message"),
-    [
-        ([1.0, float("nan")], "f4E2M1FN", "f4E2M1FN has no NaN"),
-        (["nan"], "f4E2M1FN", "f4E2M1FN has no NaN"),
-        ([1.0, -1.0], "f8E8M0FNU", "f8E8M0FNU has no negative values"),
-        (["-1"], "f8E8M0FNU", "f8E8M0FNU has no negative values"),
-        ([1.0], "i8", "'i8' takes integers"),
-        ([THIRD], "i8", "'i8' takes integers"),
-        ([1, 256], "i8", "256 is outside the range of 'i8', -128 to 255"),
-        ([1, 10**30], "i8", "outside the range of 'i8', -128 to 255"),
-        ([-1], "ui8", "-1 is outside the range of 'ui8', 0 to 255"),
-        ([200], "si8", "200 is outside the range of 'si8', -128 to 127"),
-        ([1.0, 2.0], "tensor<3xf32>", "a value of shape 2 is not of type 'tensor<3xf32>'"),
-        (np.array([1.0]), "f32", "got an array of dtype float64"),
-    ],
+@each_row(
+    ([1.0, float("nan")], "f4E2M1FN", "f4E2M1FN has no NaN"),
+    (["nan"], "f4E2M1FN", "f4E2M1FN has no NaN"),
+    ([1.0, -1.0], "f8E8M0FNU", "f8E8M0FNU has no negative values"),
+    (["-1"], "f8E8M0FNU", "f8E8M0FNU has no negative values"),
+    ([1.0], "i8", "'i8' takes integers"),
+    ([THIRD], "i8", "'i8' takes integers"),
+    ([1, 256], "i8", "256 is outside the range of 'i8', -128 to 255"),
+    ([1, 10**30], "i8", "outside the range of 'i8', -128 to 255"),
+    ([-1], "ui8", "-1 is outside the range of 'ui8', 0 to 255"),
+    ([200], "si8", "200 is outside the range of 'si8', -128 to 127"),
+    ([1.0, 2.0], "tensor<3xf32>", "a value of shape 2 is not of type 'tensor<3xf32>'"),
+    (np.array([1.0]), "f32", "got an array of dtype float64"),
 )
 def test_what_a_type_does_not_have(x: object, type: str, message: str) -> None:
     with pytest.raises(hu.TypeMismatch, match=message):
@@ -357,15 +349,12 @@ def test_exact_numbers_need_a_type() -> None:
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(
-    ("torch_name", "name"),
-    [
-        ("float8_e4m3fn", "f8E4M3FN"),
-        ("float8_e4m3fnuz", "f8E4M3FNUZ"),
-        ("float8_e5m2", "f8E5M2"),
-        ("float8_e5m2fnuz", "f8E5M2FNUZ"),
-        ("float8_e8m0fnu", "f8E8M0FNU"),
-    ],
+@each_row(
+    ("float8_e4m3fn", "f8E4M3FN"),
+    ("float8_e4m3fnuz", "f8E4M3FNUZ"),
+    ("float8_e5m2", "f8E5M2"),
+    ("float8_e5m2fnuz", "f8E5M2FNUZ"),
+    ("float8_e8m0fnu", "f8E8M0FNU"),
 )
 def test_8_bit_floats_of_torch(torch_name: str, name: str) -> None:
     import torch
@@ -469,9 +458,7 @@ def test_other_rational_numbers() -> None:
 # --- names of rounding modes ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"), [("RNE", "to_nearest_even"), ("up", "upward"), ("floor", "downward"), ("RZ", "toward_zero")]
-)
+@each_row(("RNE", "to_nearest_even"), ("up", "upward"), ("floor", "downward"), ("RZ", "toward_zero"))
 def test_other_names_of_modes_wherever_a_mode_is_taken(name: str, mode: str) -> None:
     x = np.array([0.3, -0.3])
     assert hu.convert(x, "bf16", rounding=name) == hu.convert(x, "bf16", rounding=mode)

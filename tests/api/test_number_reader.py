@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from command import Command
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
@@ -89,18 +90,14 @@ def test_a_decimal_of_f128_is_exact_unless_it_is_a_literal_of_mlir(capsys: pytes
     assert command("eval", "arith.negf", "--input=f128=0.1")[1].strip().endswith("f128=-0.1")
 
 
-@pytest.mark.parametrize(
-    ("given", "exact"),
-    [
-        (decimal.Decimal("0.1"), Fraction(1, 10)),
-        (Fraction(1, 3), Fraction(1, 3)),
-        (7, Fraction(7)),
-        (0.1, Fraction(0.1)),
-        (np.float32(0.1), Fraction(float(np.float32(0.1)))),
-        (np.int8(-3), Fraction(-3)),
-        (ml_dtypes.bfloat16(0.1), Fraction(float(ml_dtypes.bfloat16(0.1)))),
-    ],
-    ids=lambda given: type(given).__name__,
+@each_row(
+    (decimal.Decimal("0.1"), Fraction(1, 10)),
+    (Fraction(1, 3), Fraction(1, 3)),
+    (7, Fraction(7)),
+    (0.1, Fraction(0.1)),
+    (np.float32(0.1), Fraction(float(np.float32(0.1)))),
+    (np.int8(-3), Fraction(-3)),
+    (ml_dtypes.bfloat16(0.1), Fraction(float(ml_dtypes.bfloat16(0.1)))),
 )
 def test_numbers_that_are_no_text(given: Any, exact: Fraction) -> None:
     assert fraction_of(exact_number(given)) == exact

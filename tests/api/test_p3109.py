@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats.aliases import float_format
@@ -245,15 +246,12 @@ def test_random_bits_of_blocks() -> None:
     assert elements.bits.tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ({"rounding": "StochasticA"}, "random"),
-        ({"random": np.zeros(2, np.uint8)}, "the rounding is NearestTiesToEven"),
-        ({"rounding": "StochasticA", "random": np.zeros(3, np.uint8)}, "shape"),
-        ({"rounding": "StochasticA", "random": np.zeros(2, np.int8)}, "unsigned"),
-        ({"rounding": "stochastic", "random": np.zeros(2, np.uint8)}, "ToOdd, StochasticA, StochasticB, StochasticC"),
-    ],
+@each_row(
+    ({"rounding": "StochasticA"}, "random"),
+    ({"random": np.zeros(2, np.uint8)}, "the rounding is NearestTiesToEven"),
+    ({"rounding": "StochasticA", "random": np.zeros(3, np.uint8)}, "shape"),
+    ({"rounding": "StochasticA", "random": np.zeros(2, np.int8)}, "unsigned"),
+    ({"rounding": "stochastic", "random": np.zeros(2, np.uint8)}, "ToOdd, StochasticA, StochasticB, StochasticC"),
 )
 def test_random_bits_that_do_not_fit(how: dict[str, Any], words: str) -> None:
     with pytest.raises((ValueError, hu.TypeMismatch), match=words):
@@ -409,24 +407,21 @@ def test_kappa_of_stochastic_rounding() -> None:
     assert sorted(set(masks[0].tolist())) == list(range(256))
 
 
-@pytest.mark.parametrize(
-    ("call", "reason"),
-    [
-        (lambda x: hu.p3109.eval("Addd", x, x), "no operation 'Addd' of P3109 .*did you mean"),
-        (lambda x: hu.p3109.eval("Class", x, x), "Class takes 1 operands"),
-        (lambda x: hu.p3109.eval("Add", x), "Add takes 2 operands, not 1"),
-        (lambda x: hu.p3109.eval("Add", x, x, rounding="stochastic"), "must be one of NearestTiesToEven"),
-        (lambda x: hu.p3109.eval("Add", x, x, saturation="Sat"), "saturation is 'Sat'"),
-        (lambda x: hu.p3109.eval("Add", x, x, to="f8E4M3FN"), "f8E4M3FN is not a format of P3109"),
-        (lambda x: hu.p3109.eval("Add", x, x, to="i8"), "must be a float format"),
-        (lambda x: hu.p3109.eval("Add", x, x[:1]), "different shapes"),
-        (lambda x: hu.p3109.eval("BlockAdd", x, x), r"a block is a pair \(scale, elements\)"),
-        (lambda x: hu.p3109.eval("BlockAbs", (x, x)), "scales of shape"),
-        (lambda x: hu.p3109.eval("ConvertToBlock", x), "give the scale of the result"),
-        (lambda _: hu.p3109.kappa(abs, "Add", "f16", "f16"), "more than 65,536"),
-        (lambda _: hu.p3109.kappa(abs, "Sqrt", "binary9p3se", rounding="StochasticC"), "more than 65,536"),
-        (lambda _: hu.p3109.kappa(abs, "IsZero", "f16"), "not a numeric operation"),
-    ],
+@each_row(
+    (lambda x: hu.p3109.eval("Addd", x, x), "no operation 'Addd' of P3109 .*did you mean"),
+    (lambda x: hu.p3109.eval("Class", x, x), "Class takes 1 operands"),
+    (lambda x: hu.p3109.eval("Add", x), "Add takes 2 operands, not 1"),
+    (lambda x: hu.p3109.eval("Add", x, x, rounding="stochastic"), "must be one of NearestTiesToEven"),
+    (lambda x: hu.p3109.eval("Add", x, x, saturation="Sat"), "saturation is 'Sat'"),
+    (lambda x: hu.p3109.eval("Add", x, x, to="f8E4M3FN"), "f8E4M3FN is not a format of P3109"),
+    (lambda x: hu.p3109.eval("Add", x, x, to="i8"), "must be a float format"),
+    (lambda x: hu.p3109.eval("Add", x, x[:1]), "different shapes"),
+    (lambda x: hu.p3109.eval("BlockAdd", x, x), r"a block is a pair \(scale, elements\)"),
+    (lambda x: hu.p3109.eval("BlockAbs", (x, x)), "scales of shape"),
+    (lambda x: hu.p3109.eval("ConvertToBlock", x), "give the scale of the result"),
+    (lambda _: hu.p3109.kappa(abs, "Add", "f16", "f16"), "more than 65,536"),
+    (lambda _: hu.p3109.kappa(abs, "Sqrt", "binary9p3se", rounding="StochasticC"), "more than 65,536"),
+    (lambda _: hu.p3109.kappa(abs, "IsZero", "f16"), "not a numeric operation"),
 )
 def test_errors(call: Callable[[hu.Value], Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

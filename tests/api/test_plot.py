@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 from matplotlib.typing import ColorType
+from tables import each_row
 from tree import ROOT
 
 import halfulp as hu
@@ -118,18 +119,15 @@ def test_number_line_names_special_codes() -> None:
     assert "NaN: 0xFF; no zero nor infinity nor sign" in title("f8E8M0FNU")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("bf16",), "give low and high"),
-        (("f32", 0, 1), "1,065,353,217 values in this window"),
-        (("f4E2M1FN", 7, 8), "has no value in this window"),
-        (("f4E2M1FN", 2, 1), "low must be less than high"),
-        (("f4E2M1FN", 0, float("inf")), "must be finite"),
-        (("f4E2M1FN", 0, "1"), "must be a number"),
-        (("f128", 10**4000, 2 * 10**4000), "values in this window"),
-        (("i32", 0, 1), "float types"),
-    ],
+@each_row(
+    (("bf16",), "give low and high"),
+    (("f32", 0, 1), "1,065,353,217 values in this window"),
+    (("f4E2M1FN", 7, 8), "has no value in this window"),
+    (("f4E2M1FN", 2, 1), "low must be less than high"),
+    (("f4E2M1FN", 0, float("inf")), "must be finite"),
+    (("f4E2M1FN", 0, "1"), "must be a number"),
+    (("f128", 10**4000, 2 * 10**4000), "values in this window"),
+    (("i32", 0, 1), "float types"),
 )
 def test_number_line_errors(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(HalfulpError, match=message):
@@ -172,18 +170,15 @@ def test_steps_are_the_roundings(name: str) -> None:
                     assert scalar.value(fmt, result.code) == step.value
 
 
-@pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [
-        ("f4E2M1FN", -7, 7),
-        ("f8E4M3FN", 380, 480),
-        ("f8E5M2", 40000, 70000),
-        ("f8E5M2", -70000, 70000),
-        ("f8E8M0FNU", -1, 9),
-        ("bf16", 1, 1.05),
-        ("f8E4M3FNUZ", -0.01, 0.01),
-        ("f64", 1, 1 + 2**-49),
-    ],
+@each_row(
+    ("f4E2M1FN", -7, 7),
+    ("f8E4M3FN", 380, 480),
+    ("f8E5M2", 40000, 70000),
+    ("f8E5M2", -70000, 70000),
+    ("f8E8M0FNU", -1, 9),
+    ("bf16", 1, 1.05),
+    ("f8E4M3FNUZ", -0.01, 0.01),
+    ("f64", 1, 1 + 2**-49),
 )
 def test_staircase_is_what_convert_gives(name: str, low: float, high: float) -> None:
     figure = hu.plot.staircase(name, low, high, dark=name == "bf16")
@@ -224,14 +219,11 @@ def test_dots_show_ties() -> None:
     assert np.asarray(away.get_ydata()).tolist() == [0.5, 1, 1.5, 2, 3, 4, 6]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("f32", 0, 1), "1,065,353,217 values in this window; at most 1,024"),
-        (("f4E2M1FN", 0, 1, "sideways"), "rounding is 'sideways'"),
-        (("f4E2M1FN", 0, 1, ["stochastic"]), "rounding is 'stochastic'"),
-        (("f4E2M1FN", 0, 1, []), "no rounding mode"),
-    ],
+@each_row(
+    (("f32", 0, 1), "1,065,353,217 values in this window; at most 1,024"),
+    (("f4E2M1FN", 0, 1, "sideways"), "rounding is 'sideways'"),
+    (("f4E2M1FN", 0, 1, ["stochastic"]), "rounding is 'stochastic'"),
+    (("f4E2M1FN", 0, 1, []), "no rounding mode"),
 )
 def test_staircase_errors(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -294,16 +286,13 @@ def test_the_curve_is_the_error() -> None:
         assert any(abs(y - abs(value / x - 1)) < 1e-12 for value in ({even, other} if x in ties else {even}))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("f16", 0, 1), "must be positive"),
-        (("f64", 1e-300, 1), "can show"),
-        (("f128", 1, 10**4000), "can show"),
-        (([],), "0 formats are given"),
-        ((list(FORMATS),), "18 formats are given"),
-        (("f16", 1, 2, "sideways"), "rounding is 'sideways'"),
-    ],
+@each_row(
+    (("f16", 0, 1), "must be positive"),
+    (("f64", 1e-300, 1), "can show"),
+    (("f128", 1, 10**4000), "can show"),
+    (([],), "0 formats are given"),
+    ((list(FORMATS),), "18 formats are given"),
+    (("f16", 1, 2, "sideways"), "rounding is 'sideways'"),
 )
 def test_relative_error_errors(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -350,21 +339,14 @@ def test_quantisation_errors_per_channel() -> None:
     assert ", 1 NaN" in labels[0]
 
 
-@pytest.mark.parametrize(
-    ("array", "type_", "rows"),
-    [
-        (np.float32(0.3), "!quant.uniform<i8:f32, 0.1>", [(1, 0)]),
-        (np.array([[0.1, 5]], np.float32), "!quant.uniform<u8:f32, 0.1>", [(2, 0)]),
-        (np.array([-1, 256, 255], np.float32), "!quant.uniform<u8:f32, 1.0>", [(3, 2)]),
-        (np.array([-3e9, 0.25]), "!quant.uniform<i32:f64, 1.0>", [(2, 1)]),
-        (np.array([1, 900], ml_dtypes.bfloat16), "!quant.uniform<i8:bf16, 1.0>", [(2, 1)]),
-        (
-            np.array([[1, 2], [3, 500]], np.float32),
-            "!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0}, {2.0}}>",
-            [(4, 1)],
-        ),
-        (np.zeros((0, 2), np.float32), "!quant.uniform<i8:f32:1, {1.0, 2.0}>", [(0, 0), (0, 0)]),
-    ],
+@each_row(
+    (np.float32(0.3), "!quant.uniform<i8:f32, 0.1>", [(1, 0)]),
+    (np.array([[0.1, 5]], np.float32), "!quant.uniform<u8:f32, 0.1>", [(2, 0)]),
+    (np.array([-1, 256, 255], np.float32), "!quant.uniform<u8:f32, 1.0>", [(3, 2)]),
+    (np.array([-3e9, 0.25]), "!quant.uniform<i32:f64, 1.0>", [(2, 1)]),
+    (np.array([1, 900], ml_dtypes.bfloat16), "!quant.uniform<i8:bf16, 1.0>", [(2, 1)]),
+    (np.array([[1, 2], [3, 500]], np.float32), "!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0}, {2.0}}>", [(4, 1)]),
+    (np.zeros((0, 2), np.float32), "!quant.uniform<i8:f32:1, {1.0, 2.0}>", [(0, 0), (0, 0)]),
 )
 def test_what_is_clamped(array: Any, type_: str, rows: list[tuple[int, int]]) -> None:
     assert [(row.elements, row.clamped) for row in quantisation_errors(array, type_)] == rows
@@ -386,13 +368,10 @@ def test_many_channels() -> None:
         hu.plot.quantisation_error(array, type_, channels=range(17))
 
 
-@pytest.mark.parametrize(
-    ("array", "type_", "message"),
-    [
-        (np.ones(3, np.float32), "f32", "needs a !quant.uniform type"),
-        (np.ones(3), "!quant.uniform<i8:f32, 0.1>", "f64"),
-        (np.ones(3, np.float32), "!quant.uniform<i8:f32:1, {0.1}>", "axis|dimension|rank"),
-    ],
+@each_row(
+    (np.ones(3, np.float32), "f32", "needs a !quant.uniform type"),
+    (np.ones(3), "!quant.uniform<i8:f32, 0.1>", "f64"),
+    (np.ones(3, np.float32), "!quant.uniform<i8:f32:1, {0.1}>", "axis|dimension|rank"),
 )
 def test_quantisation_error_errors(array: Any, type_: str, message: str) -> None:
     with pytest.raises(HalfulpError, match=message):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from public_names import STUB, stub
+from tables import each_row
 
 import halfulp as hu
 from halfulp import guessing, inputs
@@ -64,18 +65,15 @@ def message(name: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("array", "hu.convert"),
-        ("zeros", "np.zeros(...)"),
-        ("float8_e4m3fn", 'hu.convert(x, "f8E4M3FN")'),
-        ("bfloat16", 'hu.float_format("bf16")'),
-        ("int8", '"i8"'),
-        ("e4m3", "f8E4M3FNUZ"),
-        ("convrt", "did you mean `convert`?"),
-        ("tanh", "np.tanh(v) works"),
-    ],
+@each_row(
+    ("array", "hu.convert"),
+    ("zeros", "np.zeros(...)"),
+    ("float8_e4m3fn", 'hu.convert(x, "f8E4M3FN")'),
+    ("bfloat16", 'hu.float_format("bf16")'),
+    ("int8", '"i8"'),
+    ("e4m3", "f8E4M3FNUZ"),
+    ("convrt", "did you mean `convert`?"),
+    ("tanh", "np.tanh(v) works"),
 )
 def test_an_unknown_name_says_what_to_write(name: str, hint: str) -> None:
     assert message(name).startswith(f"module 'halfulp' has no attribute {name!r} (")
@@ -132,20 +130,17 @@ ANY: Any = hu
 """The package without types, for calls that a type checker refuses."""
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: ANY.run("module {}", entry="main"), "run() has no argument 'entry'; write function=…"),
-        (
-            lambda: ANY.accuracy("exp", "f32", "numpy", between=(0, 1)),
-            "accuracy() has no argument 'between'; write range=…",
-        ),
-        (lambda: ANY.convert(1, "bf16", from_="f32"), "convert() has no argument 'from_'; write type=…"),
-        (lambda: ANY.ulp(1, fmt="bf16"), "ulp() has no argument 'fmt'; write type=…"),
-        (lambda: ANY.round(f="x", x=1.0), "round() has no argument 'f'; write function=…"),
-        (lambda: ANY.iree.constraints("", entry="f"), "constraints() has no argument 'entry'; write function=…"),
-        (lambda: ANY.bisect("", count=2), "bisect() has no argument 'count'; write n=…"),
-    ],
+@each_row(
+    (lambda: ANY.run("module {}", entry="main"), "run() has no argument 'entry'; write function=…"),
+    (
+        lambda: ANY.accuracy("exp", "f32", "numpy", between=(0, 1)),
+        "accuracy() has no argument 'between'; write range=…",
+    ),
+    (lambda: ANY.convert(1, "bf16", from_="f32"), "convert() has no argument 'from_'; write type=…"),
+    (lambda: ANY.ulp(1, fmt="bf16"), "ulp() has no argument 'fmt'; write type=…"),
+    (lambda: ANY.round(f="x", x=1.0), "round() has no argument 'f'; write function=…"),
+    (lambda: ANY.iree.constraints("", entry="f"), "constraints() has no argument 'entry'; write function=…"),
+    (lambda: ANY.bisect("", count=2), "bisect() has no argument 'count'; write n=…"),
 )
 def test_another_name_of_an_argument_says_ours(call: Callable[[], object], said: str) -> None:
     with pytest.raises(TypeError) as caught:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import Finished, halfulp
+from tables import each_row
 
 # What hangs takes minutes; most cases take a fifth of a second, but not on every machine.
 MOST_SECONDS = 20.0
@@ -231,27 +232,24 @@ def test_npy_files(data: bytes, message: str, tmp_path: Path) -> None:
 MANY = "1x" * 70
 
 
-@pytest.mark.parametrize(
-    ("body", "type_"),
-    [
-        (f"%r = arith.constant dense<1.0> : tensor<{MANY}f32>", f"tensor<{MANY}f32>"),
-        (f"%r = arith.constant dense<{'[' * 71}1.0, 2.0{']' * 71}> : tensor<{MANY}2xf32>", f"tensor<{MANY}2xf32>"),
-        (f'%r = arith.constant dense<"0x0000000000000001"> : tensor<{MANY}2xf32>', f"tensor<{MANY}2xf32>"),
-        (f"%r = arith.constant dense_resource<x> : tensor<{MANY}2xf32>", f"tensor<{MANY}2xf32>"),
-        ("%r = arith.constant dense<> : tensor<0x9223372036854775807x4xf32>", "tensor<0x9223372036854775807x4xf32>"),
-        (f"%x = arith.constant 0 : i8 %r = vector.broadcast %x : i8 to vector<{MANY}i8>", f"vector<{MANY}i8>"),
-        (f"%r = memref.alloc() : memref<{MANY}f32>", f"memref<{MANY}f32>"),
-        ("%r = memref.alloc() : memref<0x9223372036854775807x4xf32>", "memref<0x9223372036854775807x4xf32>"),
-        (
-            "%n = arith.constant 4611686018427387904 : index %z = arith.constant 0 : index "
-            "%r = tensor.empty(%z, %n) : tensor<?x?xf32>",
-            "tensor<?x?xf32>",
-        ),
-        (
-            "%r = memref.alloc() : memref<1000000x1000000xf32, strided<[0, 0]>>",
-            "memref<1000000x1000000xf32, strided<[0, 0]>>",
-        ),
-    ],
+@each_row(
+    (f"%r = arith.constant dense<1.0> : tensor<{MANY}f32>", f"tensor<{MANY}f32>"),
+    (f"%r = arith.constant dense<{'[' * 71}1.0, 2.0{']' * 71}> : tensor<{MANY}2xf32>", f"tensor<{MANY}2xf32>"),
+    (f'%r = arith.constant dense<"0x0000000000000001"> : tensor<{MANY}2xf32>', f"tensor<{MANY}2xf32>"),
+    (f"%r = arith.constant dense_resource<x> : tensor<{MANY}2xf32>", f"tensor<{MANY}2xf32>"),
+    ("%r = arith.constant dense<> : tensor<0x9223372036854775807x4xf32>", "tensor<0x9223372036854775807x4xf32>"),
+    (f"%x = arith.constant 0 : i8 %r = vector.broadcast %x : i8 to vector<{MANY}i8>", f"vector<{MANY}i8>"),
+    (f"%r = memref.alloc() : memref<{MANY}f32>", f"memref<{MANY}f32>"),
+    ("%r = memref.alloc() : memref<0x9223372036854775807x4xf32>", "memref<0x9223372036854775807x4xf32>"),
+    (
+        "%n = arith.constant 4611686018427387904 : index %z = arith.constant 0 : index "
+        "%r = tensor.empty(%z, %n) : tensor<?x?xf32>",
+        "tensor<?x?xf32>",
+    ),
+    (
+        "%r = memref.alloc() : memref<1000000x1000000xf32, strided<[0, 0]>>",
+        "memref<1000000x1000000xf32, strided<[0, 0]>>",
+    ),
 )
 def test_shapes_that_no_array_has(body: str, type_: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from halfulp.command.main import main
@@ -268,14 +266,11 @@ def test_shapes_that_no_array_has(body: str, type_: str, capsys: pytest.CaptureF
     assert "the limit is" in said or "too large for any array" in said
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        f"{MANY}f32=1",
-        f"dense<1.0> : tensor<{MANY}f32>",
-        "0x4611686018427387904x4xf32=",
-        "dense<> : tensor<0x4611686018427387904x4xf32>",
-    ],
+@each_row(
+    f"{MANY}f32=1",
+    f"dense<1.0> : tensor<{MANY}f32>",
+    "0x4611686018427387904x4xf32=",
+    "dense<> : tensor<0x4611686018427387904x4xf32>",
 )
 def test_inputs_of_shapes_that_no_array_has(given: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from halfulp.command.main import main
@@ -286,18 +281,15 @@ def test_inputs_of_shapes_that_no_array_has(given: str, capsys: pytest.CaptureFi
     assert "the limit is" in said or "too large for any array" in said
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("eval", "arith.addf", f"--input=f32=0x{'f' * 100_000}", "--input=1"), 2, "does not fit the 32 bits"),
-        (("eval", "arith.addf", "--input=f32=1", f"--attr=fastmath={'x' * 100_000}"), 2, "must be one of"),
-        (("eval", "x" * 100_000), 3, "no op named"),
-        (("eval", "arith.extf", "--input=f32=1", f"--to={'tuple<' * 10_000}"), 2, "nesting is deeper"),
-        (("formats", "x" * 1000), 2, "unknown float format"),
-        (("explain", "9" * 100_000, "f128"), 2, "is too large"),
-        (("explain", "1", "tensor<" * 10_000), 2, "<type>:1:"),
-        (("explain", "1e999999999999", "i8"), 3, "not to 'i8'"),
-    ],
+@each_row(
+    (("eval", "arith.addf", f"--input=f32=0x{'f' * 100_000}", "--input=1"), 2, "does not fit the 32 bits"),
+    (("eval", "arith.addf", "--input=f32=1", f"--attr=fastmath={'x' * 100_000}"), 2, "must be one of"),
+    (("eval", "x" * 100_000), 3, "no op named"),
+    (("eval", "arith.extf", "--input=f32=1", f"--to={'tuple<' * 10_000}"), 2, "nesting is deeper"),
+    (("formats", "x" * 1000), 2, "unknown float format"),
+    (("explain", "9" * 100_000, "f128"), 2, "is too large"),
+    (("explain", "1", "tensor<" * 10_000), 2, "<type>:1:"),
+    (("explain", "1e999999999999", "i8"), 3, "not to 'i8'"),
 )
 def test_hostile_arguments(arguments: tuple[str, ...], code: int, message: str) -> None:
     check(halfulp(*arguments), code, message)

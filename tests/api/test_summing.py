@@ -5,6 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -96,9 +97,7 @@ def test_profiles_apply() -> None:
 HALVES = np.ones((2, 2), np.float16)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
+@each_row(
         ({"order": "sequentially"}, ValueError, "order is 'sequentially', but must be one of sequential, pairwise, exact, open"),
         ({"acc": "f33"}, hu.errors.ParseError, "unknown type 'f33'"),
         ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
@@ -112,8 +111,7 @@ HALVES = np.ones((2, 2), np.float16)
         ({"kind": "MFMA_F32_16x16x16_F16", "acc": "f16"}, hu.TypeMismatch, "acc is 'f16', but"),
         ({"kind": "MFMA_F32_16x16x16_F16", "mma": "chip:hopper"}, hu.Unsupported, "not published"),
         ({"kind": "mma.m16n8k16.f32.f16.f16.f16"}, hu.TypeMismatch, "adds to f16 and gives f32"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         hu.matmul(HALVES, HALVES, **options)
@@ -178,14 +176,11 @@ def test_accumulators_of_integers() -> None:
     assert int(hu.dot(a, a, acc="i64", mma="custom:width=24")) == 127 * 127 * 1000 - (1 << 24)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"mma": "custom:bts=4"}, "an accumulator has no field 'bts'"),
-        ({"mma": "custom:width=4"}, "width is about integers"),
-        ({"mma": "custom:bits=4", "acc": "f8E4M3FN"}, "acc is f8E4M3FN, which does not have all values of f16"),
-        ({"mma": "custom:bits=4", "acc": "i32"}, "not f16 by f16 in i32"),
-    ],
+@each_row(
+    ({"mma": "custom:bts=4"}, "an accumulator has no field 'bts'"),
+    ({"mma": "custom:width=4"}, "width is about integers"),
+    ({"mma": "custom:bits=4", "acc": "f8E4M3FN"}, "acc is f8E4M3FN, which does not have all values of f16"),
+    ({"mma": "custom:bits=4", "acc": "i32"}, "not f16 by f16 in i32"),
 )
 def test_accumulators_that_do_not_fit(how: dict[str, str], message: str) -> None:
     x = hu.convert([1.0, 2.0], "f16")

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
@@ -191,15 +192,12 @@ def test_the_constructor_takes_a_type_and_codes(arguments: Any) -> None:
         hu.Value(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("spelling", "bits"),
-    [
-        ("bf16", np.zeros(2, np.float32)),
-        ("bf16", np.zeros(2, np.uint8)),
-        ("f80", np.zeros(2, np.uint64)[:, None]),
-        ("f128", np.zeros(3, np.uint64)),
-        ("i8", np.zeros(2, np.int8)),
-    ],
+@each_row(
+    ("bf16", np.zeros(2, np.float32)),
+    ("bf16", np.zeros(2, np.uint8)),
+    ("f80", np.zeros(2, np.uint64)[:, None]),
+    ("f128", np.zeros(3, np.uint64)),
+    ("i8", np.zeros(2, np.int8)),
 )
 def test_the_constructor_refuses_arrays_that_are_not_codes(spelling: str, bits: Any) -> None:
     type_ = hu.convert(0.0, "f32").astype(spelling).type if spelling != "i8" else hu.Value.from_bits(0, "i8").type
@@ -258,24 +256,21 @@ def test_conversions_read_an_unsigned_array_as_it_was() -> None:
     assert (value + 0).astype("f32").tolist() == [-56, 1]
 
 
-@pytest.mark.parametrize(
-    ("use", "kind", "way"),
-    [
-        (lambda v: v.to("f32"), AttributeError, r"\.astype"),
-        (lambda v: v.__setitem__(0, 1), TypeError, r"\.numpy\(\)\.copy\(\)"),
-        (lambda v: len(v[0]), TypeError, r"\.item\(\)"),
-        (lambda v: iter(v[0]), TypeError, r"\.item\(\)"),
-        (lambda v: np.logaddexp(v, v), TypeError, r'hu\.round\("log'),
-        (np.sinc, TypeError, r'hu\.round\("sinpi'),
-        (lambda v: v.foo, AttributeError, "'foo'"),
-        (float, TypeError, r"\.tolist\(\)"),
-        (lambda v: range(3)[v[0]], TypeError, r"int\(v\)"),
-        (lambda v: f"{v:.2f}", TypeError, r"\.tolist\(\)"),
-        (lambda v: v[2], IndexError, "index 2 is out of bounds"),
-        (lambda v: v[1.0], IndexError, "integers"),
-        (lambda v: v[hu.convert(1.0, "bf16")], IndexError, "masks of i1"),
-        (lambda v: v.reshape(3), ValueError, "reshape"),
-    ],
+@each_row(
+    (lambda v: v.to("f32"), AttributeError, r"\.astype"),
+    (lambda v: v.__setitem__(0, 1), TypeError, r"\.numpy\(\)\.copy\(\)"),
+    (lambda v: len(v[0]), TypeError, r"\.item\(\)"),
+    (lambda v: iter(v[0]), TypeError, r"\.item\(\)"),
+    (lambda v: np.logaddexp(v, v), TypeError, r'hu\.round\("log'),
+    (np.sinc, TypeError, r'hu\.round\("sinpi'),
+    (lambda v: v.foo, AttributeError, "'foo'"),
+    (float, TypeError, r"\.tolist\(\)"),
+    (lambda v: range(3)[v[0]], TypeError, r"int\(v\)"),
+    (lambda v: f"{v:.2f}", TypeError, r"\.tolist\(\)"),
+    (lambda v: v[2], IndexError, "index 2 is out of bounds"),
+    (lambda v: v[1.0], IndexError, "integers"),
+    (lambda v: v[hu.convert(1.0, "bf16")], IndexError, "masks of i1"),
+    (lambda v: v.reshape(3), ValueError, "reshape"),
 )
 def test_what_a_value_cannot_do_names_what_can(use: Any, kind: type[Exception], way: str) -> None:
     with pytest.raises(kind, match=way):

@@ -8,6 +8,7 @@ from corpora.integration_tests import Execution, Program, Result, counted, execu
 from corpora.lit_script import Command, LitTools, Stage, in_mlir_22, pipelines, run_lines, script
 from corpora.lit_script import TestCalls as Known
 from corpora.pass_tests import Cached, Case, Worker, cases, functions
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.oracles.tool import Tool, find_tool
@@ -167,20 +168,17 @@ def test_an_execution_knows_its_program_entry_and_checks(tmp_path: Path) -> None
 # The RUN lines of LLVM's tests.
 
 
-@pytest.mark.parametrize(
-    ("text", "stages"),
-    [
+@each_row(
         ("// RUN: mlir-opt %s -canonicalize | FileCheck %s", [Stage(("-canonicalize",))]),
         ("// RUN: mlir-opt %s | mlir-opt | FileCheck %s", [Stage(()), Stage(())]),
         (
             "// RUN: mlir-opt -p=\"a{b=1 c=2},d\" -split-input-file %s 2>&1 \\\n// RUN:   --cse -verify-diagnostics",
-            [Stage(("-p=a{b=1 c=2},d", "--cse"), split=True)],
+            [Stage(("-p=a{b=1 c=2},d", "--cse"), split=True)]
         ),
         ("// RUN: mlir-opt %s -pass-pipeline='builtin.module(cse)' -o /dev/null",
          [Stage(("-pass-pipeline=builtin.module(cse)",))]),
         ("// RUN: not mlir-opt %s -cse", [Stage(("-cse",))]),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_a_run_line_names_the_commands_of_mlir_opt(text: str, stages: list[Stage]) -> None:
     assert run_lines(text) == [tuple(stages)]
 

@@ -8,6 +8,7 @@ from command import halfulp
 from corpora.recordings import FILE, NOT_RECORDED, recorded, replay
 from corpora.reports import Outcome, outcome, reports, table
 from corpora.reports import recorded as reports_recorded
+from tables import each_row
 from tree import ROOT
 
 from halfulp.conformance.comparing.check import error_bounds
@@ -65,14 +66,11 @@ def test_every_report_has_a_verdict() -> None:
     assert len(table(reports_recorded())) == len(reports_recorded()) + 2
 
 
-@pytest.mark.parametrize(
-    ("one", "verdict"),
-    [
-        (Outcome(1, "1", "1", "1", ""), "no difference in 22.1.8"),
-        (Outcome(1, "1", "2", "1", "2"), "the passes are wrong"),
-        (Outcome(1, "1", "1", "2", "1"), "the lowering for mlir-runner is wrong: 2"),
-        (Outcome(1, "undefined", "2", "1", "2", "why"), "the program is undefined: any output is right"),
-    ],
+@each_row(
+    (Outcome(1, "1", "1", "1", ""), "no difference in 22.1.8"),
+    (Outcome(1, "1", "2", "1", "2"), "the passes are wrong"),
+    (Outcome(1, "1", "1", "2", "1"), "the lowering for mlir-runner is wrong: 2"),
+    (Outcome(1, "undefined", "2", "1", "2", "why"), "the program is undefined: any output is right"),
 )
 def test_a_verdict_follows_from_what_is_printed(one: Outcome, verdict: str) -> None:
     assert one.verdict == verdict

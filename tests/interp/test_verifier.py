@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from tables import each_row
 
 from halfulp.interp.gc_pause import SELDOM, SeldomCollector
 from halfulp.interp.ir.base import FileLineCol
@@ -27,14 +28,12 @@ def rejected(text: str) -> VerifyError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # Order does not matter in a graph region, nor in unreachable blocks.
-        '"test.use"(%x) : (i32) -> ()\n%x = "test.make"() : () -> i32',
-        "func.func @f() { return\n^dead: %a = arith.addi %b, %b : i32\n %b = arith.addi %a, %a : i32\n return }",
-        # A block sees what dominates it through every path.
-        """func.func @f(%c: i1, %x: i32) {
+@each_row(
+    # Order does not matter in a graph region, nor in unreachable blocks.
+    '"test.use"(%x) : (i32) -> ()\n%x = "test.make"() : () -> i32',
+    "func.func @f() { return\n^dead: %a = arith.addi %b, %b : i32\n %b = arith.addi %a, %a : i32\n return }",
+    # A block sees what dominates it through every path.
+    """func.func @f(%c: i1, %x: i32) {
   %0 = arith.addi %x, %x : i32
   cf.cond_br %c, ^a, ^b
 ^a:
@@ -48,8 +47,8 @@ def rejected(text: str) -> VerifyError:
   %2 = arith.addi %1, %0 : i32
   return
 }""",
-        # A region sees what stands before its op, and its own loop.
-        """func.func @f(%x: i32) {
+    # A region sees what stands before its op, and its own loop.
+    """func.func @f(%x: i32) {
   %0 = arith.addi %x, %x : i32
   "test.op"() ({
     %1 = arith.addi %0, %x : i32
@@ -57,22 +56,19 @@ def rejected(text: str) -> VerifyError:
   }) : () -> ()
   return
 }""",
-    ],
 )
 def test_accepted(text: str) -> None:
     parse_module(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "note"),
-    [
-        (
-            "func.func @f(%x: i32) {\n  %0 = arith.addi %1, %x : i32\n  %1 = arith.addi %x, %x : i32\n  return\n}",
-            (2, 8),
-            "in the same block",
-        ),
-        (
-            """func.func @f(%c: i1, %x: i32) {
+@each_row(
+    (
+        "func.func @f(%x: i32) {\n  %0 = arith.addi %1, %x : i32\n  %1 = arith.addi %x, %x : i32\n  return\n}",
+        (2, 8),
+        "in the same block",
+    ),
+    (
+        """func.func @f(%c: i1, %x: i32) {
   cf.cond_br %c, ^a, ^b
 ^a:
   %0 = arith.addi %x, %x : i32
@@ -81,11 +77,11 @@ def test_accepted(text: str) -> None:
   %1 = arith.addi %0, %x : i32
   return
 }""",
-            (7, 8),
-            "in the same region",
-        ),
-        (
-            """func.func @f(%x: i32) {
+        (7, 8),
+        "in the same region",
+    ),
+    (
+        """func.func @f(%x: i32) {
   cf.br ^a
 ^a:
   "test.op"() ({
@@ -95,10 +91,9 @@ def test_accepted(text: str) -> None:
   %0 = arith.addi %x, %x : i32
   return
 }""",
-            (5, 10),
-            "in a parent region",
-        ),
-    ],
+        (5, 10),
+        "in a parent region",
+    ),
 )
 def test_a_use_must_be_dominated(text: str, place: tuple[int, int], note: str) -> None:
     error = rejected(text)
@@ -138,15 +133,12 @@ def test_calls_are_checked_against_their_own_table() -> None:
     assert "does not reference a valid function" in error.message
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        ("call @g() : () -> i32", "incorrect number of operands"),
-        ("call @g(%x) : (i32) -> ()", "incorrect number of results"),
-        ("%0 = call @g(%y) : (f32) -> i32", "expected operand type 'i32', but provided 'f32'"),
-        ("%0 = call @g(%x) : (i32) -> f32", "result type mismatch at index 0"),
-        ("call @h(%x) : (i32) -> ()", "'h' does not reference a valid function"),
-    ],
+@each_row(
+    ("call @g() : () -> i32", "incorrect number of operands"),
+    ("call @g(%x) : (i32) -> ()", "incorrect number of results"),
+    ("%0 = call @g(%y) : (f32) -> i32", "expected operand type 'i32', but provided 'f32'"),
+    ("%0 = call @g(%x) : (i32) -> f32", "result type mismatch at index 0"),
+    ("call @h(%x) : (i32) -> ()", "'h' does not reference a valid function"),
 )
 def test_a_call_fits_its_function(call: str, words: str) -> None:
     bound = call if call.startswith("%") or ("->" in call and call.endswith("()")) else f"%0 = {call}"

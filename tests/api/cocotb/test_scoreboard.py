@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.cocotb import Reference, Scoreboard
@@ -65,16 +66,13 @@ def test_programs_are_references_too() -> None:
     assert played(reference).check().equal
 
 
-@pytest.mark.parametrize(
-    ("codes", "named", "message"),
-    [
-        ((1,), {}, "'b' is missing: the inputs are a, b"),
-        ((1,), {"c": 2}, "'b' is missing"),
-        ((1, 2), {"a": 3}, "'a' is not one, or is given twice"),
-        ((1, 2, 3), {}, "too many are given"),
-        ((1, 0x10000), {}, "'b' has 16 bits, but the code 0x10000 is given"),
-        ((-1, 0), {}, "'a' has 16 bits"),
-    ],
+@each_row(
+    ((1,), {}, "'b' is missing: the inputs are a, b"),
+    ((1,), {"c": 2}, "'b' is missing"),
+    ((1, 2), {"a": 3}, "'a' is not one, or is given twice"),
+    ((1, 2, 3), {}, "too many are given"),
+    ((1, 0x10000), {}, "'b' has 16 bits, but the code 0x10000 is given"),
+    ((-1, 0), {}, "'a' has 16 bits"),
 )
 def test_wrong_operands(codes: tuple[int, ...], named: dict[str, int], message: str) -> None:
     with pytest.raises(hu.errors.InputError, match=message):
@@ -208,16 +206,13 @@ def test_a_reset_drops_what_waits() -> None:
     assert board.check().rows == 2
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ({"sum": 1}, None, "there is no output 'sum': a unit has result, flags"),
-        ({}, None, "no outputs are given"),
-        ({"result": 1}, {"result": 1, "flags": 0}, "they cannot change"),
-        ({"result": -1}, None, "-1 is negative"),
-        ({"result": "what"}, None, "'what' is not the value of a signal"),
-        ({"result": None}, None, "give signal.value"),
-    ],
+@each_row(
+    ({"sum": 1}, None, "there is no output 'sum': a unit has result, flags"),
+    ({}, None, "no outputs are given"),
+    ({"result": 1}, {"result": 1, "flags": 0}, "they cannot change"),
+    ({"result": -1}, None, "-1 is negative"),
+    ({"result": "what"}, None, "'what' is not the value of a signal"),
+    ({"result": None}, None, "give signal.value"),
 )
 def test_wrong_results(first: dict[str, object], second: dict[str, object] | None, message: str) -> None:
     board = Scoreboard(PRODUCT)

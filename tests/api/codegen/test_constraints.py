@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.codegen.constraints import Dims
@@ -168,36 +169,29 @@ def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
     assert hu.iree.constraints(data)[0].verdicts[0].because == ("knob tile is not given", "dimension 0 is not given")
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        (
-            {"knobs": {"tils": 1}},
-            hu.errors.InputError,
-            "there is no knob tils; there are tile\nhint: did you mean `tile`?",
-        ),
-        ({"dims": {"q": 1}}, hu.errors.InputError, "there is no dimension q; there are %m, %k"),
-        ({"dims": {"%0": 1}}, hu.errors.InputError, "there is no dimension %0; there are %m, %k"),
-        ({"dims": {2: 1}}, hu.errors.InputError, "there is no dimension 2; there are %m, %k"),
-        ({"dims": {-1: 1}}, hu.errors.InputError, "there is no dimension -1; there are %m, %k"),
-        ({"dims": [1, 2]}, hu.errors.InputError, "2 dimensions are given, but the constraints of set 0 have 1 (%m)"),
-        ({"dims": {"m": 1, 0: 1}}, hu.errors.InputError, "dimension %m is given twice"),
-        ({"dims": [1.0]}, hu.TypeMismatch, "dimension %m is 1.0, but must be an integer"),
-        ({"dims": [True]}, hu.TypeMismatch, "dimension %m is True, but must be an integer"),
-        ({"dims": "8"}, hu.TypeMismatch, "dimension %m is '8', but must be an integer"),
-        ({"dims": 8}, hu.TypeMismatch, "dims is 8, but must be a list of numbers, or numbers by name"),
-        ({"dims": [10**50], "model": "iree"}, hu.errors.InputError, "dimension %m is 1000000000000000"),
-        ({"dims": [1 << 9000]}, hu.errors.InputError, "dimension %m has more than 8192 bits"),
-        ({"knobs": {"tile": None}}, hu.TypeMismatch, "knob tile is None, but must be an integer"),
-        ({"knobs": {"tile": "8"}}, hu.TypeMismatch, "knob tile is '8', but must be an integer"),
-        (
-            {"function": "ones"},
-            hu.errors.InputError,
-            "no function @ones has constraints; there are some in @one, @two\nhint: did you mean `@one`?",
-        ),
-        ({"target": 1}, hu.errors.InputError, "there are no constraints of set 1, only of 0, 3"),
-        ({"target": 0, "function": "two"}, hu.errors.InputError, "there are no constraints of set 0, only of 3"),
-    ],
+@each_row(
+    ({"knobs": {"tils": 1}}, hu.errors.InputError, "there is no knob tils; there are tile\nhint: did you mean `tile`?"),
+    ({"dims": {"q": 1}}, hu.errors.InputError, "there is no dimension q; there are %m, %k"),
+    ({"dims": {"%0": 1}}, hu.errors.InputError, "there is no dimension %0; there are %m, %k"),
+    ({"dims": {2: 1}}, hu.errors.InputError, "there is no dimension 2; there are %m, %k"),
+    ({"dims": {-1: 1}}, hu.errors.InputError, "there is no dimension -1; there are %m, %k"),
+    ({"dims": [1, 2]}, hu.errors.InputError, "2 dimensions are given, but the constraints of set 0 have 1 (%m)"),
+    ({"dims": {"m": 1, 0: 1}}, hu.errors.InputError, "dimension %m is given twice"),
+    ({"dims": [1.0]}, hu.TypeMismatch, "dimension %m is 1.0, but must be an integer"),
+    ({"dims": [True]}, hu.TypeMismatch, "dimension %m is True, but must be an integer"),
+    ({"dims": "8"}, hu.TypeMismatch, "dimension %m is '8', but must be an integer"),
+    ({"dims": 8}, hu.TypeMismatch, "dims is 8, but must be a list of numbers, or numbers by name"),
+    ({"dims": [10**50], "model": "iree"}, hu.errors.InputError, "dimension %m is 1000000000000000"),
+    ({"dims": [1 << 9000]}, hu.errors.InputError, "dimension %m has more than 8192 bits"),
+    ({"knobs": {"tile": None}}, hu.TypeMismatch, "knob tile is None, but must be an integer"),
+    ({"knobs": {"tile": "8"}}, hu.TypeMismatch, "knob tile is '8', but must be an integer"),
+    (
+        {"function": "ones"},
+        hu.errors.InputError,
+        "no function @ones has constraints; there are some in @one, @two\nhint: did you mean `@one`?",
+    ),
+    ({"target": 1}, hu.errors.InputError, "there are no constraints of set 1, only of 0, 3"),
+    ({"target": 0, "function": "two"}, hu.errors.InputError, "there are no constraints of set 0, only of 3"),
 )
 def test_what_is_given_wrongly(given: dict[str, Any], error: type[HalfulpError], message: str) -> None:
     with pytest.raises(error) as caught:
@@ -334,37 +328,34 @@ def test_an_assert_stays_on_its_line(run: Any) -> None:
     assert (code, out) == (0, "file.mlir:6:5: holds: 1 <=\N{REPLACEMENT CHARACTER}[1m 2\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--knob", "tile"], "--knob tile: write --knob NAME=VALUE"),
-        (["--knob", "=1"], "--knob =1: write --knob NAME=VALUE"),
-        (["--knob", "tile="], "--knob tile=: write --knob NAME=VALUE"),
-        (["--knob", "tile=1", "--knob", "tile=1"], "--knob tile is given twice"),
-        (["--knob", "tile=x"], "knob tile is 'x', but must be an integer"),
-        (["--knob", "tile=1.5"], "knob tile is '1.5', but must be an integer"),
-        (["--knob", "tile=\N{SUPERSCRIPT TWO}"], "but must be an integer"),
-        (["--knob", "title=1"], "there is no knob title; there are tile\nhint: did you mean `tile`?"),
-        (["--knob", "tile=" + "9" * 5000], "but must be an integer"),
-        (["--dim", "x"], "--dim x: write --dim NUMBER or --dim NAME=NUMBER"),
-        (["--dim", "="], "--dim =: write --dim NUMBER or --dim NAME=NUMBER"),
-        (["--dim", "=1"], "--dim =1: write --dim NUMBER or --dim NAME=NUMBER"),
-        (["--dim", "1x"], "--dim 1x: write --dim NUMBER or --dim NAME=NUMBER"),
-        (["--dim", "1", "--dim", "2"], "2 dimensions are given, but the constraints of set 0 have 1 (%m)"),
-        (["--dim", "m=1", "--dim", "m=1"], "--dim m is given twice"),
-        (["--dim", "m=1", "--dim", "%m=1"], "dimension %m is given twice"),
-        (["--dim", "q=1"], "there is no dimension q; there are %m, %k"),
-        (["--set", "7"], "there are no constraints of set 7, only of 0, 3"),
-        (["--set", "x"], "argument --set: 'x' is not a number"),
-        (
-            ["--function", "tow"],
-            "no function @tow has constraints; there are some in @one, @two\nhint: did you mean `@two`?",
-        ),
-        (["--model", "ire"], "--model: the model is 'ire', but must be one of smt, solver, iree"),
-        (["--model", "smt,lookup_miss=first"], "--model: lookup_miss is 'first', but must be one of unknown, last"),
-    ],
+@each_row(
+    (["--knob", "tile"], "--knob tile: write --knob NAME=VALUE"),
+    (["--knob", "=1"], "--knob =1: write --knob NAME=VALUE"),
+    (["--knob", "tile="], "--knob tile=: write --knob NAME=VALUE"),
+    (["--knob", "tile=1", "--knob", "tile=1"], "--knob tile is given twice"),
+    (["--knob", "tile=x"], "knob tile is 'x', but must be an integer"),
+    (["--knob", "tile=1.5"], "knob tile is '1.5', but must be an integer"),
+    (["--knob", "tile=\N{SUPERSCRIPT TWO}"], "but must be an integer"),
+    (["--knob", "title=1"], "there is no knob title; there are tile\nhint: did you mean `tile`?"),
+    (["--knob", "tile=" + "9" * 5000], "but must be an integer"),
+    (["--dim", "x"], "--dim x: write --dim NUMBER or --dim NAME=NUMBER"),
+    (["--dim", "="], "--dim =: write --dim NUMBER or --dim NAME=NUMBER"),
+    (["--dim", "=1"], "--dim =1: write --dim NUMBER or --dim NAME=NUMBER"),
+    (["--dim", "1x"], "--dim 1x: write --dim NUMBER or --dim NAME=NUMBER"),
+    (["--dim", "1", "--dim", "2"], "2 dimensions are given, but the constraints of set 0 have 1 (%m)"),
+    (["--dim", "m=1", "--dim", "m=1"], "--dim m is given twice"),
+    (["--dim", "m=1", "--dim", "%m=1"], "dimension %m is given twice"),
+    (["--dim", "q=1"], "there is no dimension q; there are %m, %k"),
+    (["--set", "7"], "there are no constraints of set 7, only of 0, 3"),
+    (["--set", "x"], "argument --set: 'x' is not a number"),
+    (
+        ["--function", "tow"],
+        "no function @tow has constraints; there are some in @one, @two\nhint: did you mean `@two`?",
+    ),
+    (["--model", "ire"], "--model: the model is 'ire', but must be one of smt, solver, iree"),
+    (["--model", "smt,lookup_miss=first"], "--model: lookup_miss is 'first', but must be one of unknown, last"),
 )
-def test_wrong_use(run: Any, arguments: list[str], message: str) -> None:
+def test_wrong_use(arguments: list[str], message: str, run: Any) -> None:
     code, out, err = run(TWO, *arguments)
     assert (code, out) == (2, "")
     assert message in err

@@ -9,6 +9,7 @@ import pytest
 from command import Command
 from fake_mlir_opt import FakeOpt
 from named_programs import ADD, SWAPPED, WRONG, dump, in_module
+from tables import each_row
 
 PASSES = "--pass-pipeline=builtin.module(canonicalize,cse)"
 DUMPS = dump("Canonicalizer", "canonicalize", in_module(SWAPPED)) + dump("CSE", "cse", in_module(WRONG))
@@ -70,23 +71,20 @@ def test_dumps_as_a_file_and_as_a_folder(command: Command, write: Any) -> None:
         assert record["stages"][record["guilty"]]["argument"] == "cse"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "missing: give one of --pass-pipeline, --dumps and the stages as files"),
-        (["f.mlir"], "missing: give one of --pass-pipeline, --dumps and the stages as files"),
-        ([PASSES], "--pass-pipeline takes one file, not 0"),
-        (["f.mlir", "f.mlir", PASSES], "--pass-pipeline takes one file, not 2"),
-        (["f.mlir", "f.mlir", "--dumps=d"], "--dumps takes at most one file, the program before all passes, not 2"),
-        (["f.mlir", PASSES, "--dumps=d"], "--pass-pipeline makes the stages, --dumps reads them: give one"),
-        (["f.mlir", "f.mlir", "--reduce=r.md"], "--reduce goes with --pass-pipeline: the passes run again"),
-        (["-", "-"], "only one stage can be the standard input"),
-        (["--dumps=absent"], "absent: No such file or directory"),
-        (["--dumps=f.mlir"], "f.mlir has no dump: its lines must begin with '// -----// IR Dump After'"),
-        (["f.mlir", "f.mlir", "--function=g"], "there is no function @g with a body in the first version"),
-    ],
+@each_row(
+    ([], "missing: give one of --pass-pipeline, --dumps and the stages as files"),
+    (["f.mlir"], "missing: give one of --pass-pipeline, --dumps and the stages as files"),
+    ([PASSES], "--pass-pipeline takes one file, not 0"),
+    (["f.mlir", "f.mlir", PASSES], "--pass-pipeline takes one file, not 2"),
+    (["f.mlir", "f.mlir", "--dumps=d"], "--dumps takes at most one file, the program before all passes, not 2"),
+    (["f.mlir", PASSES, "--dumps=d"], "--pass-pipeline makes the stages, --dumps reads them: give one"),
+    (["f.mlir", "f.mlir", "--reduce=r.md"], "--reduce goes with --pass-pipeline: the passes run again"),
+    (["-", "-"], "only one stage can be the standard input"),
+    (["--dumps=absent"], "absent: No such file or directory"),
+    (["--dumps=f.mlir"], "f.mlir has no dump: its lines must begin with '// -----// IR Dump After'"),
+    (["f.mlir", "f.mlir", "--function=g"], "there is no function @g with a body in the first version"),
 )
-def test_wrong_use(command: Command, write: Any, arguments: list[str], message: str) -> None:
+def test_wrong_use(arguments: list[str], message: str, command: Command, write: Any) -> None:
     write("f.mlir", ADD)
     code, out, err = command("bisect", *arguments)
     assert (code, out) == (2, "")
@@ -121,15 +119,12 @@ def test_passes_of_mlir_opt(fake_opt: FakeOpt, command: Command) -> None:
     assert Path("kept/000-f.mlir").read_text(encoding="utf-8") == ADD
 
 
-@pytest.mark.parametrize(
-    ("end", "reason"),
-    [
-        ("echo '<stdin>:2:3: error: no such thing' >&2; exit 1", "f.mlir:2:3: error: my-opt 99.1.0git: no such thing"),
-        ("kill -SEGV $$", "my-opt 99.1.0git crashed (signal 11)"),
-        ("sleep 60", "my-opt 99.1.0git: my-opt did not end in 1 s"),
-    ],
+@each_row(
+    ("echo '<stdin>:2:3: error: no such thing' >&2; exit 1", "f.mlir:2:3: error: my-opt 99.1.0git: no such thing"),
+    ("kill -SEGV $$", "my-opt 99.1.0git crashed (signal 11)"),
+    ("sleep 60", "my-opt 99.1.0git: my-opt did not end in 1 s"),
 )
-def test_what_was_compared_stays_if_a_pass_fails(fake_opt: FakeOpt, command: Command, end: str, reason: str) -> None:
+def test_what_was_compared_stays_if_a_pass_fails(end: str, reason: str, fake_opt: FakeOpt, command: Command) -> None:
     Path("f.mlir").write_text(ADD, encoding="utf-8")
     first = dump("Canonicalizer", "canonicalize", in_module(SWAPPED))
     code, out, err = command("bisect", "f.mlir", PASSES, fake_opt(fake(first, end)), "--seconds=1")

@@ -11,6 +11,7 @@ import gmpy2
 import numpy as np
 import pytest
 from command import halfulp
+from tables import each_row
 from tree import ROOT
 from vector_files import VECTOR_SETS_ADDF, changed, edited, made, run
 
@@ -314,15 +315,12 @@ def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
     assert data["source"]["op"] == "math.rsqrt"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("arith.addf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
-        (("math.absf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
-        (("rsqrt", "--type=f8E5M2", "--models=F3"), 2, "F3 does not apply to math.rsqrt f8E5M2"),
-        (("sigmoid", "--type=f8E4M3FN", "--format=mlir"), 2, "MLIR has no op for sigmoid"),
-        (("math.exp", "--type=f8E5M2", "--format=mlir", "--rounding=upward"), 2, "math.exp has no rounding in MLIR"),
-    ],
+@each_row(
+    (("arith.addf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
+    (("math.absf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
+    (("rsqrt", "--type=f8E5M2", "--models=F3"), 2, "F3 does not apply to math.rsqrt f8E5M2"),
+    (("sigmoid", "--type=f8E4M3FN", "--format=mlir"), 2, "MLIR has no op for sigmoid"),
+    (("math.exp", "--type=f8E5M2", "--format=mlir", "--rounding=upward"), 2, "math.exp has no rounding in MLIR"),
 )
 def test_what_cannot_be_made(arguments: tuple[str, ...], code: int, message: str) -> None:
     done = halfulp("vectors", "make", *arguments)

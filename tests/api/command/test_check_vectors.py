@@ -12,6 +12,7 @@ import pytest
 from command import halfulp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 from tree import ROOT
 from vector_files import VECTOR_SETS_ADDF as ADDF_COMMAND
 from vector_files import run as run_here
@@ -321,10 +322,7 @@ def test_the_metadata_may_accept_any_nan(tmp_path: Path, run: Run) -> None:
     assert run(path, "--nan=exact")[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("digits", "flags", "message"),
-    [("xx", "01", "unknown digits"), ("0x", "01", "unknown digits"), ("46", "xx", "unknown digits")],
-)
+@each_row(("xx", "01", "unknown digits"), ("0x", "01", "unknown digits"), ("46", "xx", "unknown digits"))
 def test_a_simulator_prints_x(digits: str, flags: str, message: str, run: Run) -> None:
     text = f"7E 7E 7F 05\n3B 41 {digits} {flags}\n".encode()
     code, out, _ = run("-", *OP, stdin=text)
@@ -437,26 +435,23 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     assert run(tmp_path / "d.csv", *OP)[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("nothing.tv", *OP), 2, "cannot read 'nothing.tv': No such file"),
-        (("nothing.tv",), 2, "error: cannot read 'nothing.tv': No such file or directory\n"),
-        (("nothing.tv", "--metadata", "x.json"), 2, "cannot read 'nothing.tv': No such file"),
-        (("/",), 2, "cannot read '/': Is a directory"),
-        ((__file__,), 2, "nothing says what is computed"),
-        (("-",), 2, "nothing says what is computed"),
-        (("-", "--metadata", "nothing.json"), 2, "cannot read"),
-        (("-", "--metadata", "x.json", *OP), 2, "give one of them"),
-        (("-", *OP, "--format", "vhdl"), 2, "unknown format 'vhdl'"),
-        (("-", "--op", "arith.nothing", "--type", "f16"), 3, "arith.nothing"),
-        (("-", "--op", "arith.addf", "--type", "f17"), 2, "f17"),
-        (("-", "--op", "arith.addf"), 2, "which type?"),
-        (("-", "--type", "f16"), 2, "--type goes with --op"),
-        (("-", "--profile", "ml_dtypes"), 2, "--profile goes with --op"),
-        (("-", *OP, "--rounding", "sideways"), 2, "rounding"),
-        (("-", *OP, "--max", "0"), 2, "positive"),
-    ],
+@each_row(
+    (("nothing.tv", *OP), 2, "cannot read 'nothing.tv': No such file"),
+    (("nothing.tv",), 2, "error: cannot read 'nothing.tv': No such file or directory\n"),
+    (("nothing.tv", "--metadata", "x.json"), 2, "cannot read 'nothing.tv': No such file"),
+    (("/",), 2, "cannot read '/': Is a directory"),
+    ((__file__,), 2, "nothing says what is computed"),
+    (("-",), 2, "nothing says what is computed"),
+    (("-", "--metadata", "nothing.json"), 2, "cannot read"),
+    (("-", "--metadata", "x.json", *OP), 2, "give one of them"),
+    (("-", *OP, "--format", "vhdl"), 2, "unknown format 'vhdl'"),
+    (("-", "--op", "arith.nothing", "--type", "f16"), 3, "arith.nothing"),
+    (("-", "--op", "arith.addf", "--type", "f17"), 2, "f17"),
+    (("-", "--op", "arith.addf"), 2, "which type?"),
+    (("-", "--type", "f16"), 2, "--type goes with --op"),
+    (("-", "--profile", "ml_dtypes"), 2, "--profile goes with --op"),
+    (("-", *OP, "--rounding", "sideways"), 2, "rounding"),
+    (("-", *OP, "--max", "0"), 2, "positive"),
 )
 def test_wrong_use(arguments: tuple[str, ...], code: int, message: str, run: Run) -> None:
     found, out, err = run(*arguments, stdin=b"3B 41 46 01\n")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from command import Command
 from fake_mlir_opt import FakeOpt
+from tables import each_row
 
 from halfulp.command import main as cli
 from halfulp.conformance.oracles.iree import converter
@@ -204,14 +205,11 @@ def test_a_crash_is_found(fake_opt: FakeOpt, command: Command) -> None:
     assert "cse, mixed: 2 programs: 2 crashed" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "missing: give one of --against, --pass-pipeline, --stages and --pass"),
-        (["--pass=cse", "--from=nowhere"], "there are no programs 'nowhere': choose of mixed, structured, generalized"),
-    ],
+@each_row(
+    ([], "missing: give one of --against, --pass-pipeline, --stages and --pass"),
+    (["--pass=cse", "--from=nowhere"], "there are no programs 'nowhere': choose of mixed, structured, generalized"),
 )
-def test_wrong_use(command: Command, arguments: list[str], message: str) -> None:
+def test_wrong_use(arguments: list[str], message: str, command: Command) -> None:
     code, out, err = command("fuzz", *arguments)
     assert (code, out) == (2, "")
     assert message in err

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from fake_oracle import FakeOracle
+from tables import each_row
 
 import halfulp as hu
 import halfulp.conformance.oracles as oracles
@@ -120,27 +121,20 @@ def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureF
     assert outputs[0] == outputs[1] != outputs[2]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["p.mlir"], 2, "missing: give one of --against, a second file and --pass-pipeline"),
-        (["p.mlir", "same.mlir", "--against", "right"], 2, "give only one of --against,"),
-        (["p.mlir", "--against", "nobody"], 2, "unknown oracle 'nobody'"),
-        (["p.mlir", "--against", "absent"], 2, "absent: it is not on PATH"),
-        (["p.mlir", "--against", ""], 2, "unknown oracle ''"),
-        (
-            ["p.mlir", "--against", "right", "--input=f32=1"],
-            2,
-            "takes 2 arguments (f32, f32), but 1 is given",
-        ),
-        (["p.mlir", "--against", "right", "--function=f"], 2, "there is no function 'f'"),
-        (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
-        (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),
-        (["large.mlir", "--against", "right"], 3, "are too many to generate"),
-    ],
+@each_row(
+    (["p.mlir"], 2, "missing: give one of --against, a second file and --pass-pipeline"),
+    (["p.mlir", "same.mlir", "--against", "right"], 2, "give only one of --against,"),
+    (["p.mlir", "--against", "nobody"], 2, "unknown oracle 'nobody'"),
+    (["p.mlir", "--against", "absent"], 2, "absent: it is not on PATH"),
+    (["p.mlir", "--against", ""], 2, "unknown oracle ''"),
+    (["p.mlir", "--against", "right", "--input=f32=1"], 2, "takes 2 arguments (f32, f32), but 1 is given"),
+    (["p.mlir", "--against", "right", "--function=f"], 2, "there is no function 'f'"),
+    (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
+    (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),
+    (["large.mlir", "--against", "right"], 3, "are too many to generate"),
 )
 def test_wrong_use_of_diff(
-    file: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, message: str, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found, out, err = run(capsys, "diff", *arguments)
     assert (found, out) == (code, "")
@@ -179,9 +173,7 @@ def test_versions_of_which_nothing_can_be_compared(file: str, capsys: pytest.Cap
     assert out.startswith("@f: nothing was compared (16 inputs)\n")
 
 
-@pytest.mark.parametrize(
-    ("codes", "code"), [([], 3), ([3, 3], 3), ([3, 0], 0), ([0, 2, 3], 2), ([2, 1, 0], 1), ([0], 0), ([2], 2)]
-)
+@each_row(([], 3), ([3, 3], 3), ([3, 0], 0), ([0, 2, 3], 2), ([2, 1, 0], 1), ([0], 0), ([2], 2))
 def test_a_difference_outweighs_a_failure_and_both_outweigh_agreement(codes: list[int], code: int) -> None:
     assert ranked(codes) == code
 
@@ -305,17 +297,14 @@ def test_programs_on_memory_are_not_compared(
     assert "@f has an argument of type 'memref<2xi8>', but only programs on values" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ([], 2, "missing: give one of --against, --pass-pipeline and --test"),
-        (["--against", "right"], 3, "nothing differs from right"),
-        (["--against", "right,wrong"], 2, "takes one oracle"),
-        (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
-    ],
+@each_row(
+    ([], 2, "missing: give one of --against, --pass-pipeline and --test"),
+    (["--against", "right"], 3, "nothing differs from right"),
+    (["--against", "right,wrong"], 2, "takes one oracle"),
+    (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
 )
 def test_wrong_use_of_reduce(
-    file: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, message: str, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found, out, err = run(capsys, "reduce", file, *arguments)
     assert (found, out) == (code, "")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import IDENTITY, PARTS, Command, halfulp
+from tables import each_row
 from tree import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -437,18 +438,15 @@ def test_the_way_back_of_an_error(command: Command) -> None:
     assert first["brings"] == pytest.approx(first["own"] + sum(part for _, part in first["operands"]), abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("given", "code", "message"),
-    [
-        ((QUADRATIC, *ROOTS, "--result=2"), 2, "the run has no float result result[2]"),
-        ((QUADRATIC, *ROOTS, "--element=1"), 2, "it has no element [1]"),
-        ((QUADRATIC, *ROOTS, "--element=a"), 2, "--element: 'a' is not a list of integers"),
-        ((SOFTMAX, "--input=4xf16=1 2 3 4", "--element=4"), 2, "it has no element [4]"),
-        ((SOFTMAX, "--input=4xf16=poison 2 3 4", "--element=0"), 3, "nothing is known of the exact number"),
-        (("x.mlir", "--input=1", "--input=2xf32=1 2", "--result=0"), 2, "it has argument[1]"),
-        ((SOFTMAX, "--input=4xf16=1 2 3 4", "--forbid-poison"), 2, "--forbid-poison"),
-        (("missing.mlir",), 2, "missing.mlir"),
-    ],
+@each_row(
+    ((QUADRATIC, *ROOTS, "--result=2"), 2, "the run has no float result result[2]"),
+    ((QUADRATIC, *ROOTS, "--element=1"), 2, "it has no element [1]"),
+    ((QUADRATIC, *ROOTS, "--element=a"), 2, "--element: 'a' is not a list of integers"),
+    ((SOFTMAX, "--input=4xf16=1 2 3 4", "--element=4"), 2, "it has no element [4]"),
+    ((SOFTMAX, "--input=4xf16=poison 2 3 4", "--element=0"), 3, "nothing is known of the exact number"),
+    (("x.mlir", "--input=1", "--input=2xf32=1 2", "--result=0"), 2, "it has argument[1]"),
+    ((SOFTMAX, "--input=4xf16=1 2 3 4", "--forbid-poison"), 2, "--forbid-poison"),
+    (("missing.mlir",), 2, "missing.mlir"),
 )
 def test_what_cannot_be_explained(
     given: tuple[str, ...], code: int, message: str, command: Command, write: Any

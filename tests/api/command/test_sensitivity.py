@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from command import Command
+from tables import each_row
 from tree import ROOT
 
 import halfulp as hu
@@ -63,21 +64,18 @@ def test_the_best_program_and_the_picture(command: Command, write: Any) -> None:
     assert not Path("none.mlir").exists()
 
 
-@pytest.mark.parametrize(
-    ("given", "code", "message"),
-    [
-        (("--formats=f33",), 2, "unknown float format 'f33'"),
-        (("--by=line",), 2, "invalid choice: 'line'"),
-        (("--modes=sideways",), 2, "rounding is 'sideways'"),
-        (("--try-profile=x",), 2, "unknown profile 'x'"),
-        (("--orders=x",), 2, "'x' is no order of reductions"),
-        (("--models=x",), 2, "models of tile operations: 'x' is none of exact"),
-        (("--result=3",), 2, "no float result result[3]"),
-        (("--plot=x.pdf",), 2, "a picture's name ends in .svg or .png"),
-        (("--batch",), 2, "--batch"),
-        (("--output=@y.npy",), 2, "--output"),
-        (("--input=1",), 2, "4 are given"),
-    ],
+@each_row(
+    (("--formats=f33",), 2, "unknown float format 'f33'"),
+    (("--by=line",), 2, "invalid choice: 'line'"),
+    (("--modes=sideways",), 2, "rounding is 'sideways'"),
+    (("--try-profile=x",), 2, "unknown profile 'x'"),
+    (("--orders=x",), 2, "'x' is no order of reductions"),
+    (("--models=x",), 2, "models of tile operations: 'x' is none of exact"),
+    (("--result=3",), 2, "no float result result[3]"),
+    (("--plot=x.pdf",), 2, "a picture's name ends in .svg or .png"),
+    (("--batch",), 2, "--batch"),
+    (("--output=@y.npy",), 2, "--output"),
+    (("--input=1",), 2, "4 are given"),
 )
 def test_wrong_options(given: tuple[str, ...], code: int, message: str, command: Command) -> None:
     found, out, err = command("sensitivity", QUADRATIC, *ROOTS, *given)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from clusters import local_cluster
 from command import PATIENCE, halfulp, heeds_interrupts
+from tables import each_row
 from tree import ROOT
 
 from halfulp.command.console import _scaled
@@ -338,28 +339,25 @@ def test_parts_that_are_none(tmp_path: Path, capsys: Captured, text: str) -> Non
     assert "argument --shard" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["arith.addf", "--type", "f16", "--workers", "2", "--shard", "0/2"], "not allowed with argument --workers"),
-        (["arith.addf", "--type", "f16", "--format", "mlir"], "invalid choice: 'mlir'"),
-        (["arith.addf", "--type", "f16", "--pack", "dense"], "--pack goes with the format 'bin'"),
-        (["arith.addf", "--type", "f16", "--format", "runs"], "the format 'runs' needs exactly one operand"),
-        (["arith.addf", "--type", "f16", "--level", "random"], "random operands need a count"),
-        (["arith.addf", "--type", "f32", "--level", "exhaustive"], "64 bits together have too many combinations"),
-        (["none.json"], "cannot read 'none.json'"),
-        (["none.mlir"], "none.mlir"),
-        (["SPEC", "--level", "2"], "--level goes with an op or a program"),
-        (["SPEC", "-n", "2"], "-n goes with an op or a program"),
-        (["SPEC", "--seed", "2"], "--seed goes with an op or a program"),
-        (["SPEC", "--nan-result", "canonical"], "--nan-result goes with an op or a program"),
-        (["SPEC", "--no-flags"], "--flags goes with an op or a program"),
-        (["SPEC", "--keep-ub"], "--keep-ub goes with an op or a program"),
-        (["SPEC"], "spec.json: random operands need a count"),
-    ],
+@each_row(
+    (["arith.addf", "--type", "f16", "--workers", "2", "--shard", "0/2"], "not allowed with argument --workers"),
+    (["arith.addf", "--type", "f16", "--format", "mlir"], "invalid choice: 'mlir'"),
+    (["arith.addf", "--type", "f16", "--pack", "dense"], "--pack goes with the format 'bin'"),
+    (["arith.addf", "--type", "f16", "--format", "runs"], "the format 'runs' needs exactly one operand"),
+    (["arith.addf", "--type", "f16", "--level", "random"], "random operands need a count"),
+    (["arith.addf", "--type", "f32", "--level", "exhaustive"], "64 bits together have too many combinations"),
+    (["none.json"], "cannot read 'none.json'"),
+    (["none.mlir"], "none.mlir"),
+    (["SPEC", "--level", "2"], "--level goes with an op or a program"),
+    (["SPEC", "-n", "2"], "-n goes with an op or a program"),
+    (["SPEC", "--seed", "2"], "--seed goes with an op or a program"),
+    (["SPEC", "--nan-result", "canonical"], "--nan-result goes with an op or a program"),
+    (["SPEC", "--no-flags"], "--flags goes with an op or a program"),
+    (["SPEC", "--keep-ub"], "--keep-ub goes with an op or a program"),
+    (["SPEC"], "spec.json: random operands need a count"),
 )
 def test_mistakes(
-    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, given: list[str], message: str
+    given: list[str], message: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     spec = {"source": {"op": "arith.addf", "operands": "f32"}, "inputs": {"level": "random"}}
@@ -438,9 +436,7 @@ def test_progress_on_a_terminal_only(tmp_path: Path) -> None:
     assert re.search(rb"\d:\d\d:\d\d", shown)
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [(0.25, "0.25"), (12, "12"), (1234, "1.23 k"), (45_600_000, "45.6 M"), (3e9, "3 G")]
-)
+@each_row((0.25, "0.25"), (12, "12"), (1234, "1.23 k"), (45_600_000, "45.6 M"), (3e9, "3 G"))
 def test_rates(number: float, text: str) -> None:
     assert _scaled(number) == text
 
@@ -509,38 +505,32 @@ def lsf(*numbers: object) -> dict[str, str]:
     return {f"LSB_JOBINDEX{n}": str(v) for n, v in zip(("", "_END", "_STEP"), numbers, strict=True)}
 
 
-@pytest.mark.parametrize(
-    ("environment", "part"),
-    [
-        (slurm(0, 0, 63, 1, 64), (0, 64)),
-        (slurm(63, 0, 63, 1, 64), (63, 64)),
-        (slurm(11, 1, 11, 5, 3), (2, 3)),
-        (slurm(7, 7, 7, 1, 1), (0, 1)),
-        ({"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "3"}, (1, 3)),
-        (grid_engine(1, 1, 64, 1), (0, 64)),
-        (grid_engine(91, 1, 100, 10), (9, 10)),
-        (lsf(1, 64, 1), (0, 64)),
-        (lsf(64, 64, 1), (63, 64)),
-        # A job of LSF or Grid Engine that is not an array, from which Slurm was started, and the other way round.
-        (grid_engine("undefined", "undefined", "undefined", "undefined") | slurm(3, 0, 7, 1, 8), (3, 8)),
-        (lsf(0, 0, 0) | grid_engine(2, 1, 2, 1), (1, 2)),
-    ],
+@each_row(
+    (slurm(0, 0, 63, 1, 64), (0, 64)),
+    (slurm(63, 0, 63, 1, 64), (63, 64)),
+    (slurm(11, 1, 11, 5, 3), (2, 3)),
+    (slurm(7, 7, 7, 1, 1), (0, 1)),
+    ({"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "3"}, (1, 3)),
+    (grid_engine(1, 1, 64, 1), (0, 64)),
+    (grid_engine(91, 1, 100, 10), (9, 10)),
+    (lsf(1, 64, 1), (0, 64)),
+    (lsf(64, 64, 1), (63, 64)),
+    # A job of LSF or Grid Engine that is not an array, from which Slurm was started, and the other way round.
+    (grid_engine("undefined", "undefined", "undefined", "undefined") | slurm(3, 0, 7, 1, 8), (3, 8)),
+    (lsf(0, 0, 0) | grid_engine(2, 1, 2, 1), (1, 2)),
 )
 def test_parts(environment: dict[str, str], part: tuple[int, int]) -> None:
     assert part_of_array(environment) == part
 
 
-@pytest.mark.parametrize(
-    ("environment", "message"),
-    [
-        ({}, "not a task of a job array: none of SLURM_ARRAY_TASK_ID"),
-        (grid_engine("undefined", "undefined", "undefined", "undefined"), "not a task of a job array"),
-        (lsf(0, 0, 0), "not a task of a job array"),
-        ({"LSB_JOBINDEX": "3"}, "LSF sets LSB_JOBINDEX, but not LSB_JOBINDEX_END"),
-        (slurm(3, 3, 7, 1, 2), "task 3 is not one of 2 tasks from 3 to 7 in steps of 1: the array has gaps"),
-        (slurm(4, 1, 9, 2, 5), "the array has gaps"),
-        (grid_engine(9, 1, 8, 1), "the array has gaps"),
-    ],
+@each_row(
+    ({}, "not a task of a job array: none of SLURM_ARRAY_TASK_ID"),
+    (grid_engine("undefined", "undefined", "undefined", "undefined"), "not a task of a job array"),
+    (lsf(0, 0, 0), "not a task of a job array"),
+    ({"LSB_JOBINDEX": "3"}, "LSF sets LSB_JOBINDEX, but not LSB_JOBINDEX_END"),
+    (slurm(3, 3, 7, 1, 2), "task 3 is not one of 2 tasks from 3 to 7 in steps of 1: the array has gaps"),
+    (slurm(4, 1, 9, 2, 5), "the array has gaps"),
+    (grid_engine(9, 1, 8, 1), "the array has gaps"),
 )
 def test_jobs_that_are_no_such_tasks(environment: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:

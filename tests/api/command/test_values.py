@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import IDENTITY, Command
+from tables import each_row
 from tree import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -156,10 +157,7 @@ def test_npy_inputs(function: str, array: Any, printed: str, command: Command, w
     assert command("run", path, f"--function={function}", f"--input={typed}=@x.npy") == expected
 
 
-@pytest.mark.parametrize(
-    ("function", "given", "printed"),
-    [(function, printed, printed) for function, _, printed in INPUTS if function not in ("dynamic", "unranked")],
-)
+@each_row(*((function, printed, printed) for function, _, printed in INPUTS if function not in ("dynamic", "unranked")))
 def test_outputs_are_inputs_again(function: str, given: str, printed: str, command: Command, write: Any) -> None:
     path = write("identity.mlir", IDENTITY)
     run = ("run", path, f"--function={function}")

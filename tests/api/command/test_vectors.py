@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import MEMORY, PATIENCE, halfulp, heeds_interrupts
+from tables import each_row
 from tree import ROOT
 from vector_files import VECTOR_SETS_ADDF, changed, digest, edited, made, run
 
@@ -265,9 +266,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
+@each_row(
         ((), 2, "name an op or a program"),
         (("arith.nope", "--type", "f32"), 3, "no op named 'arith.nope'"),
         (("arith.addf",), 2, "give --type"),
@@ -294,7 +293,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
         (
             ("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first", "--format", "bin",
-             "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most",
+             "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most"
         ),
         (("arith.addi", "--type", "i100000", "-n", "2"), 3, "there are no corners for operands of 100000 bits"),
         (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
@@ -307,8 +306,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ((*VECTOR_SETS_ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
         (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
         (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
     done = run("vectors", "make", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (code, "")
@@ -518,15 +516,12 @@ def test_a_model_in_c(tmp_path: Path) -> None:
     assert "#define ADDF_F8E4M3FN_GOLDEN_COUNT 50\n" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--format", "dpi,c"), 2, "--format=dpi writes a model, not vectors"),
-        (("--format", "dpi", "--poison", "drop"), 2, "--poison is about files of vectors"),
-        (("--format", "dpi", "--any-nan"), 2, "--any-nan is about files of vectors"),
-        (("--format", "dpi", "--attr", "fastmath=nsz"), 3, "bits of its results may have either value"),
-        (("--format", "dpi", "--name", "double"), 2, "reserved word"),
-    ],
+@each_row(
+    (("--format", "dpi,c"), 2, "--format=dpi writes a model, not vectors"),
+    (("--format", "dpi", "--poison", "drop"), 2, "--poison is about files of vectors"),
+    (("--format", "dpi", "--any-nan"), 2, "--any-nan is about files of vectors"),
+    (("--format", "dpi", "--attr", "fastmath=nsz"), 3, "bits of its results may have either value"),
+    (("--format", "dpi", "--name", "double"), 2, "reserved word"),
 )
 def test_what_a_model_cannot_be(arguments: tuple[str, ...], code: int, message: str) -> None:
     done = run(*VECTOR_SETS_ADDF, *arguments)
@@ -560,15 +555,12 @@ def test_the_coverage_of_a_set_is_that_of_its_rows(tmp_path: Path) -> None:
     assert 2 <= hit < 16
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--operands", "normal", "--level", "1"), "--level and --operands both say what the operands are"),
-        (("--operands", "normal", "--models", "B1"), "--models and --operands both say"),
-        (("--operands", "normal"), "--operands: these operands need a count"),
-        (("--operands", "none.npy"), "--operands: cannot read 'none.npy'"),
-        (("--operands", "normal@50,corners@40", "-n", "9"), "the shares are 50 + 40 = 90 percent"),
-    ],
+@each_row(
+    (("--operands", "normal", "--level", "1"), "--level and --operands both say what the operands are"),
+    (("--operands", "normal", "--models", "B1"), "--models and --operands both say"),
+    (("--operands", "normal"), "--operands: these operands need a count"),
+    (("--operands", "none.npy"), "--operands: cannot read 'none.npy'"),
+    (("--operands", "normal@50,corners@40", "-n", "9"), "the shares are 50 + 40 = 90 percent"),
 )
 def test_operands_that_are_refused(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
     done = run(*VECTOR_SETS_ADDF, *arguments, cwd=tmp_path)

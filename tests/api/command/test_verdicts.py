@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from command import Command
 from fake_mlir_opt import FakeOpt
+from tables import each_row
 
 import halfulp as hu
 from halfulp.command.fuzz import fuzz_passes
@@ -58,20 +59,17 @@ EMPTY = """func.func @f(%x: i8, %y: i8) -> tensor<0xi8> {
 ZERO = "arith.divsi: undefined behaviour: division by zero: lhs = "
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "why"),
-    [
-        (DIVIDED, REMAINDER, "(at a.mlir:3:8)"),
-        (DIVIDED, FIRST, ZERO),
-        (DIVIDED, DIVIDED, ""),
-        (ASSERTED, FIRST, "cf.assert: never (at a.mlir:3:3)"),
-        (LOADED, FIRST, "a.mlir:4:8"),
-        (NOTHING, f"// changed\n{NOTHING}", ""),
-        (EMPTY, f"// changed\n{EMPTY}", ""),
-    ],
+@each_row(
+    (DIVIDED, REMAINDER, "(at a.mlir:3:8)"),
+    (DIVIDED, FIRST, ZERO),
+    (DIVIDED, DIVIDED, ""),
+    (ASSERTED, FIRST, "cf.assert: never (at a.mlir:3:3)"),
+    (LOADED, FIRST, "a.mlir:4:8"),
+    (NOTHING, f"// changed\n{NOTHING}", ""),
+    (EMPTY, f"// changed\n{EMPTY}", ""),
 )
 def test_where_nothing_is_compared_nothing_is_equal(
-    command: Command, write: Any, before: str, after: str, why: str
+    before: str, after: str, why: str, command: Command, write: Any
 ) -> None:
     files = [write("a.mlir", before), write("b.mlir", after)]
     for name in ("bisect", "diff"):
@@ -93,16 +91,13 @@ def test_a_stage_counts_again_once_values_are_compared(command: Command, write: 
     assert out.endswith("no difference in 1 stage\n")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "why"),
-    [
-        (SHIFTED, FIRST, "shift amount is not less than the bit width (arith.shli at a.mlir:2:8)"),
-        (DIVIDED, FIRST, f"{ZERO}-128, rhs = 0 (at a.mlir:3:8)"),
-        (ASSERTED, FIRST, "cf.assert: never (at a.mlir:3:3)"),
-        (UNWRITTEN, WRITTEN, "an element of tensor.empty was never written (tensor.empty at a.mlir:2:8)"),
-    ],
+@each_row(
+    (SHIFTED, FIRST, "shift amount is not less than the bit width (arith.shli at a.mlir:2:8)"),
+    (DIVIDED, FIRST, f"{ZERO}-128, rhs = 0 (at a.mlir:3:8)"),
+    (ASSERTED, FIRST, "cf.assert: never (at a.mlir:3:3)"),
+    (UNWRITTEN, WRITTEN, "an element of tensor.empty was never written (tensor.empty at a.mlir:2:8)"),
 )
-def test_what_allows_any_value_is_named(command: Command, write: Any, before: str, after: str, why: str) -> None:
+def test_what_allows_any_value_is_named(before: str, after: str, why: str, command: Command, write: Any) -> None:
     one = ["--input=i8=-128", "--input=i8=9"]
     files = [write("a.mlir", before), write("b.mlir", after)]
     _, out, _ = command("diff", *files, *one)
@@ -113,16 +108,13 @@ def test_what_allows_any_value_is_named(command: Command, write: Any, before: st
     assert f" before: {why} (" in out
 
 
-@pytest.mark.parametrize(
-    ("after", "why"),
-    [
-        (SHIFTED, "poison: shift amount is not less than the bit width (arith.shli at b.mlir:2:8)"),
-        (DIVIDED, f"{ZERO}-128, rhs = 0 (at b.mlir:3:8)"),
-        (ASSERTED, "cf.assert: never (at b.mlir:3:3)"),
-        (LOADED, "b.mlir:4:8"),
-    ],
+@each_row(
+    (SHIFTED, "poison: shift amount is not less than the bit width (arith.shli at b.mlir:2:8)"),
+    (DIVIDED, f"{ZERO}-128, rhs = 0 (at b.mlir:3:8)"),
+    (ASSERTED, "cf.assert: never (at b.mlir:3:3)"),
+    (LOADED, "b.mlir:4:8"),
 )
-def test_a_new_poison_or_undefined_behaviour_is_named(command: Command, write: Any, after: str, why: str) -> None:
+def test_a_new_poison_or_undefined_behaviour_is_named(after: str, why: str, command: Command, write: Any) -> None:
     files = [write("a.mlir", FIRST), write("b.mlir", after), "--input=i8=-128", "--input=i8=9"]
     for name in ("diff", "bisect"):
         code, out, _ = command(name, *files)
@@ -555,16 +547,13 @@ QUOTIENT = """func.func @f(%x: f32) -> f32 {
 ORDER = ["--input=2xf32=5e-8", "--input=f32=1"]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "inputs", "code", "ground"),
-    [
-        (SUMMED.replace("FLAGS", ""), ADDED_LAST, ORDER, 1, "in another order (the order of linalg.generic)"),
-        (SUMMED.replace("FLAGS", "fastmath<reassoc>"), ADDED_LAST, ORDER, 0, "in another order (fastmath<reassoc>)"),
-        (TANGENT, QUOTIENT, ["--input=f32=0.75"], 1, "math.tan became a formula"),
-    ],
+@each_row(
+    (SUMMED.replace("FLAGS", ""), ADDED_LAST, ORDER, 1, "in another order (the order of linalg.generic)"),
+    (SUMMED.replace("FLAGS", "fastmath<reassoc>"), ADDED_LAST, ORDER, 0, "in another order (fastmath<reassoc>)"),
+    (TANGENT, QUOTIENT, ["--input=f32=0.75"], 1, "math.tan became a formula"),
 )
 def test_diff_permits_only_what_flags_permit(
-    command: Command, write: Any, before: str, after: str, inputs: list[str], code: int, ground: str
+    before: str, after: str, inputs: list[str], code: int, ground: str, command: Command, write: Any
 ) -> None:
     files = [write("a.mlir", before), write("b.mlir", after), *inputs]
     got, out, _ = command("diff", *files)

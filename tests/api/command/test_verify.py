@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from command import Command, halfulp
+from tables import each_row
 from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case, reference
@@ -76,29 +77,26 @@ def test_attributes_and_types_of_several_operands() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("verify", "arith.addf"), 2, "give --type"),
-        (("verify", "arith.nope", "--type", "f32"), 3, "no op named 'arith.nope'"),
-        (("verify", "arith.addf", "--type", "f32", "--against", "nobody"), 2, "unknown oracle 'nobody'"),
-        (("verify", "arith.addf", "--type", "f32", "--against", "npz"), 2, "write npz="),
-        (("verify", "arith.addf", "--type", "f32,f32,f32", "--against", "exact"), 2, "3 types are given"),
-        (("verify", "arith.addf", "--type", "i8", "--against", "exact"), 2, "floating-point-like"),
-        (("verify", "arith.extf", "--from", "f32", "--type", "f16", "--against", "exact"), 2, "cast incompatible"),
-        (("verify", "arith.addf", "--type", "f99", "--against", "exact"), 2, "<type>:1:1: error"),
-        (("verify", "arith.addf", "--type", "f32", "--against", "exact", "--profile", "x"), 2, "unknown profile"),
-        (("verify", "--against", "nobody"), 2, "unknown oracle"),
-        (("verify", "--against", "exact", "--type", "f32"), 2, "--type goes with an op"),
-        (("verify", "--against", "exact", "--no-known"), 2, "--no-known goes with an op"),
-        (("verify", "--against", "exact", "--from", "f32"), 2, "--from goes with an op"),
-        (("verify", "--against", "exact", "-n", "5"), 2, "-n goes with an op"),
-        (("verify", "arith.addf", "--type", "f32", "-o", "x.md"), 2, "-o goes with no op"),
-        (("verify", "arith.addf", "--type", "f32", "--level", "full"), 2, "--level goes with no op"),
-        (("verify", "arith.addf", "--type", "f32", "--fail-under", "nan"), 2, "not a percentage"),
-        (("verify", "arith.addf", "--type", "f32", "--bits", "99"), 2, "too many"),
-        (("verify", "arith.addi", "--type", "i1000000", "--against", "exact"), 3, "fewer inputs with -n"),
-    ],
+@each_row(
+    (("verify", "arith.addf"), 2, "give --type"),
+    (("verify", "arith.nope", "--type", "f32"), 3, "no op named 'arith.nope'"),
+    (("verify", "arith.addf", "--type", "f32", "--against", "nobody"), 2, "unknown oracle 'nobody'"),
+    (("verify", "arith.addf", "--type", "f32", "--against", "npz"), 2, "write npz="),
+    (("verify", "arith.addf", "--type", "f32,f32,f32", "--against", "exact"), 2, "3 types are given"),
+    (("verify", "arith.addf", "--type", "i8", "--against", "exact"), 2, "floating-point-like"),
+    (("verify", "arith.extf", "--from", "f32", "--type", "f16", "--against", "exact"), 2, "cast incompatible"),
+    (("verify", "arith.addf", "--type", "f99", "--against", "exact"), 2, "<type>:1:1: error"),
+    (("verify", "arith.addf", "--type", "f32", "--against", "exact", "--profile", "x"), 2, "unknown profile"),
+    (("verify", "--against", "nobody"), 2, "unknown oracle"),
+    (("verify", "--against", "exact", "--type", "f32"), 2, "--type goes with an op"),
+    (("verify", "--against", "exact", "--no-known"), 2, "--no-known goes with an op"),
+    (("verify", "--against", "exact", "--from", "f32"), 2, "--from goes with an op"),
+    (("verify", "--against", "exact", "-n", "5"), 2, "-n goes with an op"),
+    (("verify", "arith.addf", "--type", "f32", "-o", "x.md"), 2, "-o goes with no op"),
+    (("verify", "arith.addf", "--type", "f32", "--level", "full"), 2, "--level goes with no op"),
+    (("verify", "arith.addf", "--type", "f32", "--fail-under", "nan"), 2, "not a percentage"),
+    (("verify", "arith.addf", "--type", "f32", "--bits", "99"), 2, "too many"),
+    (("verify", "arith.addi", "--type", "i1000000", "--against", "exact"), 3, "fewer inputs with -n"),
 )
 def test_wrong_use(arguments: tuple[str, ...], code: int, message: str) -> None:
     done = halfulp(*arguments)
@@ -211,18 +209,15 @@ def test_json_in_accuracy() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("exp", "--type", "f32"), 2, "--against"),
-        (("exq", "--type", "f32", "--against", "numpy"), 3, "no op named 'exq'"),
-        (("exp", "--type", "f33", "--against", "numpy"), 2, "f33"),
-        (("exp", "--type", "f32", "--against", "numpy", "--range", "1"), 2, "write LOW:HIGH"),
-        (("exp", "--type", "f32", "--against", "numpy", "--max-ulp=-1"), 2, "is not a number of ulp"),
-        (("exp", "--type", "f32", "--against", "numpy", "--rounding=sideways"), 2, "--rounding"),
-        (("exp", "--type", "bf16", "--against", "numpy"), 3, "numpy has no bf16"),
-        (("exp", "--type", "f32", "--against", "./no.so:f"), 3, "no.so does not exist"),
-    ],
+@each_row(
+    (("exp", "--type", "f32"), 2, "--against"),
+    (("exq", "--type", "f32", "--against", "numpy"), 3, "no op named 'exq'"),
+    (("exp", "--type", "f33", "--against", "numpy"), 2, "f33"),
+    (("exp", "--type", "f32", "--against", "numpy", "--range", "1"), 2, "write LOW:HIGH"),
+    (("exp", "--type", "f32", "--against", "numpy", "--max-ulp=-1"), 2, "is not a number of ulp"),
+    (("exp", "--type", "f32", "--against", "numpy", "--rounding=sideways"), 2, "--rounding"),
+    (("exp", "--type", "bf16", "--against", "numpy"), 3, "numpy has no bf16"),
+    (("exp", "--type", "f32", "--against", "./no.so:f"), 3, "no.so does not exist"),
 )
 def test_errors(words: tuple[str, ...], code: int, message: str) -> None:
     done = halfulp("verify", "--ulp", *words)
@@ -278,16 +273,13 @@ def test_the_command(command: Command) -> None:
     assert command("verify", "--ulp", program, "--samples=3", "--max-ulp=0.1")[0] == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "code", "message"),
-    [
-        (("{}", "--type=f32"), 2, "--type does not go with a program"),
-        (("{}", "--against=nobody"), 2, "unknown oracle 'nobody'"),
-        (("{}", "--input=1", "--input=2"), 2, "@softmax"),
-        (("exp", "--type=f16"), 2, "missing --type and --against"),
-        (("exp", "--type=f16", "--against=numpy", "--input=1"), 2, "--input goes with a program"),
-        (("missing.mlir",), 2, "cannot read 'missing.mlir'"),
-    ],
+@each_row(
+    (("{}", "--type=f32"), 2, "--type does not go with a program"),
+    (("{}", "--against=nobody"), 2, "unknown oracle 'nobody'"),
+    (("{}", "--input=1", "--input=2"), 2, "@softmax"),
+    (("exp", "--type=f16"), 2, "missing --type and --against"),
+    (("exp", "--type=f16", "--against=numpy", "--input=1"), 2, "--input goes with a program"),
+    (("missing.mlir",), 2, "cannot read 'missing.mlir'"),
 )
 def test_wrong_use_in_program_accuracy(given: tuple[str, ...], code: int, message: str, command: Command) -> None:
     softmax = str(ROOT / "examples" / "softmax.mlir")

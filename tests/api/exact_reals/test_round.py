@@ -12,6 +12,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.exact_reals.rows import NAMED_ROWS
@@ -168,29 +169,26 @@ def test_midpoints_are_exact() -> None:
 # --- special values ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "x", "expected"),
-    [
-        ("x - x", 1.0, "+0"),
-        ("x - x", math.inf, "nan"),
-        ("-(x - x)", 1.0, "-0"),
-        ("x", -0.0, "-0"),
-        ("x * 0", -1.0, "-0"),
-        ("1 / x", -0.0, "-inf"),
-        ("x / (1 + exp(-x))", math.inf, "inf"),
-        ("1 / (1 + exp(-x))", -math.inf, "+0"),
-        ("log(x)", -1.0, "nan"),
-        ("log(x)", 0.0, "-inf"),
-        ("exp(exp(exp(x)))", 100.0, "inf"),
-        ("exp(-exp(exp(x)))", 100.0, "+0"),
-        ("x**2", -math.inf, "inf"),
-        ("x**-3", -math.inf, "-0"),
-        ("max(x, 0)", -0.0, "+0"),
-        ("abs(x)", -math.inf, "inf"),
-        ("1 - tanh(x)", 1e20, "+0"),
-        ("x + 1", math.nan, "nan"),
-        ("x**0", math.nan, "nan"),  # a NaN argument: the function is not called
-    ],
+@each_row(
+    ("x - x", 1.0, "+0"),
+    ("x - x", math.inf, "nan"),
+    ("-(x - x)", 1.0, "-0"),
+    ("x", -0.0, "-0"),
+    ("x * 0", -1.0, "-0"),
+    ("1 / x", -0.0, "-inf"),
+    ("x / (1 + exp(-x))", math.inf, "inf"),
+    ("1 / (1 + exp(-x))", -math.inf, "+0"),
+    ("log(x)", -1.0, "nan"),
+    ("log(x)", 0.0, "-inf"),
+    ("exp(exp(exp(x)))", 100.0, "inf"),
+    ("exp(-exp(exp(x)))", 100.0, "+0"),
+    ("x**2", -math.inf, "inf"),
+    ("x**-3", -math.inf, "-0"),
+    ("max(x, 0)", -0.0, "+0"),
+    ("abs(x)", -math.inf, "inf"),
+    ("1 - tanh(x)", 1e20, "+0"),
+    ("x + 1", math.nan, "nan"),
+    ("x**0", math.nan, "nan"),  # a NaN argument: the function is not called
 )
 def test_zeros_and_infinities(text: str, x: float, expected: str) -> None:
     found = float(hu.round(text, x).numpy())
@@ -287,41 +285,38 @@ def raising(x: Any) -> Any:
     raise KeyError("k")
 
 
-@pytest.mark.parametrize(
-    ("f", "error", "part"),
-    [
-        (math.exp, hu.errors.InputError, "np.exp(x)"),
-        (lambda x: float(x), hu.errors.InputError, "cannot become a float"),
-        (lambda x: None, hu.TypeMismatch, "return statement"),
-        (lambda x: 0.5, hu.TypeMismatch, "hu.Real"),
-        (lambda x: [x], hu.TypeMismatch, "of type list"),
-        (lambda x: x > 0, hu.TypeMismatch, "1 if x > 0 else 0"),
-        (lambda x: 1j * x, hu.errors.InputError, "complex"),
-        (lambda x: np.array([1.0]), hu.TypeMismatch, "ndarray"),
-        (lambda x, y: x, hu.TypeMismatch, "1 argument"),
-        (lambda: 1, hu.TypeMismatch, "1 argument"),
-        (raising, hu.errors.InputError, "KeyError"),
-        (lambda x: x.tahn(), hu.errors.InputError, "`tanh`"),
-        (lambda x: np.sinc(x), hu.errors.InputError, "raised"),
-        (lambda x: np.logaddexp(x, 1), hu.errors.InputError, "not a function of exact reals"),
-        (lambda x: 1 if x else 0, hu.errors.InputError, "x != 0"),
-        (Counter(), hu.errors.InputError, "called again"),
-        (Counter().comparing, hu.errors.InputError, "called again"),
-        (lambda x: x * random.random(), hu.errors.InputError, "called again"),
-        (lambda x: x if (-x).log() > 0 else 1, hu.errors.InputError, "NaN"),
-        (5, hu.TypeMismatch, "type int"),
-        ("x +", hu.errors.ParseError, "<formula>:1:4"),
-        ("1 +\n tahn(x)", hu.errors.ParseError, "<formula>:2:2"),
-        ("x + y", hu.errors.ParseError, "unknown name 'y'"),
-        ("hypot", hu.TypeMismatch, "takes 2"),
-        ("sin(x)**2 + cos(x)**2", hu.errors.LimitExceeded, "element [1], x = 2"),
-        ("x - x*exp(sqrt(2) - sqrt(8)/2)", hu.errors.LimitExceeded, "bits"),
-        (
-            lambda x: 1 if x * Fraction(1, 2) * hu.Real.pi == (x * hu.Real.pi) / 2 else x,
-            hu.errors.LimitExceeded,
-            "compares",
-        ),
-    ],
+@each_row(
+    (math.exp, hu.errors.InputError, "np.exp(x)"),
+    (lambda x: float(x), hu.errors.InputError, "cannot become a float"),
+    (lambda x: None, hu.TypeMismatch, "return statement"),
+    (lambda x: 0.5, hu.TypeMismatch, "hu.Real"),
+    (lambda x: [x], hu.TypeMismatch, "of type list"),
+    (lambda x: x > 0, hu.TypeMismatch, "1 if x > 0 else 0"),
+    (lambda x: 1j * x, hu.errors.InputError, "complex"),
+    (lambda x: np.array([1.0]), hu.TypeMismatch, "ndarray"),
+    (lambda x, y: x, hu.TypeMismatch, "1 argument"),
+    (lambda: 1, hu.TypeMismatch, "1 argument"),
+    (raising, hu.errors.InputError, "KeyError"),
+    (lambda x: x.tahn(), hu.errors.InputError, "`tanh`"),
+    (lambda x: np.sinc(x), hu.errors.InputError, "raised"),
+    (lambda x: np.logaddexp(x, 1), hu.errors.InputError, "not a function of exact reals"),
+    (lambda x: 1 if x else 0, hu.errors.InputError, "x != 0"),
+    (Counter(), hu.errors.InputError, "called again"),
+    (Counter().comparing, hu.errors.InputError, "called again"),
+    (lambda x: x * random.random(), hu.errors.InputError, "called again"),
+    (lambda x: x if (-x).log() > 0 else 1, hu.errors.InputError, "NaN"),
+    (5, hu.TypeMismatch, "type int"),
+    ("x +", hu.errors.ParseError, "<formula>:1:4"),
+    ("1 +\n tahn(x)", hu.errors.ParseError, "<formula>:2:2"),
+    ("x + y", hu.errors.ParseError, "unknown name 'y'"),
+    ("hypot", hu.TypeMismatch, "takes 2"),
+    ("sin(x)**2 + cos(x)**2", hu.errors.LimitExceeded, "element [1], x = 2"),
+    ("x - x*exp(sqrt(2) - sqrt(8)/2)", hu.errors.LimitExceeded, "bits"),
+    (
+        lambda x: 1 if x * Fraction(1, 2) * hu.Real.pi == (x * hu.Real.pi) / 2 else x,
+        hu.errors.LimitExceeded,
+        "compares",
+    ),
 )
 def test_errors_say_what_to_do_and_come_soon(f: Any, error: type[Exception], part: str) -> None:
     start = time.process_time()
@@ -342,17 +337,14 @@ def test_a_function_of_too_many_operations(monkeypatch: pytest.MonkeyPatch) -> N
         hu.round(long, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "part"),
-    [
-        (([1, 2],), {}, TypeError, "needs a type"),
-        ((np.zeros(2, np.float32), hu.convert([1.0, 2.0], "bf16")), {}, TypeError, "'f32' and 'bf16'"),
-        ((np.zeros(2), np.zeros(3)), {}, TypeError, "broadcast"),
-        ((1.0,), {"rounding": "stochastic"}, ValueError, "stochastically"),
-        ((1.0,), {"to": "i8"}, TypeError, "i8"),
-        ((1.0, 2.0, 3.0, 4.0), {}, TypeError, "Python function"),
-        (("a",), {"to": "f32"}, TypeError, "not a number"),
-    ],
+@each_row(
+    (([1, 2],), {}, TypeError, "needs a type"),
+    ((np.zeros(2, np.float32), hu.convert([1.0, 2.0], "bf16")), {}, TypeError, "'f32' and 'bf16'"),
+    ((np.zeros(2), np.zeros(3)), {}, TypeError, "broadcast"),
+    ((1.0,), {"rounding": "stochastic"}, ValueError, "stochastically"),
+    ((1.0,), {"to": "i8"}, TypeError, "i8"),
+    ((1.0, 2.0, 3.0, 4.0), {}, TypeError, "Python function"),
+    (("a",), {"to": "f32"}, TypeError, "not a number"),
 )
 def test_wrong_inputs(arguments: tuple[Any, ...], options: dict[str, Any], error: type[Exception], part: str) -> None:
     names = itertools.islice("xyz", len(arguments))
@@ -462,28 +454,25 @@ def test_functions_of_users() -> None:
     assert hu.round_rows(lambda row: [row[0] / 3, 7], x).shape == (2, 2)
 
 
-@pytest.mark.parametrize(
-    ("f", "x", "options", "error", "part"),
-    [
-        ("sofmax", [[1.0]], {}, ValueError, "`softmax`"),
-        ("softmax", [[1.0]], {"eps": 1}, ValueError, "no eps"),
-        (max, [[1.0]], {"eps": 1}, ValueError, "into the function"),
-        ("softmax", 1.0, {}, TypeError, "hu.round"),
-        ("softmax", [[1.0]], {"axis": 2}, np.exceptions.AxisError, "axis 2"),
-        ("softmax", np.zeros((2, 0)), {}, ValueError, "without elements"),
-        (lambda row: 0.5, [[1.0]], {}, TypeError, "hu.Real"),
-        (lambda row: row[:1] if row[0] > 0 else row, [[1.0, 2.0], [-1.0, 2.0]], {}, ValueError, "for another row"),
-        (lambda row: row[0] if row[0] > 0 else row, [[1.0, 2.0], [-1.0, 2.0]], {}, ValueError, "a real for another"),
-        (lambda row: max(row), [[np.nan, 2.0]], {}, ValueError, "cannot be called"),
-        (
-            lambda row: row[0].sin() ** 2 + row[0].cos() ** 2,
-            [[0.0], [1.0]],
-            {},
-            hu.errors.LimitExceeded,
-            "row [1], result 0",
-        ),
-        (7, [[1.0]], {}, TypeError, "softmax"),
-    ],
+@each_row(
+    ("sofmax", [[1.0]], {}, ValueError, "`softmax`"),
+    ("softmax", [[1.0]], {"eps": 1}, ValueError, "no eps"),
+    (max, [[1.0]], {"eps": 1}, ValueError, "into the function"),
+    ("softmax", 1.0, {}, TypeError, "hu.round"),
+    ("softmax", [[1.0]], {"axis": 2}, np.exceptions.AxisError, "axis 2"),
+    ("softmax", np.zeros((2, 0)), {}, ValueError, "without elements"),
+    (lambda row: 0.5, [[1.0]], {}, TypeError, "hu.Real"),
+    (lambda row: row[:1] if row[0] > 0 else row, [[1.0, 2.0], [-1.0, 2.0]], {}, ValueError, "for another row"),
+    (lambda row: row[0] if row[0] > 0 else row, [[1.0, 2.0], [-1.0, 2.0]], {}, ValueError, "a real for another"),
+    (lambda row: max(row), [[np.nan, 2.0]], {}, ValueError, "cannot be called"),
+    (
+        lambda row: row[0].sin() ** 2 + row[0].cos() ** 2,
+        [[0.0], [1.0]],
+        {},
+        hu.errors.LimitExceeded,
+        "row [1], result 0",
+    ),
+    (7, [[1.0]], {}, TypeError, "softmax"),
 )
 def test_errors(f: Any, x: Any, options: dict[str, Any], error: type[Exception], part: str) -> None:
     with pytest.raises(error, match=re.escape(part)):

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from amounts import amounts
+from tables import each_row
 
 import halfulp as hu
 from halfulp.codegen.tile_names import operation_named
@@ -474,9 +475,7 @@ def test_ranges() -> None:
     assert ranges([3]) == "3"
 
 
-@pytest.mark.parametrize(
-    ("kind", "how", "error", "message"),
-    [
+@each_row(
         ("MFMA_F32_16x16x16_F1", {}, InputError, "no tile operation is called 'MFMA_F32_16x16x16_F1'"),
         ("mma.m16n8k16.f32.f17.f16", {}, InputError, "'f17' is not an element type"),
         ("mma.m16n8k16.f16.bf16.bf16", {}, InputError, "A's bf16 has values that D's f16 lacks"),
@@ -517,8 +516,7 @@ def test_ranges() -> None:
         (NVF4, {"a": [1] * 64, "b": [1] * 64, "scale_a": [1], "scale_b": [1] * 4}, InputError, "scale_a has 1 elements"),
         ("MFMA_I32_16x16x16_I8", {"a": [300] * 16}, InputError, r"a\[0\]: "),
         ("MFMA_I32_16x16x16_I8", {"a": ["poison"] * 16}, InputError, r"a\[0\]: a poison element has no explanation"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_errors(kind: Any, how: dict[str, Any], error: Any, message: str) -> None:
     given = {"a": [1] * 16, "b": [1] * 16, **how}
     with pytest.raises(error, match=message):
@@ -596,14 +594,11 @@ def test_an_accumulator_of_ones_own() -> None:
     assert dot("mma.m16n8k8.f32.f16.f16", [(4, 4)], 1, hu.Accumulator(bits=4)).model == "custom:bits=4"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@each_row(
         "custom:", "custom:bits=9,products=rounded,partial=upward", "custom:group=3,bits=70", "custom:tree=halves,bits=5,c=last",
         "custom:bits=9,group=3,order=1,c=end,steps=f16", "custom:c=end,tree=sequential,partial=to_nearest_even",
         "custom:bits=8,flush=true,group=2", "custom:tree=neighbours,partial=toward_zero", "custom:tree=even_odd,c=last,bits=6",
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_the_steps_of_any_accumulator_lead_to_its_result(text: str) -> None:
     dice = random.Random(text)
     for _ in range(10):

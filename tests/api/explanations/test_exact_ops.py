@@ -7,6 +7,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.explanations.explaining import explain_op
@@ -45,15 +46,12 @@ def test_the_exact_value_is_the_result(op: str) -> None:
         assert found.rule
 
 
-@pytest.mark.parametrize(
-    ("op", "words"),
-    [
-        ("ceil", "toward +infinity: 3"),
-        ("floor", "toward -infinity: 2"),
-        ("round", "to nearest, ties away from zero: 3"),
-        ("roundeven", "to nearest, ties to even: 2"),
-        ("trunc", "toward zero: 2"),
-    ],
+@each_row(
+    ("ceil", "toward +infinity: 3"),
+    ("floor", "toward -infinity: 2"),
+    ("round", "to nearest, ties away from zero: 3"),
+    ("roundeven", "to nearest, ties to even: 2"),
+    ("trunc", "toward zero: 2"),
 )
 def test_directions(op: str, words: str) -> None:
     assert explained(f"math.{op}", "2.5", type_="f32").rule == words
@@ -168,37 +166,34 @@ def test_digits_are_those_of_mpfr() -> None:
             assert len(digits.exact_text) > 30
 
 
-@pytest.mark.parametrize(
-    ("op", "operands", "words"),
-    [
-        ("exp2", ["3"], "exp2 is rational at integers"),
-        ("exp", ["0.5"], "irrational by Lindemann and Weierstrass: exp is rational only at 0"),
-        ("exp2", ["0.5"], "irrational by unique factorisation: exp2 is rational only at integers"),
-        ("sinpi", ["0.25"], "irrational by Niven: sinpi is rational only at multiples of 1/2"),
-        ("erf", ["0.5"], "no proof says whether erf is rational here"),
-        ("softplus", ["0"], "irrational by Lindemann and Weierstrass, at every number"),
-        ("tanh", ["1e-30"], "near 0, tanh(x) = x - x**3 / 3 + ...: it is close to x, and below it by less than 2^-297"),
-        ("cos", ["1e-20"], "it is close to 1, and below it by less than 2^-129: no ball is needed"),
-        ("sigmoid", ["-1e6"], "far out, sigmoid(x) tends to 0: it is above it by less than 2^-131072"),
-        ("silu", ["1e6"], "far out, silu(x) tends to x: it is below it"),
-        ("exp", ["1e30"], "far out, exp is beyond 2^131072"),
-        ("atan", ["inf"], "atan(inf) is the limit of the function there"),
-        ("log", ["-1"], "log(-1) is outside of the domain of log, which goes from 0 to inf: a positive, quiet NaN"),
-        ("log", ["0"], "log has a pole there: division by zero: -infinity"),
-        ("sin", ["inf"], "sin(inf) is not a real number: "),
-        ("sinpi", ["3"], "sinpi is zero or has a pole at multiples of 1/2"),
-        ("sin", ["-0"], "the result is exactly -0"),
-        ("powf", ["nan", "0"], "any base to the power 0, is 1, even if the other operand is a quiet NaN"),
-        ("powf", ["-2", "0.5"], "a negative base has no real power that is not an integer: NaN"),
-        ("powf", ["2", "nan"], "a NaN operand: the first NaN operand, quieted"),
-        ("powf", ["-0", "-3"], "zero to a negative power is a pole"),
-        ("atan2", ["0", "-1"], "the sign of x is negative: pi with the sign of y"),
-        ("hypot", ["3", "4"], "hypot is rational where the sum is the square of a rational number"),
-        ("hypot", ["nan", "inf"], "an infinite operand gives infinity, even beside a quiet NaN"),
-        ("fpowi", ["1.5", "3"], "exact     fpowi(1.5, 3) = 3.375"),
-        ("rootn", ["-8", "3"], "value     -2"),
-        ("rootn", ["-8", "2"], "a negative number has no real root of an even degree: NaN"),
-    ],
+@each_row(
+    ("exp2", ["3"], "exp2 is rational at integers"),
+    ("exp", ["0.5"], "irrational by Lindemann and Weierstrass: exp is rational only at 0"),
+    ("exp2", ["0.5"], "irrational by unique factorisation: exp2 is rational only at integers"),
+    ("sinpi", ["0.25"], "irrational by Niven: sinpi is rational only at multiples of 1/2"),
+    ("erf", ["0.5"], "no proof says whether erf is rational here"),
+    ("softplus", ["0"], "irrational by Lindemann and Weierstrass, at every number"),
+    ("tanh", ["1e-30"], "near 0, tanh(x) = x - x**3 / 3 + ...: it is close to x, and below it by less than 2^-297"),
+    ("cos", ["1e-20"], "it is close to 1, and below it by less than 2^-129: no ball is needed"),
+    ("sigmoid", ["-1e6"], "far out, sigmoid(x) tends to 0: it is above it by less than 2^-131072"),
+    ("silu", ["1e6"], "far out, silu(x) tends to x: it is below it"),
+    ("exp", ["1e30"], "far out, exp is beyond 2^131072"),
+    ("atan", ["inf"], "atan(inf) is the limit of the function there"),
+    ("log", ["-1"], "log(-1) is outside of the domain of log, which goes from 0 to inf: a positive, quiet NaN"),
+    ("log", ["0"], "log has a pole there: division by zero: -infinity"),
+    ("sin", ["inf"], "sin(inf) is not a real number: "),
+    ("sinpi", ["3"], "sinpi is zero or has a pole at multiples of 1/2"),
+    ("sin", ["-0"], "the result is exactly -0"),
+    ("powf", ["nan", "0"], "any base to the power 0, is 1, even if the other operand is a quiet NaN"),
+    ("powf", ["-2", "0.5"], "a negative base has no real power that is not an integer: NaN"),
+    ("powf", ["2", "nan"], "a NaN operand: the first NaN operand, quieted"),
+    ("powf", ["-0", "-3"], "zero to a negative power is a pole"),
+    ("atan2", ["0", "-1"], "the sign of x is negative: pi with the sign of y"),
+    ("hypot", ["3", "4"], "hypot is rational where the sum is the square of a rational number"),
+    ("hypot", ["nan", "inf"], "an infinite operand gives infinity, even beside a quiet NaN"),
+    ("fpowi", ["1.5", "3"], "exact     fpowi(1.5, 3) = 3.375"),
+    ("rootn", ["-8", "3"], "value     -2"),
+    ("rootn", ["-8", "2"], "a negative number has no real root of an even degree: NaN"),
 )
 def test_reasons(op: str, operands: list[str], words: str) -> None:
     found = functions_explained(op, *operands)

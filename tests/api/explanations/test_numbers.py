@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.explanations.explaining import explain
@@ -392,18 +393,15 @@ def test_types_as_eval_takes_them() -> None:
     assert isinstance(hu.explain_op("arith.addf", "f16=1", "f16=2").type, ty.FloatType)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "how", "words"),
-    [
-        (("arith.addf", 1, 2), {}, "type of its operands"),
-        (("arith.truncf", 1), {"type": "f16"}, "type of its result"),
-        (("arith.addf", 1, 2), {"to": "f16"}, "is not a cast"),
-        (("arith.addf", "f16", 1, 2), {"type": "f16"}, "takes 2 operands, but 3"),
-        (("arith.addf", "f16", 1, 2), {}, "'f16' is a type, not an operand of arith.addf"),
-        (("arith.addf", FORMATS["f16"], 1, 2), {}, "'f16' is a type, not an operand of arith.addf"),
-        (("arith.addf", as_type(QUANTISED), 1, 2), {}, "is a type, not an operand"),
-        (("quant.qcast", 1), {}, "quantised type"),
-    ],
+@each_row(
+    (("arith.addf", 1, 2), {}, "type of its operands"),
+    (("arith.truncf", 1), {"type": "f16"}, "type of its result"),
+    (("arith.addf", 1, 2), {"to": "f16"}, "is not a cast"),
+    (("arith.addf", "f16", 1, 2), {"type": "f16"}, "takes 2 operands, but 3"),
+    (("arith.addf", "f16", 1, 2), {}, "'f16' is a type, not an operand of arith.addf"),
+    (("arith.addf", FORMATS["f16"], 1, 2), {}, "'f16' is a type, not an operand of arith.addf"),
+    (("arith.addf", as_type(QUANTISED), 1, 2), {}, "is a type, not an operand"),
+    (("quant.qcast", 1), {}, "quantised type"),
 )
 def test_wrong_types(arguments: tuple[Any, ...], how: dict[str, Any], words: str) -> None:
     with pytest.raises(hu.errors.InputError, match=words):

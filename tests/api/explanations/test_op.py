@@ -13,6 +13,7 @@ import pytest
 from amounts import amounts
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tables import each_row
 
 import halfulp as hu
 from halfulp.explanations.applications import keywords_of
@@ -524,14 +525,11 @@ def test_nothing_is_shown_without_rounded_operands() -> None:
     assert "total" not in str(explanation)
 
 
-@pytest.mark.parametrize(
-    ("op", "operands", "words"),
-    [
-        ("arith.maximumf", ("0.1", "0.2"), "not rational"),
-        ("arith.addf", ("0.1", "inf"), "not a finite number"),
-        ("arith.divf", ("0.1", "0"), "not a finite number"),
-        ("arith.divf", ("0.1", "1e-9"), "not a finite number"),
-    ],
+@each_row(
+    ("arith.maximumf", ("0.1", "0.2"), "not rational"),
+    ("arith.addf", ("0.1", "inf"), "not a finite number"),
+    ("arith.divf", ("0.1", "0"), "not a finite number"),
+    ("arith.divf", ("0.1", "1e-9"), "not a finite number"),
 )
 def test_where_it_is_not_given(op: str, operands: tuple[str, ...], words: str) -> None:
     explanation = hu.explain_op(op, *operands, type="f8E4M3FN")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tables import each_row
 
 import halfulp as hu
 from halfulp.explanations.explaining import explain
@@ -215,20 +216,17 @@ def test_the_whole_text() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "exact"),
-    [
-        (0.1, Fraction(3602879701896397, 36028797018963968)),
-        ("1/3", Fraction(1, 3)),
-        (Fraction(-2, 7), Fraction(-2, 7)),
-        (Decimal("0.1"), Fraction(1, 10)),
-        (np.float32(0.1), Fraction(13421773, 134217728)),
-        (np.int8(-5), Fraction(-5)),
-        (2**200 + 1, Fraction(2**200 + 1)),
-        ("bf16=0x3F81", Fraction(129, 128)),
-        (hu.Value.from_bits(0x3F81, "bf16"), Fraction(129, 128)),
-        (" 0x2A ", Fraction(5, 16)),
-    ],
+@each_row(
+    (0.1, Fraction(3602879701896397, 36028797018963968)),
+    ("1/3", Fraction(1, 3)),
+    (Fraction(-2, 7), Fraction(-2, 7)),
+    (Decimal("0.1"), Fraction(1, 10)),
+    (np.float32(0.1), Fraction(13421773, 134217728)),
+    (np.int8(-5), Fraction(-5)),
+    (2**200 + 1, Fraction(2**200 + 1)),
+    ("bf16=0x3F81", Fraction(129, 128)),
+    (hu.Value.from_bits(0x3F81, "bf16"), Fraction(129, 128)),
+    (" 0x2A ", Fraction(5, 16)),
 )
 def test_what_is_rounded(value: object, exact: Fraction) -> None:
     assert explain(value, "f8E4M3FN").exact == exact
@@ -244,17 +242,14 @@ def test_modes_agree_with_convert() -> None:
                 assert hu.Value.from_bits([rounded.code], name).bits.ravel().tolist() == converted.bits.ravel().tolist()
 
 
-@pytest.mark.parametrize(
-    ("value", "name", "profile", "code", "words"),
-    [
-        ("0", "f8E8M0FNU", "ml_dtypes", 0xFF, "gives 0xFF instead of 0x00: zero_to_zeroless=nan"),
-        ("1000", "f8E4M3FN", "ocp-saturate", 0x7E, "gives 0x7E instead of 0x7F: conversion_overflow=saturate"),
-        ("nan", "f4E2M1FN", "mlir22-fold", 0x0, "gives 0x0 instead of poison: nan_to_nanless=zero"),
-        # f32 would round up to the tie -432, which goes to the even significand.
-        ("f64=-431.99999999999994", "f8E4M3FN", "ml_dtypes", 0xFE, "instead of 0xFD: wide_source=through_f32"),
-        ("1e-45", "f32", "spec,denormals=flush_results", 0, "denormals=flush_results"),
-        ("1", "f32", "ml_dtypes", 0x3F800000, ""),
-    ],
+@each_row(
+    ("0", "f8E8M0FNU", "ml_dtypes", 0xFF, "gives 0xFF instead of 0x00: zero_to_zeroless=nan"),
+    ("1000", "f8E4M3FN", "ocp-saturate", 0x7E, "gives 0x7E instead of 0x7F: conversion_overflow=saturate"),
+    ("nan", "f4E2M1FN", "mlir22-fold", 0x0, "gives 0x0 instead of poison: nan_to_nanless=zero"),
+    # f32 would round up to the tie -432, which goes to the even significand.
+    ("f64=-431.99999999999994", "f8E4M3FN", "ml_dtypes", 0xFE, "instead of 0xFD: wide_source=through_f32"),
+    ("1e-45", "f32", "spec,denormals=flush_results", 0, "denormals=flush_results"),
+    ("1", "f32", "ml_dtypes", 0x3F800000, ""),
 )
 def test_where_a_profile_departs(value: str, name: str, profile: str, code: int, words: str) -> None:
     explanation = explain(value, name, profile=profile)
@@ -263,24 +258,21 @@ def test_where_a_profile_departs(value: str, name: str, profile: str, code: int,
     assert bool(words) == bool(explanation.profile_rule)
 
 
-@pytest.mark.parametrize(
-    ("value", "name", "rounding", "error"),
-    [
-        ("abc", "f32", "to_nearest_even", hu.errors.InputError),
-        ("1/0", "f32", "to_nearest_even", hu.errors.InputError),
-        ("\u0663", "f32", "to_nearest_even", hu.errors.InputError),  # a digit, but none of MLIR's
-        ("0x100", "f8E5M2", "to_nearest_even", hu.errors.InputError),
-        ("9" * 100_001, "f32", "to_nearest_even", hu.errors.InputError),
-        (True, "f32", "to_nearest_even", hu.errors.InputError),
-        ({1.0}, "f32", "to_nearest_even", hu.errors.InputError),
-        (Decimal("1e999999"), "f32", "to_nearest_even", hu.errors.InputError),
-        ("f4E2M1FN=poison", "f32", "to_nearest_even", hu.errors.InputError),
-        ("1", "f32", "half_up", hu.errors.InputError),
-        ("1", "i32", "to_nearest_even", hu.Unsupported),
-        ("1", "tensor<4xf32>", "to_nearest_even", hu.Unsupported),
-        ("1", "f33", "to_nearest_even", hu.errors.ParseError),
-        ("1", "f32 f32", "to_nearest_even", hu.errors.ParseError),
-    ],
+@each_row(
+    ("abc", "f32", "to_nearest_even", hu.errors.InputError),
+    ("1/0", "f32", "to_nearest_even", hu.errors.InputError),
+    ("\u0663", "f32", "to_nearest_even", hu.errors.InputError),  # a digit, but none of MLIR's
+    ("0x100", "f8E5M2", "to_nearest_even", hu.errors.InputError),
+    ("9" * 100_001, "f32", "to_nearest_even", hu.errors.InputError),
+    (True, "f32", "to_nearest_even", hu.errors.InputError),
+    ({1.0}, "f32", "to_nearest_even", hu.errors.InputError),
+    (Decimal("1e999999"), "f32", "to_nearest_even", hu.errors.InputError),
+    ("f4E2M1FN=poison", "f32", "to_nearest_even", hu.errors.InputError),
+    ("1", "f32", "half_up", hu.errors.InputError),
+    ("1", "i32", "to_nearest_even", hu.Unsupported),
+    ("1", "tensor<4xf32>", "to_nearest_even", hu.Unsupported),
+    ("1", "f33", "to_nearest_even", hu.errors.ParseError),
+    ("1", "f32 f32", "to_nearest_even", hu.errors.ParseError),
 )
 def test_what_cannot_be_explained(value: object, name: str, rounding: str, error: type[Exception]) -> None:
     with pytest.raises(error):
@@ -474,17 +466,14 @@ def test_a_profile_with_several_roundings() -> None:
         hu.explain(1 / 3, "f8E4M3FN", rounding="stochastic", profile="ml_dtypes")
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ({"random": 5}, "without a width"),
-        ({"random": 256, "bits": 8}, "0 to 255"),
-        ({"random": -1, "bits": 8}, "0 to 255"),
-        ({"random": 0.5, "bits": 8}, "unsigned integer"),
-        ({"random": np.int8(5)}, "unsigned integer"),
-        ({"bits": 0}, "1 to 64"),
-        ({"bits": 65}, "1 to 64"),
-    ],
+@each_row(
+    ({"random": 5}, "without a width"),
+    ({"random": 256, "bits": 8}, "0 to 255"),
+    ({"random": -1, "bits": 8}, "0 to 255"),
+    ({"random": 0.5, "bits": 8}, "unsigned integer"),
+    ({"random": np.int8(5)}, "unsigned integer"),
+    ({"bits": 0}, "1 to 64"),
+    ({"bits": 65}, "1 to 64"),
 )
 def test_wrong_random_bits(how: dict[str, Any], words: str) -> None:
     with pytest.raises(hu.errors.InputError, match=words):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.explorer.notebook import START, page
@@ -77,23 +78,20 @@ def test_what_is_asked_stands_in_the_controls() -> None:
         assert hu.explore(1, "f16", op=op, other=2).start["operation"] == "subf"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named", "error", "says"),
-    [
-        (([1, 2], "f16"), {}, hu.errors.InputError, "one number, not an array of shape \\(2,\\)"),
-        ((hu.convert([1, 2], "f16"),), {}, hu.errors.InputError, "one number"),
-        (("one", "f16"), {}, hu.errors.InputError, "'one' is not a number"),
-        (("0x100", "f8E5M2"), {}, hu.errors.InputError, "does not fit the 8 bits"),
-        ((1, "f7"), {}, ValueError, "f7"),
-        ((1, hu.FloatFormat("my6", 3, 2, 3)), {}, hu.Unsupported, "no format 'my6'"),
-        ((1, "f16", "sideways"), {}, ValueError, "sideways"),
-        ((1, "f16"), {"op": "pow", "other": 2}, ValueError, "addf"),
-        ((1, "f16"), {"op": "+"}, hu.errors.InputError, "go together"),
-        ((1, "f16"), {"other": 2}, hu.errors.InputError, "go together"),
-        ((1, "f16"), {"random": np.uint8(3)}, hu.errors.InputError, "rounding='stochastic'"),
-        ((1, "f16", "stochastic"), {"random": 3}, hu.TypeMismatch, "unsigned NumPy integer"),
-        ((1, "f16", "stochastic"), {"random": np.int8(3)}, hu.TypeMismatch, "unsigned NumPy integer"),
-    ],
+@each_row(
+    (([1, 2], "f16"), {}, hu.errors.InputError, "one number, not an array of shape \\(2,\\)"),
+    ((hu.convert([1, 2], "f16"),), {}, hu.errors.InputError, "one number"),
+    (("one", "f16"), {}, hu.errors.InputError, "'one' is not a number"),
+    (("0x100", "f8E5M2"), {}, hu.errors.InputError, "does not fit the 8 bits"),
+    ((1, "f7"), {}, ValueError, "f7"),
+    ((1, hu.FloatFormat("my6", 3, 2, 3)), {}, hu.Unsupported, "no format 'my6'"),
+    ((1, "f16", "sideways"), {}, ValueError, "sideways"),
+    ((1, "f16"), {"op": "pow", "other": 2}, ValueError, "addf"),
+    ((1, "f16"), {"op": "+"}, hu.errors.InputError, "go together"),
+    ((1, "f16"), {"other": 2}, hu.errors.InputError, "go together"),
+    ((1, "f16"), {"random": np.uint8(3)}, hu.errors.InputError, "rounding='stochastic'"),
+    ((1, "f16", "stochastic"), {"random": 3}, hu.TypeMismatch, "unsigned NumPy integer"),
+    ((1, "f16", "stochastic"), {"random": np.int8(3)}, hu.TypeMismatch, "unsigned NumPy integer"),
 )
 def test_what_cannot_be_shown_is_refused(
     arguments: tuple[Any, ...], named: dict[str, Any], error: type[Exception], says: str

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from planted_devices import Plant, byte_swapped, flags_reversed, twice_rounded
+from tables import each_row
 from vector_files import run
 
 import halfulp as hu
@@ -128,24 +129,21 @@ def test_formats_without_flags(tmp_path: Path) -> None:
     assert [column["name"] for column in json.loads(path.read_text())["columns"]] == ["a", "b", "result"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (("arith.addf",), {}, "which type"),
-        (("arith.adf", "f16"), {}, "did you mean `arith.addf`"),
-        (("arith.addf", "f16"), {"level": "random"}, "n says how many"),
-        (("arith.addf", "f16"), {"models": ["F1"]}, "F1 does not apply to arith.addf f16"),
-        (("arith.addf", "f16"), {"models": ["B99"]}, "unknown model 'B99'"),
-        (("arith.addf", "f16"), {"random_bits": 3}, "goes with rounding='stochastic'"),
-        (("arith.addi", "i8"), {"flags": True}, "sets no exception flags"),
-        (("arith.addf", "f16"), {"function": "f"}, "goes with a program"),
-        ((DOUBLE, "f32"), {}, "type goes with an op, not with a program"),
-        ((DOUBLE,), {"models": "all"}, "not about programs"),
-        (("arith.addf", "f16"), {"mma": "exact"}, "mma goes with a tile operation or a program"),
-        (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "rounding": "upward"}, "rounding goes with an op"),
-        (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "mma": "custom:bits=x"}, "bits is 'x'"),
-        (("MFMA_SCALE_F32_32x32x64_B32", ("f16", "f16", "f16")), {"n": 2}, "3 types are given"),
-    ],
+@each_row(
+    (("arith.addf",), {}, "which type"),
+    (("arith.adf", "f16"), {}, "did you mean `arith.addf`"),
+    (("arith.addf", "f16"), {"level": "random"}, "n says how many"),
+    (("arith.addf", "f16"), {"models": ["F1"]}, "F1 does not apply to arith.addf f16"),
+    (("arith.addf", "f16"), {"models": ["B99"]}, "unknown model 'B99'"),
+    (("arith.addf", "f16"), {"random_bits": 3}, "goes with rounding='stochastic'"),
+    (("arith.addi", "i8"), {"flags": True}, "sets no exception flags"),
+    (("arith.addf", "f16"), {"function": "f"}, "goes with a program"),
+    ((DOUBLE, "f32"), {}, "type goes with an op, not with a program"),
+    ((DOUBLE,), {"models": "all"}, "not about programs"),
+    (("arith.addf", "f16"), {"mma": "exact"}, "mma goes with a tile operation or a program"),
+    (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "rounding": "upward"}, "rounding goes with an op"),
+    (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "mma": "custom:bits=x"}, "bits is 'x'"),
+    (("MFMA_SCALE_F32_32x32x64_B32", ("f16", "f16", "f16")), {"n": 2}, "3 types are given"),
 )
 def test_errors(arguments: tuple[str, ...], options: dict[str, object], message: str) -> None:
     with pytest.raises(hu.HalfulpError, match=message):
@@ -174,16 +172,13 @@ def test_operands_of_ones_own() -> None:
     assert of_rows[1].results[1].item() == 4.0
 
 
-@pytest.mark.parametrize(
-    ("operands", "told"),
-    [
-        ({"a": np.ones(2)}, "'a': expected 'tensor<2xf32>', got an array of dtype float64"),
-        ({"d": np.ones(2, np.float32)}, "there is no operand 'd': the operands are a, b"),
-        ({"a": np.ones(2, np.float32)}, "the operand 'b' has no source"),
-        ({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)}, "a has 2, b has 3"),
-        ({"a": np.ones(0, np.float32), "b": "normal"}, "'a': the array has no elements"),
-        (3, "operands takes a text"),
-    ],
+@each_row(
+    ({"a": np.ones(2)}, "'a': expected 'tensor<2xf32>', got an array of dtype float64"),
+    ({"d": np.ones(2, np.float32)}, "there is no operand 'd': the operands are a, b"),
+    ({"a": np.ones(2, np.float32)}, "the operand 'b' has no source"),
+    ({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)}, "a has 2, b has 3"),
+    ({"a": np.ones(0, np.float32), "b": "normal"}, "'a': the array has no elements"),
+    (3, "operands takes a text"),
 )
 def test_operands_that_do_not_fit(operands: Any, told: str) -> None:
     with pytest.raises(hu.HalfulpError, match=told):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.semantics import block_scaling as bs
@@ -144,29 +145,22 @@ def test_it_is_frozen_equal_and_pickled() -> None:
         found.block = 3  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"recipe": "nearest"}, ValueError, "must be one of mx, floor, ceil, even, rceil, nvfp4, nvfp4-te"),
-        (
-            {"to": "f8E4M3FN", "recipe": "nvfp4"},
-            ValueError,
-            "does not take elements of 'f8E4M3FN'; it takes f4E2M1FN",
-        ),
-        ({"to": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
-        ({"to": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),
-        ({"to": "f32"}, ValueError, "does not take elements of 'f32'"),
-        ({"block": 0}, ValueError, "block is 0, but must be positive"),
-        ({"block": 10}, ValueError, "is not a multiple of the block of 10"),
-        ({"axis": 2}, ValueError, "axis is 2, but x has 2 dimensions"),
-        ({"ragged": "pad"}, ValueError, "must be one of refuse, short"),
-        ({"rounding": "stochastic"}, ValueError, "does not round stochastically"),
-        ({"tensor_scale": 1.0}, ValueError, "the recipe floor has no tensor scale"),
-        ({"tensor_scale": "max"}, ValueError, 'must be "amax", a number or None'),
-        ({"tensor_scale": -1.0, "recipe": "nvfp4"}, ValueError, "must be a positive number of f32"),
-        ({"tensor_scale": [1.0, 2.0], "recipe": "nvfp4"}, ValueError, "must be one number"),
-        ({"tensor_scale": None, "recipe": "nvfp4-te"}, ValueError, "has no form with one level"),
-    ],
+@each_row(
+    ({"recipe": "nearest"}, ValueError, "must be one of mx, floor, ceil, even, rceil, nvfp4, nvfp4-te"),
+    ({"to": "f8E4M3FN", "recipe": "nvfp4"}, ValueError, "does not take elements of 'f8E4M3FN'; it takes f4E2M1FN"),
+    ({"to": "i4"}, ValueError, "the recipe floor does not take elements of 'i4'"),
+    ({"to": "f8E8M0FNU"}, ValueError, "does not take elements of 'f8E8M0FNU'"),
+    ({"to": "f32"}, ValueError, "does not take elements of 'f32'"),
+    ({"block": 0}, ValueError, "block is 0, but must be positive"),
+    ({"block": 10}, ValueError, "is not a multiple of the block of 10"),
+    ({"axis": 2}, ValueError, "axis is 2, but x has 2 dimensions"),
+    ({"ragged": "pad"}, ValueError, "must be one of refuse, short"),
+    ({"rounding": "stochastic"}, ValueError, "does not round stochastically"),
+    ({"tensor_scale": 1.0}, ValueError, "the recipe floor has no tensor scale"),
+    ({"tensor_scale": "max"}, ValueError, 'must be "amax", a number or None'),
+    ({"tensor_scale": -1.0, "recipe": "nvfp4"}, ValueError, "must be a positive number of f32"),
+    ({"tensor_scale": [1.0, 2.0], "recipe": "nvfp4"}, ValueError, "must be one number"),
+    ({"tensor_scale": None, "recipe": "nvfp4-te"}, ValueError, "has no form with one level"),
 )
 def test_errors_name_the_choices(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
@@ -174,13 +168,10 @@ def test_errors_name_the_choices(arguments: dict[str, Any], error: type[Exceptio
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("x", "message"),
-    [
-        (np.float32(1), "x is one number"),
-        (np.array([1, 2], np.int32), "x has elements of 'i32', but must have floats"),
-        (hu.convert(X, "f128"), "are wider than f64"),
-    ],
+@each_row(
+    (np.float32(1), "x is one number"),
+    (np.array([1, 2], np.int32), "x has elements of 'i32', but must have floats"),
+    (hu.convert(X, "f128"), "are wider than f64"),
 )
 def test_inputs_that_have_no_blocks(x: Any, message: str) -> None:
     with pytest.raises((ValueError, hu.TypeMismatch)) as caught:

@@ -7,41 +7,36 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.text.parser import parse_type
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"scale": 0.5}, "!quant.uniform<i8:f32, 5.000000e-01>"),
-        ({"scale": 0.5, "zero_point": -3}, "!quant.uniform<i8:f32, 5.000000e-01:-3>"),
-        ({"storage": "u8", "scale": 0.5, "zero_point": 200}, "!quant.uniform<u8:f32, 5.000000e-01:200>"),
-        ({"storage": "ui8", "scale": 0.5}, "!quant.uniform<u8:f32, 5.000000e-01>"),
-        ({"storage": np.uint8, "scale": 0.5}, "!quant.uniform<u8:f32, 5.000000e-01>"),
-        ({"storage": np.int8, "expressed": np.float16, "scale": 2}, "!quant.uniform<i8:f16, 2.000000e+00>"),
-        ({"expressed": ml_dtypes.bfloat16, "scale": 2}, "!quant.uniform<i8:bf16, 2.000000e+00>"),
-        ({"storage": "i4", "scale": 0.5, "min": -7, "max": 7}, "!quant.uniform<i4<-7:7>:f32, 5.000000e-01>"),
-        ({"storage": "i1", "scale": 0.5}, "!quant.uniform<i1:f32, 5.000000e-01>"),
-        ({"scale": [0.5, 0.25], "axis": 1}, "!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>"),
-        (
-            {"scale": np.array([0.5, 0.25], np.float32), "zero_point": [1, -1], "axis": 0},
-            "!quant.uniform<i8:f32:0, {5.000000e-01:1,2.500000e-01:-1}>",
-        ),
-        (
-            {"scale": [0.5, 0.25], "zero_point": 4, "axis": 0},
-            "!quant.uniform<i8:f32:0, {5.000000e-01:4,2.500000e-01:4}>",
-        ),
-        (
-            {"scale": [[0.5, 0.25]], "block": {0: 1, 1: 32}},
-            "!quant.uniform<i8:f32:{0:1, 1:32}, {{5.000000e-01, 2.500000e-01}}>",
-        ),
-        (
-            {"scale": [[0.5], [0.25]], "axis": 0, "block": 2},
-            "!quant.uniform<i8:f32:{0:2}, {{5.000000e-01}, {2.500000e-01}}>",
-        ),
-    ],
+@each_row(
+    ({"scale": 0.5}, "!quant.uniform<i8:f32, 5.000000e-01>"),
+    ({"scale": 0.5, "zero_point": -3}, "!quant.uniform<i8:f32, 5.000000e-01:-3>"),
+    ({"storage": "u8", "scale": 0.5, "zero_point": 200}, "!quant.uniform<u8:f32, 5.000000e-01:200>"),
+    ({"storage": "ui8", "scale": 0.5}, "!quant.uniform<u8:f32, 5.000000e-01>"),
+    ({"storage": np.uint8, "scale": 0.5}, "!quant.uniform<u8:f32, 5.000000e-01>"),
+    ({"storage": np.int8, "expressed": np.float16, "scale": 2}, "!quant.uniform<i8:f16, 2.000000e+00>"),
+    ({"expressed": ml_dtypes.bfloat16, "scale": 2}, "!quant.uniform<i8:bf16, 2.000000e+00>"),
+    ({"storage": "i4", "scale": 0.5, "min": -7, "max": 7}, "!quant.uniform<i4<-7:7>:f32, 5.000000e-01>"),
+    ({"storage": "i1", "scale": 0.5}, "!quant.uniform<i1:f32, 5.000000e-01>"),
+    ({"scale": [0.5, 0.25], "axis": 1}, "!quant.uniform<i8:f32:1, {5.000000e-01,2.500000e-01}>"),
+    (
+        {"scale": np.array([0.5, 0.25], np.float32), "zero_point": [1, -1], "axis": 0},
+        "!quant.uniform<i8:f32:0, {5.000000e-01:1,2.500000e-01:-1}>",
+    ),
+    ({"scale": [0.5, 0.25], "zero_point": 4, "axis": 0}, "!quant.uniform<i8:f32:0, {5.000000e-01:4,2.500000e-01:4}>"),
+    (
+        {"scale": [[0.5, 0.25]], "block": {0: 1, 1: 32}},
+        "!quant.uniform<i8:f32:{0:1, 1:32}, {{5.000000e-01, 2.500000e-01}}>",
+    ),
+    (
+        {"scale": [[0.5], [0.25]], "axis": 0, "block": 2},
+        "!quant.uniform<i8:f32:{0:2}, {{5.000000e-01}, {2.500000e-01}}>",
+    ),
 )
 def test_the_text_is_that_of_mlir(arguments: dict[str, Any], text: str) -> None:
     made = hu.quant.type(**arguments)
@@ -74,41 +69,34 @@ def test_a_value_and_a_tensor_of_torch_are_scales() -> None:
     assert made.scales == (0.10009765625, 0.2001953125)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"scale": float("nan")}, ValueError, "a scale is nan, but must be finite"),
-        ({"scale": float("inf")}, ValueError, "a scale is inf, but must be finite"),
-        ({"scale": -0.5}, ValueError, "a scale is -0.5, but must be positive"),
-        ({"scale": [0.5, 0], "axis": 0}, ValueError, "a scale is 0.0, but must be positive"),
-        ({"scale": 1e6, "expressed": "f16"}, ValueError, "the scale 1000000.0 is outside the positive values of f16"),
-        ({"scale": 1e-9, "expressed": "f16"}, ValueError, "the scale 1e-09 is outside the positive values of f16"),
-        (
-            {"scale": 1, "zero_point": 128},
-            ValueError,
-            "the zero point 128 is outside the storage type, which holds -128",
-        ),
-        ({"scale": 1, "zero_point": 0.5}, ValueError, "a zero point is 0.5, but must be an integer"),
-        ({"scale": 1, "min": -200}, ValueError, "min is -200, but the storage type holds -128 to 127"),
-        ({"scale": 1, "min": 3, "max": 3}, ValueError, "min must be below max"),
-        ({"scale": 1, "storage": "i33"}, ValueError, "has 33 bits, but must have 1 to 32"),
-        ({"scale": 1, "storage": "f16"}, hu.TypeMismatch, "the storage type is 'f16', but must be an integer type"),
-        ({"scale": 1, "expressed": "i8"}, hu.TypeMismatch, "the expressed type is 'i8', but must be a float type"),
-        ({"scale": "0.1"}, hu.TypeMismatch, "scale is '0.1', but must be a number"),
-        ({"scale": [1.0]}, ValueError, "scale has the shape (1,): give axis=… for channels"),
-        ({"scale": []}, ValueError, "scale is empty"),
-        ({"scale": 1.0, "axis": 0}, ValueError, "scale has the shape (), but axis=0 needs one scale for each index"),
-        ({"scale": [1.0], "axis": -1}, ValueError, "count from the front"),
-        (
-            {"scale": [1.0], "zero_point": [1, 2], "axis": 0},
-            ValueError,
-            "zero_point has the shape (2,), but scale has (1,)",
-        ),
-        ({"scale": [1.0], "block": 2}, ValueError, "give axis=… too"),
-        ({"scale": [1.0], "block": {0: 2}, "axis": 0}, ValueError, "axis=0 must be left out"),
-        ({"scale": [1.0], "block": {1: 2}}, ValueError, "block names dimension 1, but scale has the 1 dimensions"),
-        ({"scale": [1.0], "block": {0: 0}}, ValueError, "the block size 0 of dimension 0 must be positive"),
-    ],
+@each_row(
+    ({"scale": float("nan")}, ValueError, "a scale is nan, but must be finite"),
+    ({"scale": float("inf")}, ValueError, "a scale is inf, but must be finite"),
+    ({"scale": -0.5}, ValueError, "a scale is -0.5, but must be positive"),
+    ({"scale": [0.5, 0], "axis": 0}, ValueError, "a scale is 0.0, but must be positive"),
+    ({"scale": 1e6, "expressed": "f16"}, ValueError, "the scale 1000000.0 is outside the positive values of f16"),
+    ({"scale": 1e-9, "expressed": "f16"}, ValueError, "the scale 1e-09 is outside the positive values of f16"),
+    ({"scale": 1, "zero_point": 128}, ValueError, "the zero point 128 is outside the storage type, which holds -128"),
+    ({"scale": 1, "zero_point": 0.5}, ValueError, "a zero point is 0.5, but must be an integer"),
+    ({"scale": 1, "min": -200}, ValueError, "min is -200, but the storage type holds -128 to 127"),
+    ({"scale": 1, "min": 3, "max": 3}, ValueError, "min must be below max"),
+    ({"scale": 1, "storage": "i33"}, ValueError, "has 33 bits, but must have 1 to 32"),
+    ({"scale": 1, "storage": "f16"}, hu.TypeMismatch, "the storage type is 'f16', but must be an integer type"),
+    ({"scale": 1, "expressed": "i8"}, hu.TypeMismatch, "the expressed type is 'i8', but must be a float type"),
+    ({"scale": "0.1"}, hu.TypeMismatch, "scale is '0.1', but must be a number"),
+    ({"scale": [1.0]}, ValueError, "scale has the shape (1,): give axis=… for channels"),
+    ({"scale": []}, ValueError, "scale is empty"),
+    ({"scale": 1.0, "axis": 0}, ValueError, "scale has the shape (), but axis=0 needs one scale for each index"),
+    ({"scale": [1.0], "axis": -1}, ValueError, "count from the front"),
+    (
+        {"scale": [1.0], "zero_point": [1, 2], "axis": 0},
+        ValueError,
+        "zero_point has the shape (2,), but scale has (1,)",
+    ),
+    ({"scale": [1.0], "block": 2}, ValueError, "give axis=… too"),
+    ({"scale": [1.0], "block": {0: 2}, "axis": 0}, ValueError, "axis=0 must be left out"),
+    ({"scale": [1.0], "block": {1: 2}}, ValueError, "block names dimension 1, but scale has the 1 dimensions"),
+    ({"scale": [1.0], "block": {0: 0}}, ValueError, "the block size 0 of dimension 0 must be positive"),
 )
 def test_what_the_document_forbids_is_an_error(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
@@ -140,18 +128,15 @@ def of_program(x: Any, text: str) -> tuple[hu.Value, hu.Value]:
     return quantised, back
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"scale": 0.01, "zero_point": 3},
-        {"scale": 0.01, "zero_point": 200, "storage": "u8"},
-        {"scale": [0.01, 0.3], "axis": 0},
-        {"scale": [0.01, 0.3], "axis": -2, "zero_point": [1, -1]},
-        {"scale": [0.1, 0.2, 0.3, 0.4], "axis": -1, "storage": "i4", "min": -7},
-        {"scale": [[0.01, 0.3]], "block": {1: 2}},
-        {"scale": [[0.01, 0.3], [1, 2]], "block": {0: 1, 1: 2}},
-        {"scale": [[0.01, 0.3]], "axis": -1, "block": 2},
-    ],
+@each_row(
+    {"scale": 0.01, "zero_point": 3},
+    {"scale": 0.01, "zero_point": 200, "storage": "u8"},
+    {"scale": [0.01, 0.3], "axis": 0},
+    {"scale": [0.01, 0.3], "axis": -2, "zero_point": [1, -1]},
+    {"scale": [0.1, 0.2, 0.3, 0.4], "axis": -1, "storage": "i4", "min": -7},
+    {"scale": [[0.01, 0.3]], "block": {1: 2}},
+    {"scale": [[0.01, 0.3], [1, 2]], "block": {0: 1, 1: 2}},
+    {"scale": [[0.01, 0.3]], "axis": -1, "block": 2},
 )
 def test_it_computes_what_a_program_does(arguments: dict[str, Any]) -> None:
     found = hu.quantize(X, **arguments)
@@ -215,34 +200,27 @@ def test_torch_quantises_alike() -> None:
     assert hu.dequantize(hu.quantize(x, scales, points, axis=0, storage="u8")).numpy().tolist() == rows.tolist()
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: hu.quantize(X), TypeError, "quantize needs scale=…"),
-        (lambda: hu.quantize(X, 0.5, expressed="f16"), hu.TypeMismatch, 'hu.convert(x, "f16")'),
-        (lambda: hu.quantize(X, hu.quant.type(scale=0.5), 3), TypeError, "leave zero_point out"),
-        (lambda: hu.quantize(X, 0.5, type=hu.quant.type(scale=0.5), axis=1), TypeError, "leave scale, axis out"),
-        (lambda: hu.dequantize(hu.quantize_blocks(X, block=4), "f32"), TypeError, "leave type out"),
-        (lambda: hu.quantize(X, 0.5, rounding="stochastic"), ValueError, "qcast_rounding"),
-        (lambda: hu.quantize(X, "int8"), TypeError, "quantize needs a scale beside the type 'i8'"),
-        (
-            lambda: hu.quantize(X, [0.1, 0.2, 0.3], axis=0),
-            hu.TypeMismatch,
-            "dimension 0 has size 2, the type has 3 scales",
-        ),
-        (lambda: hu.quantize(X, [[0.1]], block={1: 3}), hu.TypeMismatch, "must be divisible by the block size 3"),
-        (lambda: hu.quantize(X, [[[0.1]]], block={1: 2}), hu.TypeMismatch, "rank of scales 3 must match the rank"),
-        (lambda: hu.quantize(X, hu.quant.type("i8", "f16", scale=0.5)), hu.TypeMismatch, 'hu.convert(x, "f16")'),
-        (
-            lambda: hu.quantize(np.array([1], np.int32), 0.5),
-            hu.TypeMismatch,
-            "x has elements of 'i32', but must have floats",
-        ),
-        (lambda: hu.quantize(X, 0.5, rounding="up and down"), ValueError, "rounding"),
-        (lambda: hu.quantize(X, "!quant.any<i8:f32>"), hu.Unsupported, "it has no scale"),
-        (lambda: hu.dequantize(X), hu.TypeMismatch, "which is not quantised"),
-        (lambda: hu.dequantize(np.array([1], np.int8)), hu.TypeMismatch, "give type=…"),
-    ],
+@each_row(
+    (lambda: hu.quantize(X), TypeError, "quantize needs scale=…"),
+    (lambda: hu.quantize(X, 0.5, expressed="f16"), hu.TypeMismatch, 'hu.convert(x, "f16")'),
+    (lambda: hu.quantize(X, hu.quant.type(scale=0.5), 3), TypeError, "leave zero_point out"),
+    (lambda: hu.quantize(X, 0.5, type=hu.quant.type(scale=0.5), axis=1), TypeError, "leave scale, axis out"),
+    (lambda: hu.dequantize(hu.quantize_blocks(X, block=4), "f32"), TypeError, "leave type out"),
+    (lambda: hu.quantize(X, 0.5, rounding="stochastic"), ValueError, "qcast_rounding"),
+    (lambda: hu.quantize(X, "int8"), TypeError, "quantize needs a scale beside the type 'i8'"),
+    (lambda: hu.quantize(X, [0.1, 0.2, 0.3], axis=0), hu.TypeMismatch, "dimension 0 has size 2, the type has 3 scales"),
+    (lambda: hu.quantize(X, [[0.1]], block={1: 3}), hu.TypeMismatch, "must be divisible by the block size 3"),
+    (lambda: hu.quantize(X, [[[0.1]]], block={1: 2}), hu.TypeMismatch, "rank of scales 3 must match the rank"),
+    (lambda: hu.quantize(X, hu.quant.type("i8", "f16", scale=0.5)), hu.TypeMismatch, 'hu.convert(x, "f16")'),
+    (
+        lambda: hu.quantize(np.array([1], np.int32), 0.5),
+        hu.TypeMismatch,
+        "x has elements of 'i32', but must have floats",
+    ),
+    (lambda: hu.quantize(X, 0.5, rounding="up and down"), ValueError, "rounding"),
+    (lambda: hu.quantize(X, "!quant.any<i8:f32>"), hu.Unsupported, "it has no scale"),
+    (lambda: hu.dequantize(X), hu.TypeMismatch, "which is not quantised"),
+    (lambda: hu.dequantize(np.array([1], np.int8)), hu.TypeMismatch, "give type=…"),
 )
 def test_errors_say_what_to_do(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
@@ -250,14 +228,11 @@ def test_errors_say_what_to_do(call: Any, error: type[Exception], message: str) 
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("stored", "storage"),
-    [
-        (np.array([200], np.uint8), "i8"),
-        (np.array([-1], np.int8), "u8"),
-        (np.array([300], np.int16), "i8"),
-        ([128], "i8"),
-    ],
+@each_row(
+    (np.array([200], np.uint8), "i8"),
+    (np.array([-1], np.int8), "u8"),
+    (np.array([300], np.int16), "i8"),
+    ([128], "i8"),
 )
 def test_stored_integers_that_the_type_does_not_have_are_refused(stored: Any, storage: str) -> None:
     type_ = hu.quant.type(storage, "f32", scale=0.5)

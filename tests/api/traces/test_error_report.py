@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
@@ -534,14 +535,11 @@ ATOMIC = """func.func @f(%a: memref<8xf16>, %m: memref<1xf16>) {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("text", "shapes", "line"),
-    [
-        (CONTRACT, [(4, 4), (4, 4), (4, 4, "f32")], 6),
-        (OUTER_PRODUCT, [(4,), (4,), (4, 4)], 2),
-        (SOFTMAX_OP, [(2, 4)], 3),
-        (ATOMIC, [(8,), (1,)], 7),
-    ],
+@each_row(
+    (CONTRACT, [(4, 4), (4, 4), (4, 4, "f32")], 6),
+    (OUTER_PRODUCT, [(4,), (4,), (4, 4)], 2),
+    (SOFTMAX_OP, [(2, 4)], 3),
+    (ATOMIC, [(8,), (1,)], 7),
 )
 def test_shares_of_ops_that_others_compute_with_add_up(text: str, shapes: list[Any], line: int) -> None:
     draw = np.random.default_rng(1)
@@ -1034,18 +1032,15 @@ def test_the_metric_chooses_the_result_and_the_element(metric: Any) -> None:
 # --- digits that are known --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("number", "radius", "text"),
-    [
-        (-0.00017314792256354207, 0.0013, "0 ± 0.0015"),
-        (1.23456789, 0.002, "1.23 ± 0.0066"),
-        (1.23456789, 1e-30, "1.2345678899999999"),
-        (0.1, 0.0, "0.10000000000000001"),
-        (1 / 3, 3e-16, "0.333333333333333"),
-        (-1234.5, 40.0, "-1.2e+03 ± 75"),
-        (0.0, 2e-20, "0 ± 2e-20"),
-        (5e-324, 5e-324, "0 ± 9.9e-324"),
-    ],
+@each_row(
+    (-0.00017314792256354207, 0.0013, "0 ± 0.0015"),
+    (1.23456789, 0.002, "1.23 ± 0.0066"),
+    (1.23456789, 1e-30, "1.2345678899999999"),
+    (0.1, 0.0, "0.10000000000000001"),
+    (1 / 3, 3e-16, "0.333333333333333"),
+    (-1234.5, 40.0, "-1.2e+03 ± 75"),
+    (0.0, 2e-20, "0 ± 2e-20"),
+    (5e-324, 5e-324, "0 ± 9.9e-324"),
 )
 def test_no_digit_is_shown_that_is_not_known(number: float, radius: float, text: str) -> None:
     """The digits are those down to the place that a radius reaches, and the bound holds what they lack."""

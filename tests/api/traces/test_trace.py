@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import halfulp
+from tables import each_row
 from tree import ROOT
 
 import halfulp as hu
@@ -140,14 +141,11 @@ def test_undefined_behaviour_ends_a_trace_but_loses_nothing() -> None:
     assert tolerant.results[0].poisoned.all()
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "last"),
-    [
-        ("%p = ub.poison : i1\n cf.cond_br %p, ^a, ^a\n^a:\n return", hu.UndefinedBehavior, "cf.cond_br"),
-        ('%z = arith.constant false\n cf.assert %z, "no\\1B[31m"\n return', hu.errors.AssertionFailed, "cf.assert"),
-        ("ub.unreachable", hu.UndefinedBehavior, "ub.unreachable"),
-        ('%z = arith.constant 1 : i8\n "x.y"(%z) : (i8) -> ()\n return', hu.Unsupported, "x.y"),
-    ],
+@each_row(
+    ("%p = ub.poison : i1\n cf.cond_br %p, ^a, ^a\n^a:\n return", hu.UndefinedBehavior, "cf.cond_br"),
+    ('%z = arith.constant false\n cf.assert %z, "no\\1B[31m"\n return', hu.errors.AssertionFailed, "cf.assert"),
+    ("ub.unreachable", hu.UndefinedBehavior, "ub.unreachable"),
+    ('%z = arith.constant 1 : i8\n "x.y"(%z) : (i8) -> ()\n return', hu.Unsupported, "x.y"),
 )
 def test_whatever_stops_a_program_is_its_error(body: str, kind: type[hu.HalfulpError], last: str) -> None:
     trace = hu.trace(f"func.func @f() {{\n {body}\n}}")

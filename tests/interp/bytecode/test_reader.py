@@ -15,6 +15,7 @@ import pytest
 from corpora import bytecode_files
 from corpora.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
 from corpora.corpus import CorpusEntry, entries
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
@@ -207,16 +208,13 @@ def renamed(data: bytes, producer: bytes) -> bytes:
     return data[:start] + producer + b"\0" + data[cursor.pos :]
 
 
-@pytest.mark.parametrize(
-    ("producer", "schema"),
-    [
-        ("MLIR22.1.8", Schema.MLIR22),
-        ("MLIR24.0.0git", Schema.LLVM24),
-        ("LLVM17", Schema.MLIR22),
-        ("MLIR" + "9" * 5000, None),
-        ("mine", None),
-        ("", None),
-    ],
+@each_row(
+    ("MLIR22.1.8", Schema.MLIR22),
+    ("MLIR24.0.0git", Schema.LLVM24),
+    ("LLVM17", Schema.MLIR22),
+    ("MLIR" + "9" * 5000, None),
+    ("mine", None),
+    ("", None),
 )
 def test_the_producer_says_the_schema(producer: str, schema: Schema | None) -> None:
     assert schema_of(producer) is schema
@@ -412,14 +410,11 @@ def test_what_is_left_over_is_an_error(name: str) -> None:
     assert caught.value.offset is not None
 
 
-@pytest.mark.parametrize(
-    ("shares", "message"),
-    [
-        ("i32: 1, 900", r"caseOperands count \(2\) does not match with the total size \(901\)"),
-        ("i32: 3, -1", "'case_operand_segments' attribute cannot have negative elements"),
-        ("i64: 1, 1", "caseOperands count"),
-        ("i32", r"caseOperands count \(2\) does not match with the total size \(0\)"),
-    ],
+@each_row(
+    ("i32: 1, 900", r"caseOperands count \(2\) does not match with the total size \(901\)"),
+    ("i32: 3, -1", "'case_operand_segments' attribute cannot have negative elements"),
+    ("i64: 1, 1", "caseOperands count"),
+    ("i32", r"caseOperands count \(2\) does not match with the total size \(0\)"),
 )
 def test_shares_of_a_switch_that_do_not_fit(shares: str, message: str) -> None:
     """As mlir-opt 22 says it, in text and in bytecode: no operand is dropped."""
@@ -447,9 +442,7 @@ def test_an_attribute_in_two_places_is_an_error() -> None:
         read_bytecode(write_bytecode(module))
 
 
-@pytest.mark.parametrize(
-    "kind", [bytearray, memoryview, lambda data: memoryview(bytearray(data)), lambda data: memoryview(data).cast("c")]
-)
+@each_row(bytearray, memoryview, lambda data: memoryview(bytearray(data)), lambda data: memoryview(data).cast("c"))
 def test_any_bytes_are_read(kind: Any) -> None:
     data = kind(write_bytecode(parse_module(ADD, "f")))
     for module in (hu.load(data), hu.read_bytecode(data)):
@@ -611,25 +604,19 @@ def test_every_truncation_is_an_error() -> None:
             assert caught.value.offset <= size
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "not MLIR bytecode: it does not begin with 4D 4C EF 52"),
-        (b"module {}", "not MLIR bytecode"),
-        (MAGIC, "unexpected end of the section in an integer"),
-        (MAGIC + varint(7), "version 7 is not supported: the newest is 6"),
-        (
-            MAGIC + b"\0" + struct.pack("<Q", 2**64 - 1),
-            "version 18446744073709551615 is not supported: the newest is 6",
-        ),
-        (MAGIC + varint(6) + b"MLIR22", "a string does not end"),
-        (MAGIC + varint(6) + b"MLIR22\0", "the section STRING is missing"),
-        (MAGIC + varint(6) + b"MLIR22\0" + bytes((9, 1)), "unknown section 9"),
-        (MAGIC + varint(6) + b"MLIR22\0" + bytes((0, 0xFF)), "127 bytes are needed, but only 0 are left"),
-        (MAGIC + varint(6) + b"MLIR22\0" + section(0, varint(0)) * 2, "the section STRING occurs twice"),
-        (MAGIC + varint(6) + b"MLIR22\0" + section(0, varint(1) + varint(2) + b"ab"), "a string does not end"),
-        (MAGIC + varint(6) + b"MLIR22\0\x80" + varint(0) + varint(3), "alignment 3 is not a power of two"),
-    ],
+@each_row(
+    (b"", "not MLIR bytecode: it does not begin with 4D 4C EF 52"),
+    (b"module {}", "not MLIR bytecode"),
+    (MAGIC, "unexpected end of the section in an integer"),
+    (MAGIC + varint(7), "version 7 is not supported: the newest is 6"),
+    (MAGIC + b"\0" + struct.pack("<Q", 2**64 - 1), "version 18446744073709551615 is not supported: the newest is 6"),
+    (MAGIC + varint(6) + b"MLIR22", "a string does not end"),
+    (MAGIC + varint(6) + b"MLIR22\0", "the section STRING is missing"),
+    (MAGIC + varint(6) + b"MLIR22\0" + bytes((9, 1)), "unknown section 9"),
+    (MAGIC + varint(6) + b"MLIR22\0" + bytes((0, 0xFF)), "127 bytes are needed, but only 0 are left"),
+    (MAGIC + varint(6) + b"MLIR22\0" + section(0, varint(0)) * 2, "the section STRING occurs twice"),
+    (MAGIC + varint(6) + b"MLIR22\0" + section(0, varint(1) + varint(2) + b"ab"), "a string does not end"),
+    (MAGIC + varint(6) + b"MLIR22\0\x80" + varint(0) + varint(3), "alignment 3 is not a power of two"),
 )
 def test_broken_containers(data: bytes, message: str) -> None:
     with pytest.raises(BytecodeError, match=message):

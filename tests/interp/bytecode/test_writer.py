@@ -12,6 +12,7 @@ import pytest
 from command import PATIENCE
 from corpora.bytecode_files import BytecodeFile, emit, recorded_files, valid_entries
 from corpora.corpus import CorpusEntry, entries, recorded
+from tables import each_row
 from tree import ROOT
 
 from halfulp.interp.bytecode.encoding import MAX_VERSION, ByteCursor, Emitter, Section, varint
@@ -349,20 +350,17 @@ def test_every_op_is_among_those_recorded() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("sizes", "written"),
-    [
-        ((), [0 << 1 | 1]),
-        ((0,), [0 << 1 | 1]),
-        ((3,), [1 << 1, 3]),
-        ((1, 1), [2 << 1, 1, 1]),
-        ((1, 0), [1 << 1 | 1, 0, 1]),
-        ((0, 2), [1 << 1 | 1, 1, 2 << 1 | 1]),
-        ((1, 0, 2), [3 << 1, 1, 0, 2]),
-        ((0, 0, 2, 1), [2 << 1 | 1, 2, 2 << 2 | 2, 1 << 2 | 3]),
-        ((0, 0, 0, 0, 5), [1 << 1 | 1, 3, 5 << 3 | 4]),
-        ((0,) * 257 + (1,), [258 << 1, *(0,) * 257, 1]),
-    ],
+@each_row(
+    ((), [0 << 1 | 1]),
+    ((0,), [0 << 1 | 1]),
+    ((3,), [1 << 1, 3]),
+    ((1, 1), [2 << 1, 1, 1]),
+    ((1, 0), [1 << 1 | 1, 0, 1]),
+    ((0, 2), [1 << 1 | 1, 1, 2 << 1 | 1]),
+    ((1, 0, 2), [3 << 1, 1, 0, 2]),
+    ((0, 0, 2, 1), [2 << 1 | 1, 2, 2 << 2 | 2, 1 << 2 | 3]),
+    ((0, 0, 0, 0, 5), [1 << 1 | 1, 3, 5 << 3 | 4]),
+    ((0,) * 257 + (1,), [258 << 1, *(0,) * 257, 1]),
 )
 def test_numbers_of_operands_leave_zeros_out_where_most_are(sizes: tuple[int, ...], written: list[int]) -> None:
     attribute = at.DenseArrayAttr(I32, sizes)

@@ -1,6 +1,7 @@
 """Hints for names of ops: of the same dialect and kind of numbers, by their new names, or that the dialect is unknown."""
 
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.declare.registry import MODULES, RENAMED, default_registry, number_family, op_hint
@@ -8,19 +9,16 @@ from halfulp.interp.declare.registry import MODULES, RENAMED, default_registry, 
 DIALECTS = default_registry().dialects
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("arith.adf", "did you mean `arith.addf`?"),
-        ("arith.maximumff", "did you mean `arith.maximumf`?"),
-        ("arith.divi", "did you mean `arith.divsi` or `arith.divui`?"),
-        ("arith.minsf", None),  # not arith.minsi, which is of integers
-        ("arith.frobnicate", None),
-        ("arit.addf", "did you mean `arith.addf`?"),
-        ("addf", "did you mean `arith.addf`?"),
-        ("yield", "did you mean `scf.yield` or `tensor.yield`?"),
-        ("nonsense", None),
-    ],
+@each_row(
+    ("arith.adf", "did you mean `arith.addf`?"),
+    ("arith.maximumff", "did you mean `arith.maximumf`?"),
+    ("arith.divi", "did you mean `arith.divsi` or `arith.divui`?"),
+    ("arith.minsf", None),  # not arith.minsi, which is of integers
+    ("arith.frobnicate", None),
+    ("arit.addf", "did you mean `arith.addf`?"),
+    ("addf", "did you mean `arith.addf`?"),
+    ("yield", "did you mean `scf.yield` or `tensor.yield`?"),
+    ("nonsense", None),
 )
 def test_the_hint(name: str, hint: str | None) -> None:
     found = op_hint(name, DIALECTS)

@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 from corpora.iree_tests import results
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.text.printer import print_module
@@ -31,28 +32,13 @@ def test_a_program_whose_expectations_hold_ends() -> None:
     assert hu.run(HELD) == ()
 
 
-@pytest.mark.parametrize(
-    ("check", "message"),
-    [
-        (
-            "check.expect_eq_const(%a, dense<[0.0, 2.0]> : tensor<2xf32>)",
-            "element [0] is f32=-0, expected f32=0; 1 of 2",
-        ),
-        (
-            "check.expect_eq_const(%a, dense<[-0.0, 3.0]> : tensor<2xf32>)",
-            "element [1] is f32=2, expected f32=3; 1 of 2",
-        ),
-        (
-            "check.expect_almost_eq_const(%a, dense<[1.0, 3.0]> : tensor<2xf32>)",
-            "expected f32=1; 2 of 2 elements differ",
-        ),
-        ("check.expect_almost_eq_const(%a, dense<[0.00011, 2.0]> : tensor<2xf32>)", "element [0] is f32=-0, expected"),
-        (
-            "check.expect_almost_eq_const(%a, dense<[0x7FC00000, 2.0]> : tensor<2xf32>)",
-            "element [0] is f32=-0, expected",
-        ),
-        ("check.expect_almost_eq_const(%a, dense<[0x7F800000, 2.0]> : tensor<2xf32>, atol 0x7F800000)", "element [0]"),
-    ],
+@each_row(
+    ("check.expect_eq_const(%a, dense<[0.0, 2.0]> : tensor<2xf32>)", "element [0] is f32=-0, expected f32=0; 1 of 2"),
+    ("check.expect_eq_const(%a, dense<[-0.0, 3.0]> : tensor<2xf32>)", "element [1] is f32=2, expected f32=3; 1 of 2"),
+    ("check.expect_almost_eq_const(%a, dense<[1.0, 3.0]> : tensor<2xf32>)", "expected f32=1; 2 of 2 elements differ"),
+    ("check.expect_almost_eq_const(%a, dense<[0.00011, 2.0]> : tensor<2xf32>)", "element [0] is f32=-0, expected"),
+    ("check.expect_almost_eq_const(%a, dense<[0x7FC00000, 2.0]> : tensor<2xf32>)", "element [0] is f32=-0, expected"),
+    ("check.expect_almost_eq_const(%a, dense<[0x7F800000, 2.0]> : tensor<2xf32>, atol 0x7F800000)", "element [0]"),
 )
 def test_the_first_other_element_is_named(check: str, message: str) -> None:
     text = (

@@ -7,6 +7,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from tables import each_row
 
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import affine_expressions as affine
@@ -64,46 +65,43 @@ from halfulp.interp.text.affine_parser import MAX_DEPTH
 from halfulp.interp.text.parser import parse_attribute, parse_type
 
 
-@pytest.mark.parametrize(
-    ("text", "attribute"),
-    [
-        ("5", IntegerAttr(5, IntegerType(64))),
-        ("-5 : i8", IntegerAttr(-5, IntegerType(8))),
-        ("255 : i8", IntegerAttr(-1, IntegerType(8))),
-        ("255 : ui8", IntegerAttr(255, IntegerType(8, "unsigned"))),
-        ("0x80 : i8", IntegerAttr(-128, IntegerType(8))),
-        ("-8 : si4", IntegerAttr(-8, IntegerType(4, "signed"))),
-        ("true", BoolAttr(True)),
-        ("-1 : i1", BoolAttr(True)),
-        ("0 : i0", IntegerAttr(0, IntegerType(0))),
-        ("-3 : index", IntegerAttr(-3, IndexType())),
-        ("1.0", FloatAttr(0x3FF0000000000000, F("f64"))),
-        ("-0.0 : f32", FloatAttr(0x80000000, F("f32"))),
-        ("0x7FA00001 : f32", FloatAttr(0x7FA00001, F("f32"))),
-        ("1.0e39 : f32", FloatAttr(0x7F800000, F("f32"))),
-        ("1000.0 : f8E4M3FN", FloatAttr(0x7F, F("f8E4M3FN"))),
-        ("100.0 : f4E2M1FN", FloatAttr(0x7, F("f4E2M1FN"))),
-        ("1.000488281250000001 : f16", FloatAttr(0x3C00, F("f16"))),
-        ("0.1 : f128", FloatAttr(0x3FFB999999999999A000000000000000, F("f128"))),
-        ('"a\\0A\\22\\FF"', StringAttr('a\n"\udcff')),
-        ('"typed" : i32', StringAttr("typed", IntegerType(32))),
-        ("unit", UnitAttr()),
-        ("{b, a = 1 : i8}", DictionaryAttr((("a", IntegerAttr(1, IntegerType(8))), ("b", UnitAttr())))),
-        ('@a::@"b c"::@d', SymbolRefAttr("a", ("b c", "d"))),
-        ("tensor<2xf32>", TypeAttr(TensorType((2,), F("f32")))),
-        ("array<i8: -1, 2>", DenseArrayAttr(IntegerType(8), (255, 2))),
-        ("array<f32: 1.0, 0x7FC00000>", DenseArrayAttr(F("f32"), (0x3F800000, 0x7FC00000))),
-        ("array<i1: true, false>", DenseArrayAttr(IntegerType(1), (1, 0))),
-        ("loc(unknown)", UnknownLoc()),
-        ('loc("f":3:7)', FileLineCol("f", 3, 7)),
-        ('loc("f":3:7 to :9)', FileRange("f", 3, 7, 3, 9)),
-        ('loc("f":3:7 to 5:9)', FileRange("f", 3, 7, 5, 9)),
-        ('loc("n"("f":3:7))', NameLoc("n", FileLineCol("f", 3, 7))),
-        ('loc(callsite("a" at "b"))', CallSiteLoc(NameLoc("a"), NameLoc("b"))),
-        ('loc(fused<"m">["a", "b"])', FusedLoc((NameLoc("a"), NameLoc("b")), StringAttr("m"))),
-        ('loc(fused["a", "a"])', NameLoc("a")),
-        ("loc(fused[])", UnknownLoc()),
-    ],
+@each_row(
+    ("5", IntegerAttr(5, IntegerType(64))),
+    ("-5 : i8", IntegerAttr(-5, IntegerType(8))),
+    ("255 : i8", IntegerAttr(-1, IntegerType(8))),
+    ("255 : ui8", IntegerAttr(255, IntegerType(8, "unsigned"))),
+    ("0x80 : i8", IntegerAttr(-128, IntegerType(8))),
+    ("-8 : si4", IntegerAttr(-8, IntegerType(4, "signed"))),
+    ("true", BoolAttr(True)),
+    ("-1 : i1", BoolAttr(True)),
+    ("0 : i0", IntegerAttr(0, IntegerType(0))),
+    ("-3 : index", IntegerAttr(-3, IndexType())),
+    ("1.0", FloatAttr(0x3FF0000000000000, F("f64"))),
+    ("-0.0 : f32", FloatAttr(0x80000000, F("f32"))),
+    ("0x7FA00001 : f32", FloatAttr(0x7FA00001, F("f32"))),
+    ("1.0e39 : f32", FloatAttr(0x7F800000, F("f32"))),
+    ("1000.0 : f8E4M3FN", FloatAttr(0x7F, F("f8E4M3FN"))),
+    ("100.0 : f4E2M1FN", FloatAttr(0x7, F("f4E2M1FN"))),
+    ("1.000488281250000001 : f16", FloatAttr(0x3C00, F("f16"))),
+    ("0.1 : f128", FloatAttr(0x3FFB999999999999A000000000000000, F("f128"))),
+    ('"a\\0A\\22\\FF"', StringAttr('a\n"\udcff')),
+    ('"typed" : i32', StringAttr("typed", IntegerType(32))),
+    ("unit", UnitAttr()),
+    ("{b, a = 1 : i8}", DictionaryAttr((("a", IntegerAttr(1, IntegerType(8))), ("b", UnitAttr())))),
+    ('@a::@"b c"::@d', SymbolRefAttr("a", ("b c", "d"))),
+    ("tensor<2xf32>", TypeAttr(TensorType((2,), F("f32")))),
+    ("array<i8: -1, 2>", DenseArrayAttr(IntegerType(8), (255, 2))),
+    ("array<f32: 1.0, 0x7FC00000>", DenseArrayAttr(F("f32"), (0x3F800000, 0x7FC00000))),
+    ("array<i1: true, false>", DenseArrayAttr(IntegerType(1), (1, 0))),
+    ("loc(unknown)", UnknownLoc()),
+    ('loc("f":3:7)', FileLineCol("f", 3, 7)),
+    ('loc("f":3:7 to :9)', FileRange("f", 3, 7, 3, 9)),
+    ('loc("f":3:7 to 5:9)', FileRange("f", 3, 7, 5, 9)),
+    ('loc("n"("f":3:7))', NameLoc("n", FileLineCol("f", 3, 7))),
+    ('loc(callsite("a" at "b"))', CallSiteLoc(NameLoc("a"), NameLoc("b"))),
+    ('loc(fused<"m">["a", "b"])', FusedLoc((NameLoc("a"), NameLoc("b")), StringAttr("m"))),
+    ('loc(fused["a", "a"])', NameLoc("a")),
+    ("loc(fused[])", UnknownLoc()),
 )
 def test_value(text: str, attribute: Attribute) -> None:
     assert parse_attribute(text) == attribute
@@ -111,28 +109,25 @@ def test_value(text: str, attribute: Attribute) -> None:
     assert pickle.loads(pickle.dumps(attribute)) == attribute
 
 
-@pytest.mark.parametrize(
-    ("text", "codes", "splat"),
-    [
-        ("dense<[1, -1]> : tensor<2xi8>", [1, 255], False),
-        ("dense<[[1, 2], [3, 4]]> : tensor<2x2xi4>", [[1, 2], [3, 4]], False),
-        ("dense<7> : tensor<2x2xi16>", 7, True),
-        ("dense<[7, 7]> : tensor<2xi16>", 7, True),
-        ("dense<[true, false]> : tensor<2xi1>", [1, 0], False),
-        ('dense<"0x05"> : tensor<3xi1>', [1, 0, 1], False),
-        ('dense<"0xFF"> : tensor<3xi1>', 1, True),
-        ('dense<"0x0102FF"> : tensor<3xi8>', [1, 2, 255], False),
-        ('dense<"0x0F01"> : tensor<2xf4E2M1FN>', [15, 1], False),
-        ('dense<"0x34127856"> : tensor<2xbf16>', [0x1234, 0x5678], False),
-        ('dense<"0x563412000000"> : tensor<2xtf32>', [0x23456, 0], False),
-        ("dense<[1.0, 0x7FA00001]> : tensor<2xf32>", [0x3F800000, 0x7FA00001], False),
-        ("dense<[-1, 2]> : tensor<2xindex>", [2**64 - 1, 2], False),
-        ("dense<[(1, 2), (3, -1)]> : tensor<2xcomplex<i8>>", [[1, 2], [3, 255]], False),
-        ("dense<(1.0, 2.0)> : tensor<2xcomplex<f16>>", [0x3C00, 0x4000], True),
-        ("dense<[1, -1]> : tensor<2xi128>", [[1, 0], [2**64 - 1, 2**64 - 1]], False),
-        ('dense<"0x0000000000000080FF3F"> : tensor<4xf80>', [0x8000000000000000, 0x3FFF], True),
-        ("dense<> : tensor<0x3xf32>", np.zeros((0, 3)), False),
-    ],
+@each_row(
+    ("dense<[1, -1]> : tensor<2xi8>", [1, 255], False),
+    ("dense<[[1, 2], [3, 4]]> : tensor<2x2xi4>", [[1, 2], [3, 4]], False),
+    ("dense<7> : tensor<2x2xi16>", 7, True),
+    ("dense<[7, 7]> : tensor<2xi16>", 7, True),
+    ("dense<[true, false]> : tensor<2xi1>", [1, 0], False),
+    ('dense<"0x05"> : tensor<3xi1>', [1, 0, 1], False),
+    ('dense<"0xFF"> : tensor<3xi1>', 1, True),
+    ('dense<"0x0102FF"> : tensor<3xi8>', [1, 2, 255], False),
+    ('dense<"0x0F01"> : tensor<2xf4E2M1FN>', [15, 1], False),
+    ('dense<"0x34127856"> : tensor<2xbf16>', [0x1234, 0x5678], False),
+    ('dense<"0x563412000000"> : tensor<2xtf32>', [0x23456, 0], False),
+    ("dense<[1.0, 0x7FA00001]> : tensor<2xf32>", [0x3F800000, 0x7FA00001], False),
+    ("dense<[-1, 2]> : tensor<2xindex>", [2**64 - 1, 2], False),
+    ("dense<[(1, 2), (3, -1)]> : tensor<2xcomplex<i8>>", [[1, 2], [3, 255]], False),
+    ("dense<(1.0, 2.0)> : tensor<2xcomplex<f16>>", [0x3C00, 0x4000], True),
+    ("dense<[1, -1]> : tensor<2xi128>", [[1, 0], [2**64 - 1, 2**64 - 1]], False),
+    ('dense<"0x0000000000000080FF3F"> : tensor<4xf80>', [0x8000000000000000, 0x3FFF], True),
+    ("dense<> : tensor<0x3xf32>", np.zeros((0, 3)), False),
 )
 def test_dense_elements(text: str, codes: object, splat: bool) -> None:
     attribute = parse_attribute(text)
@@ -225,17 +220,14 @@ def test_a_decimal_goes_through_f64(number: float) -> None:
     assert Fraction(float(f"{number:.17e}")) == exact
 
 
-@pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        (0x3F8CCCCD, "1.100000e+00"),
-        (0x3F9E0651, "1.23456776"),
-        (0x4B800000, "0x4B800000"),
-        (0x7F800000, "0x7F800000"),
-        (0xFFC00000, "0xFFC00000"),
-        (0x80000000, "-0.000000e+00"),
-        (0x00000001, "1.401300e-45"),
-    ],
+@each_row(
+    (0x3F8CCCCD, "1.100000e+00"),
+    (0x3F9E0651, "1.23456776"),
+    (0x4B800000, "0x4B800000"),
+    (0x7F800000, "0x7F800000"),
+    (0xFFC00000, "0xFFC00000"),
+    (0x80000000, "-0.000000e+00"),
+    (0x00000001, "1.401300e-45"),
 )
 def test_spelling_of_f32(code: int, text: str) -> None:
     """As mlir-opt 22 printed them."""
@@ -302,23 +294,17 @@ def test_pickles_carry_no_hash() -> None:
     assert b"_hash" not in pickle.dumps(type)
 
 
-@pytest.mark.parametrize(
-    ("text", "type"),
-    [
-        ("tensor< 2 x ? x3 xf32>", TensorType((2, None, 3), F("f32"))),
-        ("tensor<0x4xf32>", TensorType((0, 4), F("f32"))),
-        ("tensor<*xi1>", TensorType(None, IntegerType(1))),
-        ("vector<4x[2]xui8>", VectorType((4, 2), IntegerType(8, "unsigned"), (False, True))),
-        ("vector<4xf32>", VectorType((4,), F("f32"))),
-        ("(index) -> ()", FunctionType((IndexType(),), ())),
-        ("!a.b<c>", OpaqueType("a", ".b<c>")),
-        ("!a<b>", OpaqueType("a", ".b")),
-        (
-            "!quant.uniform<si8:f32, 0x3FF0000000000000>",
-            UniformQuantizedType(8, True, -128, 127, F("f32"), (1.0,), (0,)),
-        ),
-        ("!quant.uniform<i1:f32, 1.0>", UniformQuantizedType(1, True, -1, 0, F("f32"), (1.0,), (0,))),
-    ],
+@each_row(
+    ("tensor< 2 x ? x3 xf32>", TensorType((2, None, 3), F("f32"))),
+    ("tensor<0x4xf32>", TensorType((0, 4), F("f32"))),
+    ("tensor<*xi1>", TensorType(None, IntegerType(1))),
+    ("vector<4x[2]xui8>", VectorType((4, 2), IntegerType(8, "unsigned"), (False, True))),
+    ("vector<4xf32>", VectorType((4,), F("f32"))),
+    ("(index) -> ()", FunctionType((IndexType(),), ())),
+    ("!a.b<c>", OpaqueType("a", ".b<c>")),
+    ("!a<b>", OpaqueType("a", ".b")),
+    ("!quant.uniform<si8:f32, 0x3FF0000000000000>", UniformQuantizedType(8, True, -128, 127, F("f32"), (1.0,), (0,))),
+    ("!quant.uniform<i1:f32, 1.0>", UniformQuantizedType(1, True, -1, 0, F("f32"), (1.0,), (0,))),
 )
 def test_fields(text: str, type: Type) -> None:
     assert parse_type(text) == type
@@ -363,26 +349,23 @@ CHANNELS = "!quant.uniform<i8:f32:1, {1.0, 2.0, 3.0}>"
 BLOCKS = "!quant.uniform<i8:f32:{0:2, 1:1}, {{1.0, 2.0}, {3.0, 4.0}}>"
 
 
-@pytest.mark.parametrize(
-    ("text", "shape", "numbers"),
-    [
-        (CHANNELS, (5, 3), None),
-        (CHANNELS, (None, None), None),
-        (CHANNELS, None, None),
-        (CHANNELS, (3,), ("1", "1")),
-        (CHANNELS, (5, 4), ("4", "3")),
-        (BLOCKS, (4, 2), None),
-        (BLOCKS, (None, 2), None),
-        (BLOCKS, None, ()),
-        (BLOCKS, (4,), ("2", "1")),
-        (BLOCKS, (5, 2), ("5", "2")),
-        (BLOCKS, (1, 2), ("2", "1")),
-        (BLOCKS, (6, 2), ("2", "3")),
-        (BLOCKS, (4, 3), ("2", "3")),
-        ("!quant.uniform<i8:f32:{7:2}, {{1.0}}>", (4, 4), ("7", "2")),
-        ("!quant.uniform<i8:f32:{}, {{1.0}}>", (4, 4), None),
-        ("!quant.uniform<i8:f32, 1.0>", (4, 4), None),
-    ],
+@each_row(
+    (CHANNELS, (5, 3), None),
+    (CHANNELS, (None, None), None),
+    (CHANNELS, None, None),
+    (CHANNELS, (3,), ("1", "1")),
+    (CHANNELS, (5, 4), ("4", "3")),
+    (BLOCKS, (4, 2), None),
+    (BLOCKS, (None, 2), None),
+    (BLOCKS, None, ()),
+    (BLOCKS, (4,), ("2", "1")),
+    (BLOCKS, (5, 2), ("5", "2")),
+    (BLOCKS, (1, 2), ("2", "1")),
+    (BLOCKS, (6, 2), ("2", "3")),
+    (BLOCKS, (4, 3), ("2", "3")),
+    ("!quant.uniform<i8:f32:{7:2}, {{1.0}}>", (4, 4), ("7", "2")),
+    ("!quant.uniform<i8:f32:{}, {{1.0}}>", (4, 4), None),
+    ("!quant.uniform<i8:f32, 1.0>", (4, 4), None),
 )
 def test_a_container_must_fit_its_quantised_elements(
     text: str, shape: tuple[int | None, ...] | None, numbers: tuple[str, ...] | None
@@ -401,20 +384,17 @@ def test_a_scalar_is_quantised_per_layer_only() -> None:
     assert check_quantized_scalar(parse_type(BLOCKS)) is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("!quant.uniform<i8:f16, 70000.0>", ("7.000000e+04", "6.550400e+04")),
-        ("!quant.uniform<i8:f16, 1.0e-8>", ("1.000000e-08", "5.960460e-08")),
-        ("!quant.uniform<i8:f32, 0.0>", ("0.000000e+00", "1.401300e-45")),
-        ("!quant.uniform<i8:f32, -1.0>", ("-1.000000e+00",)),
-        ("!quant.uniform<i8:f8E8M0FNU, 1.0e-39>", ("1.000000e-39", "5.877470e-39")),
-        ("!quant.uniform<i8<-129:5>:f32, 1.0>", ("-129", "-128")),
-        ("!quant.uniform<u8<0:256>:f32, 1.0>", ("256", "255")),
-        ("!quant.uniform<i33:f32, 1.0>", ("33",)),
-        ("!quant.uniform<i8:f32:{0:2, 0:2}, {{1.0}}>", ("0",)),
-        ("!quant.calibrated<f32<1.0:0.5>>", ("1.000000e+00", "5.000000e-01")),
-    ],
+@each_row(
+    ("!quant.uniform<i8:f16, 70000.0>", ("7.000000e+04", "6.550400e+04")),
+    ("!quant.uniform<i8:f16, 1.0e-8>", ("1.000000e-08", "5.960460e-08")),
+    ("!quant.uniform<i8:f32, 0.0>", ("0.000000e+00", "1.401300e-45")),
+    ("!quant.uniform<i8:f32, -1.0>", ("-1.000000e+00",)),
+    ("!quant.uniform<i8:f8E8M0FNU, 1.0e-39>", ("1.000000e-39", "5.877470e-39")),
+    ("!quant.uniform<i8<-129:5>:f32, 1.0>", ("-129", "-128")),
+    ("!quant.uniform<u8<0:256>:f32, 1.0>", ("256", "255")),
+    ("!quant.uniform<i33:f32, 1.0>", ("33",)),
+    ("!quant.uniform<i8:f32:{0:2, 0:2}, {{1.0}}>", ("0",)),
+    ("!quant.calibrated<f32<1.0:0.5>>", ("1.000000e+00", "5.000000e-01")),
 )
 def test_a_quantised_type_names_both_numbers_of_a_broken_rule(text: str, numbers: tuple[str, ...]) -> None:
     with pytest.raises((ParseError, VerifyError)) as caught:

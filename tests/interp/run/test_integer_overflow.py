@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from shadow_programs import run_with_shadows
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import OpCase, op_case
@@ -233,13 +234,12 @@ def test_truth_values_do_not_overflow() -> None:
 # Runs that keep unspecified results: scalar by scalar they give the masks that runs in lanes give.
 
 
-@pytest.mark.parametrize(
-    "op",
-    [
+@each_row(
+    *(
         f"arith.{name} %a, %b{flags}"
         for name in ("addf", "divf", "maxnumf", "maximumf")
         for flags in ("", " fastmath<nsz>", " fastmath<nnan>", " fastmath<reassoc>")
-    ],
+    )
 )
 def test_floats(op: str) -> None:
     element = "f4E2M1FN" if "maximumf" in op else "f8E5M2"

@@ -11,6 +11,7 @@ import pytest
 from amounts import amounts
 from named_programs import programs
 from shadow_programs import BITS, FORMATS, WIDE_FORMATS, Recorded, number_of, random_program
+from tables import each_row
 from tree import ROOT
 
 import halfulp as hu
@@ -555,13 +556,10 @@ def test_arrays_find_what_balls_find(name: str, fold: str) -> None:
         assert made.weight == pytest.approx(share.weight, rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("ops", "what"),
-    [
-        ("%i = arith.bitcast %0 : {t} to {i} %1 = arith.bitcast %i : {i} to {t}", "numbers of other types"),
-        ("%i = arith.fptosi %0 : {t} to {i} %j = arith.muli %i, %i : {i} %1 = arith.sitofp %j : {i} to {t}", "wrapped"),
-        ("%i = math.exp %0 : {t} %j = arith.mulf %i, %i : {t} %1 = math.sin %j : {t}", "more bits"),
-    ],
+@each_row(
+    ("%i = arith.bitcast %0 : {t} to {i} %1 = arith.bitcast %i : {i} to {t}", "numbers of other types"),
+    ("%i = arith.fptosi %0 : {t} to {i} %j = arith.muli %i, %i : {i} %1 = arith.sitofp %j : {i} to {t}", "wrapped"),
+    ("%i = math.exp %0 : {t} %j = arith.mulf %i, %i : {t} %1 = math.sin %j : {t}", "more bits"),
 )
 def test_what_arrays_leave_to_balls(ops: str, what: str) -> None:
     t, i = "tensor<50xf32>", "tensor<50xi32>"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats.paths import llvm
@@ -242,34 +243,28 @@ def test_an_index_constant_too_wide_for_32_bits_is_an_error() -> None:
 # --- conversion casts -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        # A-B-C-A
-        "%0 = builtin.unrealized_conversion_cast %a, %b : i8, i16 to f32\n"
-        "%1 = builtin.unrealized_conversion_cast %0 : f32 to i64\n"
-        "%x:2 = builtin.unrealized_conversion_cast %1 : i64 to i8, i16",
-        # N-1-N, then once more
-        "%0 = builtin.unrealized_conversion_cast %a, %b : i8, i16 to i32\n"
-        "%y:2 = builtin.unrealized_conversion_cast %0 : i32 to i8, i16\n"
-        "%1 = builtin.unrealized_conversion_cast %y#0, %y#1 : i8, i16 to i32\n"
-        "%x:2 = builtin.unrealized_conversion_cast %1 : i32 to i8, i16",
-    ],
+@each_row(
+    # A-B-C-A
+    "%0 = builtin.unrealized_conversion_cast %a, %b : i8, i16 to f32\n"
+    "%1 = builtin.unrealized_conversion_cast %0 : f32 to i64\n"
+    "%x:2 = builtin.unrealized_conversion_cast %1 : i64 to i8, i16",
+    # N-1-N, then once more
+    "%0 = builtin.unrealized_conversion_cast %a, %b : i8, i16 to i32\n"
+    "%y:2 = builtin.unrealized_conversion_cast %0 : i32 to i8, i16\n"
+    "%1 = builtin.unrealized_conversion_cast %y#0, %y#1 : i8, i16 to i32\n"
+    "%x:2 = builtin.unrealized_conversion_cast %1 : i32 to i8, i16",
 )
 def test_a_chain_of_casts_that_ends_in_its_types_gives_its_values(body: str) -> None:
     text = f"func.func @main(%a: i8, %b: i16) -> (i8, i16) {{\n{body}\nreturn %x#0, %x#1 : i8, i16\n}}"
     assert ints(*run(text, 5, 300)) == [5, 300]
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        "return %0 : f32",
-        "%1 = arith.negf %0 : f32\nreturn %1 : f32",
-        "%1 = call @f(%0) : (f32) -> f32\nreturn %1 : f32",
-        "%t = arith.constant true\n%1 = arith.select %t, %0, %0 : f32\nreturn %1 : f32",
-        "cf.br ^x(%0 : f32)\n^x(%1: f32):\nreturn %1 : f32",
-    ],
+@each_row(
+    "return %0 : f32",
+    "%1 = arith.negf %0 : f32\nreturn %1 : f32",
+    "%1 = call @f(%0) : (f32) -> f32\nreturn %1 : f32",
+    "%t = arith.constant true\n%1 = arith.select %t, %0, %0 : f32\nreturn %1 : f32",
+    "cf.br ^x(%0 : f32)\n^x(%1: f32):\nreturn %1 : f32",
 )
 def test_any_other_use_of_a_cast_is_unsupported_and_names_both_types(use: str) -> None:
     text = (
@@ -304,18 +299,15 @@ class Recorder(Listener):
         self.events.append(("branch", op.name, target.label))
 
 
-@pytest.mark.parametrize(
-    ("op", "declared", "name"),
-    [
-        ("%r = memref.load %m[%i] : memref<4xi32>", "%m: memref<4xi32>", "memref.load"),
-        ("%r = tensor.extract %t[%i] : tensor<4xi32>", "%t: tensor<4xi32>", "tensor.extract"),
-        (
-            "%p = ub.poison : i1\n%r = scf.if %p -> i32 { scf.yield %x : i32 } else { scf.yield %x : i32 }",
-            "%x: i32",
-            "scf.if",
-        ),
-        ("%r = arith.divsi %x, %x : i32", "%x: i32", "arith.divsi"),
-    ],
+@each_row(
+    ("%r = memref.load %m[%i] : memref<4xi32>", "%m: memref<4xi32>", "memref.load"),
+    ("%r = tensor.extract %t[%i] : tensor<4xi32>", "%t: tensor<4xi32>", "tensor.extract"),
+    (
+        "%p = ub.poison : i1\n%r = scf.if %p -> i32 { scf.yield %x : i32 } else { scf.yield %x : i32 }",
+        "%x: i32",
+        "scf.if",
+    ),
+    ("%r = arith.divsi %x, %x : i32", "%x: i32", "arith.divsi"),
 )
 def test_listeners_hear_once_of_undefined_behavior_that_stops_the_run(op: str, declared: str, name: str) -> None:
     given: Any = np.zeros(4, np.int32) if "<4" in declared else 0
@@ -519,14 +511,11 @@ def test_without_it_such_an_op_is_unsupported() -> None:
 # The settings of a run: each field says what it means, and refuses what is not one of its choices.
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"on_ub": "ignore"}, "on_ub is 'ignore', but must be 'raise' or 'poison'"),
-        ({"index_width": 16}, "index_width is 16, but must be 64 or 32"),
-        ({"swizzle": "never"}, "swizzle is 'never', but must be 'hint' or 'physical'"),
-        ({"mma": "chip:z80"}, "mma: 'chip:z80' is none of exact, ieee, chip:"),
-    ],
+@each_row(
+    ({"on_ub": "ignore"}, "on_ub is 'ignore', but must be 'raise' or 'poison'"),
+    ({"index_width": 16}, "index_width is 16, but must be 64 or 32"),
+    ({"swizzle": "never"}, "swizzle is 'never', but must be 'hint' or 'physical'"),
+    ({"mma": "chip:z80"}, "mma: 'chip:z80' is none of exact, ieee, chip:"),
 )
 def test_a_value_that_is_not_a_choice_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

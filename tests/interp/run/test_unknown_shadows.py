@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from shadow_programs import run_with_shadows, scalar
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.run.shadow_loops import ShadowFigures, WorstElement
@@ -48,26 +49,23 @@ def decisions(text: str, *arguments: Any, **settings: Any) -> tuple[int, int]:
 # --- infinities and NaNs ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("ops", "x", "expected"),
-    [
-        ("%0 = arith.subf %x, %x : f32", inf, UNKNOWN),
-        ("%z = arith.constant 0.0 : f32 %0 = arith.mulf %x, %z : f32", inf, UNKNOWN),
-        ("%y = arith.mulf %x, %x : f32 %0 = arith.divf %one, %y : f32", 1e30, UNKNOWN),
-        ("%y = arith.mulf %x, %x : f32 %0 = arith.minimumf %one, %y : f32", 1e30, UNKNOWN),
-        ("%y = arith.mulf %x, %x : f32 %0 = math.exp %y : f32", -1e30, UNKNOWN),
-        ("%0 = arith.divf %one, %x : f32", inf, NOTHING),
-        ("%0 = arith.minimumf %third, %x : f32", inf, ERROR_OF_THIRD),
-        ("%0 = arith.maximumf %third, %x : f32", nan, UNKNOWN),
-        ("%0 = arith.maxnumf %x, %third : f32", nan, ERROR_OF_THIRD),
-        ("%y = arith.subf %x, %x : f32 %0 = arith.maxnumf %y, %third : f32", inf, UNKNOWN),
-        ("%0 = math.clampf %third to [%n, %x] : f32", inf, ERROR_OF_THIRD),
-        ("%0 = math.copysign %third, %n : f32", inf, -ERROR_OF_THIRD),
-        ("%y = arith.subf %x, %x : f32 %0 = math.copysign %third, %y : f32", inf, UNKNOWN),
-        ("%0 = math.tanh %x : f32", inf, NOTHING),
-        ("%0 = math.exp %n : f32", inf, NOTHING),
-        ("%h = arith.truncf %n : f32 to f6E3M2FN %0 = arith.extf %h : f6E3M2FN to f32", inf, UNKNOWN),
-    ],
+@each_row(
+    ("%0 = arith.subf %x, %x : f32", inf, UNKNOWN),
+    ("%z = arith.constant 0.0 : f32 %0 = arith.mulf %x, %z : f32", inf, UNKNOWN),
+    ("%y = arith.mulf %x, %x : f32 %0 = arith.divf %one, %y : f32", 1e30, UNKNOWN),
+    ("%y = arith.mulf %x, %x : f32 %0 = arith.minimumf %one, %y : f32", 1e30, UNKNOWN),
+    ("%y = arith.mulf %x, %x : f32 %0 = math.exp %y : f32", -1e30, UNKNOWN),
+    ("%0 = arith.divf %one, %x : f32", inf, NOTHING),
+    ("%0 = arith.minimumf %third, %x : f32", inf, ERROR_OF_THIRD),
+    ("%0 = arith.maximumf %third, %x : f32", nan, UNKNOWN),
+    ("%0 = arith.maxnumf %x, %third : f32", nan, ERROR_OF_THIRD),
+    ("%y = arith.subf %x, %x : f32 %0 = arith.maxnumf %y, %third : f32", inf, UNKNOWN),
+    ("%0 = math.clampf %third to [%n, %x] : f32", inf, ERROR_OF_THIRD),
+    ("%0 = math.copysign %third, %n : f32", inf, -ERROR_OF_THIRD),
+    ("%y = arith.subf %x, %x : f32 %0 = math.copysign %third, %y : f32", inf, UNKNOWN),
+    ("%0 = math.tanh %x : f32", inf, NOTHING),
+    ("%0 = math.exp %n : f32", inf, NOTHING),
+    ("%h = arith.truncf %n : f32 to f6E3M2FN %0 = arith.extf %h : f6E3M2FN to f32", inf, UNKNOWN),
 )
 def test_infinities_and_nans(ops: str, x: float, expected: str | float) -> None:
     """An infinity of a program is exact, and so is a limit there. What overflowed is unknown, and all that follows."""
@@ -113,9 +111,7 @@ VIEWS = """%c0 = arith.constant 0 : index
   %i = memref.load %w[%c0] : memref<2xi32>"""
 
 
-@pytest.mark.parametrize(
-    ("ops", "expected"),
-    [
+@each_row(
         (f"{CAST} %0 = arith.bitcast %i : i32 to f32", ERROR_OF_THIRD),
         (f"{CAST} %m = arith.constant 2147483647 : i32 %j = arith.andi %i, %m : i32 {BACK}", UNKNOWN),
         (f"{CAST} %0 = arith.sitofp %i : i32 to f32", UNKNOWN),
@@ -124,16 +120,15 @@ VIEWS = """%c0 = arith.constant 0 : index
         (
             f"{CAST} {ALLOCA} %m = arith.constant 1 : i32 %j = arith.xori %i, %m : i32 "
             "llvm.store %j, %p : i32, !llvm.ptr %0 = llvm.load %p : !llvm.ptr -> f32",
-            UNKNOWN,
+            UNKNOWN
         ),
         (f"{VIEWS} memref.store %i, %w[%c0] : memref<2xi32> %0 = memref.load %v[%c0] : memref<2xf32>", ERROR_OF_THIRD),
         (
             f"{VIEWS} %k = arith.constant 1 : i32 %j = arith.addi %i, %k : i32 "
             "memref.store %j, %w[%c0] : memref<2xi32> %0 = memref.load %v[%c0] : memref<2xf32>",
-            UNKNOWN,
+            UNKNOWN
         ),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_bits(ops: str, expected: str | float) -> None:
     """Bits of an inexact number are that number once they are read as such; what integer ops make of them is
     unknown. Bits of an exact number are exact.
@@ -142,14 +137,11 @@ def test_bits(ops: str, expected: str | float) -> None:
     assert found == expected
 
 
-@pytest.mark.parametrize(
-    "ops",
-    [
-        "%0 = arith.cmpi sgt, %i, %c : i32",
-        "%0 = arith.trunci %i : i32 to i1",
-        "%a = arith.andi %i, %c : i32 %k = arith.index_cast %a : i32 to index %e = arith.constant dense<true> : tensor<4xi1> "
-        "%0 = tensor.extract %e[%k] : tensor<4xi1>",
-    ],
+@each_row(
+    "%0 = arith.cmpi sgt, %i, %c : i32",
+    "%0 = arith.trunci %i : i32 to i1",
+    "%a = arith.andi %i, %c : i32 %k = arith.index_cast %a : i32 to index %e = arith.constant dense<true> : tensor<4xi1> "
+    "%0 = tensor.extract %e[%k] : tensor<4xi1>",
 )
 def test_decisions_by_bits_are_undecided(ops: str) -> None:
     text = body(f"%c = arith.constant 3 : i32 {VIEWS} {ops}", "%0", "i1")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import MlirOpt
+from tables import each_row
 
 import halfulp as hu
 from halfulp.command import main as cli
@@ -294,20 +295,17 @@ def a_dialect() -> Registry:
     return registry
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "t.maybe without",
-        "t.maybe with %0 : i32",
-        "t.maybe with %0 : i32 {x = 1 : i64}",
-        "%2 = t.many %0, [] : i32,  -> f32",
-        "%2 = t.many %0, [%0, %1] : i32, i32, f32 -> f32",
-        "t.named @a::@b",
-        't.named @a "label"',
-        't.named @a "label" flag attributes {x}',
-        "t.named @a flag",
-        "t.wrap {\n  }",
-    ],
+@each_row(
+    "t.maybe without",
+    "t.maybe with %0 : i32",
+    "t.maybe with %0 : i32 {x = 1 : i64}",
+    "%2 = t.many %0, [] : i32,  -> f32",
+    "%2 = t.many %0, [%0, %1] : i32, i32, f32 -> f32",
+    "t.named @a::@b",
+    't.named @a "label"',
+    't.named @a "label" flag attributes {x}',
+    "t.named @a flag",
+    "t.wrap {\n  }",
 )
 def test_a_declared_format_reads_and_prints(line: str) -> None:
     registry = a_dialect()

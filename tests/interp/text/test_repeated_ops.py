@@ -9,6 +9,7 @@ from threading import Barrier, Thread
 import pytest
 from corpora import fuzz_text
 from corpora.corpus import entries
+from tables import each_row
 
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import ANY, Dialect
@@ -161,29 +162,26 @@ def test_each_token_of_a_later_op_may_be_another(line: str) -> None:
 POINTER = '%p = "t.make"() : () -> !llvm.ptr\n'
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # What follows an op is part of it.
-        "func.func @f(%i: index) {\n %0 = index.add %i, %i\n %1 = index.add %i, %i {k}\n return\n}",
-        "func.func @f(%i: index) {\n %0 = index.add %i, %i\n %1 = index.add %i, %i loc(unknown)\n return\n}",
-        # A type that begins like a known one.
-        f'{POINTER}"t.a"(%p) : (!llvm.ptr) -> ()\n"t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
-        f'{POINTER}%0 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr\n%1 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
-        '%0 = "t.a"() : () -> !llvm.ptr\n%1 = "t.a"() : () -> !llvm.ptr<3>',
-        # Regions, attributes, successors and an attribute in angle brackets are not kept.
-        '"t.r"() ({\n"t.x"() : () -> ()\n}) : () -> ()\n' * 2,
-        '"t.r"() {k = 1 : i8} : () -> ()\n' * 2,
-        '"t.r"() <{k = 1 : i8}> : () -> ()\n' * 2,
-        '"t.r"() ({\n "t.b"()[^a] : () -> ()\n^a:\n "t.b"()[^a] : () -> ()\n}) : () -> ()',
-        # A name that is not a name, one that is taken, and results that are not there.
-        "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n % = arith.addi %a, %a : i32\n return\n}",
-        "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n %0 = arith.addi %a, %a : i32\n return\n}",
-        '"t.none"() : () -> ()\n"t.none"() : () -> ()\n%0 = "t.none"() : () -> ()',
-        # The end of the text.
-        "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n %1 = arith.addi %a, %a",
-        "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n %1 = arith.addi %a, %a :",
-    ],
+@each_row(
+    # What follows an op is part of it.
+    "func.func @f(%i: index) {\n %0 = index.add %i, %i\n %1 = index.add %i, %i {k}\n return\n}",
+    "func.func @f(%i: index) {\n %0 = index.add %i, %i\n %1 = index.add %i, %i loc(unknown)\n return\n}",
+    # A type that begins like a known one.
+    f'{POINTER}"t.a"(%p) : (!llvm.ptr) -> ()\n"t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
+    f'{POINTER}%0 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr\n%1 = "t.a"(%p) : (!llvm.ptr) -> !llvm.ptr<3>',
+    '%0 = "t.a"() : () -> !llvm.ptr\n%1 = "t.a"() : () -> !llvm.ptr<3>',
+    # Regions, attributes, successors and an attribute in angle brackets are not kept.
+    '"t.r"() ({\n"t.x"() : () -> ()\n}) : () -> ()\n' * 2,
+    '"t.r"() {k = 1 : i8} : () -> ()\n' * 2,
+    '"t.r"() <{k = 1 : i8}> : () -> ()\n' * 2,
+    '"t.r"() ({\n "t.b"()[^a] : () -> ()\n^a:\n "t.b"()[^a] : () -> ()\n}) : () -> ()',
+    # A name that is not a name, one that is taken, and results that are not there.
+    "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n % = arith.addi %a, %a : i32\n return\n}",
+    "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n %0 = arith.addi %a, %a : i32\n return\n}",
+    '"t.none"() : () -> ()\n"t.none"() : () -> ()\n%0 = "t.none"() : () -> ()',
+    # The end of the text.
+    "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n %1 = arith.addi %a, %a",
+    "func.func @f(%a: i32) {\n %0 = arith.addi %a, %a : i32\n %1 = arith.addi %a, %a :",
 )
 def test_what_differs_is_read_in_the_general_way(text: str) -> None:
     same_outcome(text)
@@ -247,33 +245,30 @@ def test_types_that_begin_alike() -> None:
 TYPES = ("tensor<2xf32, #t.a>", "tensor<2xf32, #t.b>", "vector<[4]xf32>", "tensor<?x2xf32>", "tensor<2xf32>", "f32")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        # An op goes on in the next line, or the next line begins another op.
-        "index.add %i, %i\nindex.add %i, %i\n{k}",
-        "index.add %i, %i\nindex.add %i, %i\nloc(unknown)\nindex.add %i, %i",
-        '"t.a"(%p) : (!llvm.ptr) -> ()\n"t.b"() : () -> !llvm.ptr\n"t.b"() : () -> !llvm.ptr\n<3>\nindex.add %i, %i',
-        # A value is given twice: as one symbol of an affine map, or as two operands.
-        "affine.apply affine_map<()[a, b] -> (a + b)>()[%i, %j]\naffine.apply affine_map<()[a, b] -> (a + b)>()[%i, %i]",
-        "%{} = affine.load %m[%i, %j] : memref<8x8xf32>\n%{} = affine.load %m[%i, %i] : memref<8x8xf32>",
-        "%{} = affine.load %m[%i, %i] : memref<8x8xf32>\n%{} = affine.load %m[%i, %j] : memref<8x8xf32>",
-        "index.add %i, %i\nindex.add %i, %j\nindex.add %j, %j",
-        # A name of a result with a number, a name in a string and one in a comment.
-        '%{}:2 = "t.t"() : () -> (i32, i32)\n%{}:2 = "t.t"() : () -> (i32, i32)',
-        '"t.n"() {k = "%i"} : () -> ()\n"t.n"() {k = "%j"} : () -> ()',
-        "index.add %i, %i // %i\nindex.add %i, %j // %j",
-        '"t.n"() {k = "%i // "} : () -> ()\n"t.n"() {k = "%j // "} : () -> ()',
-        # Types of values that a line does not tell.
-        '"t.u"(%i) : (index) -> ()\n"t.u"(%p) : (index) -> ()\n"t.u"(%j) : (index) -> ()',
-        # Two ops on a line, and a part of one.
-        "index.add %i, %i index.add %i, %j\nindex.add %j, %i index.add %i, %i",
-        "index.add\n%i, %i\nindex.add\n%i, %i",
-        # A location by an alias that is defined later.
-        "%{} = index.add %i, %j loc(#early)\n%{} = index.add %j, %i loc(#late)\n%{} = index.add %j, %i loc(#late2)",
-        "index.add %i, %j loc(#early)\nindex.add %j, %i\nindex.add %j, %i\nloc(#early)\nindex.add %j, %i loc(#none)",
-        "index.add %i, %i loc(#late)\nindex.add %i, %i loc(#late)\nindex.add %i, %j loc(#late)",
-    ],
+@each_row(
+    # An op goes on in the next line, or the next line begins another op.
+    "index.add %i, %i\nindex.add %i, %i\n{k}",
+    "index.add %i, %i\nindex.add %i, %i\nloc(unknown)\nindex.add %i, %i",
+    '"t.a"(%p) : (!llvm.ptr) -> ()\n"t.b"() : () -> !llvm.ptr\n"t.b"() : () -> !llvm.ptr\n<3>\nindex.add %i, %i',
+    # A value is given twice: as one symbol of an affine map, or as two operands.
+    "affine.apply affine_map<()[a, b] -> (a + b)>()[%i, %j]\naffine.apply affine_map<()[a, b] -> (a + b)>()[%i, %i]",
+    "%{} = affine.load %m[%i, %j] : memref<8x8xf32>\n%{} = affine.load %m[%i, %i] : memref<8x8xf32>",
+    "%{} = affine.load %m[%i, %i] : memref<8x8xf32>\n%{} = affine.load %m[%i, %j] : memref<8x8xf32>",
+    "index.add %i, %i\nindex.add %i, %j\nindex.add %j, %j",
+    # A name of a result with a number, a name in a string and one in a comment.
+    '%{}:2 = "t.t"() : () -> (i32, i32)\n%{}:2 = "t.t"() : () -> (i32, i32)',
+    '"t.n"() {k = "%i"} : () -> ()\n"t.n"() {k = "%j"} : () -> ()',
+    "index.add %i, %i // %i\nindex.add %i, %j // %j",
+    '"t.n"() {k = "%i // "} : () -> ()\n"t.n"() {k = "%j // "} : () -> ()',
+    # Types of values that a line does not tell.
+    '"t.u"(%i) : (index) -> ()\n"t.u"(%p) : (index) -> ()\n"t.u"(%j) : (index) -> ()',
+    # Two ops on a line, and a part of one.
+    "index.add %i, %i index.add %i, %j\nindex.add %j, %i index.add %i, %i",
+    "index.add\n%i, %i\nindex.add\n%i, %i",
+    # A location by an alias that is defined later.
+    "%{} = index.add %i, %j loc(#early)\n%{} = index.add %j, %i loc(#late)\n%{} = index.add %j, %i loc(#late2)",
+    "index.add %i, %j loc(#early)\nindex.add %j, %i\nindex.add %j, %i\nloc(#early)\nindex.add %j, %i loc(#none)",
+    "index.add %i, %i loc(#late)\nindex.add %i, %i loc(#late)\nindex.add %i, %j loc(#late)",
 )
 def test_lines_that_are_alike_in_part(text: str) -> None:
     numbered = text
@@ -322,9 +317,7 @@ loc(#6)
 """
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n", "%a\r\n %b // %c\n\n", '"%a\n%b"', "%0a %a#1 %b#x\n" * 3, " x // %\n" * 3, PLACES]
-)
+@each_row("", "\n", "%a\r\n %b // %c\n\n", '"%a\n%b"', "%0a %a#1 %b#x\n" * 3, " x // %\n" * 3, PLACES)
 def test_tokens_of_lines_are_those_of_the_text(text: str) -> None:
     tokens, _ = tokenize_lines(text)
     assert tokens[-2:] == ["", ""]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bitstring import BitArray, Bits
+from tables import each_row
 
 from halfulp.fp_formats.formats import FORMATS, codes_to_ints
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
@@ -24,13 +25,10 @@ def test_round_trips(name: str) -> None:
     assert sign + exponent + significand == value.bitstring(-1)
 
 
-@pytest.mark.parametrize(
-    ("spelling", "pattern"),
-    [
+@each_row(
         ("i1", "0b1"), ("i4", "0x9"), ("i6", "0x3F"), ("i64", "0x8000_0000_0000_0001"), ("i100", "0x8" + "0" * 24),
         ("index", "0x00000000000000ff"), ("!quant.uniform<i8:f32, 1.0>", "0xfe"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_scalars_of_other_types(spelling: str, pattern: str) -> None:
     value = Value.from_bits(pattern, spelling)
     assert value.shape == ()
@@ -57,16 +55,13 @@ def test_shapes_and_indices() -> None:
         value.bitstring(0, 2)
 
 
-@pytest.mark.parametrize(
-    ("bits", "message"),
-    [
-        ("0x7", "bits: '0x7' is not a pattern of 8 bits, which has 2 hexadecimal digits"),
-        ("0b111111111", "is not a pattern of 8 bits, which has 8 binary digits"),
-        ("126", "bits: '126' is not a bit pattern: write all bits as 0b… or as 0x…"),
-        ([1, "1.5"], "bits: '1.5' is not a bit pattern"),
-        (Bits("0x123"), "has 12 bits, but 8 are needed"),
-        (np.array(["0x7e"]), "integers"),
-    ],
+@each_row(
+    ("0x7", "bits: '0x7' is not a pattern of 8 bits, which has 2 hexadecimal digits"),
+    ("0b111111111", "is not a pattern of 8 bits, which has 8 binary digits"),
+    ("126", "bits: '126' is not a bit pattern: write all bits as 0b… or as 0x…"),
+    ([1, "1.5"], "bits: '1.5' is not a bit pattern"),
+    (Bits("0x123"), "has 12 bits, but 8 are needed"),
+    (np.array(["0x7e"]), "integers"),
 )
 def test_wrong_patterns(bits: object, message: str) -> None:
     with pytest.raises(TypeMismatch, match=message):

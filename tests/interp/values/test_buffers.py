@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
@@ -266,19 +267,16 @@ def test_views_against_numpy_indices(
 # --- from arrays ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("type_", "strides", "offset", "size"),
-    [
-        ("memref<2x3xi8>", (3, 1), 0, 6),
-        ("memref<?x?xi8>", (3, 1), 0, 6),
-        ("memref<2x3xi8, strided<[8, 1]>>", (8, 1), 0, 11),
-        ("memref<2x3xi8, strided<[?, 2], offset: ?>>", (6, 2), 0, 11),
-        ("memref<2x3xi8, strided<[-3, 1], offset: ?>>", (-3, 1), 3, 6),
-        ("memref<?x3xi8, strided<[?, -1], offset: 4>>", (3, -1), 4, 8),
-        ("memref<2x3xi8, affine_map<(d0, d1) -> (d1 * 2 + d0 + 3)>>", (1, 2), 3, 9),
-        ("memref<*xi8>", (3, 1), 0, 6),
-        ("i8", (3, 1), 0, 6),
-    ],
+@each_row(
+    ("memref<2x3xi8>", (3, 1), 0, 6),
+    ("memref<?x?xi8>", (3, 1), 0, 6),
+    ("memref<2x3xi8, strided<[8, 1]>>", (8, 1), 0, 11),
+    ("memref<2x3xi8, strided<[?, 2], offset: ?>>", (6, 2), 0, 11),
+    ("memref<2x3xi8, strided<[-3, 1], offset: ?>>", (-3, 1), 3, 6),
+    ("memref<?x3xi8, strided<[?, -1], offset: 4>>", (3, -1), 4, 8),
+    ("memref<2x3xi8, affine_map<(d0, d1) -> (d1 * 2 + d0 + 3)>>", (1, 2), 3, 9),
+    ("memref<*xi8>", (3, 1), 0, 6),
+    ("i8", (3, 1), 0, 6),
 )
 def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int, size: int) -> None:
     array = np.arange(6, dtype=np.int8).reshape(2, 3)
@@ -291,31 +289,24 @@ def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int
     assert memory.numpy()[0, 0] == 0
 
 
-@pytest.mark.parametrize(
-    ("type_", "error", "message"),
-    [
-        ("memref<2x2xi8>", TypeMismatch, "a value of shape 2x3 is not of type 'memref<2x2xi8>'"),
-        ("memref<2x3xi16>", TypeMismatch, "expected 'memref<2x3xi16>', got an array of dtype int8"),
-        ("memref<6xi8>", TypeMismatch, "expected 'memref<6xi8>', got an array of shape 2x3"),
-        ("memref<2x3xi8, strided<[-3, 1]>>", TypeMismatch, "would begin 3 elements before their memory"),
-        (
-            "memref<2x3xi8, strided<[0, 1]>>",
-            TypeMismatch,
-            "'memref<.*>' puts several elements at one place, but the elements given for it differ",
-        ),
-        (
-            "memref<2x3xi8, strided<[99999999999, 1]>>",
-            LimitExceeded,
-            "spans 100000000002 bytes; the limit is 268435456",
-        ),
-        (
-            "memref<2x3xi8, affine_map<(a, b)[s] -> (b, a + s)>>",
-            Unsupported,
-            "the buffer: the symbols of the layout 'affine_map<.*>' are not known",
-        ),
-        ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is neither a memref nor an element type"),
-        ("memref<2xvector<[3]xi8>>", Unsupported, "memory of elements of type 'vector<.3.xi8>' is not run"),
-    ],
+@each_row(
+    ("memref<2x2xi8>", TypeMismatch, "a value of shape 2x3 is not of type 'memref<2x2xi8>'"),
+    ("memref<2x3xi16>", TypeMismatch, "expected 'memref<2x3xi16>', got an array of dtype int8"),
+    ("memref<6xi8>", TypeMismatch, "expected 'memref<6xi8>', got an array of shape 2x3"),
+    ("memref<2x3xi8, strided<[-3, 1]>>", TypeMismatch, "would begin 3 elements before their memory"),
+    (
+        "memref<2x3xi8, strided<[0, 1]>>",
+        TypeMismatch,
+        "'memref<.*>' puts several elements at one place, but the elements given for it differ",
+    ),
+    ("memref<2x3xi8, strided<[99999999999, 1]>>", LimitExceeded, "spans 100000000002 bytes; the limit is 268435456"),
+    (
+        "memref<2x3xi8, affine_map<(a, b)[s] -> (b, a + s)>>",
+        Unsupported,
+        "the buffer: the symbols of the layout 'affine_map<.*>' are not known",
+    ),
+    ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is neither a memref nor an element type"),
+    ("memref<2xvector<[3]xi8>>", Unsupported, "memory of elements of type 'vector<.3.xi8>' is not run"),
 )
 def test_what_does_not_fit_a_layout(type_: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
@@ -339,19 +330,16 @@ def test_arguments_share_a_buffer_and_copy_anything_else() -> None:
     assert FORMATS["f32"] == copied.type.element.format  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("type_", "message"),
-    [
-        ("tensor<4xf32>", "expected 'tensor<4xf32>', got a buffer of type 'memref<4xf32>'"),
-        ("memref<4xf64>", "expected 'memref<4xf64>', got a buffer of type 'memref<4xf32>'"),
-        ("memref<4xf32, 3>", None),
-        ("memref<5xf32>", "dimension 0 has size 4, but 'memref<5xf32>' has 5"),
-        ("memref<2x2xf32>", "a buffer of rank 1 is not of type 'memref<2x2xf32>'"),
-        ("memref<4xf32, strided<[2]>>", r"dimension 0 has stride 1, but 'memref<4xf32, strided<\[2\]>>' has 2"),
-        ("memref<4xf32, strided<[1], offset: 2>>", "the offset is 0, but .* has 2"),
-        ("memref<?xf32, strided<[?], offset: ?>>", None),
-        ("memref<*xf32>", None),
-    ],
+@each_row(
+    ("tensor<4xf32>", "expected 'tensor<4xf32>', got a buffer of type 'memref<4xf32>'"),
+    ("memref<4xf64>", "expected 'memref<4xf64>', got a buffer of type 'memref<4xf32>'"),
+    ("memref<4xf32, 3>", None),
+    ("memref<5xf32>", "dimension 0 has size 4, but 'memref<5xf32>' has 5"),
+    ("memref<2x2xf32>", "a buffer of rank 1 is not of type 'memref<2x2xf32>'"),
+    ("memref<4xf32, strided<[2]>>", r"dimension 0 has stride 1, but 'memref<4xf32, strided<\[2\]>>' has 2"),
+    ("memref<4xf32, strided<[1], offset: 2>>", "the offset is 0, but .* has 2"),
+    ("memref<?xf32, strided<[?], offset: ?>>", None),
+    ("memref<*xf32>", None),
 )
 def test_a_buffer_must_fit_the_type_of_the_argument(type_: str, message: str | None) -> None:
     memory = Buffer.from_numpy(np.zeros(4, np.float32))

@@ -8,6 +8,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats import scalar
@@ -306,24 +307,21 @@ def test_an_operator_on_the_left_side_makes_a_new_value() -> None:
         array += hu.convert([1.0, 2.0], "f32")
 
 
-@pytest.mark.parametrize(
-    ("compute", "ops"),
-    [
-        (lambda v: v / 2, "arith.divsi.*arith.divui"),
-        (lambda v: v // 2, "arith.floordivsi.*arith.divui"),
-        (lambda v: v % 2, "arith.remsi.*arith.remui"),
-        (lambda v: v >> 1, "arith.shrsi.*arith.shrui"),
-        (lambda v: v < 2, "slt.*ult"),
-        (lambda v: v <= 2, "sle.*ule"),
-        (lambda v: v > 2, "sgt.*ugt"),
-        (lambda v: v >= 2, "sge.*uge"),
-        (abs, "math.absi"),
-        (lambda v: np.maximum(v, 1), "arith.maxsi.*arith.maxui"),
-        (lambda v: np.minimum(v, 1), "arith.minsi.*arith.minui"),
-        (lambda v: divmod(v, 2), "arith.divsi.*arith.remui"),
-        (lambda v: v**2, "math.ipowi"),
-        (np.max, "arith.maxsi"),
-    ],
+@each_row(
+    (lambda v: v / 2, "arith.divsi.*arith.divui"),
+    (lambda v: v // 2, "arith.floordivsi.*arith.divui"),
+    (lambda v: v % 2, "arith.remsi.*arith.remui"),
+    (lambda v: v >> 1, "arith.shrsi.*arith.shrui"),
+    (lambda v: v < 2, "slt.*ult"),
+    (lambda v: v <= 2, "sle.*ule"),
+    (lambda v: v > 2, "sgt.*ugt"),
+    (lambda v: v >= 2, "sge.*uge"),
+    (abs, "math.absi"),
+    (lambda v: np.maximum(v, 1), "arith.maxsi.*arith.maxui"),
+    (lambda v: np.minimum(v, 1), "arith.minsi.*arith.minui"),
+    (lambda v: divmod(v, 2), "arith.divsi.*arith.remui"),
+    (lambda v: v**2, "math.ipowi"),
+    (np.max, "arith.maxsi"),
 )
 def test_what_a_signless_integer_leaves_open_is_refused(compute: Any, ops: str) -> None:
     with pytest.raises(TypeError, match=ops):
@@ -441,19 +439,16 @@ def test_threads_compute_under_their_own_profile() -> None:
     assert found == [{5e-324}, {0.0}] * 8
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda v: np.sum(v, dtype=np.float64),
-        lambda v: np.sum(v, None, np.float64),
-        lambda v: np.sum(v, initial=5),
-        lambda v: np.sum(v, where=[True, False]),
-        lambda v: np.max(v, initial=5),
-        lambda v: np.all(v > 0, where=v > 1),
-        lambda v: np.clip(v, 1, 2, dtype=np.float32),
-        lambda v: np.array_equal(v, v, equal_nan=True),
-        lambda v: np.zeros_like(v, dtype=float),
-    ],
+@each_row(
+    lambda v: np.sum(v, dtype=np.float64),
+    lambda v: np.sum(v, None, np.float64),
+    lambda v: np.sum(v, initial=5),
+    lambda v: np.sum(v, where=[True, False]),
+    lambda v: np.max(v, initial=5),
+    lambda v: np.all(v > 0, where=v > 1),
+    lambda v: np.clip(v, 1, 2, dtype=np.float32),
+    lambda v: np.array_equal(v, v, equal_nan=True),
+    lambda v: np.zeros_like(v, dtype=float),
 )
 def test_arguments_of_functions_are_never_ignored(call: Any) -> None:
     with pytest.raises(hu.TypeMismatch, match=r"(?s)= is not for values of halfulp.*hint"):
@@ -473,16 +468,13 @@ def test_arguments_of_functions_have_the_names_of_numpy() -> None:
         np.where(None, value, 0)
 
 
-@pytest.mark.parametrize(
-    ("call", "way"),
-    [
-        (lambda v: np.append(v, v), lambda v: np.concatenate([v, v])),
-        (lambda v: np.outer(v, v), lambda v: np.multiply.outer(v, v)),
-        (np.diff, lambda v: v[1:] - v[:-1]),
-        (np.ptp, lambda v: np.max(v) - np.min(v)),
-        (np.isposinf, lambda v: np.isinf(v) & (v > 0)),
-        (lambda v: np.triu(v[None]), lambda v: np.where([[True, False, True]], v, 0)),
-    ],
+@each_row(
+    (lambda v: np.append(v, v), lambda v: np.concatenate([v, v])),
+    (lambda v: np.outer(v, v), lambda v: np.multiply.outer(v, v)),
+    (np.diff, lambda v: v[1:] - v[:-1]),
+    (np.ptp, lambda v: np.max(v) - np.min(v)),
+    (np.isposinf, lambda v: np.isinf(v) & (v > 0)),
+    (lambda v: np.triu(v[None]), lambda v: np.where([[True, False, True]], v, 0)),
 )
 def test_refusals_name_a_way_that_works(call: Any, way: Any) -> None:
     value = hu.convert([1.0, np.inf, 3.0], "f32")

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from tables import each_row
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.aliases import DTYPE_NAMES
@@ -72,14 +73,11 @@ def test_equality_is_of_type_poison_and_bits_outside_poison() -> None:
     assert hash(poisoned([True, False], [1, 2])) == hash(poisoned([True, False], [9, 2]))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        Value.from_numpy(np.float32(1.5)),
-        Value.from_bits(np.array([[1, 2]], np.uint64), "f80"),
-        poisoned([True, False], [1, 2]),
-        Value.from_bits(5, "!quant.uniform<i8:f32, 2.0>"),
-    ],
+@each_row(
+    Value.from_numpy(np.float32(1.5)),
+    Value.from_bits(np.array([[1, 2]], np.uint64), "f80"),
+    poisoned([True, False], [1, 2]),
+    Value.from_bits(5, "!quant.uniform<i8:f32, 2.0>"),
 )
 def test_pickle_keeps_everything(value: Value) -> None:
     copy = pickle.loads(pickle.dumps(value))
@@ -173,26 +171,23 @@ def test_inputs_of_the_right_dtype_are_not_copied() -> None:
 # --- inputs that do not fit -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("data", "spelling", "message"),
-    [
-        (np.zeros(4, np.float64), "tensor<4xf32>", "expected 'tensor<4xf32>', got an array of dtype float64"),
-        (np.zeros(4, np.uint32), "tensor<4xf32>", "got an array of dtype uint32"),
-        (np.zeros(4, np.int16), "tensor<4xi8>", "got an array of dtype int16"),
-        (np.zeros(3, np.float32), "tensor<4xf32>", "a value of shape 3 is not of type 'tensor<4xf32>'"),
-        (np.zeros((2, 2), np.float32), "tensor<4xf32>", "got an array of shape 2x2"),
-        (np.zeros(4, np.float32), "f32", "got an array of shape 4"),
-        (1.5, "tensor<4xf32>", "got the number 1.5"),
-        (1.5, "i32", "got the float 1.5"),
-        (True, "f32", "got True"),
-        (128 * 2, "i8", "256 is outside the range of 'i8', -128 to 255"),
-        (-1, "ui8", "-1 is outside the range of 'ui8', 0 to 255"),
-        (np.zeros((4, 3), np.uint64), "tensor<4xf80>", "expected 'tensor<4xf80>'"),
-        (np.array([16], np.uint8), "tensor<1xi3>", "bit pattern 0x10 does not fit the 3 bits"),
-        (np.array(["a"]), "tensor<1xf32>", "got an array of dtype <U1"),
-        (Value.from_bits(1, "i8"), "i16", "expected 'i16', got 'i8'"),
-        (np.zeros(4, ">f8"), "tensor<4xf32>", "got an array of dtype float64"),
-    ],
+@each_row(
+    (np.zeros(4, np.float64), "tensor<4xf32>", "expected 'tensor<4xf32>', got an array of dtype float64"),
+    (np.zeros(4, np.uint32), "tensor<4xf32>", "got an array of dtype uint32"),
+    (np.zeros(4, np.int16), "tensor<4xi8>", "got an array of dtype int16"),
+    (np.zeros(3, np.float32), "tensor<4xf32>", "a value of shape 3 is not of type 'tensor<4xf32>'"),
+    (np.zeros((2, 2), np.float32), "tensor<4xf32>", "got an array of shape 2x2"),
+    (np.zeros(4, np.float32), "f32", "got an array of shape 4"),
+    (1.5, "tensor<4xf32>", "got the number 1.5"),
+    (1.5, "i32", "got the float 1.5"),
+    (True, "f32", "got True"),
+    (128 * 2, "i8", "256 is outside the range of 'i8', -128 to 255"),
+    (-1, "ui8", "-1 is outside the range of 'ui8', 0 to 255"),
+    (np.zeros((4, 3), np.uint64), "tensor<4xf80>", "expected 'tensor<4xf80>'"),
+    (np.array([16], np.uint8), "tensor<1xi3>", "bit pattern 0x10 does not fit the 3 bits"),
+    (np.array(["a"]), "tensor<1xf32>", "got an array of dtype <U1"),
+    (Value.from_bits(1, "i8"), "i16", "expected 'i16', got 'i8'"),
+    (np.zeros(4, ">f8"), "tensor<4xf32>", "got an array of dtype float64"),
 )
 def test_inputs_that_do_not_fit_are_refused(data: Any, spelling: str, message: str) -> None:
     with pytest.raises(TypeMismatch, match=r"^error: argument 0: ") as caught:
@@ -282,20 +277,17 @@ def test_integers_of_any_number_of_digits() -> None:
 # --- values with elements of a type -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("data", "type_", "spelled"),
-    [
-        (np.array([1, 200], np.uint8), None, "tensor<2xui8>"),
-        (np.array([True, False]), None, "tensor<2xui1>"),
-        (np.array([1, -2], np.int16), None, "tensor<2xi16>"),
-        (1.5, None, "f64"),
-        (3, None, "i64"),
-        (np.float32(2), None, "f32"),
-        (np.array([1.5, 2], np.float32), "f32", "tensor<2xf32>"),
-        (2.5, "f8E5M2", "f8E5M2"),
-        (np.zeros((3, 2), np.uint64), "f128", "tensor<3xf128>"),
-        (np.zeros((2, 2), np.int8), "vector<2x2xi8>", "vector<2x2xi8>"),
-    ],
+@each_row(
+    (np.array([1, 200], np.uint8), None, "tensor<2xui8>"),
+    (np.array([True, False]), None, "tensor<2xui1>"),
+    (np.array([1, -2], np.int16), None, "tensor<2xi16>"),
+    (1.5, None, "f64"),
+    (3, None, "i64"),
+    (np.float32(2), None, "f32"),
+    (np.array([1.5, 2], np.float32), "f32", "tensor<2xf32>"),
+    (2.5, "f8E5M2", "f8E5M2"),
+    (np.zeros((3, 2), np.uint64), "f128", "tensor<3xf128>"),
+    (np.zeros((2, 2), np.int8), "vector<2x2xi8>", "vector<2x2xi8>"),
 )
 def test_elements_of_a_type_make_a_tensor_or_a_scalar(data: Any, type_: str | None, spelled: str) -> None:
     value = to_elements(data, None if type_ is None else as_type(type_))
@@ -314,23 +306,20 @@ def test_elements_are_not_copied_and_must_fit() -> None:
         to_elements(x, as_type("f16"), "operand 0 of arith.addf")
 
 
-@pytest.mark.parametrize(
-    ("code", "type_", "text"),
-    [
-        # 1.453125 * 2^18, 1023.5 * 2^6, 1.83964... * 2^26: NumPy's float32 of the last one is exactly this integer.
-        (0x48BA, "bf16", "380928"),
-        (0xC8BA, "bf16", "-380928"),
-        (0x7BFF, "f16", "65504"),
-        (0x4CEB79A3, "f32", "123456792"),
-        (0x4B7FFFFF, "f32", "16777215"),
-        (172, "f8E8M0FNU", str(2**45)),
-        (0x59B1, "bf16", str(0xB1 << 45)),  # 177 * 2^45 = 6227620798332928, of sixteen digits
-        (0x5A0E, "bf16", "1e+16"),  # 142 * 2^46 = 9992361673228288: with an exponent, as before
-        (0x433FFFFFFFFFFFFF, "f64", str(2**53 - 1)),
-        (0x4341C37937E08000, "f64", "1e+16"),
-        (0x3DCD, "bf16", "0.1"),
-        (0x4122, "bf16", "10.1"),
-    ],
+@each_row(
+    # 1.453125 * 2^18, 1023.5 * 2^6, 1.83964... * 2^26: NumPy's float32 of the last one is exactly this integer.
+    (0x48BA, "bf16", "380928"),
+    (0xC8BA, "bf16", "-380928"),
+    (0x7BFF, "f16", "65504"),
+    (0x4CEB79A3, "f32", "123456792"),
+    (0x4B7FFFFF, "f32", "16777215"),
+    (172, "f8E8M0FNU", str(2**45)),
+    (0x59B1, "bf16", str(0xB1 << 45)),  # 177 * 2^45 = 6227620798332928, of sixteen digits
+    (0x5A0E, "bf16", "1e+16"),  # 142 * 2^46 = 9992361673228288: with an exponent, as before
+    (0x433FFFFFFFFFFFFF, "f64", str(2**53 - 1)),
+    (0x4341C37937E08000, "f64", "1e+16"),
+    (0x3DCD, "bf16", "0.1"),
+    (0x4122, "bf16", "10.1"),
 )
 def test_an_integer_without_an_exponent_has_all_its_digits(code: int, type_: str, text: str) -> None:
     value = Value.from_bits(code, type_)

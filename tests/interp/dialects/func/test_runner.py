@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from amounts import amounts
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.oracles.apfloat import LLVM_FOLDER, WRAPPERS
@@ -156,9 +157,7 @@ def test_freed_memory_is_undefined() -> None:
         output_of(NEW.format("memref.dealloc %a : memref<2xi32>"))
 
 
-@pytest.mark.parametrize(
-    "signature", ["memref<*xi32>", "memref<2xf32>", "f32", "", "memref<*xf32>, memref<*xf32>", "tensor<2xf32>"]
-)
+@each_row("memref<*xi32>", "memref<2xf32>", "f32", "", "memref<*xf32>, memref<*xf32>", "tensor<2xf32>")
 def test_a_declaration_of_other_types_is_refused(signature: str) -> None:
     types = signature.split(", ") if signature else []
     arguments = ", ".join(f"%x{k}: {type_}" for k, type_ in enumerate(types))
@@ -212,18 +211,15 @@ func.func @main(%a: memref<?x{type}>, %b: memref<?x{type}>) -> i64 {{
 """
 
 
-@pytest.mark.parametrize(
-    ("suffix", "type_", "actual", "expected", "errors"),
-    [
-        ("I32", "i32", [1, 2, 3], [1, 2, 3], 0),
-        ("I32", "i32", [1, 2, 3], [1, 0, 4], 2),
-        ("I32", "i32", [1, 2], [1, 2, 3], -1),
-        ("F32", "f32", [1, 1 + 9e-7, 1 + 1.2e-6], [1, 1, 1], 1),
-        ("F32", "f32", [np.nan, np.inf, -0.0], [np.nan, np.inf, 0.0], 2),
-        # Of f16 the bits count: a NaN equals itself, and zeros of two signs differ.
-        ("F16", "f16", [np.nan, np.inf, -0.0, 1], [np.nan, np.inf, 0.0, 1], 1),
-        ("F64", "f64", [1, 1 + 9e-13, 1 + 1.2e-12], [1, 1, 1], 1),
-    ],
+@each_row(
+    ("I32", "i32", [1, 2, 3], [1, 2, 3], 0),
+    ("I32", "i32", [1, 2, 3], [1, 0, 4], 2),
+    ("I32", "i32", [1, 2], [1, 2, 3], -1),
+    ("F32", "f32", [1, 1 + 9e-7, 1 + 1.2e-6], [1, 1, 1], 1),
+    ("F32", "f32", [np.nan, np.inf, -0.0], [np.nan, np.inf, 0.0], 2),
+    # Of f16 the bits count: a NaN equals itself, and zeros of two signs differ.
+    ("F16", "f16", [np.nan, np.inf, -0.0, 1], [np.nan, np.inf, 0.0, 1], 1),
+    ("F64", "f64", [1, 1 + 9e-13, 1 + 1.2e-12], [1, 1, 1], 1),
 )
 def test_verifying_counts_differences(
     suffix: str, type_: str, actual: list[float], expected: list[float], errors: int
@@ -390,23 +386,20 @@ def returned(name: str, selectors: Sequence[int], *columns: Any) -> list[int]:
     return [int(code) for code in result.bits]
 
 
-@pytest.mark.parametrize(
-    ("name", "selectors", "codes", "result"),
-    [
-        ("add", (F8,), (0x38, 0x38), 0x40),  # 1 + 1
-        ("convert", (F32, F8), (0x43E80001,), 0x7F),  # above 464: a NaN
-        ("convert_to_int", (F32, 8, 0), (0x40600000,), 4),  # 3.5: to nearest even
-        ("convert_to_int", (F32, 8, 0), (0xC3960000,), 0x80),  # -300: the smallest integer
-        ("convert_to_int", (F32, 8, 1), (0xBF800000,), 0),
-        ("convert_from_int", (F8, 8, 0), (0xFFFFFFFFFFFFFFFE,), 0xC0),  # -2
-        ("remainder", (F32,), (0x40E00000, 0x40800000), 0xBF800000),  # 7 and 4: -1, as IEEE 754 has it
-        ("compare", (F16,), (0x3C00, 0x4000), 0),
-        ("compare", (F16,), (0x0000, 0x8000), 1),
-        ("compare", (F16,), (0x4000, 0x3C00), 2),
-        ("compare", (F16,), (0x7E00, 0x3C00), 3),
-        ("isnormal", (F16,), (0x0001,), 0),
-        ("fused_multiply_add", (F16,), (0x3C01, 0x3BFE, 0xBC00), 0x8010),
-    ],
+@each_row(
+    ("add", (F8,), (0x38, 0x38), 0x40),  # 1 + 1
+    ("convert", (F32, F8), (0x43E80001,), 0x7F),  # above 464: a NaN
+    ("convert_to_int", (F32, 8, 0), (0x40600000,), 4),  # 3.5: to nearest even
+    ("convert_to_int", (F32, 8, 0), (0xC3960000,), 0x80),  # -300: the smallest integer
+    ("convert_to_int", (F32, 8, 1), (0xBF800000,), 0),
+    ("convert_from_int", (F8, 8, 0), (0xFFFFFFFFFFFFFFFE,), 0xC0),  # -2
+    ("remainder", (F32,), (0x40E00000, 0x40800000), 0xBF800000),  # 7 and 4: -1, as IEEE 754 has it
+    ("compare", (F16,), (0x3C00, 0x4000), 0),
+    ("compare", (F16,), (0x0000, 0x8000), 1),
+    ("compare", (F16,), (0x4000, 0x3C00), 2),
+    ("compare", (F16,), (0x7E00, 0x3C00), 3),
+    ("isnormal", (F16,), (0x0001,), 0),
+    ("fused_multiply_add", (F16,), (0x3C01, 0x3BFE, 0xBC00), 0x8010),
 )
 def test_results(name: str, selectors: tuple[int, ...], codes: tuple[int, ...], result: int) -> None:
     """By hand, from what the library is known to do."""

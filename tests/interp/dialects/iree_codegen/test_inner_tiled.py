@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 from tile_programs import (
     MFMA,
     ONE_LANE,
@@ -209,15 +210,12 @@ def test_the_loop_over_the_lanes_stands_anywhere() -> None:
     assert np.array_equal(result.numpy().transpose(0, 2, 1, 3), distribute(expected, kind.layouts[2], 64))
 
 
-@pytest.mark.parametrize(
-    ("shapes", "permutations", "opaque"),
-    [
-        (((1, 32, 8), (8, 1, 32), (32, 32, 1)), None, False),
-        (((1, 32, 8), (8, 1, 32), (32, 32, 1)), ((1, 0, 2), (0, 2, 1), (0, 2, 1)), False),
-        (((256,), (4, 4, 16), (1024,)), None, True),
-        (((256,), (4, 4, 16), (1024,)), ((0,), (2, 1, 0), (0,)), True),
-        (((64, 4), (2, 128), (32, 32)), ((0, 1), (1, 0), (1, 0)), True),
-    ],
+@each_row(
+    (((1, 32, 8), (8, 1, 32), (32, 32, 1)), None, False),
+    (((1, 32, 8), (8, 1, 32), (32, 32, 1)), ((1, 0, 2), (0, 2, 1), (0, 2, 1)), False),
+    (((256,), (4, 4, 16), (1024,)), None, True),
+    (((256,), (4, 4, 16), (1024,)), ((0,), (2, 1, 0), (0,)), True),
+    (((64, 4), (2, 128), (32, 32)), ((0, 1), (1, 0), (1, 0)), True),
 )
 def test_other_shapes_of_a_tile(
     shapes: tuple[tuple[int, ...], ...], permutations: tuple[tuple[int, ...], ...] | None, opaque: bool
@@ -374,9 +372,7 @@ POISONED = """func.func @main(%a: tensor<2x2x16x4xf32>, %b: tensor<2x3x4x16xf32>
 }}"""
 
 
-@pytest.mark.parametrize(
-    ("name", "reached"), [("a", np.s_[1, :, 2]), ("b", np.s_[:, 1, :, 3]), ("c", np.s_[1, 1, 2, 3])]
-)
+@each_row(("a", np.s_[1, :, 2]), ("b", np.s_[:, 1, :, 3]), ("c", np.s_[1, 1, 2, 3]))
 def test_poison_reaches_what_is_made_of_it(name: str, reached: Any) -> None:
     """Element [2, 3] of tile [1, 1]: of A the row of all tiles of that row, of B the column, of C itself."""
     types = {"a": "tensor<2x2x16x4xf32>", "b": "tensor<2x3x4x16xf32>", "c": "tensor<2x3x16x16xf32>"}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tables import each_row
 from tile_programs import (
     MFMA,
     ONE_LANE,
@@ -657,13 +658,10 @@ def test_freed_memory_is_undefined_behaviour() -> None:
         run(given, np.ones((16, 16), np.float16), np.zeros((16, 16), np.float32))
 
 
-@pytest.mark.parametrize(
-    ("a", "message"),
-    [
-        ("memref<16x16xf16, affine_map<(i, j) -> (i floordiv 2, j)>>", "operand #0 must be variadic of ranked tensor"),
-        ("memref<*xf16>", "operand #0 must be variadic of ranked tensor"),
-        ("memref<16x8xf16>", "operand #0 inner tile 'tensor<16x8xf16>' is incompatible"),
-    ],
+@each_row(
+    ("memref<16x16xf16, affine_map<(i, j) -> (i floordiv 2, j)>>", "operand #0 must be variadic of ranked tensor"),
+    ("memref<*xf16>", "operand #0 must be variadic of ranked tensor"),
+    ("memref<16x8xf16>", "operand #0 inner tile 'tensor<16x8xf16>' is incompatible"),
 )
 def test_memrefs_that_do_not_fit_are_no_operands(a: str, message: str) -> None:
     with pytest.raises(VerifyError) as caught:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.values.memref_layout import RotateRows, XorShuffle
@@ -124,14 +125,11 @@ def test_shapes_that_differ_when_it_runs(on_ub: Any) -> None:
     assert str(caught.value).startswith("<string>:8:3: error: iree_codegen.store_to_buffer: undefined behaviour")
 
 
-@pytest.mark.parametrize(
-    "op",
-    [
-        "%t = iree_codegen.load_from_buffer %m : memref<4xf32> -> tensor<5xf32>",
-        "iree_codegen.store_to_buffer %t, %m : tensor<4xf16> into memref<4xf32>",
-        "%b, %o = iree_codegen.extract_strided_metadata %m : memref<4xf32> -> memref<f32>, index",
-        "%h = iree_codegen.swizzle_hint %m[#iree_codegen.rotate_rows<16, 3>] : memref<4xf32>",
-    ],
+@each_row(
+    "%t = iree_codegen.load_from_buffer %m : memref<4xf32> -> tensor<5xf32>",
+    "iree_codegen.store_to_buffer %t, %m : tensor<4xf16> into memref<4xf32>",
+    "%b, %o = iree_codegen.extract_strided_metadata %m : memref<4xf32> -> memref<f32>, index",
+    "%h = iree_codegen.swizzle_hint %m[#iree_codegen.rotate_rows<16, 3>] : memref<4xf32>",
 )
 def test_what_does_not_verify(op: str) -> None:
     tensor = "" if op.startswith("%t") else ", %t: tensor<4xf16>"

@@ -10,6 +10,7 @@ import pytest
 from corpora.corpus_iree import entries
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from halfulp.codegen.constraints import Constraints, constraints
 from halfulp.interp.bytecode.writer import write_bytecode
@@ -361,9 +362,7 @@ OPTIONS = ", {{gpu_pipeline_options = #iree_gpu.pipeline_options<{}>}}"
 
 
 # What iree-opt 3.13 finds (iree-codegen-verify-smt-constraints), asked of each.
-@pytest.mark.parametrize(
-    ("template", "config", "info", "knobs"),
-    [
+@each_row(
         ("", "", INFO, {}),
         (f"a = {A}", "a = 5", INFO, {"a": 5}),
         (f"a = {A}", "a = -3 : index", INFO, {"a": -3}),
@@ -393,45 +392,38 @@ OPTIONS = ", {{gpu_pipeline_options = #iree_gpu.pipeline_options<{}>}}"
             f"gpu_pipeline_options = {{no_reduce_shared_memory_bank_conflicts = {A}, use_igemm_convolution = {B}}}",
             "",
             OPTIONS.format("no_reduce_shared_memory_bank_conflicts = true, reorder_workgroups_strategy = <Transpose>"),
-            {"a": -1, "b": 0},
+            {"a": -1, "b": 0}
         ),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_knobs_of_a_configuration(template: str, config: str, info: str, knobs: dict[str, int]) -> None:
     assert configuration(configured(template, config, info)) == Configuration(knobs)
 
 
-@pytest.mark.parametrize(
-    ("template", "config", "problem"),
-    [
+@each_row(
         (f"a = {A}", "b = 2", "the configuration has no a"),
         (f"a = {{b = {A}}}", "a = {c = 1}", "the configuration has no a.b"),
         (f"a = [1], b = {A}", "a = [1]", "the configuration has no b"),
         (f"workgroup_size = [{A}]", "", "the configuration has no workgroup_size"),
         ("gpu_pipeline_options = {reorder_workgroups_strategy = 0}", "", "the configuration has no gpu_pipeline_options.reorder_workgroups_strategy"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_entries_that_a_configuration_lacks(template: str, config: str, problem: str) -> None:
     assert configuration(configured(template, config, "")) == Configuration({}, problem, missing=True)
 
 
-@pytest.mark.parametrize(
-    ("template", "config", "problem"),
-    [
-        (f"a = {A}", 'a = "x"', 'a is "x", not an integer'),
-        (f"a = {{b = {A}}}", "a = 1", "a is 1, not a dictionary"),
-        (f"a = [{A}]", "a = 1", "a is 1, not an array of 1"),
-        (f"a = [{A}]", "a = [1, 2]", "a is [1, 2], not an array of 1"),
-        (f"a = [{A}]", "a = array<i64: 1>", "a is array<i64: 1>, not an array of 1"),
-        (f"a = {A}, b = [0, 3]", "a = 1, b = [0, 4]", "b[1] is 4, not 3"),
-        (f"a = {A}, b = 3", 'a = 1, b = "x"', 'b is "x", not 3'),
-        (f'a = {A}, b = "x"', 'a = 1, b = "y"', 'b is "y", not "x"'),
-        (f"a = {A}, b = {MFMA}", "a = 1, b = unit", f"b is unit, not {MFMA}"),
-        (f"a = {A}, b = 1.0", "a = 1, b = 1.0 : f32", "b is 1.000000e+00 : f32, not 1.000000e+00"),
-        ("a = " + ONE_OF.format("a", "16, 32"), "a = 32 : i32", 'a is 32 : i32, none of the options of "a"'),
-        # The first misfit, in the order of names.
-        (f"a = 2, b = {A}", "a = 1", "a is 1, not 2"),
-    ],
+@each_row(
+    (f"a = {A}", 'a = "x"', 'a is "x", not an integer'),
+    (f"a = {{b = {A}}}", "a = 1", "a is 1, not a dictionary"),
+    (f"a = [{A}]", "a = 1", "a is 1, not an array of 1"),
+    (f"a = [{A}]", "a = [1, 2]", "a is [1, 2], not an array of 1"),
+    (f"a = [{A}]", "a = array<i64: 1>", "a is array<i64: 1>, not an array of 1"),
+    (f"a = {A}, b = [0, 3]", "a = 1, b = [0, 4]", "b[1] is 4, not 3"),
+    (f"a = {A}, b = 3", 'a = 1, b = "x"', 'b is "x", not 3'),
+    (f'a = {A}, b = "x"', 'a = 1, b = "y"', 'b is "y", not "x"'),
+    (f"a = {A}, b = {MFMA}", "a = 1, b = unit", f"b is unit, not {MFMA}"),
+    (f"a = {A}, b = 1.0", "a = 1, b = 1.0 : f32", "b is 1.000000e+00 : f32, not 1.000000e+00"),
+    ("a = " + ONE_OF.format("a", "16, 32"), "a = 32 : i32", 'a is 32 : i32, none of the options of "a"'),
+    # The first misfit, in the order of names.
+    (f"a = 2, b = {A}", "a = 1", "a is 1, not 2"),
 )
 def test_configurations_that_do_not_fit(template: str, config: str, problem: str) -> None:
     assert configuration(configured(template, config)) == Configuration({}, problem)
@@ -463,14 +455,11 @@ def test_attributes_that_are_nested_without_end() -> None:
 GPU = "lowering_config = #iree_gpu.lowering_config<{{a = {}}}>"
 
 
-@pytest.mark.parametrize(
-    ("roots", "knobs"),
-    [
-        ([f"{ROOT}, {GPU.format(5)}", f"{ROOT}, {GPU.format(9)}"], {"a": 5}),
-        # The first that has a configuration.
-        ([ROOT, f"{ROOT}, lowering_config = {{a = 1}}", f"{ROOT}, {GPU.format(9)}"], {"a": 9}),
-        (["root_op = #iree_codegen.root_op<set = 1>, " + GPU.format(1), f"{ROOT}, {GPU.format(9)}"], {"a": 9}),
-    ],
+@each_row(
+    ([f"{ROOT}, {GPU.format(5)}", f"{ROOT}, {GPU.format(9)}"], {"a": 5}),
+    # The first that has a configuration.
+    ([ROOT, f"{ROOT}, lowering_config = {{a = 1}}", f"{ROOT}, {GPU.format(9)}"], {"a": 9}),
+    (["root_op = #iree_codegen.root_op<set = 1>, " + GPU.format(1), f"{ROOT}, {GPU.format(9)}"], {"a": 9}),
 )
 def test_the_root_op(roots: list[str], knobs: dict[str, int]) -> None:
     assert configuration(configured(f"a = {A}", roots)) == Configuration(knobs)
@@ -479,9 +468,7 @@ def test_the_root_op(roots: list[str], knobs: dict[str, int]) -> None:
 SET = "root_op = #iree_codegen.root_op<set = 0>"
 
 
-@pytest.mark.parametrize(
-    ("roots", "problem"),
-    [
+@each_row(
         ([], f"no op of the function has {SET}"),
         ([GPU.format(5)], f"no op of the function has {SET}"),
         (["root_op, " + GPU.format(5)], f"no op of the function has {SET}"),
@@ -494,8 +481,7 @@ SET = "root_op = #iree_codegen.root_op<set = 0>"
             [f"{ROOT}, lowering_config = #iree_cpu.lowering_config<a = 1>"],
             f"the lowering_config of the op with {SET} is not an #iree_gpu.lowering_config",
         ),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_functions_without_a_configured_root_op(roots: list[str], problem: str) -> None:
     assert configuration(configured(f"a = {A}", roots)) == Configuration({}, problem)
     # Without knobs there is nothing to look for.

@@ -11,6 +11,7 @@ from batches import agree
 from code_of_programs import run_loops, same_numbers
 from corpora.corpus import entries
 from named_programs import Program, programs
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.declare.registry import default_registry
@@ -135,9 +136,7 @@ func.func @f(%a: tensor<2x?x3x{type}>) -> tensor<2x?x3x{type}> {{
 SPECIAL = [[1.0, -2.5, 0.0], [np.inf, -np.inf, np.nan], [-np.inf, -np.inf, 3.0], [88.0, 1e30, -1e30]]
 
 
-@pytest.mark.parametrize(
-    ("type_", "nan"), [("f32", "0xFFC00000"), ("bf16", "0xFFC0"), ("f16", "0xFE00"), ("f8E4M3FN", "0xFF")]
-)
+@each_row(("f32", "0xFFC00000"), ("bf16", "0xFFC0"), ("f16", "0xFE00"), ("f8E4M3FN", "0xFF"))
 def test_softmax_is_its_decomposition(type_: str, nan: str) -> None:
     """Each op rounds, and infinities and NaNs go through the same ops."""
     values = hu.Value.from_numpy(np.array([SPECIAL, random(4, 3).tolist()], np.float32)).astype(type_)
@@ -206,12 +205,9 @@ def test_pack_and_unpack() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("shape", "n", "words"),
-    [
-        ((3, 3, 3, 3), 3, "the packed tensor has the shape 3x3x3x3, but 5x7 in tiles [3, 3] of dimensions [1, 0]"),
-        ((3, 2, 3, 3), 0, "the sizes of tiles are [0, 0]; each must be positive"),
-    ],
+@each_row(
+    ((3, 3, 3, 3), 3, "the packed tensor has the shape 3x3x3x3, but 5x7 in tiles [3, 3] of dimensions [1, 0]"),
+    ((3, 2, 3, 3), 0, "the sizes of tiles are [0, 0]; each must be positive"),
 )
 def test_tiles_that_do_not_fit(shape: tuple[int, ...], n: int, words: str) -> None:
     """More tiles than needed, and no tiles, are undefined behaviour."""

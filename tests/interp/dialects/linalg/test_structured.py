@@ -10,6 +10,7 @@ import pytest
 from batches import agree
 from code_of_programs import run_loops, same_numbers
 from random_generics import Case, argument, generic
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.dialects.linalg import arrays, evaluate
@@ -459,21 +460,14 @@ func.func @f(%a: tensor<2x2xf32>, %o: tensor<2xf32>) -> tensor<2xf32> {
     assert (origin.op, origin.element) == ("arith.maximumf", (0, 1))
 
 
-@pytest.mark.parametrize(
-    ("maps", "iterators", "message"),
-    [
-        ("(i) -> (i)>, affine_map<(i, j) -> (j)", 1, "expected indexing_map #1 to have 1 dim"),
-        (
-            "(i) -> (i)>, affine_map<(i, j) -> (i)",
-            1,
-            "invalid indexing maps are non-invertible: ((d0, d1) -> (d0, d0))",
-        ),
-        (
-            "() -> ()>, affine_map<() -> ()",
-            0,
-            "expected operand #0 rank (1) to match the result rank of indexing_map (0)",
-        ),
-    ],
+@each_row(
+    ("(i) -> (i)>, affine_map<(i, j) -> (j)", 1, "expected indexing_map #1 to have 1 dim"),
+    ("(i) -> (i)>, affine_map<(i, j) -> (i)", 1, "invalid indexing maps are non-invertible: ((d0, d1) -> (d0, d0))"),
+    (
+        "() -> ()>, affine_map<() -> ()",
+        0,
+        "expected operand #0 rank (1) to match the result rank of indexing_map (0)",
+    ),
 )
 def test_maps_that_do_not_fit(maps: str, iterators: int, message: str) -> None:
     """The messages are those of mlir-opt."""

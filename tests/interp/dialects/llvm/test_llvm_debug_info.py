@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import MLIR_OPT
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.bytecode.encoding import Section
@@ -362,17 +363,14 @@ def test_profiles_of_calls_are_kept_as_written() -> None:
 # --- what bytecode cannot hold ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            _UNIT.format("DW_LANG_C")[:-1] + ', splitDebugFilename = "a.dwo">',
-            "'splitDebugFilename' of #llvm.di_compile_unit",
-        ),
-        ("#llvm.di_derived_type<flags = Artificial>", "'flags' of #llvm.di_derived_type"),
-        ('#llvm.di_composite_type<identifier = "a">', "'identifier' of #llvm.di_composite_type"),
-        ('#llvm.di_file<"a" : i32 in "b">', 'the type of "a" : i32'),
-    ],
+@each_row(
+    (
+        _UNIT.format("DW_LANG_C")[:-1] + ', splitDebugFilename = "a.dwo">',
+        "'splitDebugFilename' of #llvm.di_compile_unit",
+    ),
+    ("#llvm.di_derived_type<flags = Artificial>", "'flags' of #llvm.di_derived_type"),
+    ('#llvm.di_composite_type<identifier = "a">', "'identifier' of #llvm.di_composite_type"),
+    ('#llvm.di_file<"a" : i32 in "b">', 'the type of "a" : i32'),
 )
 def test_what_bytecode_would_lose_is_refused(text: str, words: str) -> None:
     """mlir-opt 22.1.8 drops the name of the file and the type without a word. It does not know the other two."""
@@ -451,9 +449,7 @@ def _with(code: bytes, old: bytes, new: bytes) -> bytes:
     return code.replace(old, new)
 
 
-@pytest.mark.parametrize(
-    ("text", "old", "new", "words"),
-    [
+@each_row(
         # The code, then the tag, the name and so on: each small number n is the byte 2 n + 1.
         ("#llvm.di_derived_type<tag = DW_TAG_member, sizeInBits = 3>", "07 1b 01 01 07", "07 03 01 01 07", None),
         ("#llvm.di_derived_type<tag = DW_TAG_member, sizeInBits = 3>", "07 1b 01 01 07", "07 f3 01 01 07",
@@ -462,8 +458,7 @@ def _with(code: bytes, old: bytes, new: bytes) -> bytes:
          "#llvm.di_lexical_block has no 'scope' that is \"-\""),
         ("#llvm.di_lexical_block<scope = #a, column = 3>", "17 0d 01 01 07", "17 0b 01 01 07",
          "attribute 5 contains itself"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_wrong_values_are_told(text: str, old: str, new: str, words: str | None) -> None:
     code = hu.write_bytecode(hu.parse(_MODULE.format(text), filename="-"))
     damaged = _with(code, bytes.fromhex(old), bytes.fromhex(new))

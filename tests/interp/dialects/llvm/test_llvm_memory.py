@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.dialects.llvm.memory import Memory
@@ -73,16 +74,13 @@ def test_bytes_keep_poison_bit_by_bit() -> None:
     assert found.bits.tolist() == [1, 0, 0, 1, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("type_", "constant", "code"),
-    [
-        ("i1", "true", 1),
-        ("i20", "-3 : i20", (1 << 20) - 3),
-        ("i64", "-3 : i64", (1 << 64) - 3),
-        ("i128", "-3 : i128", (1 << 128) - 3),
-        ("bf16", "1.5 : bf16", 0x3FC0),
-        ("f80", "1.5 : f80", 0x3FFFC000000000000000),
-    ],
+@each_row(
+    ("i1", "true", 1),
+    ("i20", "-3 : i20", (1 << 20) - 3),
+    ("i64", "-3 : i64", (1 << 64) - 3),
+    ("i128", "-3 : i128", (1 << 128) - 3),
+    ("bf16", "1.5 : bf16", 0x3FC0),
+    ("f80", "1.5 : f80", 0x3FFFC000000000000000),
 )
 def test_numbers_of_all_widths(type_: str, constant: str, code: int) -> None:
     body = f"""  %one = llvm.mlir.constant(1 : i64) : i64
@@ -119,15 +117,12 @@ def test_a_poison_number_spoils_all_of_its_bytes() -> None:
     assert run(body, result="vector<8xi1>").poisoned.all()
 
 
-@pytest.mark.parametrize(
-    ("type_", "lost"),
-    [
-        ("struct<(i8, i32)>", [1, 2, 3]),
-        ("struct<packed (i8, i32)>", []),
-        ("struct<(i32, i8)>", [5, 6, 7]),
-        ("struct<(struct<(i16, i8)>, i32)>", [3]),
-        ("array<2 x i24>", [3, 7]),
-    ],
+@each_row(
+    ("struct<(i8, i32)>", [1, 2, 3]),
+    ("struct<packed (i8, i32)>", []),
+    ("struct<(i32, i8)>", [5, 6, 7]),
+    ("struct<(struct<(i16, i8)>, i32)>", [3]),
+    ("array<2 x i24>", [3, 7]),
 )
 def test_a_stored_aggregate_has_undefined_padding(type_: str, lost: list[int]) -> None:
     """LLVM, store: if the value is an aggregate, "padding is filled with undef"."""
@@ -229,9 +224,7 @@ def test_the_size_of_a_type_is_an_address_from_null() -> None:
     assert run(body, result="i64").item() == 24
 
 
-@pytest.mark.parametrize(
-    ("predicate", "expected"), [("eq", 0), ("ne", 1), ("ult", 1), ("ule", 1), ("ugt", 0), ("slt", 1), ("sge", 0)]
-)
+@each_row(("eq", 0), ("ne", 1), ("ult", 1), ("ule", 1), ("ugt", 0), ("slt", 1), ("sge", 0))
 def test_pointers_compare_by_address(predicate: str, expected: int) -> None:
     body = f"""{SIXTEEN}  %q = llvm.getelementptr %p[4] : (!llvm.ptr) -> !llvm.ptr, i8
   %r = llvm.icmp "{predicate}" %p, %q : !llvm.ptr"""
@@ -244,9 +237,7 @@ def test_pointers_compare_by_address(predicate: str, expected: int) -> None:
 MOVED = "  %r = llvm.load %q {} : !llvm.ptr -> i32"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
+@each_row(
         (f"{STORED}{MOVED.format('')}".replace("inbounds ", ""), "4 bytes at byte 16 of the 16 bytes of malloc at .*leav"),
         (f"{STORED}{MOVED.format('')}", "4 bytes at byte 16 of the 16 bytes"),
         (f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n{MOVED.format('')}", "aligned to 4"),
@@ -257,44 +248,40 @@ MOVED = "  %r = llvm.load %q {} : !llvm.ptr -> i32"
         (
             f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  llvm.call @free(%p) : (!llvm.ptr) -> ()\n"
             "  %r = llvm.mlir.zero : i32",
-            "which was freed by free",
+            "which was freed by free"
         ),
         (
             f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n"
             "  llvm.call @free(%q) : (!llvm.ptr) -> ()\n  %r = llvm.mlir.zero : i32",
-            "1 bytes after the start",
+            "1 bytes after the start"
         ),
         (
             "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  %r = llvm.mlir.zero : i32\n"
             "  llvm.store %r, %t : i32, !llvm.ptr",
-            "is constant, but is written",
+            "is constant, but is written"
         ),
         (
             "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  llvm.call @free(%t) : (!llvm.ptr) -> ()\n"
             "  %r = llvm.mlir.zero : i32",
-            "is from llvm.mlir.global @table, not from malloc",
+            "is from llvm.mlir.global @table, not from malloc"
         ),
         (f"{SIXTEEN}  %r = llvm.load %p {{alignment = 32 : i64}} : !llvm.ptr -> i32", "whose alignment is 16"),
-    ],
-)  # fmt: skip
+    )  # fmt: skip
 def test_undefined_accesses(body: str, message: str) -> None:
     with pytest.raises(hu.UndefinedBehavior, match=message):
         run(body, 4)
 
 
-@pytest.mark.parametrize(
-    ("flags", "index", "poison"),
-    [
-        ("", 5, False),
-        ("inbounds ", 4, False),
-        ("inbounds ", 5, True),
-        ("inbounds ", -1, True),
-        ("nuw ", -1, True),
-        ("nuw ", 5, False),
-        ("nusw ", -1, False),
-        ("nusw ", 1 << 62, True),
-        ("inbounds|nuw ", 3, False),
-    ],
+@each_row(
+    ("", 5, False),
+    ("inbounds ", 4, False),
+    ("inbounds ", 5, True),
+    ("inbounds ", -1, True),
+    ("nuw ", -1, True),
+    ("nuw ", 5, False),
+    ("nusw ", -1, False),
+    ("nusw ", 1 << 62, True),
+    ("inbounds|nuw ", 3, False),
 )
 def test_flags_of_addresses(flags: str, index: int, poison: bool) -> None:
     body = f"""{SIXTEEN}  %q = llvm.getelementptr {flags}%p[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i32
@@ -303,19 +290,16 @@ def test_flags_of_addresses(flags: str, index: int, poison: bool) -> None:
     assert bool(found.poisoned.any()) == poison
 
 
-@pytest.mark.parametrize(
-    ("flags", "indices", "poison"),
-    [
-        ("inbounds ", "2, -1", False),
-        ("inbounds ", "3, -1", True),
-        ("inbounds ", "3, -3", True),
-        ("", "3, -1", False),
-        ("nusw ", "3, -1", False),
-        ("nuw ", "3, -1", True),
-        ("inbounds ", "0, 3", False),
-        ("inbounds ", "%n, -1", True),
-        ("inbounds ", "%n, %m", True),
-    ],
+@each_row(
+    ("inbounds ", "2, -1", False),
+    ("inbounds ", "3, -1", True),
+    ("inbounds ", "3, -3", True),
+    ("", "3, -1", False),
+    ("nusw ", "3, -1", False),
+    ("nuw ", "3, -1", True),
+    ("inbounds ", "0, 3", False),
+    ("inbounds ", "%n, -1", True),
+    ("inbounds ", "%n, %m", True),
 )
 def test_every_step_stays_inside(flags: str, indices: str, poison: bool) -> None:
     """inbounds holds for each addition of an index: an address that comes back is poison as well."""
@@ -482,31 +466,28 @@ def _halves(line: str, a: Any, b: Any, type_: str = "i8") -> tuple[hu.Value, hu.
     return found[0], found[1]
 
 
-@pytest.mark.parametrize(
-    ("kind", "a", "b", "expected"),
-    [
-        ("xchg", 1, 2, 2),
-        ("add", 127, 1, -128),
-        ("sub", -128, 1, 127),
-        ("_and", 12, 10, 8),
-        ("nand", 12, 10, -9),
-        ("_or", 12, 10, 14),
-        ("_xor", 12, 10, 6),
-        ("max", -1, 1, 1),
-        ("min", -1, 1, -1),
-        ("umax", -1, 1, -1),
-        ("umin", -1, 1, 1),
-        ("uinc_wrap", 3, 4, 4),
-        ("uinc_wrap", 4, 4, 0),
-        ("uinc_wrap", -1, 4, 0),
-        ("udec_wrap", 0, 4, 4),
-        ("udec_wrap", 5, 4, 4),
-        ("udec_wrap", 4, 4, 3),
-        ("usub_cond", 5, 3, 2),
-        ("usub_cond", 3, 5, 3),
-        ("usub_sat", 5, 3, 2),
-        ("usub_sat", 3, 5, 0),
-    ],
+@each_row(
+    ("xchg", 1, 2, 2),
+    ("add", 127, 1, -128),
+    ("sub", -128, 1, 127),
+    ("_and", 12, 10, 8),
+    ("nand", 12, 10, -9),
+    ("_or", 12, 10, 14),
+    ("_xor", 12, 10, 6),
+    ("max", -1, 1, 1),
+    ("min", -1, 1, -1),
+    ("umax", -1, 1, -1),
+    ("umin", -1, 1, 1),
+    ("uinc_wrap", 3, 4, 4),
+    ("uinc_wrap", 4, 4, 0),
+    ("uinc_wrap", -1, 4, 0),
+    ("udec_wrap", 0, 4, 4),
+    ("udec_wrap", 5, 4, 4),
+    ("udec_wrap", 4, 4, 3),
+    ("usub_cond", 5, 3, 2),
+    ("usub_cond", 3, 5, 3),
+    ("usub_sat", 5, 3, 2),
+    ("usub_sat", 3, 5, 0),
 )
 def test_integers(kind: str, a: int, b: int, expected: int) -> None:
     before, after = _halves(f"  %before = llvm.atomicrmw {kind} %p, %b seq_cst : !llvm.ptr, i8", np.int8(a), np.int8(b))
@@ -580,15 +561,12 @@ def test_whether_poison_is_equal_is_poison() -> None:
     assert _halves(line.rpartition("\n")[0] + _EQUAL, np.int8(3), np.int8(3))[0].poison is not None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "%before = llvm.atomicrmw add %q, %b monotonic {alignment = 1 : i64} : !llvm.ptr, i32",
-        "%before = llvm.atomicrmw add %q, %b monotonic {alignment = 2 : i64} : !llvm.ptr, i32",
-        "%before = llvm.atomicrmw add %q, %b monotonic : !llvm.ptr, i32",
-        "%pair = llvm.cmpxchg %q, %b, %b monotonic monotonic : !llvm.ptr, i32\n"
-        "  %before = llvm.extractvalue %pair[0] : !llvm.struct<(i32, i1)>",
-    ],
+@each_row(
+    "%before = llvm.atomicrmw add %q, %b monotonic {alignment = 1 : i64} : !llvm.ptr, i32",
+    "%before = llvm.atomicrmw add %q, %b monotonic {alignment = 2 : i64} : !llvm.ptr, i32",
+    "%before = llvm.atomicrmw add %q, %b monotonic : !llvm.ptr, i32",
+    "%pair = llvm.cmpxchg %q, %b, %b monotonic monotonic : !llvm.ptr, i32\n"
+    "  %before = llvm.extractvalue %pair[0] : !llvm.struct<(i32, i1)>",
 )
 def test_without_an_alignment_the_size_is_meant(line: str) -> None:
     """LLVM's reference: if the alignment is left out, it is the size of the value."""
@@ -601,13 +579,10 @@ def test_without_an_alignment_the_size_is_meant(line: str) -> None:
         _halves(body, np.int32(1), np.int32(0), "i32")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "%before = llvm.atomicrmw add %q, %b monotonic : !llvm.ptr, i32",
-        "%pair = llvm.cmpxchg %q, %b, %b monotonic monotonic : !llvm.ptr, i32\n"
-        "  %before = llvm.extractvalue %pair[0] : !llvm.struct<(i32, i1)>",
-    ],
+@each_row(
+    "%before = llvm.atomicrmw add %q, %b monotonic : !llvm.ptr, i32",
+    "%pair = llvm.cmpxchg %q, %b, %b monotonic monotonic : !llvm.ptr, i32\n"
+    "  %before = llvm.extractvalue %pair[0] : !llvm.struct<(i32, i1)>",
 )
 def test_constant_memory_is_not_written(line: str) -> None:
     """Not even by an exchange that finds another value: LLVM counts it as a write."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -79,19 +80,16 @@ def test_each_element_of_a_vector_is_in_the_range(place: str) -> None:
     assert _outcome(program, np.array([9, 10, 0, 1], np.int32)) == UNDEFINED
 
 
-@pytest.mark.parametrize(
-    ("classes", "code", "poison"),
-    [
-        (0x3, 0x7FC00000, True),  # quiet NaN
-        (0x1, 0x7FC00000, False),
-        (0x1, 0x7F800001, True),  # signalling NaN
-        (0x204, 0xFF800000, True),  # infinities
-        (0x200, 0xFF800000, False),
-        (0x20, 0x80000000, True),  # -0
-        (0x20, 0x00000000, False),
-        (0x80, 0x00000001, True),  # positive subnormal
-        (0x80, 0x00800000, False),
-    ],
+@each_row(
+    (0x3, 0x7FC00000, True),  # quiet NaN
+    (0x1, 0x7FC00000, False),
+    (0x1, 0x7F800001, True),  # signalling NaN
+    (0x204, 0xFF800000, True),  # infinities
+    (0x200, 0xFF800000, False),
+    (0x20, 0x80000000, True),  # -0
+    (0x20, 0x00000000, False),
+    (0x80, 0x00000001, True),  # positive subnormal
+    (0x80, 0x00800000, False),
 )
 def test_floats_of_forbidden_classes_are_poison(classes: int, code: int, poison: bool) -> None:
     program = ARGUMENT.format(type="f32", given=f"llvm.nofpclass = {classes} : i64")
@@ -100,15 +98,12 @@ def test_floats_of_forbidden_classes_are_poison(classes: int, code: int, poison:
     assert poison or int(found.bits) == code
 
 
-@pytest.mark.parametrize(
-    ("type_", "given", "expected"),
-    [
-        ("!llvm.array<2 x f32>", "", [POISON, 1.5]),
-        ("!llvm.struct<(f32, f32)>", "", [POISON, 1.5]),
-        ("!llvm.struct<(f32, f32)>", ", llvm.noundef", UNDEFINED),
-        # LLVM has the promise for structs without a name whose elements are of one float type.
-        ("!llvm.struct<(f32, f32, i32)>", "", ["nan", 1.5]),
-    ],
+@each_row(
+    ("!llvm.array<2 x f32>", "", [POISON, 1.5]),
+    ("!llvm.struct<(f32, f32)>", "", [POISON, 1.5]),
+    ("!llvm.struct<(f32, f32)>", ", llvm.noundef", UNDEFINED),
+    # LLVM has the promise for structs without a name whose elements are of one float type.
+    ("!llvm.struct<(f32, f32, i32)>", "", ["nan", 1.5]),
 )
 def test_each_float_of_an_aggregate_keeps_the_promise(type_: str, given: str, expected: Any) -> None:
     found = []
@@ -168,15 +163,12 @@ def test_the_place_of_a_broken_promise_is_named() -> None:
         hu.run(ARGUMENT.format(type="i32", given=f"{RANGE}, llvm.noundef"), np.int32(10))
 
 
-@pytest.mark.parametrize(
-    ("type_", "given"),
-    [
-        ("i32", "llvm.range = #llvm.constant_range<i64, 0, 10>"),
-        ("i32", "llvm.range = #llvm.constant_range<i32, 7, 7>"),
-        ("i32", "llvm.range = 3 : i32"),
-        ("f32", "llvm.nofpclass = 1024 : i64"),
-        ("f32", "llvm.nofpclass"),
-    ],
+@each_row(
+    ("i32", "llvm.range = #llvm.constant_range<i64, 0, 10>"),
+    ("i32", "llvm.range = #llvm.constant_range<i32, 7, 7>"),
+    ("i32", "llvm.range = 3 : i32"),
+    ("f32", "llvm.nofpclass = 1024 : i64"),
+    ("f32", "llvm.nofpclass"),
 )
 def test_what_llvm_does_not_have_is_refused(type_: str, given: str) -> None:
     """mlir-opt accepts these texts."""
@@ -200,29 +192,26 @@ llvm.func @main(%size: i64, %offset: i64) -> i1 {{
 }}"""
 
 
-@pytest.mark.parametrize(
-    ("given", "which", "size", "offset", "expected"),
-    [
-        ("llvm.nonnull", "moved", 8, 0, True),
-        ("llvm.nonnull", "null", 8, 0, POISON),
-        ("llvm.nonnull, llvm.noundef", "null", 8, 0, UNDEFINED),
-        ("llvm.noundef", "null", 8, 0, True),
-        ("llvm.noundef", "poison", 8, 0, UNDEFINED),
-        ("llvm.align = 8 : i64", "moved", 16, 8, True),
-        ("llvm.align = 8 : i64", "moved", 16, 4, POISON),
-        ("llvm.align = 8 : i64, llvm.noundef", "moved", 16, 4, UNDEFINED),
-        ("llvm.align = 32 : i64", "moved", 64, 0, POISON),  # malloc promises 16
-        ("llvm.align = 4096 : i64", "null", 8, 0, True),
-        ("llvm.dereferenceable = 8 : i64", "moved", 16, 8, True),
-        ("llvm.dereferenceable = 8 : i64", "moved", 16, 9, UNDEFINED),
-        ("llvm.dereferenceable = 8 : i64", "moved", 16, -1, UNDEFINED),
-        ("llvm.dereferenceable = 8 : i64", "null", 8, 0, UNDEFINED),
-        ("llvm.dereferenceable = 8 : i64", "poison", 8, 0, UNDEFINED),
-        ("llvm.dereferenceable_or_null = 8 : i64", "null", 8, 0, True),
-        ("llvm.dereferenceable_or_null = 8 : i64", "moved", 7, 0, UNDEFINED),
-        ("llvm.dereferenceable = 8 : i64, llvm.align = 8 : i64", "moved", 16, 1, UNDEFINED),
-        ("llvm.noalias, llvm.readonly", "moved", 8, 0, True),
-    ],
+@each_row(
+    ("llvm.nonnull", "moved", 8, 0, True),
+    ("llvm.nonnull", "null", 8, 0, POISON),
+    ("llvm.nonnull, llvm.noundef", "null", 8, 0, UNDEFINED),
+    ("llvm.noundef", "null", 8, 0, True),
+    ("llvm.noundef", "poison", 8, 0, UNDEFINED),
+    ("llvm.align = 8 : i64", "moved", 16, 8, True),
+    ("llvm.align = 8 : i64", "moved", 16, 4, POISON),
+    ("llvm.align = 8 : i64, llvm.noundef", "moved", 16, 4, UNDEFINED),
+    ("llvm.align = 32 : i64", "moved", 64, 0, POISON),  # malloc promises 16
+    ("llvm.align = 4096 : i64", "null", 8, 0, True),
+    ("llvm.dereferenceable = 8 : i64", "moved", 16, 8, True),
+    ("llvm.dereferenceable = 8 : i64", "moved", 16, 9, UNDEFINED),
+    ("llvm.dereferenceable = 8 : i64", "moved", 16, -1, UNDEFINED),
+    ("llvm.dereferenceable = 8 : i64", "null", 8, 0, UNDEFINED),
+    ("llvm.dereferenceable = 8 : i64", "poison", 8, 0, UNDEFINED),
+    ("llvm.dereferenceable_or_null = 8 : i64", "null", 8, 0, True),
+    ("llvm.dereferenceable_or_null = 8 : i64", "moved", 7, 0, UNDEFINED),
+    ("llvm.dereferenceable = 8 : i64, llvm.align = 8 : i64", "moved", 16, 1, UNDEFINED),
+    ("llvm.noalias, llvm.readonly", "moved", 8, 0, True),
 )
 def test_pointers(given: str, which: str, size: int, offset: int, expected: Any) -> None:
     program = POINTER.format(given=given, which=which)
@@ -294,36 +283,33 @@ llvm.func @main(%c: i1, %n: i64) -> i64 {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("bundles", "condition", "number", "holds"),
-    [
-        ("", True, 0, True),
-        ("", False, 0, False),
-        ('["align"(%q, %k : !llvm.ptr, i64)]', True, 16, True),
-        ('["align"(%q, %k : !llvm.ptr, i64)]', True, 8, False),
-        ('["align"(%q, %k, %n : !llvm.ptr, i64, i64)]', True, 8, True),
-        ('["align"(%q, %odd : !llvm.ptr, i64)]', True, 0, False),
-        ('["align"(%null, %odd : !llvm.ptr, i64)]', True, 0, True),
-        ('["align"(%q, %zero : !llvm.ptr, i64)]', True, 0, False),
-        ('["align"(%q, %lost : !llvm.ptr, i64)]', True, 0, False),
-        ('["nonnull"(%q : !llvm.ptr)]', True, 0, True),
-        ('["nonnull"(%null : !llvm.ptr)]', True, 0, False),
-        ('["dereferenceable"(%q, %k : !llvm.ptr, i64)]', True, 48, True),
-        ('["dereferenceable"(%q, %k : !llvm.ptr, i64)]', True, 49, False),
-        ('["dereferenceable"(%null, %zero : !llvm.ptr, i64)]', True, 0, True),
-        # The numbers are not negative: LLVM reads them as unsigned.
-        ('["dereferenceable"(%q, %n : !llvm.ptr, i64)]', True, 16, True),
-        ('["dereferenceable"(%null, %n : !llvm.ptr, i64)]', True, -16, False),
-        ('["align"(%p, %least : !llvm.ptr, i8)]', True, 0, False),
-        ('["align"(%null, %least : !llvm.ptr, i8)]', True, 0, True),
-        ('["dereferenceable_or_null"(%null, %k : !llvm.ptr, i64)]', True, 0, True),
-        ('["noundef"(%n : i64)]', True, 0, True),
-        ('["noundef"(%lost : i64)]', True, 0, False),
-        ('["separate_storage"(%p, %o : !llvm.ptr, !llvm.ptr)]', True, 0, True),
-        ('["separate_storage"(%p, %q : !llvm.ptr, !llvm.ptr)]', True, 8, False),
-        ('["cold"(), "ignore"(%lost : i64)]', True, 0, True),
-        ('["cold"(), "nonnull"(%null : !llvm.ptr)]', True, 0, False),
-    ],
+@each_row(
+    ("", True, 0, True),
+    ("", False, 0, False),
+    ('["align"(%q, %k : !llvm.ptr, i64)]', True, 16, True),
+    ('["align"(%q, %k : !llvm.ptr, i64)]', True, 8, False),
+    ('["align"(%q, %k, %n : !llvm.ptr, i64, i64)]', True, 8, True),
+    ('["align"(%q, %odd : !llvm.ptr, i64)]', True, 0, False),
+    ('["align"(%null, %odd : !llvm.ptr, i64)]', True, 0, True),
+    ('["align"(%q, %zero : !llvm.ptr, i64)]', True, 0, False),
+    ('["align"(%q, %lost : !llvm.ptr, i64)]', True, 0, False),
+    ('["nonnull"(%q : !llvm.ptr)]', True, 0, True),
+    ('["nonnull"(%null : !llvm.ptr)]', True, 0, False),
+    ('["dereferenceable"(%q, %k : !llvm.ptr, i64)]', True, 48, True),
+    ('["dereferenceable"(%q, %k : !llvm.ptr, i64)]', True, 49, False),
+    ('["dereferenceable"(%null, %zero : !llvm.ptr, i64)]', True, 0, True),
+    # The numbers are not negative: LLVM reads them as unsigned.
+    ('["dereferenceable"(%q, %n : !llvm.ptr, i64)]', True, 16, True),
+    ('["dereferenceable"(%null, %n : !llvm.ptr, i64)]', True, -16, False),
+    ('["align"(%p, %least : !llvm.ptr, i8)]', True, 0, False),
+    ('["align"(%null, %least : !llvm.ptr, i8)]', True, 0, True),
+    ('["dereferenceable_or_null"(%null, %k : !llvm.ptr, i64)]', True, 0, True),
+    ('["noundef"(%n : i64)]', True, 0, True),
+    ('["noundef"(%lost : i64)]', True, 0, False),
+    ('["separate_storage"(%p, %o : !llvm.ptr, !llvm.ptr)]', True, 0, True),
+    ('["separate_storage"(%p, %q : !llvm.ptr, !llvm.ptr)]', True, 8, False),
+    ('["cold"(), "ignore"(%lost : i64)]', True, 0, True),
+    ('["cold"(), "nonnull"(%null : !llvm.ptr)]', True, 0, False),
 )
 def test_what_is_assumed_must_hold(bundles: str, condition: bool, number: int, holds: bool) -> None:
     found = _outcome(ASSUMED.replace("BUNDLES", bundles), condition, np.int64(number))
@@ -335,15 +321,12 @@ def test_a_poison_condition_is_undefined() -> None:
     assert _outcome(program, True, np.int64(0)) == UNDEFINED
 
 
-@pytest.mark.parametrize(
-    ("bundle", "named"),
-    [
-        ('"what"(%n : i64)', "\"what\" of 'i64'"),
-        ('"nonnull"(%n : i64)', "\"nonnull\" of 'i64'"),
-        ('"nonnull"()', '"nonnull" of no values'),
-        ('"align"(%q, %p : !llvm.ptr, !llvm.ptr)', "\"align\" of '!llvm.ptr', '!llvm.ptr'"),
-        ('"separate_storage"(%n, %n : i64, i64)', "\"separate_storage\" of 'i64', 'i64'"),
-    ],
+@each_row(
+    ('"what"(%n : i64)', "\"what\" of 'i64'"),
+    ('"nonnull"(%n : i64)', "\"nonnull\" of 'i64'"),
+    ('"nonnull"()', '"nonnull" of no values'),
+    ('"align"(%q, %p : !llvm.ptr, !llvm.ptr)', "\"align\" of '!llvm.ptr', '!llvm.ptr'"),
+    ('"separate_storage"(%n, %n : i64, i64)', "\"separate_storage\" of 'i64', 'i64'"),
 )
 def test_an_assumption_of_another_kind_is_refused(bundle: str, named: str) -> None:
     """LLVM has none with these values; mlir-opt accepts them."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.oracles.jit import library
@@ -58,14 +59,11 @@ def printed(text: str) -> tuple[str, list[int]]:
     return "".join(parts), [int(value.bits) for value in results]
 
 
-@pytest.mark.parametrize(
-    ("name", "operands", "text"),
-    [
-        ("_mlir_ciface_printMemrefF32", "%unranked", f"Unranked Memref {LAYOUT} data = \n[1.5,  -2.5]\n"),
-        ("_mlir_ciface_printMemref1dF32", "%memref", f"Memref {LAYOUT} data = \n[1.5,  -2.5]\n"),
-        ("_mlir_ciface_printMemrefShapeF32", "%unranked", f"Unranked Memref {LAYOUT}\n"),
-        ("printMemrefF32", "%one, %memref", f"Unranked Memref {LAYOUT} data = \n[1.5,  -2.5]\n"),
-    ],
+@each_row(
+    ("_mlir_ciface_printMemrefF32", "%unranked", f"Unranked Memref {LAYOUT} data = \n[1.5,  -2.5]\n"),
+    ("_mlir_ciface_printMemref1dF32", "%memref", f"Memref {LAYOUT} data = \n[1.5,  -2.5]\n"),
+    ("_mlir_ciface_printMemrefShapeF32", "%unranked", f"Unranked Memref {LAYOUT}\n"),
+    ("printMemrefF32", "%one, %memref", f"Unranked Memref {LAYOUT} data = \n[1.5,  -2.5]\n"),
 )
 def test_memrefs(name: str, operands: str, text: str) -> None:
     types = "i64, !llvm.ptr" if "," in operands else "!llvm.ptr"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.interp.dialects.llvm import abi
@@ -75,9 +76,7 @@ def test_a_pointer_sees_what_the_memref_stored() -> None:
     assert ran(body, buffer(1, 2, 3, 4)) == hu.Value.from_numpy(np.float32(8.5))
 
 
-@pytest.mark.parametrize(
-    ("start", "step", "good"), [(0, 0, True), (0, 3, True), (0, 4, True), (2, -2, True), (0, 5, False), (0, -1, False)]
-)
+@each_row((0, 0, True), (0, 3, True), (0, 4, True), (2, -2, True), (0, 5, False), (0, -1, False))
 def test_pointers_move_within_the_memory(start: int, step: int, good: bool) -> None:
     """To the end, too. Beyond it, inbounds gives poison."""
     body = f"""%s = llvm.mlir.constant({start} : i64) : i64
@@ -264,40 +263,33 @@ def test_what_is_unspecified_in_memory_of_bytes_stays_unspecified() -> None:
         assert found.open.all()
 
 
-@pytest.mark.parametrize(
-    ("body", "offset", "message"),
-    [
-        (cast() + "llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + LOAD, 0, "freed by"),
-        ("llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + cast() + LOAD, 0, "cannot be read as elements"),
-        (cast() + LOAD, 20, "a memref leaves the 32 bytes of"),
-        (cast() + LOAD, -4, "a memref leaves the 32 bytes of"),
-        (cast() + LOAD, 2, "does not begin at an element of"),
-        (cast(source="%d4") + LOAD, 0, "a part of the descriptor of a memref is poison"),
-        (cast(source="%d0") + LOAD, 0, "a part of the descriptor of a memref is poison"),
-        (
-            f"%e = llvm.insertvalue %k4, %d[4, 0] : {STRUCT}\n" + cast(source="%e") + LOAD,
-            0,
-            "a memref leaves the 32 bytes of",
-        ),
-        (
-            f"%e = llvm.insertvalue %k1, %d[3, 0] : {STRUCT}\n" + cast(source="%e") + LOAD,
-            0,
-            "dimension 0 has size 1",
-        ),
-        (
-            f"%a = llvm.mlir.addressof @fixed : !llvm.ptr\n%e = llvm.insertvalue %a, %d[1] : {STRUCT}\n"
-            + cast(source="%e")
-            + "memref.store %x, %m[%c1] : memref<4xf32>\n"
-            + LOAD,
-            0,
-            "constant",
-        ),
-        (
-            "%b = llvm.mlir.constant(1 : i8) : i8\nllvm.store %b, %q : i8, !llvm.ptr\n" + cast() + LOAD,
-            0,
-            "a part of an element of",
-        ),
-    ],
+@each_row(
+    (cast() + "llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + LOAD, 0, "freed by"),
+    ("llvm.call @free(%p) : (!llvm.ptr) -> ()\n" + cast() + LOAD, 0, "cannot be read as elements"),
+    (cast() + LOAD, 20, "a memref leaves the 32 bytes of"),
+    (cast() + LOAD, -4, "a memref leaves the 32 bytes of"),
+    (cast() + LOAD, 2, "does not begin at an element of"),
+    (cast(source="%d4") + LOAD, 0, "a part of the descriptor of a memref is poison"),
+    (cast(source="%d0") + LOAD, 0, "a part of the descriptor of a memref is poison"),
+    (
+        f"%e = llvm.insertvalue %k4, %d[4, 0] : {STRUCT}\n" + cast(source="%e") + LOAD,
+        0,
+        "a memref leaves the 32 bytes of",
+    ),
+    (f"%e = llvm.insertvalue %k1, %d[3, 0] : {STRUCT}\n" + cast(source="%e") + LOAD, 0, "dimension 0 has size 1"),
+    (
+        f"%a = llvm.mlir.addressof @fixed : !llvm.ptr\n%e = llvm.insertvalue %a, %d[1] : {STRUCT}\n"
+        + cast(source="%e")
+        + "memref.store %x, %m[%c1] : memref<4xf32>\n"
+        + LOAD,
+        0,
+        "constant",
+    ),
+    (
+        "%b = llvm.mlir.constant(1 : i8) : i8\nllvm.store %b, %q : i8, !llvm.ptr\n" + cast() + LOAD,
+        0,
+        "a part of an element of",
+    ),
 )
 def test_a_descriptor_that_is_no_memref_stops_the_run(body: str, offset: int, message: str) -> None:
     with pytest.raises(hu.HalfulpError, match=message) as caught:
@@ -478,9 +470,7 @@ def _call(
     return entered.leave(program_for(module, Settings()).run(function, entered.arguments))
 
 
-@pytest.mark.parametrize(
-    "element", ["i1", "i4", "i8", "bf16", "f8E4M3FN", "f32", "i64", "f80", "complex<f32>", "index"]
-)
+@each_row("i1", "i4", "i8", "bf16", "f8E4M3FN", "f32", "i64", "f80", "complex<f32>", "index")
 def test_a_transposed_view_comes_back(element: str) -> None:
     type_ = as_type(f"tensor<2x3x{element}>")
     dtype, trailing = code_layout(ty.element_type(type_))
@@ -575,27 +565,24 @@ def test_a_buffer_holds_what_a_lowered_function_stored() -> None:
     assert buffer.numpy().tolist() == [0, 1, 2, 7]
 
 
-@pytest.mark.parametrize(
-    ("text", "signature", "options", "error", "message"),
-    [
-        (TRANSPOSED, "tensor<2xf32>", {}, hu.TypeMismatch, "'tensor<2xf32>' is not a type of functions"),
-        (TRANSPOSED, "(tensor<2xf32>) -> f32", {}, hu.Unsupported, "follows no convention"),
-        (TRANSPOSED, "(tensor<2x3xf32>", {}, hu.errors.ParseError, "expected"),
-        (
-            "func.func @f(%x: f32) -> f32 { return %x : f32 }",
-            "(f32) -> f32",
-            {},
-            hu.Unsupported,
-            "@f is not a function of the llvm dialect",
-        ),
-        (
-            TRANSPOSED,
-            "(tensor<2x3xf32>) -> tensor<3x2xf32>",
-            {"batch": True},
-            hu.Unsupported,
-            "a batch calls functions by their own types",
-        ),
-    ],
+@each_row(
+    (TRANSPOSED, "tensor<2xf32>", {}, hu.TypeMismatch, "'tensor<2xf32>' is not a type of functions"),
+    (TRANSPOSED, "(tensor<2xf32>) -> f32", {}, hu.Unsupported, "follows no convention"),
+    (TRANSPOSED, "(tensor<2x3xf32>", {}, hu.errors.ParseError, "expected"),
+    (
+        "func.func @f(%x: f32) -> f32 { return %x : f32 }",
+        "(f32) -> f32",
+        {},
+        hu.Unsupported,
+        "@f is not a function of the llvm dialect",
+    ),
+    (
+        TRANSPOSED,
+        "(tensor<2x3xf32>) -> tensor<3x2xf32>",
+        {"batch": True},
+        hu.Unsupported,
+        "a batch calls functions by their own types",
+    ),
 )
 def test_signatures_that_do_not_fit(
     text: str, signature: str, options: dict[str, bool], error: type[Exception], message: str

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -49,9 +50,7 @@ def test_an_element_is_extracted(position: int, expected: Any) -> None:
     assert _shown(found) == expected
 
 
-@pytest.mark.parametrize(
-    ("position", "expected"), [(0, [9, 2, 3, 4]), (3, [1, 2, 3, 9]), (4, [POISON] * 4), (-1, [POISON] * 4)]
-)
+@each_row((0, [9, 2, 3, 4]), (3, [1, 2, 3, 9]), (4, [POISON] * 4), (-1, [POISON] * 4))
 def test_an_element_is_inserted(position: int, expected: Any) -> None:
     """A place outside makes the whole vector poison."""
     body = f"  %v = llvm.mlir.constant(9 : i8) : i8\n  %r = llvm.insertelement %v, %a[%b : i8] : {V4}"
@@ -85,15 +84,12 @@ def test_an_inserted_element_replaces_poison() -> None:
 # --- shuffles ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("mask", "expected"),
-    [
-        ("0, 1, 2, 3", [1, 2, 3, 4]),
-        ("7, 0, 7, 0", [8, 1, 8, 1]),
-        ("4, -1", [5, POISON]),
-        ("3, 2, 1, 0, 4, 5, 6, 7", [4, 3, 2, 1, 5, 6, 7, 8]),
-        ("-1", [POISON]),
-    ],
+@each_row(
+    ("0, 1, 2, 3", [1, 2, 3, 4]),
+    ("7, 0, 7, 0", [8, 1, 8, 1]),
+    ("4, -1", [5, POISON]),
+    ("3, 2, 1, 0, 4, 5, 6, 7", [4, 3, 2, 1, 5, 6, 7, 8]),
+    ("-1", [POISON]),
 )
 def test_elements_of_two_vectors(mask: str, expected: list[Any]) -> None:
     """The places count through both vectors, and -1 is poison. The result is as long as the mask."""
@@ -119,19 +115,16 @@ def test_a_place_outside_of_both_vectors_is_refused(place: int) -> None:
 # --- reductions -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("add", (100 + 100 - 128 + 3) % 256),
-        ("mul", 100 * 100 * 128 * 3 % 256),
-        ("and", 100 & 128 & 3),
-        ("or", 100 | 128 | 3),
-        ("xor", 128 ^ 3),
-        ("smax", 100),
-        ("smin", 128),
-        ("umax", 128),
-        ("umin", 3),
-    ],
+@each_row(
+    ("add", (100 + 100 - 128 + 3) % 256),
+    ("mul", 100 * 100 * 128 * 3 % 256),
+    ("and", 100 & 128 & 3),
+    ("or", 100 | 128 | 3),
+    ("xor", 128 ^ 3),
+    ("smax", 100),
+    ("smin", 128),
+    ("umax", 128),
+    ("umin", 3),
 )
 def test_integers_are_reduced(name: str, expected: int) -> None:
     """Sums and products are those modulo 2**8."""
@@ -174,17 +167,14 @@ def test_products_go_from_the_start_value_through_the_elements() -> None:
     assert _reduced("fmul", 2.0**100, 2.0**-100, 2.0**100, 1, 1) == 2.0**100
 
 
-@pytest.mark.parametrize(
-    ("name", "numbers", "expected"),
-    [
-        ("fmax", (1, math.nan, 3, 2), 3.0),
-        ("fmin", (1, math.nan, 3, 2), 1.0),
-        ("fmaximum", (1, math.nan, 3, 2), math.nan),
-        ("fminimum", (1, math.nan, 3, 2), math.nan),
-        ("fmaximum", (-0.0, 0.0, -0.0, -1), 0.0),
-        ("fminimum", (0.0, -0.0, 0.0, 1), -0.0),
-        ("fmax", (math.nan,) * 4, math.nan),
-    ],
+@each_row(
+    ("fmax", (1, math.nan, 3, 2), 3.0),
+    ("fmin", (1, math.nan, 3, 2), 1.0),
+    ("fmaximum", (1, math.nan, 3, 2), math.nan),
+    ("fminimum", (1, math.nan, 3, 2), math.nan),
+    ("fmaximum", (-0.0, 0.0, -0.0, -1), 0.0),
+    ("fminimum", (0.0, -0.0, 0.0, 1), -0.0),
+    ("fmax", (math.nan,) * 4, math.nan),
 )
 def test_extremes(name: str, numbers: tuple[float, ...], expected: float) -> None:
     """fmax and fmin are those of maxnum and minnum, which leave out NaN; fmaximum and fminimum keep it."""
@@ -315,14 +305,11 @@ def _packed(lines: str, mask: Any, n: int = 0, size: int = 4, stated: str = "") 
     return _shown(hu.run(program, _i8(1, 2, 3, 4), np.array(mask, bool), np.int64(n))[0])
 
 
-@pytest.mark.parametrize(
-    ("mask", "stored", "loaded"),
-    [
-        ([1, 0, 1, 1], [1, 3, 4, POISON], [1, 2, 2, 3]),
-        ([0, 0, 0, 1], [4, POISON, POISON, POISON], [1, 2, 3, 1]),
-        ([0, 0, 0, 0], [POISON] * 4, [1, 2, 3, 4]),
-        ([1, 1, 1, 1], [1, 2, 3, 4], [1, 2, 3, 4]),
-    ],
+@each_row(
+    ([1, 0, 1, 1], [1, 3, 4, POISON], [1, 2, 2, 3]),
+    ([0, 0, 0, 1], [4, POISON, POISON, POISON], [1, 2, 3, 1]),
+    ([0, 0, 0, 0], [POISON] * 4, [1, 2, 3, 4]),
+    ([1, 1, 1, 1], [1, 2, 3, 4], [1, 2, 3, 4]),
 )
 def test_elements_lie_one_after_the_other(mask: list[int], stored: list[Any], loaded: list[int]) -> None:
     """Memory that no element reaches stays as it was: never written."""
@@ -415,14 +402,11 @@ def test_an_aggregate_goes_through_an_aggregate() -> None:
     assert _llvm_aggregates_run(body, 5, -7).item() == -7
 
 
-@pytest.mark.parametrize(
-    ("constant", "type_", "position", "expected"),
-    [
-        ("dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>", "!llvm.array<2 x array<2 x i8>>", "1, 0", 3),
-        ("dense<9> : tensor<2x2xi8>", "!llvm.array<2 x array<2 x i8>>", "1, 1", 9),
-        ('"ab"', "!llvm.array<2 x i8>", "1", ord("b")),
-        ("[1 : i8, 2 : i8]", "!llvm.struct<(i8, i8)>", "1", 2),
-    ],
+@each_row(
+    ("dense<[[1, 2], [3, 4]]> : tensor<2x2xi8>", "!llvm.array<2 x array<2 x i8>>", "1, 0", 3),
+    ("dense<9> : tensor<2x2xi8>", "!llvm.array<2 x array<2 x i8>>", "1, 1", 9),
+    ('"ab"', "!llvm.array<2 x i8>", "1", ord("b")),
+    ("[1 : i8, 2 : i8]", "!llvm.struct<(i8, i8)>", "1", 2),
 )
 def test_constants(constant: str, type_: str, position: str, expected: int) -> None:
     body = f"  %c = llvm.mlir.constant({constant}) : {type_}\n  %r = llvm.extractvalue %c[{position}] : {type_}"

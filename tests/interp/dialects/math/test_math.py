@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 from tree import ROOT
 
 import halfulp as hu
@@ -51,13 +52,10 @@ def test_a_bare_name_is_the_op() -> None:
     assert hu.eval("exp", x) == hu.eval("math.exp", x)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("sigmiod", "did you mean `sigmoid`?"),
-        ("math.sigmoid", "`sigmoid`"),
-        ("math.expp", "did you mean `math.exp` or"),
-    ],
+@each_row(
+    ("sigmiod", "did you mean `sigmoid`?"),
+    ("math.sigmoid", "`sigmoid`"),
+    ("math.expp", "did you mean `math.exp` or"),
 )
 def test_a_wrong_name_is_answered(name: str, hint: str) -> None:
     with pytest.raises(hu.Unsupported) as wrong:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from batches import agree
 from memref_functions import module_of, run, undefined
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.oracles.jit import UTILITIES, library
@@ -35,15 +36,12 @@ def test_memory_nobody_has_written_to_is_poison(op: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("type_", "numbers", "shape"),
-    [
-        ("memref<f32>", "()", ()),
-        ("memref<0x4xf32>", "()", (0, 4)),
-        ("memref<?x?xf32>", "(%c0, %c3)", (0, 3)),
-        ("memref<2x2xf32, strided<[3, -1], offset: 1>>", "()", (2, 2)),
-        ("memref<?x2xf32, strided<[?, 1], offset: ?>>", "(%c2)[%c4, %c5]", (2, 2)),
-    ],
+@each_row(
+    ("memref<f32>", "()", ()),
+    ("memref<0x4xf32>", "()", (0, 4)),
+    ("memref<?x?xf32>", "(%c0, %c3)", (0, 3)),
+    ("memref<2x2xf32, strided<[3, -1], offset: 1>>", "()", (2, 2)),
+    ("memref<?x2xf32, strided<[?, 1], offset: ?>>", "(%c2)[%c4, %c5]", (2, 2)),
 )
 def test_memory_of_any_layout(type_: str, numbers: str, shape: tuple[int, ...]) -> None:
     (value,) = run(f"() -> {type_}", f"  %m = memref.alloc{numbers} : {type_}\n  return %m : {type_}")

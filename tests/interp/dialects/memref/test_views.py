@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memref_functions import module_of, run, undefined
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.oracles.oracle import OracleError
@@ -100,16 +101,13 @@ def test_parts_have_the_strides_that_mlir_gives_them(layout: str, numbers: str, 
         optimizer.run([], of_parts(layout, numbers, "strided<[?, ?], offset: ?>"))
 
 
-@pytest.mark.parametrize(
-    ("start", "count", "step", "problem"),
-    [
-        (1, 3, -1, "slice along dimension 0 runs out-of-bounds: -1 < 0"),
-        (2, 3, -1, None),
-        (2, 3, 1, "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
-        (1, 3, 1, None),
-        (4, 1, 1, "offset 0 is out-of-bounds: 4 >= 4"),
-        (4, 0, 1, None),
-    ],
+@each_row(
+    (1, 3, -1, "slice along dimension 0 runs out-of-bounds: -1 < 0"),
+    (2, 3, -1, None),
+    (2, 3, 1, "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
+    (1, 3, 1, None),
+    (4, 1, 1, "offset 0 is out-of-bounds: 4 >= 4"),
+    (4, 0, 1, None),
 )
 def test_parts_end_inside(start: int, count: int, step: int, problem: str | None) -> None:
     signature = "(%m: memref<3x4xi8>, %at: index, %n: index, %step: index)"
@@ -156,28 +154,25 @@ def test_symbols_of_a_layout_come_from_the_op() -> None:
 CAST = "  %r = memref.cast %m : {0} to {1}\n  return %r : {1}"
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "given", "message"),
-    [
-        ("memref<?x3xi8>", "memref<2x?xi8>", "memref<2x3xi8>", None),
-        ("memref<?x3xi8>", "memref<4x3xi8>", "memref<2x3xi8>", "dimension 0 has size 2, but 'memref<4x3xi8>' has 4"),
-        (
-            "memref<2x3xi8, strided<[?, 1], offset: ?>>",
-            "memref<2x3xi8, strided<[4, 1], offset: ?>>",
-            "memref<2x3xi8, strided<[8, 1]>>",
-            "dimension 0 has stride 8, but 'memref<2x3xi8, strided<[4, 1], offset: ?>>' has 4",
-        ),
-        (
-            "memref<2x3xi8, strided<[?, 1], offset: ?>>",
-            "memref<2x3xi8, strided<[?, 1], offset: 2>>",
-            "memref<2x3xi8, strided<[8, 1]>>",
-            "the offset is 0, but 'memref<2x3xi8, strided<[?, 1], offset: 2>>' has 2",
-        ),
-        ("memref<*xi8>", "memref<2x3xi8>", "memref<2x3xi8>", None),
-        ("memref<*xi8>", "memref<6xi8>", "memref<2x3xi8>", "a buffer of rank 2 is not of type 'memref<6xi8>'"),
-        ("memref<*xi8>", "memref<2x3xi8>", "memref<2x3xi8, strided<[8, 1]>>", "dimension 0 has stride 8, but .* has 3"),
-        ("memref<2x3xi8, strided<[?, ?], offset: ?>>", "memref<?x?xi8>", "memref<2x3xi8, strided<[8, 1]>>", "stride 8"),
-    ],
+@each_row(
+    ("memref<?x3xi8>", "memref<2x?xi8>", "memref<2x3xi8>", None),
+    ("memref<?x3xi8>", "memref<4x3xi8>", "memref<2x3xi8>", "dimension 0 has size 2, but 'memref<4x3xi8>' has 4"),
+    (
+        "memref<2x3xi8, strided<[?, 1], offset: ?>>",
+        "memref<2x3xi8, strided<[4, 1], offset: ?>>",
+        "memref<2x3xi8, strided<[8, 1]>>",
+        "dimension 0 has stride 8, but 'memref<2x3xi8, strided<[4, 1], offset: ?>>' has 4",
+    ),
+    (
+        "memref<2x3xi8, strided<[?, 1], offset: ?>>",
+        "memref<2x3xi8, strided<[?, 1], offset: 2>>",
+        "memref<2x3xi8, strided<[8, 1]>>",
+        "the offset is 0, but 'memref<2x3xi8, strided<[?, 1], offset: 2>>' has 2",
+    ),
+    ("memref<*xi8>", "memref<2x3xi8>", "memref<2x3xi8>", None),
+    ("memref<*xi8>", "memref<6xi8>", "memref<2x3xi8>", "a buffer of rank 2 is not of type 'memref<6xi8>'"),
+    ("memref<*xi8>", "memref<2x3xi8>", "memref<2x3xi8, strided<[8, 1]>>", "dimension 0 has stride 8, but .* has 3"),
+    ("memref<2x3xi8, strided<[?, ?], offset: ?>>", "memref<?x?xi8>", "memref<2x3xi8, strided<[8, 1]>>", "stride 8"),
 )
 def test_a_cast_checks_sizes_strides_and_offset(source: str, target: str, given: str, message: str | None) -> None:
     array = np.arange(6, dtype=np.int8).reshape(2, 3)
@@ -320,38 +315,17 @@ def test_vectors_keep_poison_and_strides() -> None:
     assert value.numpy(poison=0)[1:3].tolist() == [5, 6]
 
 
-@pytest.mark.parametrize(
-    ("access", "message"),
-    [
-        ("%v = vector.load %m[%c0, %c0] : memref<8xf32>, vector<4xf32>", "requires 1 indices"),
-        ("%v = vector.load %m[%c0] : memref<8xf32>, vector<4xf64>", "base and result element types should match"),
-        (
-            "%v = vector.load %m[%c0] : memref<8xf32>, vector<2x4xf32>",
-            "destination memref has lower rank than the result",
-        ),
-        (
-            "%v = vector.load %s[%c0] : memref<8xf32, strided<[2]>>, vector<4xf32>",
-            "most minor memref dim must have unit",
-        ),
-        ("vector.store %x, %m[] : memref<8xf32>, vector<4xf32>", "requires 1 indices"),
-        ("vector.store %x, %i[%c0] : memref<8xi32>, vector<4xf32>", "base and valueToStore element type should match"),
-        (
-            "vector.store %y, %m[%c0] : memref<8xf32>, vector<2x4xf32>",
-            "source memref has lower rank than the vector to",
-        ),
-        (
-            "vector.store %x, %s[%c0] : memref<8xf32, strided<[2]>>, vector<4xf32>",
-            "most minor memref dim must have unit",
-        ),
-        (
-            "vector.store %x, %m[%c0] {alignment = 3 : i64} : memref<8xf32>, vector<4xf32>",
-            "whose value is a power of two",
-        ),
-        (
-            "vector.store %x, %v[%c0] : memref<2xvector<8xf32>>, vector<4xf32>",
-            "base memref and valueToStore vector types",
-        ),
-    ],
+@each_row(
+    ("%v = vector.load %m[%c0, %c0] : memref<8xf32>, vector<4xf32>", "requires 1 indices"),
+    ("%v = vector.load %m[%c0] : memref<8xf32>, vector<4xf64>", "base and result element types should match"),
+    ("%v = vector.load %m[%c0] : memref<8xf32>, vector<2x4xf32>", "destination memref has lower rank than the result"),
+    ("%v = vector.load %s[%c0] : memref<8xf32, strided<[2]>>, vector<4xf32>", "most minor memref dim must have unit"),
+    ("vector.store %x, %m[] : memref<8xf32>, vector<4xf32>", "requires 1 indices"),
+    ("vector.store %x, %i[%c0] : memref<8xi32>, vector<4xf32>", "base and valueToStore element type should match"),
+    ("vector.store %y, %m[%c0] : memref<8xf32>, vector<2x4xf32>", "source memref has lower rank than the vector to"),
+    ("vector.store %x, %s[%c0] : memref<8xf32, strided<[2]>>, vector<4xf32>", "most minor memref dim must have unit"),
+    ("vector.store %x, %m[%c0] {alignment = 3 : i64} : memref<8xf32>, vector<4xf32>", "whose value is a power of two"),
+    ("vector.store %x, %v[%c0] : memref<2xvector<8xf32>>, vector<4xf32>", "base memref and valueToStore vector types"),
 )
 def test_vector_accesses_that_mlir_refuses(access: str, message: str) -> None:
     signature = (

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, UndefinedBehavior, Unsupported
 from halfulp.interp.loading import parse_module
@@ -64,10 +65,7 @@ FOR = main(
 )
 
 
-@pytest.mark.parametrize(
-    ("bounds", "expected"),
-    [((0, 5, 1), (32, 4)), ((0, 5, 2), (8, 4)), ((3, 3, 1), (1, 0)), ((5, 0, 1), (1, 0)), ((-3, 2, 4), (4, 1))],
-)
+@each_row(((0, 5, 1), (32, 4)), ((0, 5, 2), (8, 4)), ((3, 3, 1), (1, 0)), ((5, 0, 1), (1, 0)), ((-3, 2, 4), (4, 1)))
 def test_for_counts_as_python_does(bounds: tuple[int, int, int], expected: tuple[int, int]) -> None:
     assert len(range(*bounds)) == expected[0].bit_length() - 1
     assert tuple(items(run(FOR, *bounds, 1))) == expected

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -143,14 +144,11 @@ def test_a_value_with_another_shape() -> None:
     assert run("said", np.array([1, 2], np.float32))[0].numpy().tolist() == [[1], [2]]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "%p = ub.poison : !shape.size\n%r = shape.size_to_index %p : !shape.size",
-        "%p = ub.poison : !shape.shape\n%s = shape.num_elements %p : !shape.shape -> !shape.size\n"
-        "%r = shape.size_to_index %s : !shape.size",
-        "%p = ub.poison : !shape.witness\n%r = shape.assuming %p -> index { shape.assuming_yield %i : index }",
-    ],
+@each_row(
+    "%p = ub.poison : !shape.size\n%r = shape.size_to_index %p : !shape.size",
+    "%p = ub.poison : !shape.shape\n%s = shape.num_elements %p : !shape.shape -> !shape.size\n"
+    "%r = shape.size_to_index %s : !shape.size",
+    "%p = ub.poison : !shape.witness\n%r = shape.assuming %p -> index { shape.assuming_yield %i : index }",
 )
 def test_poison_has_no_shape(body: str) -> None:
     with pytest.raises(hu.UndefinedBehavior, match=r"is poison: ub\.poison"):

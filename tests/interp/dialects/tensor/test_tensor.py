@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from code_of_programs import LOOPS, run_loops
+from tables import each_row
 
 import halfulp as hu
 
@@ -122,21 +123,18 @@ def padded(source: Any, low: int) -> Any:
     return result
 
 
-@pytest.mark.parametrize(
-    ("entry", "arguments", "wanted"),
-    [
-        ("concat", (ints(2, 2), ints(2, 1)), np.concatenate([ints(2, 2), ints(2, 1), ints(2, 2)], 1)),
-        ("gather", (T, PLACES), np.stack([T[1, :, 3], T[0, :, 2]])),
-        ("scatter", (SLICES, T, PLACES), scattered()),
-        ("reshape", (ints(2, 3), np.array([3, 1, 2], np.int16)), ints(3, 1, 2)),
-        ("bitcast", (np.array([1, -2, 0], np.float32),), np.array([1, -2, 0], np.float32).view(np.uint32)),
-        ("generate", (4,), 10 * np.arange(4)[:, None] + np.arange(3)),
-        ("generate", (0,), np.zeros((0, 3))),
-        ("branches", (5,), [7, 7, 2, 3, 4]),
-        ("pad", (ints(2, 2) + 50, 1), padded(ints(2, 2) + 50, 1)),
-        ("pad", (np.zeros((0, 2), np.int32), 3), padded(np.zeros((0, 2), np.int32), 3)),
-        ("around", (np.array([1, 2], np.float32), 9.0), [9, 9, 1, 2, 9]),
-    ],
+@each_row(
+    ("concat", (ints(2, 2), ints(2, 1)), np.concatenate([ints(2, 2), ints(2, 1), ints(2, 2)], 1)),
+    ("gather", (T, PLACES), np.stack([T[1, :, 3], T[0, :, 2]])),
+    ("scatter", (SLICES, T, PLACES), scattered()),
+    ("reshape", (ints(2, 3), np.array([3, 1, 2], np.int16)), ints(3, 1, 2)),
+    ("bitcast", (np.array([1, -2, 0], np.float32),), np.array([1, -2, 0], np.float32).view(np.uint32)),
+    ("generate", (4,), 10 * np.arange(4)[:, None] + np.arange(3)),
+    ("generate", (0,), np.zeros((0, 3))),
+    ("branches", (5,), [7, 7, 2, 3, 4]),
+    ("pad", (ints(2, 2) + 50, 1), padded(ints(2, 2) + 50, 1)),
+    ("pad", (np.zeros((0, 2), np.int32), 3), padded(np.zeros((0, 2), np.int32), 3)),
+    ("around", (np.array([1, 2], np.float32), 9.0), [9, 9, 1, 2, 9]),
 )
 def test_ops_move_elements_as_numpy_does(entry: str, arguments: tuple[Any, ...], wanted: Any) -> None:
     assert np.array_equal(run(entry, *arguments)[0].numpy(), wanted)
@@ -149,23 +147,20 @@ def test_a_gather_may_keep_the_dimensions_that_it_indexes() -> None:
     assert run("reshape", ints(6), np.array([2, 3], np.int16))[1].item() == 2
 
 
-@pytest.mark.parametrize(
-    ("entry", "arguments", "message"),
-    [
-        (
-            "gather",
-            (T, np.array([[1, 4], [0, 2]], np.int8)),
-            r"the coordinates \[1, 4\] at \[0\] of the indices are outside",
-        ),
-        ("gather", (T, np.array([[1, 3], [-1, 2]], np.int8)), r"the coordinates \[-1, 2\] at \[1\]"),
-        ("gather", (T, np.array([[1, 3], [1, 3]], np.int8)), r"\[1, 3\] appears more than once"),
-        ("reshape", (ints(2, 3), np.array([4, 2], np.int16)), r"\[4, 2\] is not a shape for the elements of 2x3"),
-        ("reshape", (ints(2, 3), np.array([-2, -3], np.int16)), "is not a shape"),
-        ("generate", (-1,), r"the shape \[-1, 3\] has a negative size"),
-        ("pad", (ints(2, 2), -1), r"the padding is negative: low \[-1, 0\]"),
-        ("tile", (np.array([1, 2], np.float32), 2), "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
-        ("quotients", (2, np.array([1, 0], np.int32)), "division by zero"),
-    ],
+@each_row(
+    (
+        "gather",
+        (T, np.array([[1, 4], [0, 2]], np.int8)),
+        r"the coordinates \[1, 4\] at \[0\] of the indices are outside",
+    ),
+    ("gather", (T, np.array([[1, 3], [-1, 2]], np.int8)), r"the coordinates \[-1, 2\] at \[1\]"),
+    ("gather", (T, np.array([[1, 3], [1, 3]], np.int8)), r"\[1, 3\] appears more than once"),
+    ("reshape", (ints(2, 3), np.array([4, 2], np.int16)), r"\[4, 2\] is not a shape for the elements of 2x3"),
+    ("reshape", (ints(2, 3), np.array([-2, -3], np.int16)), "is not a shape"),
+    ("generate", (-1,), r"the shape \[-1, 3\] has a negative size"),
+    ("pad", (ints(2, 2), -1), r"the padding is negative: low \[-1, 0\]"),
+    ("tile", (np.array([1, 2], np.float32), 2), "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
+    ("quotients", (2, np.array([1, 0], np.int32)), "division by zero"),
 )
 def test_what_lies_outside_is_undefined(entry: str, arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(hu.UndefinedBehavior, match=message):
@@ -224,9 +219,7 @@ def test_a_tensor_too_large_is_refused(sizes: int) -> None:
         run("generate", 1000, max_steps=1000)
 
 
-@pytest.mark.parametrize(
-    ("start", "count", "step"), [(3, 3, -1), (4, 3, -2), (2, 1, -1), (2, 1, 0), (1, 3, 0), (4, 5, -1)]
-)
+@each_row((3, 3, -1), (4, 3, -2), (2, 1, -1), (2, 1, 0), (1, 3, 0), (4, 5, -1))
 def test_parts_with_strides_that_are_not_positive(start: int, count: int, step: int) -> None:
     """The part has the elements start + k * step. Put back, the last of several at one place stays."""
     text = """

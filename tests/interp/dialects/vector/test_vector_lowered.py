@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.oracles.jit import UTILITIES, library
@@ -176,19 +177,16 @@ def test_values_print_as_mlir_runner_prints_them(element: ty.Type) -> None:
 
 
 # Types that mlir-runner cannot print are spelled alike.
-@pytest.mark.parametrize(
-    ("type_", "code", "text"),
-    [
-        ("i65", (1 << 65) - 1, "-1"),
-        ("ui128", (1 << 128) - 1, "340282366920938463463374607431768211455"),
-        ("tf32", 0x1FC00, "1"),
-        ("f80", 0x3FFF8000000000000000, "1"),
-        ("f80", 0x7FFEFFFFFFFFFFFFFFFF, "1.18973e+4932"),
-        ("f80", 1, "3.6452e-4951"),
-        ("f128", 0xBFFF << 112, "-1"),
-        ("f128", 1, "6.47518e-4966"),
-        ("f128", 0x7FFF8 << 108, "nan"),
-    ],
+@each_row(
+    ("i65", (1 << 65) - 1, "-1"),
+    ("ui128", (1 << 128) - 1, "340282366920938463463374607431768211455"),
+    ("tf32", 0x1FC00, "1"),
+    ("f80", 0x3FFF8000000000000000, "1"),
+    ("f80", 0x7FFEFFFFFFFFFFFFFFFF, "1.18973e+4932"),
+    ("f80", 1, "3.6452e-4951"),
+    ("f128", 0xBFFF << 112, "-1"),
+    ("f128", 1, "6.47518e-4966"),
+    ("f128", 0x7FFF8 << 108, "nan"),
 )
 def test_wider_types(type_: str, code: int, text: str) -> None:
     program = f"func.func @f(%v: {type_}) {{\n  vector.print %v : {type_}\n  return\n}}"

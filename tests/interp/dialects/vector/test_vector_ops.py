@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 
@@ -227,17 +228,14 @@ READ = """
 ALL = np.ones(4, np.bool_)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "start", "mask", "problem"),
-    [
-        ("true", 1, ALL, r"element \[3\] of the vector: index \[4\] is outside the shape 4"),
-        ("false", -1, ALL, r"element \[0\] of the vector: index \[-1\] is outside"),
-        ("true", 1, np.array([True, True, True, False]), None),
-        ("false", 3, ALL, None),
-        ("false", (1 << 63) - 4, ALL, None),
-        ("false", (1 << 63) - 1, ALL, None),
-        ("false", -1, np.array([False, True, True, True]), None),
-    ],
+@each_row(
+    ("true", 1, ALL, r"element \[3\] of the vector: index \[4\] is outside the shape 4"),
+    ("false", -1, ALL, r"element \[0\] of the vector: index \[-1\] is outside"),
+    ("true", 1, np.array([True, True, True, False]), None),
+    ("false", 3, ALL, None),
+    ("false", (1 << 63) - 4, ALL, None),
+    ("false", (1 << 63) - 1, ALL, None),
+    ("false", -1, np.array([False, True, True, True]), None),
 )
 def test_lanes_outside(bounds: str, start: int, mask: Any, problem: str | None) -> None:
     arguments = np.arange(4, dtype=np.float32), start, mask
@@ -283,10 +281,7 @@ def test_masked_accesses_touch_the_active_lanes_only() -> None:
     assert stored == [[0, 1, 2, 70, 4, 72], [0, 1, 2, 70, 72, 5], [72, 1, 2, 3, 4, 70]]
 
 
-@pytest.mark.parametrize(
-    ("indices", "poison", "problem"),
-    [([9, 0], "%j", r"index \[9\] is outside the shape 4"), ([0, 0], "%p", "an index is poison")],
-)
+@each_row(([9, 0], "%j", r"index \[9\] is outside the shape 4"), ([0, 0], "%p", "an index is poison"))
 def test_a_gather_outside_or_by_poison_is_undefined(indices: list[int], poison: str, problem: str) -> None:
     text = f"""
       %c0 = arith.constant 0 : index
@@ -421,14 +416,11 @@ def test_a_masked_product_without_an_accumulator_leaves_poison() -> None:
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "op",
-    [
-        "vector.broadcast %i : index to vector<100000x100000xindex>",
-        "vector.create_mask %i : vector<9000000000000000000xi1>",
-        "vector.step : vector<9000000000000000000xindex>",
-        "vector.constant_mask [1] : vector<9000000000000000000xi1>",
-    ],
+@each_row(
+    "vector.broadcast %i : index to vector<100000x100000xindex>",
+    "vector.create_mask %i : vector<9000000000000000000xi1>",
+    "vector.step : vector<9000000000000000000xindex>",
+    "vector.constant_mask [1] : vector<9000000000000000000xi1>",
 )
 def test_vectors_too_large_are_refused(op: str) -> None:
     with pytest.raises(hu.errors.LimitExceeded):

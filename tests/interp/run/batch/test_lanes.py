@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from batches import agree, alone
+from tables import each_row
 
 from halfulp.interp.ir.errors import (
     AssertionFailed,
@@ -332,12 +333,9 @@ def test_a_branch_on_poison_stops_only_for_lanes_that_come_to_it() -> None:
         assert caught.value.lanes.tolist() == [1, 3]
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ('cf.assert %c, "no"\n return %a : i8', r"cf.assert: no \(lane 1; 2 of 4 lanes\)"),
-        ("cf.cond_br %c, ^x, ^y\n^x: return %a : i8\n^y: ub.unreachable", r"it was reached \(lane 1; 2 of 4 lanes\)"),
-    ],
+@each_row(
+    ('cf.assert %c, "no"\n return %a : i8', r"cf.assert: no \(lane 1; 2 of 4 lanes\)"),
+    ("cf.cond_br %c, ^x, ^y\n^x: return %a : i8\n^y: ub.unreachable", r"it was reached \(lane 1; 2 of 4 lanes\)"),
 )
 def test_what_must_not_be_reached_names_the_lanes_that_reach_it(body: str, message: str) -> None:
     text = f"func.func @main(%a: i8, %c: i1) -> i8 {{\n {body}\n}}"
@@ -470,32 +468,23 @@ def test_an_input_array_is_neither_written_to_nor_returned() -> None:
     assert a.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            (np.zeros(2, np.int8), np.zeros(3, np.int8)),
-            "argument 1 of @main has 3 lanes, but an argument before it has 2",
-        ),
-        ((1, 2), "no argument of @main has lanes"),
-        ((np.zeros(2, np.int16), 1), "argument 0 of @main: expected"),
-        ((np.zeros((2, 2), np.int8), 1), "argument 0 of @main: expected"),
-        ((Value.from_numpy(np.zeros(2, np.int16)), 1), "argument 0 of @main: expected"),
-    ],
+@each_row(
+    ((np.zeros(2, np.int8), np.zeros(3, np.int8)), "argument 1 of @main has 3 lanes, but an argument before it has 2"),
+    ((1, 2), "no argument of @main has lanes"),
+    ((np.zeros(2, np.int16), 1), "argument 0 of @main: expected"),
+    ((np.zeros((2, 2), np.int8), 1), "argument 0 of @main: expected"),
+    ((Value.from_numpy(np.zeros(2, np.int16)), 1), "argument 0 of @main: expected"),
 )
 def test_arguments_that_do_not_fit_are_named(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TypeMismatch, match=message):
         run(ADD.format("i8"), *arguments, batch=True)
 
 
-@pytest.mark.parametrize(
-    ("type_", "reason"),
-    [
-        ("memref<*xi8>", "which does not say whether an array has an axis over lanes"),
-        ("tensor<*xi8>", "which does not say whether an array has an axis over lanes"),
-        ("tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "whose scales go with axes"),
-        ("none", "which is carried, not computed with"),
-    ],
+@each_row(
+    ("memref<*xi8>", "which does not say whether an array has an axis over lanes"),
+    ("tensor<*xi8>", "which does not say whether an array has an axis over lanes"),
+    ("tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "whose scales go with axes"),
+    ("none", "which is carried, not computed with"),
 )
 def test_types_that_lanes_cannot_have(type_: str, reason: str) -> None:
     text = f"func.func @main(%a: {type_}) {{ return }}"

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from batches import agree
+from tables import each_row
 
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.settings import Listener
@@ -235,9 +236,7 @@ def test_no_function_is_called_for_each_lane(name: str, no_lane_alone: None) -> 
     run(text, *columns, batch=True)
 
 
-@pytest.mark.parametrize(
-    "name", ["tensor.extract", "tensor.insert", "tensor.extract_slice", "vector.extract and vector.insert"]
-)
+@each_row("tensor.extract", "tensor.insert", "tensor.extract_slice", "vector.extract and vector.insert")
 def test_lanes_with_an_index_outside_are_named(name: str) -> None:
     text, (*columns, i, j) = PROGRAMS[name]
     outside, negative = i.copy(), j.copy()

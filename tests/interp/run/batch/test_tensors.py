@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.run.settings import Listener
@@ -146,9 +147,7 @@ def test_lanes_without_poison_have_none_after_they_part_from_others() -> None:
     assert result.poisoned.tolist() == [[False, False], [True, False]]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "error"), [([-1, 1 << 40, -5], UndefinedBehavior), ([1 << 40, -1, 1 << 41], LimitExceeded)]
-)
+@each_row(([-1, 1 << 40, -5], UndefinedBehavior), ([1 << 40, -1, 1 << 41], LimitExceeded))
 def test_lanes_that_fail_otherwise_are_not_named_with_the_first(sizes: list[int], error: Any) -> None:
     text = """func.func @main(%n: index) -> tensor<?xi8> {
       %e = tensor.empty(%n) : tensor<?xi8>

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from code_of_programs import Both, both, of
+from tables import each_row
 
 import halfulp as hu
 from halfulp.fp_formats.formats import ints_to_codes
@@ -130,9 +131,7 @@ def test_a_nan_keeps_its_bits_from_argument_to_result() -> None:
     assert not pair.stopped
 
 
-@pytest.mark.parametrize(
-    "number", [(1 << 60) + (1 << 36) + 1, (1 << 63) + (1 << 39) + 1, -(1 << 60) - (1 << 36) - 1, 3]
-)
+@each_row((1 << 60) + (1 << 36) + 1, (1 << 63) + (1 << 39) + 1, -(1 << 60) - (1 << 36) - 1, 3)
 def test_long_integers_are_rounded_once(number: int) -> None:
     text = """func.func @f(%n: i64) -> (f32, f32) {
       %x = arith.sitofp %n : i64 to f32

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from code_of_programs import both, of, random_arguments, random_both
+from tables import each_row
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.run.limits import Copy
@@ -117,15 +118,12 @@ def _memory_program(body: str) -> str:
     }}"""
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
-        ("memref.store %x, %m[%i] : memref<4xi32>\n%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
-        ("memref.dealloc %m : memref<4xi32>\n%y = memref.load %m[%c0] : memref<4xi32>\nreturn %y : i32", "was freed"),
-        ("memref.dealloc %m : memref<4xi32>\nmemref.store %x, %m[%c0] : memref<4xi32>\nreturn %x : i32", "was freed"),
-        ("memref.dealloc %m : memref<4xi32>\nmemref.dealloc %m : memref<4xi32>\nreturn %x : i32", "was freed"),
-    ],
+@each_row(
+    ("%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
+    ("memref.store %x, %m[%i] : memref<4xi32>\n%y = memref.load %m[%i] : memref<4xi32>\nreturn %y : i32", None),
+    ("memref.dealloc %m : memref<4xi32>\n%y = memref.load %m[%c0] : memref<4xi32>\nreturn %y : i32", "was freed"),
+    ("memref.dealloc %m : memref<4xi32>\nmemref.store %x, %m[%c0] : memref<4xi32>\nreturn %x : i32", "was freed"),
+    ("memref.dealloc %m : memref<4xi32>\nmemref.dealloc %m : memref<4xi32>\nreturn %x : i32", "was freed"),
 )
 def test_memory_of_the_program(body: str, message: str | None) -> None:
     pair = both(_memory_program(body))
