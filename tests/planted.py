@@ -40,15 +40,8 @@ OTHER_OPS: Mapping[str, tuple[str, ...]] = {
 """Ops, and others that take and give the same types."""
 
 ORDERED = {
-    "arith.subf",
-    "arith.divf",
-    "arith.subi",
-    "arith.divsi",
-    "arith.cmpf",
-    "arith.cmpi",
-    "math.powf",
-    "llvm.fsub",
-}
+    "arith.subf", "arith.divf", "arith.subi", "arith.divsi", "arith.cmpf", "arith.cmpi", "math.powf", "llvm.fsub",
+}  # fmt: skip
 """Ops whose operands are exchanged."""
 
 

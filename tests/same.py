@@ -121,13 +121,7 @@ RENAMES = Renames(
             (f"hu.{name}", "entry"): "function"
             for name in (
                 *(
-                    "compare",
-                    "constraints",
-                    "exception_flags",
-                    "program_accuracy",
-                    "run",
-                    "sensitivity",
-                    "trace",
+                    "compare", "constraints", "exception_flags", "program_accuracy", "run", "sensitivity", "trace",
                     "workgroups",
                 ),
             )
@@ -145,7 +139,7 @@ RENAMES = Renames(
         ("hu.quantize_blocks", "element"): "to",
         ("hu.trace", "limit"): "n",
     },
-)
+)  # fmt: skip
 KEPT = (
     "run", "eval", "formats", "translate", "explain", "sensitivity", "verify", "diff", "bisect", "reduce", "fuzz", "cache",
 )  # fmt: skip

@@ -201,23 +201,13 @@ def vector_chains() -> Iterator[Chain]:
         ["check-vectors", "addf_f8E4M3FN.hex", "--metadata", "addf_f8E4M3FN.json"],
         ["vectors", "--changed", "addf_f8E4M3FN.json"],
         [
-            "vectors",
-            "arith.addf",
-            "--type",
-            "f8E4M3FN",
-            "--profile",
-            "riscv",
-            "-n",
-            "50",
-            "--format",
-            "csv",
-            "--out",
+            "vectors", "arith.addf", "--type", "f8E4M3FN", "--profile", "riscv", "-n", "50", "--format", "csv", "--out",
             "o",
         ],
         ["check-vectors", "o/addf_f8E4M3FN.csv", "--metadata", "addf_f8E4M3FN.json"],
         ["check-vectors", "addf_f8E4M3FN.csv", "--op", "arith.addf", "--type", "f8E4M3FN", "--json"],
         ["check-vectors", "addf_f8E4M3FN.csv", "--op", "arith.mulf", "--type", "f8E4M3FN"],
-    ]
+    ]  # fmt: skip
     steps = [Step(f"sets {k} $ {' '.join(words)[:60]}", "command", words) for k, words in enumerate(sets)]
     yield Chain("sets", tuple(steps))
 

@@ -159,15 +159,8 @@ EXACT: dict[str, Callable[..., arb]] = {**ONE, **TWO, **THREE}
 ROUNDED = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf")
 """The ops that have a rounding mode."""
 RATIONAL = (
-    *ROUNDED,
-    "arith.remf",
-    "arith.negf",
-    "math.fma",
-    "math.absf",
-    "math.floor",
-    "math.roundeven",
-    "arith.maximumf",
-)
+    *ROUNDED, "arith.remf", "arith.negf", "math.fma", "math.absf", "math.floor", "math.roundeven", "arith.maximumf",
+)  # fmt: skip
 PREDICATES: dict[str, Callable[[arb, arb], bool]] = {
     "oeq": lambda x, y: x == y,
     "ogt": lambda x, y: x > y,
@@ -454,15 +447,9 @@ def _decided(predicate: str, x: Any, y: Any) -> bool:
 
 
 WAYS: dict[Callable[[_Writer], None], int] = {
-    _Writer._op: 72,
-    _Writer._conversion: 13,
-    _Writer._selection: 6,
-    _Writer._sign: 3,
-    _Writer._integer: 3,
-    _Writer._sum: 3,
-    _Writer._scaled: 3,
-    _Writer._sincos: 1,
-}
+    _Writer._op: 72, _Writer._conversion: 13, _Writer._selection: 6, _Writer._sign: 3, _Writer._integer: 3,
+    _Writer._sum: 3, _Writer._scaled: 3, _Writer._sincos: 1,
+}  # fmt: skip
 """The kinds of steps, and how often each is drawn."""
 
 

@@ -100,16 +100,10 @@ def test_what_is_absent_or_wrong_is_said(table: ModuleType, rows: ModuleType) ->
 @pytest.mark.parametrize(
     ("target", "met"),
     [
-        ({}, None),
-        ({"speed": 2}, True),
-        ({"speed": 2.1}, False),
-        ({"copies": 4}, True),
-        ({"copies": 3.9}, False),
-        ({"most": 10}, True),
-        ({"most": 9.9}, False),
-        ({"speed": 2, "copies": 3.9}, False),
+        ({}, None), ({"speed": 2}, True), ({"speed": 2.1}, False), ({"copies": 4}, True), ({"copies": 3.9}, False),
+        ({"most": 10}, True), ({"most": 9.9}, False), ({"speed": 2, "copies": 3.9}, False),
     ],
-)
+)  # fmt: skip
 def test_targets(rows: ModuleType, target: dict[str, float], met: bool | None) -> None:
     assert rows.Measured(10, 20, 2.5).meets(rows.Target(**target)) is met
 

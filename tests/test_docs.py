@@ -379,36 +379,14 @@ def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> Non
 
 
 SEARCHED = {
-    "bfloat16": "Float formats",
-    "float16": "Float formats",
-    "float8_e4m3fn": "Float formats",
-    "e4m3": "Float formats",
-    "e5m2": "Float formats",
-    "fp8": "Float formats",
-    "tf32": "Float formats",
-    "finfo": "Recipes",
-    "torch": "Recipes",
-    "jax": "Recipes",
-    "sqrt": "Recipes",
-    "tanh": "Elementary functions",
-    "softmax": "Recipes",
-    "per channel": "Recipes",
-    "MX": "Quantising",
-    "NVFP4": "Quantising",
-    "quantize": "Quantising",
-    "stochastic": "Running programs",
-    "stochastic rounding": "Inputs and conversions",
-    "matmul": "Sums and matrix products",
-    "ulp": "Glossary",
-    "poison": "Glossary",
-    "subnormal": "Glossary",
-    "saturate": "Profiles",
-    "overflow": "Profiles",
-    "NaN": "Semantics",
-    "infinity": "Float formats",
-    "Verilog": "Files of vectors",
-    "Value": "Python API",
-}
+    "bfloat16": "Float formats", "float16": "Float formats", "float8_e4m3fn": "Float formats", "e4m3": "Float formats",
+    "e5m2": "Float formats", "fp8": "Float formats", "tf32": "Float formats", "finfo": "Recipes", "torch": "Recipes",
+    "jax": "Recipes", "sqrt": "Recipes", "tanh": "Elementary functions", "softmax": "Recipes", "per channel": "Recipes",
+    "MX": "Quantising", "NVFP4": "Quantising", "quantize": "Quantising", "stochastic": "Running programs",
+    "stochastic rounding": "Inputs and conversions", "matmul": "Sums and matrix products", "ulp": "Glossary",
+    "poison": "Glossary", "subnormal": "Glossary", "saturate": "Profiles", "overflow": "Profiles", "NaN": "Semantics",
+    "infinity": "Float formats", "Verilog": "Files of vectors", "Value": "Python API",
+}  # fmt: skip
 """What people search for, and a page that is among the first that the search finds."""
 
 

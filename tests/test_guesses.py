@@ -335,15 +335,9 @@ def check(guess: Guess, names: Mapping[str, Any]) -> None:
 
 
 NAMES: Mapping[str, Any] = {
-    "hu": hu,
-    "np": np,
-    "ml_dtypes": ml_dtypes,
-    "math": math,
-    "copy": copy,
-    "json": json,
-    "pickle": pickle,
+    "hu": hu, "np": np, "ml_dtypes": ml_dtypes, "math": math, "copy": copy, "json": json, "pickle": pickle,
     "Fraction": Fraction,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("guess", GUESSES, ids=[guess.code for guess in GUESSES])

@@ -293,21 +293,11 @@ def test_third_party_imports_are_declared() -> None:
 # Optional or slow to import: loaded where they are used, if at all.
 SLOW = {
     *(
-        "bitstring",
-        "cocotb",
-        "dask",
-        "distributed",
-        "iree",
-        "flint",
-        "llvmlite",
-        "matplotlib",
-        "pandas",
-        "rich",
-        "scipy",
-        "z3",
+        "bitstring", "cocotb", "dask", "distributed", "iree", "flint", "llvmlite", "matplotlib", "pandas", "rich",
+        "scipy", "z3",
     ),
     *("build", "hypothesis", "mypy", "pytest", "setuptools"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("statement", ["import halfulp", "import halfulp.command.main"])

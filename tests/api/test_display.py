@@ -96,15 +96,9 @@ def test_labels_never_touch(name: str) -> None:
     largest = scalar.value(fmt, fmt.max_code)
     assert largest is not None
     ends = [
-        largest,
-        -largest,
-        largest * 2,
-        -largest * 2,
-        Fraction(0),
-        Fraction(1),
-        Fraction(1, 3),
+        largest, -largest, largest * 2, -largest * 2, Fraction(0), Fraction(1), Fraction(1, 3),
         Fraction(2) ** fmt.emin / 7,
-    ]
+    ]  # fmt: skip
     for exact in [*ends, *(near(fmt, rng) for _ in range(40))]:
         checker = checked(explain(exact, name, rng.choice(list(MODES))))
         placed = boxes(checker)
@@ -206,23 +200,8 @@ def test_every_value_of_a_format() -> None:
     rows = re.findall(r"<tr>.*?</tr>", FORMATS["f4E2M1FN"]._repr_html_())
     cells = [re.findall(r'<td class="short">([^<]*)</td>', row) for row in rows[-4:]]
     assert [float(cell) for row in cells for cell in row] == [
-        0,
-        0.5,
-        1,
-        1.5,
-        2,
-        3,
-        4,
-        6,
-        0,
-        -0.5,
-        -1,
-        -1.5,
-        -2,
-        -3,
-        -4,
-        -6,
-    ]
+        0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6,
+    ]  # fmt: skip
 
 
 def test_a_format_with_a_hostile_name() -> None:

@@ -399,18 +399,8 @@ def test_other_tensors() -> None:
     import torch
 
     for name in (
-        "float32",
-        "float64",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "bool",
-    ):
+        "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+    ):  # fmt: skip
         tensor = torch.tensor([[0, 1], [3, 2]]).to(getattr(torch, name))
         assert hu.convert(tensor, "f32") == hu.convert(tensor.numpy(), "f32")
         assert hu.Value.from_numpy(tensor.T) == hu.Value.from_numpy(tensor.numpy().T)

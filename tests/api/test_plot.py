@@ -171,15 +171,9 @@ def test_steps_are_the_roundings(name: str) -> None:
 
 
 @each_row(
-    ("f4E2M1FN", -7, 7),
-    ("f8E4M3FN", 380, 480),
-    ("f8E5M2", 40000, 70000),
-    ("f8E5M2", -70000, 70000),
-    ("f8E8M0FNU", -1, 9),
-    ("bf16", 1, 1.05),
-    ("f8E4M3FNUZ", -0.01, 0.01),
-    ("f64", 1, 1 + 2**-49),
-)
+    ("f4E2M1FN", -7, 7), ("f8E4M3FN", 380, 480), ("f8E5M2", 40000, 70000), ("f8E5M2", -70000, 70000),
+    ("f8E8M0FNU", -1, 9), ("bf16", 1, 1.05), ("f8E4M3FNUZ", -0.01, 0.01), ("f64", 1, 1 + 2**-49),
+)  # fmt: skip
 def test_staircase_is_what_convert_gives(name: str, low: float, high: float) -> None:
     figure = hu.plot.staircase(name, low, high, dark=name == "bf16")
     assert overlapping(figure) == []
@@ -381,21 +375,8 @@ def test_quantisation_error_errors(array: Any, type_: str, message: str) -> None
 # --- one rounding -----------------------------------------------------------------------------------------------------
 
 INPUTS = [
-    "0.3",
-    "1/3",
-    "464",
-    "465",
-    "-1e-9",
-    "0x05",
-    "0",
-    "-0.0",
-    "nan",
-    "-inf",
-    "1e30",
-    "7",
-    "0.28125000000001",
-    "2.5",
-]
+    "0.3", "1/3", "464", "465", "-1e-9", "0x05", "0", "-0.0", "nan", "-inf", "1e30", "7", "0.28125000000001", "2.5",
+]  # fmt: skip
 INPUTS += ["0.2968750000000001", "100000000000001/100000000000000", "-5/2", "6.25e-5"]
 
 

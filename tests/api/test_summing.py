@@ -98,20 +98,20 @@ HALVES = np.ones((2, 2), np.float16)
 
 
 @each_row(
-        ({"order": "sequentially"}, ValueError, "order is 'sequentially', but must be one of sequential, pairwise, exact, open"),
-        ({"acc": "f33"}, hu.errors.ParseError, "unknown type 'f33'"),
-        ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
-        ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
-        ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the kind of operation"),
-        ({"mma": "MFMA_F32_16x16x16_F16"}, hu.errors.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
-        ({"mma": "chip:hoper"}, hu.errors.InputError, "no model is called 'chip:hoper'"),
-        ({"kind": "MFMA_F32_16x16x16_F17"}, hu.errors.InputError, "no tile operation is called"),
-        ({"kind": "MFMA_F32_16x16x4_F32"}, hu.TypeMismatch, "multiplies f32 by f32, but the elements are f16 and f16"),
-        ({"kind": "MFMA_F32_16x16x16_F16", "order": "exact"}, hu.TypeMismatch, "the order is that of"),
-        ({"kind": "MFMA_F32_16x16x16_F16", "acc": "f16"}, hu.TypeMismatch, "acc is 'f16', but"),
-        ({"kind": "MFMA_F32_16x16x16_F16", "mma": "chip:hopper"}, hu.Unsupported, "not published"),
-        ({"kind": "mma.m16n8k16.f32.f16.f16.f16"}, hu.TypeMismatch, "adds to f16 and gives f32"),
-    )  # fmt: skip
+    ({"order": "sequentially"}, ValueError, "order is 'sequentially', but must be one of sequential, pairwise, exact, open"),
+    ({"acc": "f33"}, hu.errors.ParseError, "unknown type 'f33'"),
+    ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
+    ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
+    ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the kind of operation"),
+    ({"mma": "MFMA_F32_16x16x16_F16"}, hu.errors.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
+    ({"mma": "chip:hoper"}, hu.errors.InputError, "no model is called 'chip:hoper'"),
+    ({"kind": "MFMA_F32_16x16x16_F17"}, hu.errors.InputError, "no tile operation is called"),
+    ({"kind": "MFMA_F32_16x16x4_F32"}, hu.TypeMismatch, "multiplies f32 by f32, but the elements are f16 and f16"),
+    ({"kind": "MFMA_F32_16x16x16_F16", "order": "exact"}, hu.TypeMismatch, "the order is that of"),
+    ({"kind": "MFMA_F32_16x16x16_F16", "acc": "f16"}, hu.TypeMismatch, "acc is 'f16', but"),
+    ({"kind": "MFMA_F32_16x16x16_F16", "mma": "chip:hopper"}, hu.Unsupported, "not published"),
+    ({"kind": "mma.m16n8k16.f32.f16.f16.f16"}, hu.TypeMismatch, "adds to f16 and gives f32"),
+)  # fmt: skip
 def test_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         hu.matmul(HALVES, HALVES, **options)

@@ -30,23 +30,12 @@ SECONDS = 20.0
 """Most seconds of one run of a tool."""
 
 LOWERING = (
-    "--one-shot-bufferize=bufferize-function-boundaries",
-    "--convert-linalg-to-loops",
-    "--lower-affine",
-    "--convert-vector-to-scf",
-    "--convert-scf-to-cf",
-    "--convert-vector-to-llvm",
-    "--convert-ub-to-llvm",
-    "--convert-math-to-libm",
-    "--expand-strided-metadata",
-    "--lower-affine",
-    "--convert-index-to-llvm",
-    "--finalize-memref-to-llvm",
-    "--convert-arith-to-llvm",
-    "--convert-func-to-llvm",
-    "--convert-cf-to-llvm",
+    "--one-shot-bufferize=bufferize-function-boundaries", "--convert-linalg-to-loops", "--lower-affine",
+    "--convert-vector-to-scf", "--convert-scf-to-cf", "--convert-vector-to-llvm", "--convert-ub-to-llvm",
+    "--convert-math-to-libm", "--expand-strided-metadata", "--lower-affine", "--convert-index-to-llvm",
+    "--finalize-memref-to-llvm", "--convert-arith-to-llvm", "--convert-func-to-llvm", "--convert-cf-to-llvm",
     "--reconcile-unrealized-casts",
-)
+)  # fmt: skip
 """The passes after which mlir-runner runs a program."""
 
 LIBRARIES = ("libmlir_runner_utils.so", "libmlir_c_runner_utils.so")

@@ -169,16 +169,16 @@ def test_an_execution_knows_its_program_entry_and_checks(tmp_path: Path) -> None
 
 
 @each_row(
-        ("// RUN: mlir-opt %s -canonicalize | FileCheck %s", [Stage(("-canonicalize",))]),
-        ("// RUN: mlir-opt %s | mlir-opt | FileCheck %s", [Stage(()), Stage(())]),
-        (
-            "// RUN: mlir-opt -p=\"a{b=1 c=2},d\" -split-input-file %s 2>&1 \\\n// RUN:   --cse -verify-diagnostics",
-            [Stage(("-p=a{b=1 c=2},d", "--cse"), split=True)]
-        ),
-        ("// RUN: mlir-opt %s -pass-pipeline='builtin.module(cse)' -o /dev/null",
-         [Stage(("-pass-pipeline=builtin.module(cse)",))]),
-        ("// RUN: not mlir-opt %s -cse", [Stage(("-cse",))]),
-    )  # fmt: skip
+    ("// RUN: mlir-opt %s -canonicalize | FileCheck %s", [Stage(("-canonicalize",))]),
+    ("// RUN: mlir-opt %s | mlir-opt | FileCheck %s", [Stage(()), Stage(())]),
+    (
+        "// RUN: mlir-opt -p=\"a{b=1 c=2},d\" -split-input-file %s 2>&1 \\\n// RUN:   --cse -verify-diagnostics",
+        [Stage(("-p=a{b=1 c=2},d", "--cse"), split=True)]
+    ),
+    ("// RUN: mlir-opt %s -pass-pipeline='builtin.module(cse)' -o /dev/null",
+     [Stage(("-pass-pipeline=builtin.module(cse)",))]),
+    ("// RUN: not mlir-opt %s -cse", [Stage(("-cse",))]),
+)  # fmt: skip
 def test_a_run_line_names_the_commands_of_mlir_opt(text: str, stages: list[Stage]) -> None:
     assert run_lines(text) == [tuple(stages)]
 

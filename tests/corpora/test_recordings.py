@@ -94,15 +94,10 @@ def test_the_outcomes_are_as_recorded() -> None:
 # The tools of the corpora run from a checkout.
 
 TOOLS = {
-    "corpus": [],
-    "corpus_iree": ["--help"],
-    "recorder": ["--help"],
-    "recordings": ["--help"],
-    "bytecode_files": ["--help"],
-    "constraints_iree": ["--help"],
-    "fuzz_text": ["-n", "2"],
+    "corpus": [], "corpus_iree": ["--help"], "recorder": ["--help"], "recordings": ["--help"],
+    "bytecode_files": ["--help"], "constraints_iree": ["--help"], "fuzz_text": ["-n", "2"],
     "fuzz_bytecode": ["-n", "2"],
-}
+}  # fmt: skip
 """The arguments that a tool is run with: those that would write recorded data only explain themselves."""
 
 

@@ -27,21 +27,9 @@ from halfulp.interp.text.printer import print_module
 from halfulp.interp.text.skipping import InputPart, split_input
 
 DIALECTS = (
-    "Affine",
-    "Arith",
-    "Bufferization",
-    "Complex",
-    "ControlFlow",
-    "Func",
-    "Index",
-    "Linalg",
-    "Math",
-    "MemRef",
-    "SCF",
-    "Shape",
-    "Tensor",
-    "Vector",
-)
+    "Affine", "Arith", "Bufferization", "Complex", "ControlFlow", "Func", "Index", "Linalg", "Math", "MemRef", "SCF",
+    "Shape", "Tensor", "Vector",
+)  # fmt: skip
 
 SECONDS = 20.0
 """Most seconds of CPU time of one part, and ten times as many of one run of mlir-opt."""

@@ -1,4 +1,4 @@
-"""What a simulator runs of `test_in_simulator.py`: the scoreboard at the signals of delayed.sv."""
+"""What a simulator runs of `test_scoreboard.py`: the scoreboard at the signals of delayed.sv."""
 
 import random
 from collections.abc import Callable, Coroutine

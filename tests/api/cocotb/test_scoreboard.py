@@ -1,12 +1,17 @@
 """The reference and the scoreboard without a simulator: batches, don't-care bits, X, faults that are named, coverage."""
 
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from planted_devices import simulated
 from tables import each_row
+from tree import ROOT
 
 import halfulp as hu
 from halfulp.cocotb import Reference, Scoreboard
@@ -265,3 +270,20 @@ def test_the_package_does_not_load_cocotb() -> None:
     script = "import sys, halfulp.cocotb; print('cocotb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+# --- in a simulator ---------------------------------------------------------------------------------------------------
+
+pytestmark = pytest.mark.cocotb
+
+HERE = Path(__file__).parent
+
+
+def test_the_scoreboard_at_signals(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "rtl" / "f8_add.sv", tmp_path)
+    shutil.copy(HERE / "delayed.sv", tmp_path)
+    shutil.copy(HERE / "bench_of_delayed.py", tmp_path / "test_delayed.py")
+    log, code = simulated(tmp_path, "delayed")
+    expected = len(re.findall(r"@cocotb\.test", (HERE / "bench_of_delayed.py").read_text()))
+    assert f"TESTS={expected} PASS={expected} FAIL=0" in log, log
+    assert code == 0

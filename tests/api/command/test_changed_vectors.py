@@ -30,21 +30,12 @@ def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
             (*VECTOR_SETS_ADDF, "--format", "npz,testfloat"),
             ("vectors", "make", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "drop"),
             (
-                "vectors",
-                "make",
-                "arith.fptosi",
-                "--from",
-                "f16",
-                "--type",
-                "i8",
-                "--poison",
-                "canonical",
-                "--format",
+                "vectors", "make", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "canonical", "--format",
                 "csv",
             ),
             ("vectors", "make", "arith.divsi", "--type", "i8", "--format", "sv", "-n", "900"),
         ]
-    ):
+    ):  # fmt: skip
         document = made(tmp_path / str(number), *arguments)
         (path,) = (tmp_path / str(number)).glob("*.json")
         done = changed(str(path))
@@ -330,15 +321,9 @@ def test_what_cannot_be_made(arguments: tuple[str, ...], code: int, message: str
 
 def test_a_sweep_of_a_function_goes_on(tmp_path: Path) -> None:
     command = (
-        "vectors",
-        "sweep",
-        "exp10",
-        "--type=bf16",
-        "--level=exhaustive",
-        "--format=bin",
-        "--out",
+        "vectors", "sweep", "exp10", "--type=bf16", "--level=exhaustive", "--format=bin", "--out",
         str(tmp_path / "sweep"),
-    )
+    )  # fmt: skip
     first = halfulp(*command)
     assert first.code == 0, first.err
     again = halfulp(*command)

@@ -271,16 +271,9 @@ def test_the_report_as_json(diff: Any) -> None:
     assert code == 1
     assert (first["basis"], first["differing"], first["problem"]) == ("differs", 256, None)
     assert first["counterexamples"][0] == {
-        "arguments": ["i8=0"],
-        "output": "result 0",
-        "result": 0,
-        "element": [],
-        "type": "i8",
-        "expected": "0xFF",
-        "got": "0x1",
-        "ulps": None,
-        "truth": None,
-    }
+        "arguments": ["i8=0"], "output": "result 0", "result": 0, "element": [], "type": "i8", "expected": "0xFF",
+        "got": "0x1", "ulps": None, "truth": None,
+    }  # fmt: skip
     assert (second["basis"], second["elements"]["equal"]) == ("tested", 5000)
 
 

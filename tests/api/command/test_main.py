@@ -244,15 +244,9 @@ last // not expected-error {{x}} at the end of a line
 """
     found = [(one.severity, one.line, one.text) for one in expectations(text, "in")]
     assert found == [
-        ("error", 1, "here"),
-        ("error", 4, "two down"),
-        ("note", 3, "one up"),
-        ("error", 5, "above"),
-        ("warning", 9, "first"),
-        ("remark", 9, "second"),
-        ("error", None, "nowhere"),
-        ("error", 12, "a {{[0-9]+}} b"),
-    ]
+        ("error", 1, "here"), ("error", 4, "two down"), ("note", 3, "one up"), ("error", 5, "above"),
+        ("warning", 9, "first"), ("remark", 9, "second"), ("error", None, "nowhere"), ("error", 12, "a {{[0-9]+}} b"),
+    ]  # fmt: skip
     last = expectations(text, "in")[-1]
     assert last.place == FileLineCol("in", 11, 4)
     assert last.pattern.search("is a 42 b.")

@@ -88,18 +88,8 @@ def test_parts_one_after_another(tmp_path: Path, capsys: Captured, small: int) -
 def test_a_job_array(tmp_path: Path) -> None:
     """Three processes at once in one directory, of three shards of 2**22 integers each of one bit."""
     given = [
-        "vectors",
-        "sweep",
-        "arith.xori",
-        "--type",
-        "i1",
-        "--level",
-        "random",
-        "-n",
-        str(3 << 22),
-        "--format",
-        "bin",
-    ]
+        "vectors", "sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(3 << 22), "--format", "bin",
+    ]  # fmt: skip
     given += ["--pack", "dense", "--shard-rows", str(1 << 22), "--out", str(tmp_path)]
     array = {"SGE_TASK_FIRST": "1", "SGE_TASK_LAST": "3", "SGE_TASK_STEPSIZE": "1"}
     processes = [
@@ -151,18 +141,8 @@ def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
     assert main([*ADD, "--out", str(tmp_path), "--shard-rows", "1000"]) == 0
     assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
     given = [
-        "vectors",
-        "sweep",
-        "arith.xori",
-        "--type",
-        "i1",
-        "--level",
-        "random",
-        "-n",
-        str(1 << 20),
-        "--format",
-        "bin",
-    ]
+        "vectors", "sweep", "arith.xori", "--type", "i1", "--level", "random", "-n", str(1 << 20), "--format", "bin",
+    ]  # fmt: skip
     digests = set()
     for rows, shards in (("1", "4 shards"), ("300000", "2 shards"), ("99999999", "1 shard")):
         for workers in ("1", "2"):
@@ -180,18 +160,8 @@ def test_the_size_of_shards(tmp_path: Path, capsys: Captured) -> None:
 def test_a_pool_and_an_interrupt(tmp_path: Path, moment: str) -> None:
     """An interrupt in the middle of a run leaves whole shards and no temporary files."""
     given = [
-        "vectors",
-        "sweep",
-        "arith.remf",
-        "--type",
-        "f64",
-        "--level",
-        "random",
-        "-n",
-        str(1 << 27),
-        "--workers",
-        "2",
-    ]
+        "vectors", "sweep", "arith.remf", "--type", "f64", "--level", "random", "-n", str(1 << 27), "--workers", "2",
+    ]  # fmt: skip
     out = tmp_path / "new"
     process = subprocess.Popen(
         [*HALFULP, *given, "--out", str(out)],

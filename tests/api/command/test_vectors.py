@@ -218,18 +218,8 @@ def documented_profile() -> dict[str, Any]:
 )
 def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: str, types: tuple[str, ...]) -> None:
     arguments = (
-        "vectors",
-        "make",
-        op,
-        *types,
-        "--models",
-        "B3",
-        "--format",
-        "npz",
-        "--coverage",
-        "--out",
-        str(tmp_path),
-    )
+        "vectors", "make", op, *types, "--models", "B3", "--format", "npz", "--coverage", "--out", str(tmp_path),
+    )  # fmt: skip
     done = run(*arguments)
     assert done.code == 0
     assert done.err.split()[:4] == ["B3", "16", "of", "16"]
@@ -267,46 +257,46 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
 
 
 @each_row(
-        ((), 2, "name an op or a program"),
-        (("arith.nope", "--type", "f32"), 3, "no op named 'arith.nope'"),
-        (("arith.addf",), 2, "give --type"),
-        (("arith.addf", "--type", "f99"), 2, "f99"),
-        (("arith.addf", "--type", "i8"), 2, "arith.addf"),
-        ((*VECTOR_SETS_ADDF[2:], "-n", "0"), 2, "'0' is not a positive number"),
-        ((*VECTOR_SETS_ADDF[2:], "--level", "random"), 2, "-n says how many"),
-        ((*VECTOR_SETS_ADDF[2:], "--level", "3"), 2, "invalid choice: '3'"),
-        (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
-        ((*VECTOR_SETS_ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
-        ((*VECTOR_SETS_ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
-        ((*VECTOR_SETS_ADDF[2:], "--models", ""), 2, "unknown model ''"),
-        ((*VECTOR_SETS_ADDF[2:], "--coverage"), 2, "--models must name some"),
-        ((*VECTOR_SETS_ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
-        ((*VECTOR_SETS_ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
-        ((*VECTOR_SETS_ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),
-        ((*VECTOR_SETS_ADDF[2:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
-        ((*VECTOR_SETS_ADDF[2:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
-        ((*VECTOR_SETS_ADDF[2:], "--name", "3x"), 2, "must be an identifier"),
-        ((*VECTOR_SETS_ADDF[2:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
-        ((*VECTOR_SETS_ADDF[2:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
-        ((*VECTOR_SETS_ADDF[2:], "--block", "8"), 2, "--block goes with --mx"),
-        (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
-        (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
-        (
-            ("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first", "--format", "bin",
-             "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most"
-        ),
-        (("arith.addi", "--type", "i100000", "-n", "2"), 3, "there are no corners for operands of 100000 bits"),
-        (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
-        ((*VECTOR_SETS_ADDF[2:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
-        ((*VECTOR_SETS_ADDF[2:], "--tininess", "never"), 2, "must be one of after, before"),
-        ((*VECTOR_SETS_ADDF[2:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
-        (("arith.truncf", "--from", "f32", "--type", "f16", "--rounding", "stochastic", "--format", "runs"), 2, "random"),
-        (("arith.andi", "--type", "i8", "--flags"), 2, "sets no exception flags"),
-        (("missing.mlir",), 2, "missing.mlir"),
-        ((*VECTOR_SETS_ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
-        (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
-        (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
-    )  # fmt: skip
+    ((), 2, "name an op or a program"),
+    (("arith.nope", "--type", "f32"), 3, "no op named 'arith.nope'"),
+    (("arith.addf",), 2, "give --type"),
+    (("arith.addf", "--type", "f99"), 2, "f99"),
+    (("arith.addf", "--type", "i8"), 2, "arith.addf"),
+    ((*VECTOR_SETS_ADDF[2:], "-n", "0"), 2, "'0' is not a positive number"),
+    ((*VECTOR_SETS_ADDF[2:], "--level", "random"), 2, "-n says how many"),
+    ((*VECTOR_SETS_ADDF[2:], "--level", "3"), 2, "invalid choice: '3'"),
+    (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
+    ((*VECTOR_SETS_ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
+    ((*VECTOR_SETS_ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
+    ((*VECTOR_SETS_ADDF[2:], "--models", ""), 2, "unknown model ''"),
+    ((*VECTOR_SETS_ADDF[2:], "--coverage"), 2, "--models must name some"),
+    ((*VECTOR_SETS_ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
+    ((*VECTOR_SETS_ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
+    ((*VECTOR_SETS_ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),
+    ((*VECTOR_SETS_ADDF[2:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
+    ((*VECTOR_SETS_ADDF[2:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
+    ((*VECTOR_SETS_ADDF[2:], "--name", "3x"), 2, "must be an identifier"),
+    ((*VECTOR_SETS_ADDF[2:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
+    ((*VECTOR_SETS_ADDF[2:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
+    ((*VECTOR_SETS_ADDF[2:], "--block", "8"), 2, "--block goes with --mx"),
+    (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
+    (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
+    (
+        ("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first", "--format", "bin",
+         "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most"
+    ),
+    (("arith.addi", "--type", "i100000", "-n", "2"), 3, "there are no corners for operands of 100000 bits"),
+    (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
+    ((*VECTOR_SETS_ADDF[2:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
+    ((*VECTOR_SETS_ADDF[2:], "--tininess", "never"), 2, "must be one of after, before"),
+    ((*VECTOR_SETS_ADDF[2:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
+    (("arith.truncf", "--from", "f32", "--type", "f16", "--rounding", "stochastic", "--format", "runs"), 2, "random"),
+    (("arith.andi", "--type", "i8", "--flags"), 2, "sets no exception flags"),
+    (("missing.mlir",), 2, "missing.mlir"),
+    ((*VECTOR_SETS_ADDF[2:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
+    (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
+    (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
+)  # fmt: skip
 def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
     done = run("vectors", "make", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (code, "")
@@ -343,19 +333,12 @@ def test_binary_formats_are_not_for_a_terminal() -> None:
 def test_a_closed_pipe_ends_quietly(name: str) -> None:
     process = subprocess.Popen(
         [
-            sys.executable,
-            "-I",
-            "-m",
-            "halfulp",
-            *VECTOR_SETS_ADDF,
-            "--level=random",
-            "-n",
-            "1000000",
+            sys.executable, "-I", "-m", "halfulp", *VECTOR_SETS_ADDF, "--level=random", "-n", "1000000",
             f"--format={name}",
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
+    )  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None
     assert len(process.stdout.read(100)) == 100
@@ -411,20 +394,12 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
     folder = tmp_path / "sets"
     process = subprocess.Popen(
         [
-            sys.executable,
-            "-I",
-            "-m",
-            "halfulp",
-            *VECTOR_SETS_ADDF,
-            "--level=random",
-            "-n",
-            "4000000000",
-            "--out",
+            sys.executable, "-I", "-m", "halfulp", *VECTOR_SETS_ADDF, "--level=random", "-n", "4000000000", "--out",
             str(folder),
         ],
         stderr=subprocess.PIPE,
         preexec_fn=heeds_interrupts,
-    )
+    )  # fmt: skip
     assert process.stderr is not None
     deadline = time.monotonic() + PATIENCE
     while not any(file.stat().st_size for file in folder.glob(".*.tmp")):

@@ -64,15 +64,9 @@ def test_what_is_asked_stands_in_the_controls() -> None:
     assert dict(hu.explore().start) == {name: START[name] for name in ("format", "number", "mode")}
     made = hu.explore("0.1", "bfloat16", "SR", op="+", other=Fraction(1, 3), beside="float16", random=np.uint16(7))
     assert dict(made.start) == {
-        "format": "bf16",
-        "number": "0.1",
-        "mode": "stochastic",
-        "operation": "addf",
-        "other": "1/3",
-        "beside": "f16",
-        "random": "7",
-        "width": "16",
-    }
+        "format": "bf16", "number": "0.1", "mode": "stochastic", "operation": "addf", "other": "1/3", "beside": "f16",
+        "random": "7", "width": "16",
+    }  # fmt: skip
     assert hu.explore(hu.convert(1.0, "bf16")).start["format"] == "bf16"
     for op in ("-", "subf", "arith.subf", "subtract"):
         assert hu.explore(1, "f16", op=op, other=2).start["operation"] == "subf"
@@ -145,15 +139,9 @@ def test_the_frame_works_in_a_notebook_and_follows_its_theme(
     frame = view.frame_locator("iframe")
     held = {name: frame.locator(f"#{name}").input_value() for name in START}
     assert held == {
-        "format": "f16",
-        "number": "1/3",
-        "mode": "stochastic",
-        "operation": "mulf",
-        "other": "3",
-        "beside": "bf16",
-        "random": "9",
-        "width": "16",
-    }
+        "format": "f16", "number": "1/3", "mode": "stochastic", "operation": "mulf", "other": "3", "beside": "bf16",
+        "random": "9", "width": "16",
+    }  # fmt: skip
     result = frame.locator("#hex")
     assert result.inner_text() == "0x3C00"  # a half is discarded, and 9 of 65536 is less
     # A link within the page stays within it.

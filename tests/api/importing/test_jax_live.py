@@ -199,17 +199,10 @@ def rope_f32(x: Any) -> Any:
 
 
 MODELS: dict[Callable[..., Any], tuple[str, ...]] = {
-    softmax_bf16: ("bf16",),
-    gelu_erf_f32: ("f32",),
-    mlp_silu_bf16: ("bf16",) * 4,
-    layernorm_f32: ("f32",) * 3,
-    conv_relu_f32: ("f32",) * 2,
-    fp8_matmul: ("f32",) * 2,
-    scan_tanh_f32: ("f32",),
-    int8_matmul_requant: ("i8", "i8", "f32"),
-    gather_rows_f32: ("f32", "i32"),
-    rope_f32: ("f32",),
-}
+    softmax_bf16: ("bf16",), gelu_erf_f32: ("f32",), mlp_silu_bf16: ("bf16",) * 4, layernorm_f32: ("f32",) * 3,
+    conv_relu_f32: ("f32",) * 2, fp8_matmul: ("f32",) * 2, scan_tanh_f32: ("f32",),
+    int8_matmul_requant: ("i8", "i8", "f32"), gather_rows_f32: ("f32", "i32"), rope_f32: ("f32",),
+}  # fmt: skip
 """The models, and the types of their arguments."""
 
 

@@ -254,16 +254,8 @@ def test_rows_are_the_errors_of_each_format() -> None:
         assert compared[row.format.name] is row.report
     head, *rows = compared.table()
     assert head == (
-        "format",
-        "bits",
-        "SQNR",
-        "max ulp",
-        "mean ulp",
-        "mean relative",
-        "saturated",
-        "flushed",
-        "subnormal",
-    )
+        "format", "bits", "SQNR", "max ulp", "mean ulp", "mean relative", "saturated", "flushed", "subnormal",
+    )  # fmt: skip
     assert [row[1] for row in rows] == ["8", "8", "16"]
     assert "f8E5M2" in repr(compared)
     assert compared._repr_html_().count("<tr>") == 4

@@ -239,38 +239,15 @@ def test_spelling_of_f32(code: int, text: str) -> None:
 # Types: spelling, equality, the rules of quantised types.
 
 SPELLINGS = [
-    *FORMATS,
-    "i0",
-    "i1",
-    "si7",
-    "ui1024",
-    "i16777215",
-    "index",
-    "none",
-    "complex<f32>",
-    "tuple<>",
-    "tuple<i1, tuple<f32>>",
-    "() -> ()",
-    "(i32, f32) -> (i32, f32)",
-    "((i32) -> f32) -> i1",
-    "(i32) -> ((f32) -> f32)",
-    "tensor<f32>",
-    "tensor<0x4x?xbf16>",
-    "tensor<*xf8E8M0FNU>",
-    'tensor<2xf32, "encoding">',
-    "tensor<2xvector<[4]x2xf32>>",
-    "vector<f32>",
-    "vector<2x[4]xi8>",
-    "memref<?xf32, strided<[?], offset: 3>, 2 : i32>",
-    "memref<*xf32, 1>",
-    "!quant.uniform<i8:f32, 2.000000e+00:-5>",
+    *FORMATS, "i0", "i1", "si7", "ui1024", "i16777215", "index", "none", "complex<f32>", "tuple<>",
+    "tuple<i1, tuple<f32>>", "() -> ()", "(i32, f32) -> (i32, f32)", "((i32) -> f32) -> i1", "(i32) -> ((f32) -> f32)",
+    "tensor<f32>", "tensor<0x4x?xbf16>", "tensor<*xf8E8M0FNU>", 'tensor<2xf32, "encoding">',
+    "tensor<2xvector<[4]x2xf32>>", "vector<f32>", "vector<2x[4]xi8>", "memref<?xf32, strided<[?], offset: 3>, 2 : i32>",
+    "memref<*xf32, 1>", "!quant.uniform<i8:f32, 2.000000e+00:-5>",
     "!quant.uniform<u4<1:7>:f16:1, {1.000000e+00,2.000000e+00:3}>",
-    "!quant.uniform<i8:f32:{0:1, 1:2}, {{2.000000e+00, 3.000000e+00:4}}>",
-    "!quant.any<i8<-16:7>>",
-    "!quant.calibrated<f32<-1.000000e+00:1.000000e+00>>",
-    "!other.type<a, [b -> c]>",
-    '!other<"anything">',
-]
+    "!quant.uniform<i8:f32:{0:1, 1:2}, {{2.000000e+00, 3.000000e+00:4}}>", "!quant.any<i8<-16:7>>",
+    "!quant.calibrated<f32<-1.000000e+00:1.000000e+00>>", "!other.type<a, [b -> c]>", '!other<"anything">',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SPELLINGS)

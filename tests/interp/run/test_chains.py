@@ -26,19 +26,10 @@ COUNT = 9000  # two whole blocks, and a part of a third
 INTEGERS = ("addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minui", "remsi", "shrui")
 FLOATS = ("addf", "subf", "mulf", "divf", "maximumf", "minimumf", "maxnumf", "minnumf")
 CASTS = (
-    ("truncf", "f32", "f8E4M3FN"),
-    ("extf", "f8E4M3FN", "f32"),
-    ("truncf", "f32", "bf16"),
-    ("extf", "bf16", "f32"),
-    ("truncf", "f64", "f32"),
-    ("extf", "f32", "f64"),
-    ("bitcast", "f32", "i32"),
-    ("bitcast", "i32", "f32"),
-    ("trunci", "i32", "i8"),
-    ("extsi", "i8", "i32"),
-    ("sitofp", "i32", "f32"),
-    ("uitofp", "i8", "f64"),
-)
+    ("truncf", "f32", "f8E4M3FN"), ("extf", "f8E4M3FN", "f32"), ("truncf", "f32", "bf16"), ("extf", "bf16", "f32"),
+    ("truncf", "f64", "f32"), ("extf", "f32", "f64"), ("bitcast", "f32", "i32"), ("bitcast", "i32", "f32"),
+    ("trunci", "i32", "i8"), ("extsi", "i8", "i32"), ("sitofp", "i32", "f32"), ("uitofp", "i8", "f64"),
+)  # fmt: skip
 TYPES = ("f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "i8", "i32", "i64", "i7")
 
 

@@ -112,23 +112,23 @@ VIEWS = """%c0 = arith.constant 0 : index
 
 
 @each_row(
-        (f"{CAST} %0 = arith.bitcast %i : i32 to f32", ERROR_OF_THIRD),
-        (f"{CAST} %m = arith.constant 2147483647 : i32 %j = arith.andi %i, %m : i32 {BACK}", UNKNOWN),
-        (f"{CAST} %0 = arith.sitofp %i : i32 to f32", UNKNOWN),
-        ("%i = arith.bitcast %x : f32 to i32 %m = arith.constant 1 : i32 %j = arith.shrui %i, %m : i32 " + BACK, NOTHING),
-        (f"{CAST} {ALLOCA} llvm.store %i, %p : i32, !llvm.ptr %0 = llvm.load %p : !llvm.ptr -> f32", ERROR_OF_THIRD),
-        (
-            f"{CAST} {ALLOCA} %m = arith.constant 1 : i32 %j = arith.xori %i, %m : i32 "
-            "llvm.store %j, %p : i32, !llvm.ptr %0 = llvm.load %p : !llvm.ptr -> f32",
-            UNKNOWN
-        ),
-        (f"{VIEWS} memref.store %i, %w[%c0] : memref<2xi32> %0 = memref.load %v[%c0] : memref<2xf32>", ERROR_OF_THIRD),
-        (
-            f"{VIEWS} %k = arith.constant 1 : i32 %j = arith.addi %i, %k : i32 "
-            "memref.store %j, %w[%c0] : memref<2xi32> %0 = memref.load %v[%c0] : memref<2xf32>",
-            UNKNOWN
-        ),
-    )  # fmt: skip
+    (f"{CAST} %0 = arith.bitcast %i : i32 to f32", ERROR_OF_THIRD),
+    (f"{CAST} %m = arith.constant 2147483647 : i32 %j = arith.andi %i, %m : i32 {BACK}", UNKNOWN),
+    (f"{CAST} %0 = arith.sitofp %i : i32 to f32", UNKNOWN),
+    ("%i = arith.bitcast %x : f32 to i32 %m = arith.constant 1 : i32 %j = arith.shrui %i, %m : i32 " + BACK, NOTHING),
+    (f"{CAST} {ALLOCA} llvm.store %i, %p : i32, !llvm.ptr %0 = llvm.load %p : !llvm.ptr -> f32", ERROR_OF_THIRD),
+    (
+        f"{CAST} {ALLOCA} %m = arith.constant 1 : i32 %j = arith.xori %i, %m : i32 "
+        "llvm.store %j, %p : i32, !llvm.ptr %0 = llvm.load %p : !llvm.ptr -> f32",
+        UNKNOWN
+    ),
+    (f"{VIEWS} memref.store %i, %w[%c0] : memref<2xi32> %0 = memref.load %v[%c0] : memref<2xf32>", ERROR_OF_THIRD),
+    (
+        f"{VIEWS} %k = arith.constant 1 : i32 %j = arith.addi %i, %k : i32 "
+        "memref.store %j, %w[%c0] : memref<2xi32> %0 = memref.load %v[%c0] : memref<2xf32>",
+        UNKNOWN
+    ),
+)  # fmt: skip
 def test_bits(ops: str, expected: str | float) -> None:
     """Bits of an inexact number are that number once they are read as such; what integer ops make of them is
     unknown. Bits of an exact number are exact.

@@ -296,17 +296,10 @@ def a_dialect() -> Registry:
 
 
 @each_row(
-    "t.maybe without",
-    "t.maybe with %0 : i32",
-    "t.maybe with %0 : i32 {x = 1 : i64}",
-    "%2 = t.many %0, [] : i32,  -> f32",
-    "%2 = t.many %0, [%0, %1] : i32, i32, f32 -> f32",
-    "t.named @a::@b",
-    't.named @a "label"',
-    't.named @a "label" flag attributes {x}',
-    "t.named @a flag",
-    "t.wrap {\n  }",
-)
+    "t.maybe without", "t.maybe with %0 : i32", "t.maybe with %0 : i32 {x = 1 : i64}",
+    "%2 = t.many %0, [] : i32,  -> f32", "%2 = t.many %0, [%0, %1] : i32, i32, f32 -> f32", "t.named @a::@b",
+    't.named @a "label"', 't.named @a "label" flag attributes {x}', "t.named @a flag", "t.wrap {\n  }",
+)  # fmt: skip
 def test_a_declared_format_reads_and_prints(line: str) -> None:
     registry = a_dialect()
     text = f'module {{\n  %0 = "test.i"() : () -> i32\n  %1 = "test.f"() : () -> f32\n  {line}\n}}\n'

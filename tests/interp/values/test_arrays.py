@@ -74,15 +74,8 @@ def test_values_are_indices(type_: str) -> None:
 def test_views_share_memory(type_: str) -> None:
     value = places((4, 6), type_)
     views = (
-        value[1],
-        value[1, 2],
-        value[::2, ::-1],
-        value.T,
-        value.reshape(6, 4),
-        value.ravel(),
-        value[None],
-        value[...],
-    )
+        value[1], value[1, 2], value[::2, ::-1], value.T, value.reshape(6, 4), value.ravel(), value[None], value[...],
+    )  # fmt: skip
     for view in (*views, *value, np.squeeze(value[None]), np.expand_dims(value, 0), np.broadcast_to(value, (2, 4, 6))):
         assert np.shares_memory(view.bits, value.bits)
         assert not view.bits.flags.writeable
@@ -213,19 +206,10 @@ def test_a_view_has_the_memory_of_its_value() -> None:
 # --- DLPack and files -------------------------------------------------------------------------------------------------
 
 PASSED = {
-    "bf16": "bfloat16",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2": "float8_e5m2",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i8": "int8",
-    "ui16": "uint16",
-    "i64": "int64",
-}
+    "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E8M0FNU": "float8_e8m0fnu", "f16": "float16", "f32": "float32",
+    "f64": "float64", "i8": "int8", "ui16": "uint16", "i64": "int64",
+}  # fmt: skip
 
 
 @pytest.mark.torch

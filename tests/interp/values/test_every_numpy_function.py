@@ -225,29 +225,11 @@ REDUCED: dict[str, Callable[[Any], Any]] = {
 # Functions of arrays. Those of shape are compared with NumPy's on an array of places.
 
 MOVING: dict[Any, tuple[Any, ...]] = {
-    np.reshape: ((3, 2),),
-    np.ravel: (),
-    np.transpose: (),
-    np.matrix_transpose: (),
-    np.squeeze: (),
-    np.expand_dims: (1,),
-    np.broadcast_to: ((4, 2, 3),),
-    np.swapaxes: (0, 1),
-    np.moveaxis: (0, 1),
-    np.rollaxis: (1,),
-    np.flip: (),
-    np.fliplr: (),
-    np.flipud: (),
-    np.rot90: (),
-    np.roll: (1,),
-    np.repeat: (2,),
-    np.tile: (2,),
-    np.resize: ((2, 2),),
-    np.take: ([0, 2, 5],),
-    np.delete: (1, 0),
-    np.diagonal: (),
-    np.copy: (),
-}
+    np.reshape: ((3, 2),), np.ravel: (), np.transpose: (), np.matrix_transpose: (), np.squeeze: (),
+    np.expand_dims: (1,), np.broadcast_to: ((4, 2, 3),), np.swapaxes: (0, 1), np.moveaxis: (0, 1), np.rollaxis: (1,),
+    np.flip: (), np.fliplr: (), np.flipud: (), np.rot90: (), np.roll: (1,), np.repeat: (2,), np.tile: (2,),
+    np.resize: ((2, 2),), np.take: ([0, 2, 5],), np.delete: (1, 0), np.diagonal: (), np.copy: (),
+}  # fmt: skip
 DIVIDING = {np.split: (2,), np.array_split: (2,), np.hsplit: (3,), np.vsplit: (2,)}
 JOINING = (np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack)
 PLAIN = {np.shape: (2, 3), np.ndim: 2, np.size: 6}
@@ -350,29 +332,11 @@ COMPUTED = {
 
 MAKING = frozenset(
     [
-        "arange",
-        "array",
-        "asarray",
-        "asanyarray",
-        "ascontiguousarray",
-        "asfortranarray",
-        "empty",
-        "eye",
-        "frombuffer",
-        "fromfile",
-        "fromfunction",
-        "fromiter",
-        "fromstring",
-        "full",
-        "genfromtxt",
-        "identity",
-        "loadtxt",
-        "ones",
-        "require",
-        "tri",
-        "zeros",
+        "arange", "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "empty", "eye", "frombuffer",
+        "fromfile", "fromfunction", "fromiter", "fromstring", "full", "genfromtxt", "identity", "loadtxt", "ones",
+        "require", "tri", "zeros",
     ]
-)
+)  # fmt: skip
 """The functions that make an array, which ask only ``like``."""
 EXTRAS = ((), ("VALUE",), (1,), ("VALUE", "VALUE"), (1, 1), ("VALUE", "VALUE", "VALUE"))
 

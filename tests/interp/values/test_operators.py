@@ -367,15 +367,8 @@ def poisoned() -> Any:
 def test_poison_goes_through_operators_with_its_origin() -> None:
     value = poisoned()
     for found in (
-        value + value,
-        1 - value,
-        value * 0,
-        -value,
-        abs(value),
-        value < 1,
-        np.maximum(value, 3),
-        value + poisoned(),
-    ):
+        value + value, 1 - value, value * 0, -value, abs(value), value < 1, np.maximum(value, 3), value + poisoned(),
+    ):  # fmt: skip
         assert found.poisoned.tolist() == [False, True, False]
         assert str(found.origin(1)) == "NaN is not representable in f4E2M1FN (convert, element [1])"
         assert found.bits[1] == 0

@@ -65,21 +65,10 @@ OUTER = {"b": 2, "k": 3, "l": 2, "m": 4, "n": 5}
 @pytest.mark.parametrize(
     "spec",
     [
-        "mk,kn->mn",
-        "km,nk->nm",
-        "bmk,bkn->bmn",
-        "kbm,nbk->nmb",
-        "mkl,lnk->mn",
-        "mlk,nk->mn",
-        "m,n->mn",
-        "mk,k->m",
-        "k,kn->n",
-        "k,k->",
-        ",->",
-        "mk,->m",
-        "m,->m",
+        "mk,kn->mn", "km,nk->nm", "bmk,bkn->bmn", "kbm,nbk->nmb", "mkl,lnk->mn", "mlk,nk->mn", "m,n->mn", "mk,k->m",
+        "k,kn->n", "k,k->", ",->", "mk,->m", "m,->m",
     ],
-)
+)  # fmt: skip
 def test_maps(spec: str, container: str) -> None:
     rng = np.random.default_rng(SEED)
     tiles = ((16, 8), (8, 16), (16, 16))

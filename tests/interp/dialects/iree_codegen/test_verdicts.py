@@ -363,49 +363,49 @@ OPTIONS = ", {{gpu_pipeline_options = #iree_gpu.pipeline_options<{}>}}"
 
 # What iree-opt 3.13 finds (iree-codegen-verify-smt-constraints), asked of each.
 @each_row(
-        ("", "", INFO, {}),
-        (f"a = {A}", "a = 5", INFO, {"a": 5}),
-        (f"a = {A}", "a = -3 : index", INFO, {"a": -3}),
-        # The bits as a signed number.
-        (f"a = {A}", "a = true", INFO, {"a": -1}),
-        (f"a = {A}", "a = 200 : ui8", INFO, {"a": -56}),
-        (f"a = {A}", "a = 36893488147419103240 : i128", INFO, {"a": 8}),
-        (f"workgroup = [{A}, {B}, 0]", "workgroup = [64, 32, 0], reduction = [0, 0, 16]", INFO, {"a": 64, "b": 32}),
-        (f"a = {{c = {A}, b = [[1, {B}]]}}", "a = {c = 2, b = [[1, 7]], more = 1}", INFO, {"a": 2, "b": 7}),
-        (f"a = {A}, b = 3 : i32", "a = 1, b = 3", INFO, {"a": 1}),
-        (f"a = {A}, b = 255 : i8", "a = 1, b = -1", INFO, {"a": 1}),
-        (f'a = {A}, b = ["x", unit, f32, 1.0, {MFMA}]', f'a = 1, b = ["x", unit, f32, 1.0, {MFMA}]', INFO, {"a": 1}),
-        (f"a = #iree_gpu.lowering_config<{{b = {A}}}>", "a = #iree_gpu.lowering_config<{b = 1}>", INFO, {"a": 1}),
-        ("a = " + ONE_OF.format("a", "16, 32"), "a = 32", INFO, {"a": 1}),
-        ("a = " + ONE_OF.format("a", "16, 16"), "a = 16", INFO, {"a": 0}),
-        ("a = " + ONE_OF.format("a", f"1, {MFMA}"), f"a = {MFMA}", INFO, {"a": 1}),
-        ("a = " + ONE_OF.format("a", "[1, 2], [3, 4]"), "a = [3, 4]", INFO, {"a": 1}),
-        # The last of a name.
-        (f"a = {A}, b = {A}", "a = 1, b = 2", INFO, {"a": 2}),
-        (f"workgroup_size = [{A}, 2, 1], subgroup_size = {B}", "", INFO, {"a": 64, "b": 32}),
-        (f"subgroup_size = {A}", "", "", {"a": 0}),
-        # The lowering_config comes first.
-        (f"workgroup_size = [{A}], subgroup_size = {B}", "workgroup_size = [1], subgroup_size = 2", INFO, {"a": 1, "b": 2}),
-        (f"gpu_pipeline_options = {{prefetch_num_stages = {A}}}", "", OPTIONS.format("prefetch_num_stages = 2"), {"a": 2}),
-        (f"gpu_pipeline_options = {{prefetch_num_stages = {A}}}", "", "", {"a": 0}),
-        (
-            f"gpu_pipeline_options = {{no_reduce_shared_memory_bank_conflicts = {A}, use_igemm_convolution = {B}}}",
-            "",
-            OPTIONS.format("no_reduce_shared_memory_bank_conflicts = true, reorder_workgroups_strategy = <Transpose>"),
-            {"a": -1, "b": 0}
-        ),
-    )  # fmt: skip
+    ("", "", INFO, {}),
+    (f"a = {A}", "a = 5", INFO, {"a": 5}),
+    (f"a = {A}", "a = -3 : index", INFO, {"a": -3}),
+    # The bits as a signed number.
+    (f"a = {A}", "a = true", INFO, {"a": -1}),
+    (f"a = {A}", "a = 200 : ui8", INFO, {"a": -56}),
+    (f"a = {A}", "a = 36893488147419103240 : i128", INFO, {"a": 8}),
+    (f"workgroup = [{A}, {B}, 0]", "workgroup = [64, 32, 0], reduction = [0, 0, 16]", INFO, {"a": 64, "b": 32}),
+    (f"a = {{c = {A}, b = [[1, {B}]]}}", "a = {c = 2, b = [[1, 7]], more = 1}", INFO, {"a": 2, "b": 7}),
+    (f"a = {A}, b = 3 : i32", "a = 1, b = 3", INFO, {"a": 1}),
+    (f"a = {A}, b = 255 : i8", "a = 1, b = -1", INFO, {"a": 1}),
+    (f'a = {A}, b = ["x", unit, f32, 1.0, {MFMA}]', f'a = 1, b = ["x", unit, f32, 1.0, {MFMA}]', INFO, {"a": 1}),
+    (f"a = #iree_gpu.lowering_config<{{b = {A}}}>", "a = #iree_gpu.lowering_config<{b = 1}>", INFO, {"a": 1}),
+    ("a = " + ONE_OF.format("a", "16, 32"), "a = 32", INFO, {"a": 1}),
+    ("a = " + ONE_OF.format("a", "16, 16"), "a = 16", INFO, {"a": 0}),
+    ("a = " + ONE_OF.format("a", f"1, {MFMA}"), f"a = {MFMA}", INFO, {"a": 1}),
+    ("a = " + ONE_OF.format("a", "[1, 2], [3, 4]"), "a = [3, 4]", INFO, {"a": 1}),
+    # The last of a name.
+    (f"a = {A}, b = {A}", "a = 1, b = 2", INFO, {"a": 2}),
+    (f"workgroup_size = [{A}, 2, 1], subgroup_size = {B}", "", INFO, {"a": 64, "b": 32}),
+    (f"subgroup_size = {A}", "", "", {"a": 0}),
+    # The lowering_config comes first.
+    (f"workgroup_size = [{A}], subgroup_size = {B}", "workgroup_size = [1], subgroup_size = 2", INFO, {"a": 1, "b": 2}),
+    (f"gpu_pipeline_options = {{prefetch_num_stages = {A}}}", "", OPTIONS.format("prefetch_num_stages = 2"), {"a": 2}),
+    (f"gpu_pipeline_options = {{prefetch_num_stages = {A}}}", "", "", {"a": 0}),
+    (
+        f"gpu_pipeline_options = {{no_reduce_shared_memory_bank_conflicts = {A}, use_igemm_convolution = {B}}}",
+        "",
+        OPTIONS.format("no_reduce_shared_memory_bank_conflicts = true, reorder_workgroups_strategy = <Transpose>"),
+        {"a": -1, "b": 0}
+    ),
+)  # fmt: skip
 def test_knobs_of_a_configuration(template: str, config: str, info: str, knobs: dict[str, int]) -> None:
     assert configuration(configured(template, config, info)) == Configuration(knobs)
 
 
 @each_row(
-        (f"a = {A}", "b = 2", "the configuration has no a"),
-        (f"a = {{b = {A}}}", "a = {c = 1}", "the configuration has no a.b"),
-        (f"a = [1], b = {A}", "a = [1]", "the configuration has no b"),
-        (f"workgroup_size = [{A}]", "", "the configuration has no workgroup_size"),
-        ("gpu_pipeline_options = {reorder_workgroups_strategy = 0}", "", "the configuration has no gpu_pipeline_options.reorder_workgroups_strategy"),
-    )  # fmt: skip
+    (f"a = {A}", "b = 2", "the configuration has no a"),
+    (f"a = {{b = {A}}}", "a = {c = 1}", "the configuration has no a.b"),
+    (f"a = [1], b = {A}", "a = [1]", "the configuration has no b"),
+    (f"workgroup_size = [{A}]", "", "the configuration has no workgroup_size"),
+    ("gpu_pipeline_options = {reorder_workgroups_strategy = 0}", "", "the configuration has no gpu_pipeline_options.reorder_workgroups_strategy"),
+)  # fmt: skip
 def test_entries_that_a_configuration_lacks(template: str, config: str, problem: str) -> None:
     assert configuration(configured(template, config, "")) == Configuration({}, problem, missing=True)
 
@@ -469,19 +469,19 @@ SET = "root_op = #iree_codegen.root_op<set = 0>"
 
 
 @each_row(
-        ([], f"no op of the function has {SET}"),
-        ([GPU.format(5)], f"no op of the function has {SET}"),
-        (["root_op, " + GPU.format(5)], f"no op of the function has {SET}"),
-        ([ROOT], f"the op with {SET} has no lowering_config"),
-        (
-            [f"{ROOT}, lowering_config = #iree_codegen.lowering_config<tile_sizes = [[1]]>", f"{ROOT}, {GPU.format(9)}"],
-            f"the lowering_config of the op with {SET} is not an #iree_gpu.lowering_config",
-        ),
-        (
-            [f"{ROOT}, lowering_config = #iree_cpu.lowering_config<a = 1>"],
-            f"the lowering_config of the op with {SET} is not an #iree_gpu.lowering_config",
-        ),
-    )  # fmt: skip
+    ([], f"no op of the function has {SET}"),
+    ([GPU.format(5)], f"no op of the function has {SET}"),
+    (["root_op, " + GPU.format(5)], f"no op of the function has {SET}"),
+    ([ROOT], f"the op with {SET} has no lowering_config"),
+    (
+        [f"{ROOT}, lowering_config = #iree_codegen.lowering_config<tile_sizes = [[1]]>", f"{ROOT}, {GPU.format(9)}"],
+        f"the lowering_config of the op with {SET} is not an #iree_gpu.lowering_config",
+    ),
+    (
+        [f"{ROOT}, lowering_config = #iree_cpu.lowering_config<a = 1>"],
+        f"the lowering_config of the op with {SET} is not an #iree_gpu.lowering_config",
+    ),
+)  # fmt: skip
 def test_functions_without_a_configured_root_op(roots: list[str], problem: str) -> None:
     assert configuration(configured(f"a = {A}", roots)) == Configuration({}, problem)
     # Without knobs there is nothing to look for.

@@ -115,23 +115,11 @@ def test_a_run_goes_past_debug_information() -> None:
 # --- words and numbers ------------------------------------------------------------------------------------------------
 
 _STANDARD = {
-    "DW_TAG_array_type": 0x01,
-    "DW_TAG_member": 0x0D,
-    "DW_TAG_base_type": 0x24,
-    "DW_TAG_immutable_type": 0x4B,
-    "DW_LANG_C89": 0x01,
-    "DW_LANG_C11": 0x1D,
-    "DW_LANG_Fortran18": 0x2D,
-    "DW_ATE_float": 0x04,
-    "DW_ATE_ASCII": 0x12,
-    "DW_CC_pass_by_value": 0x05,
-    "DW_OP_addr": 0x03,
-    "DW_OP_plus_uconst": 0x23,
-    "DW_OP_lit31": 0x4F,
-    "DW_OP_breg0": 0x70,
-    "DW_OP_stack_value": 0x9F,
-    "DW_OP_reinterpret": 0xA9,
-}
+    "DW_TAG_array_type": 0x01, "DW_TAG_member": 0x0D, "DW_TAG_base_type": 0x24, "DW_TAG_immutable_type": 0x4B,
+    "DW_LANG_C89": 0x01, "DW_LANG_C11": 0x1D, "DW_LANG_Fortran18": 0x2D, "DW_ATE_float": 0x04, "DW_ATE_ASCII": 0x12,
+    "DW_CC_pass_by_value": 0x05, "DW_OP_addr": 0x03, "DW_OP_plus_uconst": 0x23, "DW_OP_lit31": 0x4F,
+    "DW_OP_breg0": 0x70, "DW_OP_stack_value": 0x9F, "DW_OP_reinterpret": 0xA9,
+}  # fmt: skip
 """Numbers of the tables in section 7 of the DWARF standard, version 5, and of its list of languages."""
 _WORDS = {
     **debug_info.TAGS,
@@ -450,15 +438,15 @@ def _with(code: bytes, old: bytes, new: bytes) -> bytes:
 
 
 @each_row(
-        # The code, then the tag, the name and so on: each small number n is the byte 2 n + 1.
-        ("#llvm.di_derived_type<tag = DW_TAG_member, sizeInBits = 3>", "07 1b 01 01 07", "07 03 01 01 07", None),
-        ("#llvm.di_derived_type<tag = DW_TAG_member, sizeInBits = 3>", "07 1b 01 01 07", "07 f3 01 01 07",
-         "#llvm.di_derived_type has no 'tag' that is 121"),
-        ("#llvm.di_lexical_block<scope = #a, column = 3>", "17 0d 01 01 07", "17 01 01 01 07",
-         "#llvm.di_lexical_block has no 'scope' that is \"-\""),
-        ("#llvm.di_lexical_block<scope = #a, column = 3>", "17 0d 01 01 07", "17 0b 01 01 07",
-         "attribute 5 contains itself"),
-    )  # fmt: skip
+    # The code, then the tag, the name and so on: each small number n is the byte 2 n + 1.
+    ("#llvm.di_derived_type<tag = DW_TAG_member, sizeInBits = 3>", "07 1b 01 01 07", "07 03 01 01 07", None),
+    ("#llvm.di_derived_type<tag = DW_TAG_member, sizeInBits = 3>", "07 1b 01 01 07", "07 f3 01 01 07",
+     "#llvm.di_derived_type has no 'tag' that is 121"),
+    ("#llvm.di_lexical_block<scope = #a, column = 3>", "17 0d 01 01 07", "17 01 01 01 07",
+     "#llvm.di_lexical_block has no 'scope' that is \"-\""),
+    ("#llvm.di_lexical_block<scope = #a, column = 3>", "17 0d 01 01 07", "17 0b 01 01 07",
+     "attribute 5 contains itself"),
+)  # fmt: skip
 def test_wrong_values_are_told(text: str, old: str, new: str, words: str | None) -> None:
     code = hu.write_bytecode(hu.parse(_MODULE.format(text), filename="-"))
     damaged = _with(code, bytes.fromhex(old), bytes.fromhex(new))

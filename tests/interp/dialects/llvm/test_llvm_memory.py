@@ -238,51 +238,44 @@ MOVED = "  %r = llvm.load %q {} : !llvm.ptr -> i32"
 
 
 @each_row(
-        (f"{STORED}{MOVED.format('')}".replace("inbounds ", ""), "4 bytes at byte 16 of the 16 bytes of malloc at .*leav"),
-        (f"{STORED}{MOVED.format('')}", "4 bytes at byte 16 of the 16 bytes"),
-        (f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n{MOVED.format('')}", "aligned to 4"),
-        (f"{SIXTEEN}  %q = llvm.mlir.zero : !llvm.ptr\n{MOVED.format('')}", "at null belongs to no allocation"),
-        (f"{SIXTEEN}  %q = llvm.inttoptr %bytes : i64 to !llvm.ptr\n{MOVED.format('')}", "the address 0x10 belongs"),
-        (f"{SIXTEEN}  %q = llvm.mlir.poison : !llvm.ptr\n{MOVED.format('')}", "the pointer is poison"),
-        (f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  %r = llvm.load %p : !llvm.ptr -> i32", "freed by free"),
-        (
-            f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  llvm.call @free(%p) : (!llvm.ptr) -> ()\n"
-            "  %r = llvm.mlir.zero : i32",
-            "which was freed by free"
-        ),
-        (
-            f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n"
-            "  llvm.call @free(%q) : (!llvm.ptr) -> ()\n  %r = llvm.mlir.zero : i32",
-            "1 bytes after the start"
-        ),
-        (
-            "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  %r = llvm.mlir.zero : i32\n"
-            "  llvm.store %r, %t : i32, !llvm.ptr",
-            "is constant, but is written"
-        ),
-        (
-            "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  llvm.call @free(%t) : (!llvm.ptr) -> ()\n"
-            "  %r = llvm.mlir.zero : i32",
-            "is from llvm.mlir.global @table, not from malloc"
-        ),
-        (f"{SIXTEEN}  %r = llvm.load %p {{alignment = 32 : i64}} : !llvm.ptr -> i32", "whose alignment is 16"),
-    )  # fmt: skip
+    (f"{STORED}{MOVED.format('')}".replace("inbounds ", ""), "4 bytes at byte 16 of the 16 bytes of malloc at .*leav"),
+    (f"{STORED}{MOVED.format('')}", "4 bytes at byte 16 of the 16 bytes"),
+    (f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n{MOVED.format('')}", "aligned to 4"),
+    (f"{SIXTEEN}  %q = llvm.mlir.zero : !llvm.ptr\n{MOVED.format('')}", "at null belongs to no allocation"),
+    (f"{SIXTEEN}  %q = llvm.inttoptr %bytes : i64 to !llvm.ptr\n{MOVED.format('')}", "the address 0x10 belongs"),
+    (f"{SIXTEEN}  %q = llvm.mlir.poison : !llvm.ptr\n{MOVED.format('')}", "the pointer is poison"),
+    (f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  %r = llvm.load %p : !llvm.ptr -> i32", "freed by free"),
+    (
+        f"{SIXTEEN}  llvm.call @free(%p) : (!llvm.ptr) -> ()\n  llvm.call @free(%p) : (!llvm.ptr) -> ()\n"
+        "  %r = llvm.mlir.zero : i32",
+        "which was freed by free"
+    ),
+    (
+        f"{SIXTEEN}  %q = llvm.getelementptr %p[1] : (!llvm.ptr) -> !llvm.ptr, i8\n"
+        "  llvm.call @free(%q) : (!llvm.ptr) -> ()\n  %r = llvm.mlir.zero : i32",
+        "1 bytes after the start"
+    ),
+    (
+        "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  %r = llvm.mlir.zero : i32\n"
+        "  llvm.store %r, %t : i32, !llvm.ptr",
+        "is constant, but is written"
+    ),
+    (
+        "  %t = llvm.mlir.addressof @table : !llvm.ptr\n  llvm.call @free(%t) : (!llvm.ptr) -> ()\n"
+        "  %r = llvm.mlir.zero : i32",
+        "is from llvm.mlir.global @table, not from malloc"
+    ),
+    (f"{SIXTEEN}  %r = llvm.load %p {{alignment = 32 : i64}} : !llvm.ptr -> i32", "whose alignment is 16"),
+)  # fmt: skip
 def test_undefined_accesses(body: str, message: str) -> None:
     with pytest.raises(hu.UndefinedBehavior, match=message):
         run(body, 4)
 
 
 @each_row(
-    ("", 5, False),
-    ("inbounds ", 4, False),
-    ("inbounds ", 5, True),
-    ("inbounds ", -1, True),
-    ("nuw ", -1, True),
-    ("nuw ", 5, False),
-    ("nusw ", -1, False),
-    ("nusw ", 1 << 62, True),
-    ("inbounds|nuw ", 3, False),
-)
+    ("", 5, False), ("inbounds ", 4, False), ("inbounds ", 5, True), ("inbounds ", -1, True), ("nuw ", -1, True),
+    ("nuw ", 5, False), ("nusw ", -1, False), ("nusw ", 1 << 62, True), ("inbounds|nuw ", 3, False),
+)  # fmt: skip
 def test_flags_of_addresses(flags: str, index: int, poison: bool) -> None:
     body = f"""{SIXTEEN}  %q = llvm.getelementptr {flags}%p[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i32
   %r = llvm.ptrtoint %q : !llvm.ptr to i64"""
@@ -291,16 +284,10 @@ def test_flags_of_addresses(flags: str, index: int, poison: bool) -> None:
 
 
 @each_row(
-    ("inbounds ", "2, -1", False),
-    ("inbounds ", "3, -1", True),
-    ("inbounds ", "3, -3", True),
-    ("", "3, -1", False),
-    ("nusw ", "3, -1", False),
-    ("nuw ", "3, -1", True),
-    ("inbounds ", "0, 3", False),
-    ("inbounds ", "%n, -1", True),
+    ("inbounds ", "2, -1", False), ("inbounds ", "3, -1", True), ("inbounds ", "3, -3", True), ("", "3, -1", False),
+    ("nusw ", "3, -1", False), ("nuw ", "3, -1", True), ("inbounds ", "0, 3", False), ("inbounds ", "%n, -1", True),
     ("inbounds ", "%n, %m", True),
-)
+)  # fmt: skip
 def test_every_step_stays_inside(flags: str, indices: str, poison: bool) -> None:
     """inbounds holds for each addition of an index: an address that comes back is poison as well."""
     types = ", i64" * indices.count("%")
@@ -467,28 +454,12 @@ def _halves(line: str, a: Any, b: Any, type_: str = "i8") -> tuple[hu.Value, hu.
 
 
 @each_row(
-    ("xchg", 1, 2, 2),
-    ("add", 127, 1, -128),
-    ("sub", -128, 1, 127),
-    ("_and", 12, 10, 8),
-    ("nand", 12, 10, -9),
-    ("_or", 12, 10, 14),
-    ("_xor", 12, 10, 6),
-    ("max", -1, 1, 1),
-    ("min", -1, 1, -1),
-    ("umax", -1, 1, -1),
-    ("umin", -1, 1, 1),
-    ("uinc_wrap", 3, 4, 4),
-    ("uinc_wrap", 4, 4, 0),
-    ("uinc_wrap", -1, 4, 0),
-    ("udec_wrap", 0, 4, 4),
-    ("udec_wrap", 5, 4, 4),
-    ("udec_wrap", 4, 4, 3),
-    ("usub_cond", 5, 3, 2),
-    ("usub_cond", 3, 5, 3),
-    ("usub_sat", 5, 3, 2),
-    ("usub_sat", 3, 5, 0),
-)
+    ("xchg", 1, 2, 2), ("add", 127, 1, -128), ("sub", -128, 1, 127), ("_and", 12, 10, 8), ("nand", 12, 10, -9),
+    ("_or", 12, 10, 14), ("_xor", 12, 10, 6), ("max", -1, 1, 1), ("min", -1, 1, -1), ("umax", -1, 1, -1),
+    ("umin", -1, 1, 1), ("uinc_wrap", 3, 4, 4), ("uinc_wrap", 4, 4, 0), ("uinc_wrap", -1, 4, 0), ("udec_wrap", 0, 4, 4),
+    ("udec_wrap", 5, 4, 4), ("udec_wrap", 4, 4, 3), ("usub_cond", 5, 3, 2), ("usub_cond", 3, 5, 3),
+    ("usub_sat", 5, 3, 2), ("usub_sat", 3, 5, 0),
+)  # fmt: skip
 def test_integers(kind: str, a: int, b: int, expected: int) -> None:
     before, after = _halves(f"  %before = llvm.atomicrmw {kind} %p, %b seq_cst : !llvm.ptr, i8", np.int8(a), np.int8(b))
     assert (before.item(), after.item()) == (a, expected)

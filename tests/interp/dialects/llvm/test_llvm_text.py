@@ -16,23 +16,11 @@ GENERIC = (DATA / "llvm/ops_generic.mlir").read_text()
 
 # The passes of a whole pipeline to the dialect. Two models need that loops may return new buffers.
 TO_LLVM = (
-    "-linalg-generalize-named-ops",
-    "-one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops",
-    "-canonicalize",
-    "-cse",
-    "-convert-linalg-to-loops",
-    "-buffer-deallocation-pipeline",
-    "-expand-strided-metadata",
-    "-lower-affine",
-    "-math-expand-ops=ops=rsqrt,tanh",
-    "-arith-expand",
-    "-convert-scf-to-cf",
-    "-convert-math-to-llvm",
-    "-convert-math-to-libm",
-    "-convert-scf-to-cf",
-    "-convert-to-llvm",
-    "-reconcile-unrealized-casts",
-)
+    "-linalg-generalize-named-ops", "-one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops",
+    "-canonicalize", "-cse", "-convert-linalg-to-loops", "-buffer-deallocation-pipeline", "-expand-strided-metadata",
+    "-lower-affine", "-math-expand-ops=ops=rsqrt,tanh", "-arith-expand", "-convert-scf-to-cf", "-convert-math-to-llvm",
+    "-convert-math-to-libm", "-convert-scf-to-cf", "-convert-to-llvm", "-reconcile-unrealized-casts",
+)  # fmt: skip
 MODELS = sorted((DATA / "programs").glob("*.linalg.mlir"))
 
 

@@ -116,16 +116,9 @@ def test_a_place_outside_of_both_vectors_is_refused(place: int) -> None:
 
 
 @each_row(
-    ("add", (100 + 100 - 128 + 3) % 256),
-    ("mul", 100 * 100 * 128 * 3 % 256),
-    ("and", 100 & 128 & 3),
-    ("or", 100 | 128 | 3),
-    ("xor", 128 ^ 3),
-    ("smax", 100),
-    ("smin", 128),
-    ("umax", 128),
-    ("umin", 3),
-)
+    ("add", (100 + 100 - 128 + 3) % 256), ("mul", 100 * 100 * 128 * 3 % 256), ("and", 100 & 128 & 3),
+    ("or", 100 | 128 | 3), ("xor", 128 ^ 3), ("smax", 100), ("smin", 128), ("umax", 128), ("umin", 3),
+)  # fmt: skip
 def test_integers_are_reduced(name: str, expected: int) -> None:
     """Sums and products are those modulo 2**8."""
     body = f'  %r = "llvm.intr.vector.reduce.{name}"(%a) : ({V4}) -> i8'

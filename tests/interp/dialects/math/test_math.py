@@ -110,18 +110,8 @@ def test_lanes_take_their_own_ways() -> None:
 # --- mlir-opt's folders -----------------------------------------------------------------------------------------------
 
 FOLDED_EXACTLY = (
-    "absf",
-    "ceil",
-    "floor",
-    "round",
-    "roundeven",
-    "trunc",
-    "sqrt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isnormal",
-)
+    "absf", "ceil", "floor", "round", "roundeven", "trunc", "sqrt", "isfinite", "isinf", "isnan", "isnormal",
+)  # fmt: skip
 BY_LIBM = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "log",
            "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh")  # fmt: skip
 
