@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 import pytest
+from amounts import amounts
 from command import halfulp
 from corpora.recordings import FILE, NOT_RECORDED, recorded, replay
 from corpora.reports import Outcome, outcome, reports, table
@@ -77,11 +78,14 @@ def test_a_verdict_follows_from_what_is_printed(one: Outcome, verdict: str) -> N
 
 
 @pytest.mark.mlir
-def test_the_outcomes_are_as_recorded() -> None:
+@pytest.mark.parametrize("step", amounts(4, long=1))
+def test_the_outcomes_are_as_recorded(step: int) -> None:
     opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22.")
     runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22.")
-    found = {report.number: outcome(report, opt, runner) for report in reports()}
-    for one in reports_recorded():
+    sample = reports()[::step]
+    found = {report.number: outcome(report, opt, runner) for report in sample}
+    assert len(found) == len(sample) > 5
+    for one in (one for one in reports_recorded() if one.number in found):
         # What a program reads behind the end of its memory, or of memory that was freed, is another number each time.
         if one.undefined or one.after in ("undefined", "poison"):
             assert found[one.number].verdict == one.verdict
