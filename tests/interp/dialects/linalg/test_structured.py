@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from batches import agree
 from code_of_programs import run_loops, same_numbers
 from random_generics import Case, argument, generic
@@ -58,18 +59,10 @@ def check_both_ways(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert unspecified(one) == unspecified(other), case.text
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("first", range(0, 120, 20))
-def test_both_ways_agree(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seeds", amounts(range(10), range(120, 10_000), long=range(10, 120)), ids=len)
+def test_both_ways_agree(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random bodies, maps and types."""
-    for seed in range(first, first + 20):
-        check_both_ways(seed, monkeypatch)
-
-
-@pytest.mark.exhaustive
-def test_both_ways_agree_on_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More of them."""
-    for seed in range(120, 10_000):
+    for seed in seeds:
         check_both_ways(seed, monkeypatch)
 
 
