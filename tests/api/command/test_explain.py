@@ -91,7 +91,8 @@ def test_every_op_with_an_explanation_is_listed(command: Command) -> None:
 #
 # ``halfulp eval``: one op on typed inputs.
 
-EVALUATED = [
+
+@each_row(
     # SEMANTICS, "Known answers".
     (["arith.addf", "--input=f8E4M3FN=1.375", "--input=f8E4M3FN=2.25"], "f8E4M3FN=3.5"),
     (["arith.addf", "--input=f8E4M3FN=1.375", "--input=2.25"], "f8E4M3FN=3.5"),
@@ -118,10 +119,7 @@ EVALUATED = [
     (["arith.divsi", "--input=i8=7", "--input=0", "--on-ub=poison"], "i8=poison"),
     (["arith.truncf", "--input=f32=1000", "--to=f8E4M3FN", "--profile=ocp-saturate"], "f8E4M3FN=448"),
     (["quant.qcast", "--input=2xf32=1 -3", "--to=!quant.uniform<i8:f32, 0.5>"], None),
-]
-
-
-@pytest.mark.parametrize(("arguments", "printed"), EVALUATED)
+)
 def test_eval(arguments: list[str], printed: str | None, command: Command) -> None:
     printed = printed or "2x!quant.uniform<i8:f32, 5.000000e-01>=2 -6"
     code, out, err = command("eval", *arguments)

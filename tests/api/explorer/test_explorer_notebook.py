@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
 
 F128_ABOVE_ONE = hu.Value.from_bits(np.array([1, 0x3FFF << 48], np.uint64), "f128")
-NUMBERS: list[tuple[Any, str, str]] = [
+
+
+@each_row(
     # a number, a type, and the text that stands for it
     ("0.3", "f8E4M3FN", "0.3"),
     (0.3, "f8E4M3FN", "0.299999999999999988897769753748434595763683319091796875"),
@@ -47,10 +49,7 @@ NUMBERS: list[tuple[Any, str, str]] = [
     (hu.convert(0.1, "f8E5M2"), "f8E5M2", "0x2E"),
     (hu.convert(0.1, "f80"), "f80", "0x3FFBCCCCCCCCCCCCD000"),
     (F128_ABOVE_ONE, "f64", "0x10000000000000000000000000001p-112"),
-]
-
-
-@pytest.mark.parametrize(("number", "type_", "text"), NUMBERS, ids=lambda given: str(given)[:20])
+)
 def test_a_number_is_spelled_so_that_the_page_reads_the_same(number: Any, type_: str, text: str) -> None:
     start = hu.explore(number, type_).start
     assert start["number"] == text

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.vectors.computation import ProgramComputation
@@ -48,7 +49,7 @@ def test_programs_with_formats_of_ones_own(how: str) -> None:
     assert [spell_value(value) for value in found] == ["3xe3m2x=2.5 3.5 1.5", "2xf32=8 0.5", "f8E5M3FNU=0.75"]
 
 
-FIELDS = [
+@each_row(
     (FloatFormat("a", 5, 3, 15, signed=False, infinities=False, nan=NanEncoding.ALL_ONES), "unsigned, finite"),
     (FloatFormat("b", 4, 3, 8, nan=NanEncoding.NEGATIVE_ZERO), "nan = negative_zero"),
     (FloatFormat("c", 8, 0, 127, False, False, NanEncoding.ALL_ONES, zero=False), "no_zero"),
@@ -57,10 +58,7 @@ FIELDS = [
     (FloatFormat("f", 4, 3, -7), "bias = -7"),
     (FloatFormat('g "\\', 4, 3, 7), '"g \\22\\\\"'),
     (FloatFormat("binary8p3se", 5, 2, 16, nan=NanEncoding.NEGATIVE_ZERO), '<"binary8p3se">'),
-]
-
-
-@pytest.mark.parametrize(("fmt", "part"), FIELDS)
+)
 def test_every_field_survives_the_text(fmt: FloatFormat, part: str) -> None:
     value = hu.Value.from_bits(np.array([0, 1, 2], np.uint8) if fmt.limbs == 1 else [0, 1, 2], FloatType(fmt))
     spelled = str(value.type)

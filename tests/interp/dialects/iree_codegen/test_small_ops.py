@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.command.main import main
@@ -111,7 +112,7 @@ def test_claims_that_hold() -> None:
         hu.run(hinted(hint), argument, batch=True, check_hints=True)
 
 
-WRONG = [
+@each_row(
     (
         "#iree_gpu.lane_constant<16>",
         np.arange(32) // 8,
@@ -132,10 +133,7 @@ WRONG = [
         [4, 5, 6, 7],
         "1 in lane 4, so that the first lane of its group, 4, has 1, which is not a multiple of 4",
     ),
-]
-
-
-@pytest.mark.parametrize(("hint", "values", "lanes", "what"), WRONG)
+)
 def test_claims_that_do_not_hold(hint: str, values: Any, lanes: list[int], what: str) -> None:
     text = hinted(hint)
     assert hu.run(text, values, batch=True)[0].numpy().tolist() == values.tolist()
