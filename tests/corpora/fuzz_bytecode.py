@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import random
 import sys
-import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,14 +20,7 @@ from itertools import groupby
 from pathlib import Path
 
 from corpora.bytecode_files import recorded_files
-from corpora.fuzz_text import (
-    OutOfTime,
-    ReadingFailure,
-    fuzzing_parser,
-    print_outcomes,
-    read_all,
-    stopped_after,
-)
+from corpora.fuzz_text import ReadingFailure, fuzzing_parser, judged, print_outcomes, read_all, repeat, truncate
 
 from halfulp.interp.bytecode.encoding import PADDING, ByteCursor, Section, varint, zigzag
 from halfulp.interp.bytecode.writer import write_bytecode
@@ -40,7 +31,6 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import read_bytecode
 from halfulp.interp.text.printer import print_module
 
-MAX_SECONDS = 1.0
 MAX_MEMORY = 500_000_000
 MAX_BYTES = 200_000
 
@@ -113,22 +103,12 @@ def _delete(rng: random.Random, data: bytes) -> bytes:
     return data[:at] + data[at + rng.choice((1, 1, 2, 5, 30)) :]
 
 
-def _truncate(rng: random.Random, data: bytes) -> bytes:
-    return data[: rng.randrange(len(data) + 1)]
-
-
 def _number(rng: random.Random, data: bytes) -> bytes:
     """Replace an integer by another one."""
     at = rng.randrange(len(data))
     first = data[at]
     size = 9 if not first else (first & -first).bit_length()
     return data[:at] + varint(rng.choice((*_NUMBERS, rng.randrange(1 << rng.randrange(1, 65))))) + data[at + size :]
-
-
-def _repeat(rng: random.Random, data: bytes) -> bytes:
-    at = rng.randrange(len(data))
-    piece = data[at : at + rng.randrange(1, 40)]
-    return data[:at] + piece * rng.choice((2, 3, 50, 2000)) + data[at:]
 
 
 def _move(rng: random.Random, data: bytes) -> bytes:
@@ -145,7 +125,7 @@ def _splice(rng: random.Random, data: bytes) -> bytes:
 
 _BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
     *(_flip, _flip, _change, _change, _change, _change, _move, _move, _number, _number),
-    *(_insert, _delete, _truncate, _repeat, _splice),
+    *(_insert, _delete, truncate, repeat, _splice),
 )
 
 
@@ -342,24 +322,16 @@ def mutant(seed: int, number: int) -> bytes:
 
 
 def check(data: bytes) -> tuple[str, str | None]:
-    """Read a file. Return the outcome (``accepted``, or the name of the error class) and what is wrong with it."""
-    start = time.process_time()
-    try:
-        with stopped_after(10 * MAX_SECONDS):
-            try:
-                module = read_bytecode(data, "fuzz")
-            except HalfulpError as error:
-                outcome = type(error).__name__
-                problem = _misplaced(error, data)
-                error.render()
-            else:
-                outcome, problem = "accepted", _changed(module)
-    except OutOfTime:
-        return "stopped", f"more than {10 * MAX_SECONDS} s"
-    except Exception:
-        return "raised", traceback.format_exc(limit=-6)
-    seconds = time.process_time() - start
-    return outcome, f"{seconds:.2f} s" if problem is None and seconds > MAX_SECONDS else problem
+    """Read a file; see `judged`."""
+
+    def misplaced(error: HalfulpError) -> str | None:
+        error.render()
+        if not isinstance(error, BytecodeError):
+            return None
+        known = error.filename is not None and error.offset is not None and 0 <= error.offset <= len(data)
+        return None if known else f"no place in the file: {error}"
+
+    return judged(lambda: read_bytecode(data, "fuzz"), _changed, misplaced)
 
 
 def _changed(module: Module) -> str | None:
@@ -375,15 +347,6 @@ def _changed(module: Module) -> str | None:
     lines = zip(printed.splitlines(), other.splitlines(), strict=False)
     one, two = next(((a, b) for a, b in lines if a != b), ("", ""))
     return f"written and read again:\n{one[:300]}\n{two[:300]}"
-
-
-def _misplaced(error: HalfulpError, data: bytes) -> str | None:
-    """Say what is wrong with the location of an error."""
-    if not isinstance(error, BytecodeError):
-        return None
-    if error.filename is None or error.offset is None or not 0 <= error.offset <= len(data):
-        return f"no place in the file: {error}"
-    return None
 
 
 def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:

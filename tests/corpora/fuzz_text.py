@@ -32,7 +32,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.text.lexer import token_offsets, tokenize
 from halfulp.interp.text.printer import print_module
 
-Input = TypeVar("Input")
+Input = TypeVar("Input", str, bytes)
 
 MAX_SECONDS = 1.0
 MAX_MEMORY = 1 << 30
@@ -70,8 +70,8 @@ def _delete(rng: random.Random, text: str) -> str:
     return text[:at] + text[at + rng.randrange(1, 20) :]
 
 
-def _truncate(rng: random.Random, text: str) -> str:
-    return text[: rng.randrange(len(text) + 1)]
+def truncate(rng: random.Random, data: Input) -> Input:
+    return data[: rng.randrange(len(data) + 1)]
 
 
 def _insert(rng: random.Random, text: str) -> str:
@@ -124,11 +124,11 @@ def _nest(rng: random.Random, text: str) -> str:
     return text[:a] + opening * depth + text[a:b] + closing * depth + text[b:]
 
 
-def _repeat(rng: random.Random, text: str) -> str:
-    """Repeat a piece of the text many times."""
-    at = rng.randrange(len(text) + 1)
-    piece = text[at : at + rng.randrange(1, 40)]
-    return text[:at] + piece * rng.choice((2, 3, 50, 2000)) + text[at:]
+def repeat(rng: random.Random, data: Input) -> Input:
+    """Repeat a piece many times."""
+    at = rng.randrange(len(data) + 1)
+    piece = data[at : at + rng.randrange(1, 40)]
+    return data[:at] + piece * rng.choice((2, 3, 50, 2000)) + data[at:]
 
 
 def _number(rng: random.Random, text: str) -> str:
@@ -142,8 +142,8 @@ def _number(rng: random.Random, text: str) -> str:
 
 
 MUTATIONS: tuple[Callable[[random.Random, str], str], ...] = (
-    _flip, _flip, _delete, _truncate, _insert, _insert, _tokens, _tokens, _tokens, _tokens, _splice, _lines, _lines,
-    _nest, _repeat, _number, _number,
+    _flip, _flip, _delete, truncate, _insert, _insert, _tokens, _tokens, _tokens, _tokens, _splice, _lines, _lines,
+    _nest, repeat, _number, _number,
 )  # fmt: skip
 
 
@@ -191,26 +191,40 @@ def stopped_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def check(text: str) -> tuple[str, str | None]:
-    """Read a text. Return the outcome (``accepted``, or the name of the error class) and what is wrong with it."""
+def judged(
+    read: Callable[[], Module],
+    accepted: Callable[[Module], str | None],
+    rejected: Callable[[HalfulpError], str | None],
+) -> tuple[str, str | None]:
+    """Read an input. Return the outcome (``accepted``, or the name of the error class) and what is wrong with it.
+
+    ``accepted`` and ``rejected`` say what is wrong with the module or the error.
+    """
     start = time.process_time()
     try:
         with stopped_after(10 * MAX_SECONDS):
             try:
-                module = parse_module(text, "fuzz")
+                module = read()
             except HalfulpError as error:
-                outcome = type(error).__name__
-                problem = None if error.location is not None else f"no place: {error}"
-                error.render(text)
+                outcome, problem = type(error).__name__, rejected(error)
             else:
-                outcome = "accepted"
-                problem = _unstable(module)
+                outcome, problem = "accepted", accepted(module)
     except OutOfTime:
         return "stopped", f"more than {10 * MAX_SECONDS} s"
     except Exception:
         return "raised", traceback.format_exc(limit=-6)
     seconds = time.process_time() - start
     return outcome, f"{seconds:.2f} s" if problem is None and seconds > MAX_SECONDS else problem
+
+
+def check(text: str) -> tuple[str, str | None]:
+    """Read a text; see `judged`."""
+
+    def without_place(error: HalfulpError) -> str | None:
+        error.render(text)
+        return None if error.location is not None else f"no place: {error}"
+
+    return judged(lambda: parse_module(text, "fuzz"), _unstable, without_place)
 
 
 def _unstable(module: Module) -> str | None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpora import fuzz_bytecode, fuzz_text
@@ -16,6 +17,59 @@ from halfulp.interp.bytecode.encoding import Section
 from halfulp.interp.ir.errors import BytecodeError
 
 TESTS = ROOT / "tests"
+FUZZERS = pytest.mark.parametrize(
+    ("fuzzer", "reader", "broken"), [(fuzz_text, "parse_module", "module {}"), (fuzz_bytecode, "read_bytecode", b"ML")]
+)
+
+
+@pytest.mark.parametrize(
+    ("fuzzer", "count", "seed"),
+    [
+        pytest.param("text", 200_000, 1, marks=pytest.mark.exhaustive),
+        pytest.param("bytecode", 300_000, 1, marks=pytest.mark.exhaustive),
+        pytest.param("bytecode", 600, 21, marks=pytest.mark.long),
+    ],
+)
+def test_many_damaged_inputs_in_a_process_whose_memory_stays_bounded(fuzzer: str, count: int, seed: int) -> None:
+    command = [sys.executable, "-m", f"corpora.fuzz_{fuzzer}", "-n", str(count), "--seed", str(seed)]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+@pytest.mark.parametrize(
+    ("fuzzer", "undamaged"),
+    [(fuzz_text, {entry.text for entry in entries()}), (fuzz_bytecode, {file.data for file in recorded_files()})],
+)
+def test_an_input_is_the_same_whenever_it_is_made(fuzzer: Any, undamaged: set[str] | set[bytes]) -> None:
+    first = [fuzzer.mutant(3, number) for number in range(50)]
+    assert first == [fuzzer.mutant(3, number) for number in reversed(range(50))][::-1]
+    assert len(set(first)) > 45
+    assert sum(each in undamaged for each in first) < (5 if fuzzer is fuzz_text else 8)
+
+
+@FUZZERS
+def test_what_does_not_pass_is_reported(
+    fuzzer: Any, reader: str, broken: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def explode(data: object, name: str) -> None:
+        raise KeyError(name)
+
+    monkeypatch.setattr(fuzzer, reader, explode)
+    assert fuzzer.check(broken)[0] == "raised"
+    assert fuzzer.main(["-n", "2", "--seed", "5", "--first", "7"]) == 1
+    printed = capsys.readouterr().out
+    assert all(part in printed for part in ("input 7 of seed 5", "KeyError", "failures: 2")), printed
+
+
+@FUZZERS
+def test_what_takes_too_long_is_stopped(fuzzer: Any, reader: str, broken: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(data: object, name: str) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzzer, reader, endless)
+    monkeypatch.setattr(fuzz_text, "MAX_SECONDS", 0.01)
+    assert fuzzer.check(broken)[0] == "stopped"
 
 
 @pytest.mark.long
@@ -25,13 +79,6 @@ def test_damaged_modules_never_raise_anything_else() -> None:
     # What is accepted and what breaks a rule is common enough to mean something.
     assert outcomes["accepted"] > 30
     assert outcomes["VerifyError"] > 2
-
-
-@pytest.mark.exhaustive
-def test_two_hundred_thousand_damaged_modules() -> None:
-    command = [sys.executable, "-m", "corpora.fuzz_text", "-n", "200000", "--seed", "1"]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout[-5000:]
 
 
 @pytest.mark.long
@@ -44,36 +91,6 @@ def test_what_takes_too_much_memory_is_noticed(most: int, failures: int) -> None
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=TESTS, capture_output=True, encoding="utf-8", check=True)
     assert done.stdout == f"{failures}\n"
-
-
-def test_an_input_is_the_same_whenever_it_is_made() -> None:
-    first = [fuzz_text.mutant(3, number) for number in range(50)]
-    assert first == [fuzz_text.mutant(3, number) for number in reversed(range(50))][::-1]
-    assert len(set(first)) > 45
-    assert sum(text in {entry.text for entry in entries()} for text in first) < 5
-
-
-def test_what_does_not_pass_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def explode(text: str, name: str) -> None:
-        raise KeyError(name)
-
-    monkeypatch.setattr(fuzz_text, "parse_module", explode)
-    assert fuzz_text.check("module {}")[0] == "raised"
-    assert fuzz_text.main(["-n", "2", "--seed", "5", "--first", "7"]) == 1
-    printed = capsys.readouterr().out
-    assert "input 7 of seed 5" in printed
-    assert "KeyError" in printed
-    assert "failures: 2" in printed
-
-
-def test_what_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(text: str, name: str) -> None:
-        while True:
-            pass
-
-    monkeypatch.setattr(fuzz_text, "parse_module", endless)
-    monkeypatch.setattr(fuzz_text, "MAX_SECONDS", 0.01)
-    assert fuzz_text.check("module {}")[0] == "stopped"
 
 
 def test_printing_that_is_no_fixed_point_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,28 +118,6 @@ def test_damaged_files_never_raise_anything_else() -> None:
     assert outcomes["accepted"] > 150
     assert outcomes["VerifyError"] > 6
     assert outcomes["BytecodeError"] > 900
-
-
-@pytest.mark.exhaustive
-def test_three_hundred_thousand_damaged_files() -> None:
-    command = [sys.executable, "-m", "corpora.fuzz_bytecode", "-n", "300000", "--seed", "1"]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout[-5000:]
-
-
-@pytest.mark.long
-def test_memory_stays_bounded() -> None:
-    """In a process of its own."""
-    command = [sys.executable, "-m", "corpora.fuzz_bytecode", "-n", "600", "--seed", "21"]
-    done = subprocess.run(command, cwd=TESTS, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout[-5000:]
-
-
-def test_an_input_is_the_same_whenever_it_is_made_in_fuzz_bytecode() -> None:
-    first = [fuzz_bytecode.mutant(3, number) for number in range(50)]
-    assert first == [fuzz_bytecode.mutant(3, number) for number in reversed(range(50))][::-1]
-    assert len(set(first)) > 45
-    assert sum(data in {file.data for file in recorded_files()} for data in first) < 8
 
 
 def test_files_are_put_together_as_they_were() -> None:
@@ -154,21 +149,6 @@ def test_what_is_made_anew_is_read_often_enough() -> None:
     assert outcomes["accepted"] > 20
 
 
-def test_what_does_not_pass_is_reported_in_fuzz_bytecode(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def explode(data: bytes, name: str) -> None:
-        raise KeyError(name)
-
-    monkeypatch.setattr(fuzz_bytecode, "read_bytecode", explode)
-    assert fuzz_bytecode.check(b"ML")[0] == "raised"
-    assert fuzz_bytecode.main(["-n", "2", "--seed", "5", "--first", "7"]) == 1
-    printed = capsys.readouterr().out
-    assert "input 7 of seed 5" in printed
-    assert "KeyError" in printed
-    assert "failures: 2" in printed
-
-
 @pytest.mark.parametrize("offset", [None, -1, 4])
 def test_an_error_without_a_byte_of_the_file_is_noticed(monkeypatch: pytest.MonkeyPatch, offset: int | None) -> None:
     def fail(data: bytes, name: str) -> None:
@@ -179,16 +159,6 @@ def test_an_error_without_a_byte_of_the_file_is_noticed(monkeypatch: pytest.Monk
     assert outcome == "BytecodeError"
     assert problem is not None
     assert "no place" in problem
-
-
-def test_what_takes_too_long_is_stopped_in_fuzz_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
-    def endless(data: bytes, name: str) -> None:
-        while True:
-            pass
-
-    monkeypatch.setattr(fuzz_bytecode, "read_bytecode", endless)
-    monkeypatch.setattr(fuzz_bytecode, "MAX_SECONDS", 0.01)
-    assert fuzz_bytecode.check(b"ML")[0] == "stopped"
 
 
 def test_what_is_written_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
