@@ -13,6 +13,7 @@ import numpy
 import numpy.typing as npt
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
+from tables import each_row
 
 import halfulp as hu
 
@@ -138,7 +139,7 @@ def computed_ufuncs(value: Any) -> dict[str, Callable[..., Any]]:
 
 
 @pytest.mark.parametrize("value", ALL)
-@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
+@each_row(*UFUNCS)
 def test_every_ufunc(ufunc: Any, value: Any) -> None:
     expected = computed_ufuncs(value).get(ufunc.__name__)
     operands = (value,) + (value[::-1],) * (ufunc.nin - 1)
@@ -163,7 +164,7 @@ def test_every_ufunc(ufunc: Any, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ALL)
-@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
+@each_row(*UFUNCS)
 def test_every_method_of_every_ufunc(ufunc: Any, value: Any) -> None:
     """Methods give values, too, or are refused; ``out`` and ``where`` are refused."""
     binary = ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None
@@ -342,9 +343,7 @@ EXTRAS = ((), ("VALUE",), (1,), ("VALUE", "VALUE"), (1, 1), ("VALUE", "VALUE", "
 
 
 @pytest.mark.parametrize("value", ALL)
-@pytest.mark.parametrize(
-    "function", [f for f in FUNCTIONS if f not in COMPUTED], ids=lambda f: f"{f.__module__}.{f.__name__}"
-)
+@each_row(*(function for function in FUNCTIONS if function not in COMPUTED))
 def test_every_other_function_is_refused(function: Any, value: Any) -> None:
     with pytest.raises(TypeError, match=rf"np\.{function.__name__} does not compute values(?s:.*)hint: .{{10}}"):
         value.__array_function__(function, (hu.Value,), (value,), {})
