@@ -443,7 +443,7 @@ def test_the_way_back_of_an_error(command: Command) -> None:
     ((QUADRATIC, *ROOTS, "--element=1"), 2, "it has no element [1]"),
     ((QUADRATIC, *ROOTS, "--element=a"), 2, "--element: 'a' is not a list of integers"),
     ((SOFTMAX, "--input=4xf16=1 2 3 4", "--element=4"), 2, "it has no element [4]"),
-    ((SOFTMAX, "--input=4xf16=poison 2 3 4", "--element=0"), 3, "nothing is known of the exact number"),
+    ((SOFTMAX, "--input=4xf16=poison 2 3 4", "--element=0"), 3, "the exact number of result[0] [0] is not known"),
     (("x.mlir", "--input=1", "--input=2xf32=1 2", "--result=0"), 2, "it has argument[1]"),
     ((SOFTMAX, "--input=4xf16=1 2 3 4", "--forbid-poison"), 2, "--forbid-poison"),
     (("missing.mlir",), 2, "missing.mlir"),
