@@ -119,14 +119,16 @@ def _result_differs(
 
 # --- diagnosis --------------------------------------------------------------------------------------------------------
 
-TRIAL = 128
-"""Rows that differ, and as many equal ones, on which what is slow is tried first."""
+FIRST_TRIAL, TRIAL = 32, 128
+"""The rows of each kind, equal ones and those that differ, on which causes are tried first, and next. At most
+half are among the foremost ones, and half among others.
+"""
 
 LEADING = 12
 """Causes of which each is tried together with every other."""
 
-FINALISTS = 8
-"""Pairs that are tried on all rows."""
+SEMIFINALISTS, FINALISTS = 32, 8
+"""Pairs that are tried on more rows than the first ones, and on all rows."""
 
 NOTHING = 1.0
 """The score of no explanation."""
@@ -233,16 +235,16 @@ class Examination:
         )
         return [(cause, device) for cause, device in found if device is not None]
 
-    def _trial(self, foremost: Mask) -> Sample:
-        """Return some rows of the sample, spread over it, more of them from the rows in ``foremost`` than from others.
-        Return the whole sample if rows come in groups.
+    def _trial(self, foremost: Mask, most: int = TRIAL) -> Sample:
+        """Return some rows of the sample, spread over it; of the rows in ``foremost``, more than of others. Return all
+        of it where rows come in groups.
         """
         sample = self.sample
-        if len(sample.numbers) <= 2 * TRIAL or not self.pairs:
+        if len(sample.numbers) <= 2 * most or not self.pairs:
             return sample
         chosen = [
-            rows[np.linspace(0, len(rows) - 1, min(len(rows), TRIAL // 2)).astype(np.intp)]
-            for kind in (sample.differs, sample.control)
+            rows[np.linspace(0, len(rows) - 1, min(len(rows), most // 2)).astype(np.intp)]
+            for kind in (sample.differs & sample.values, sample.differs & ~sample.values, sample.control)
             for rows in (np.flatnonzero(kind & foremost), np.flatnonzero(kind & ~foremost))
             if len(rows)
         ]
@@ -282,13 +284,22 @@ class Examination:
             # Rows in which no result changes any more say nothing for a slip, and nothing against it.
             yield Explanation(name, (Stage.ALIGNMENT if span >= abs(shift) else PAIR, 1), later)
 
-    def _singles(self) -> Iterator[Explanation]:
-        trial = self._trial(self.sample.differs)
-        for cause, device in self._causes:
-            tried = cause.slow and trial is not self.sample
-            if tried and not any(True for _ in self._explained(cause.name, (cause,), device, trial)):
-                continue
-            yield from self._explained(cause.name, (cause,), device, self.sample)
+    def _singles(self) -> list[Explanation]:
+        """Try each cause on few rows, those that give any of them on more, and the likeliest on all rows."""
+        left = self._causes
+        for most in (FIRST_TRIAL, TRIAL):
+            trial = self._trial(self.sample.differs, most)
+            if trial is self.sample:
+                break
+            scores = [
+                min((one.score(trial) for one in self._explained("", (cause,), device, trial)), default=None)
+                for cause, device in left
+            ]
+            kept = [k for k, score in enumerate(scores) if score is not None]
+            if most == TRIAL:
+                kept = sorted(sorted(kept, key=lambda k: (scores[k] or 0.0, k))[:LEADING])
+            left = [left[k] for k in kept]
+        return [one for cause, device in left for one in self._explained(cause.name, (cause,), device, self.sample)]
 
     def _explained(self, name: str, causes: tuple[Cause, ...], device: Device, sample: Sample) -> Iterator[Explanation]:
         """Yield a device in those of the forms `_FORMS` that change results and give a differing row."""
@@ -316,20 +327,36 @@ class Examination:
     def _pairs(self, singles: Sequence[Explanation], best: Explanation) -> list[Explanation]:
         """Return pairs of causes that are likelier than the best cause by itself."""
         # What the best cause does not tell decides between the pairs that hold it.
-        trial, bound = self._trial(~best.gives), best.score(self.sample)
+        trials = {most: self._trial(~best.gives, most) for most in (FIRST_TRIAL, TRIAL)}
+        bound = best.score(self.sample)
         place = {cause: k for k, (cause, _) in enumerate(self._causes)}
         own = sorted(
             (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
         )
         leading = list(dict.fromkeys(one.causes[0] for one in own))[:LEADING]
-        acting = list(self._acting(trial))
+        pairs = list(
+            dict.fromkeys(
+                tuple(sorted(pair, key=lambda cause: (-cause.stage, place[cause])))
+                for pair in product(leading, self._acting(trials[TRIAL]))
+                if pair[0] is not pair[1]
+            )
+        )
+        for most, trial in trials.items():
+            scores = self._scores(pairs, trial)
+            pairs = sorted(scores, key=lambda causes: scores[causes])[: FINALISTS if most == TRIAL else SEMIFINALISTS]
+        likely: list[Explanation] = []
+        for causes in pairs:
+            device = self._together(causes)
+            if device is not None:
+                name = " and ".join(cause.name for cause in causes)
+                likely += self._explained(name, causes, device, self.sample)
+        return [one for one in likely if one.score(self.sample) < bound]
+
+    def _scores(self, pairs: Sequence[tuple[Cause, ...]], trial: Sample) -> dict[tuple[Cause, ...], float]:
+        """Return the scores of pairs of causes that give a row of a trial that differs."""
         computed: dict[tuple[object, ...], tuple[Chunk, Mask] | None] = {}
         found: dict[tuple[Cause, ...], float] = {}
-        for causes in dict.fromkeys(
-            tuple(sorted(pair, key=lambda cause: (-cause.stage, place[cause])))
-            for pair in product(leading, acting)
-            if pair[0] is not pair[1]
-        ):
+        for causes in pairs:
             device = self._together(causes)
             if device is None:
                 continue
@@ -343,13 +370,7 @@ class Examination:
             scores = [one.score(trial) for one in self._in_forms("", causes, written, trial)]
             if scores:
                 found[causes] = min(scores)
-        likely: list[Explanation] = []
-        for causes in sorted(found, key=lambda causes: found[causes])[:FINALISTS]:
-            device = self._together(causes)
-            if device is not None:
-                name = " and ".join(cause.name for cause in causes)
-                likely += self._explained(name, causes, device, self.sample)
-        return [one for one in likely if one.score(self.sample) < bound]
+        return found
 
     def _pairs_of_elements(self, tiles: TileComputation, best: Explanation | None) -> list[Explanation]:
         """Do the same for tiles of many products. Pairs are searched for on single elements, and tried on all rows."""

@@ -204,7 +204,7 @@ MOST_EXAMINED = 10_000
 programs on tensors, and the least one for tiles, of which all rows together have about `PRODUCTS_EXAMINED` products.
 """
 
-SLOW_EXAMINED, PRODUCTS_EXAMINED = 64, 1 << 17
+SLOW_EXAMINED, PRODUCTS_EXAMINED = 64, 1 << 12
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,15 @@ from planted_devices import PLANTS, Dice, Plant, accumulated, split
 from present import present
 from tree import ROOT
 
+from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.causes import DIAGNOSES
+from halfulp.conformance.vectors.causes import DIAGNOSES, Device
 from halfulp.conformance.vectors.columns import Chunk
-from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import MOST_EXAMINED, Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
+from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.semantics.profile import Profile, as_profile
 
 FEWEST = 5
@@ -108,6 +110,37 @@ def test_wrong_values_are_not_hidden_behind_flags() -> None:
     assert all(
         told.rows < found.examined for told in found.explanations if told.name == "the flag inexact never raised"
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("computation", "rows", "limit"),
+    [
+        (OpComputation(op_case("arith.mulf", "bf16")), 20_000, 12),
+        (TileComputation(operation_named("mma.m1n1k8.f32.f16.f16"), "custom:tree=halves,c=last"), 4_000, 25),
+    ],
+    ids=["op", "tile"],
+)
+def test_most_causes_are_tried_on_few_rows(
+    computation: Computation, rows: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise, which no cause explains, takes longest: the rows that all devices compute are a few times the file's."""
+    computed = []
+    original = Device.computed
+
+    def counted(device: Device, columns: Any, inputs: Chunk, expected: Chunk) -> Any:
+        computed.append(len(inputs[0]))
+        return original(device, columns, inputs, expected)
+
+    monkeypatch.setattr(Device, "computed", counted)
+    given = Recipe(computation, "random", count=rows).vectors().gather()
+    noise = np.where(np.random.default_rng(0).random(len(given[0])) < 0.3, 2, 0)
+    place = len(computation.inputs)
+    made = (*given[:place], given[place] ^ noise.astype(given[place].dtype), *given[place + 1 :])
+    found = VectorChecker(computation, computation.inputs + computation.outputs).read([made])
+    assert found.differing > rows // 5
+    assert len(computed) > 100
+    assert sum(computed) < limit * rows, sum(computed) / rows
 
 
 @pytest.mark.long
