@@ -16,11 +16,10 @@ from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
 from halfulp.interp.dialects.arith.constants import attribute_value
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots, compile_elements

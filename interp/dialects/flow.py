@@ -13,11 +13,10 @@ from halfulp.fp_formats.formats import Codes, ints_to_codes
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.dialects.arith.constants import attribute_value
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Function, Run

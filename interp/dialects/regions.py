@@ -7,10 +7,9 @@ from itertools import product
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, undefined
 from halfulp.interp.run import frames
 from halfulp.interp.run.evaluators import Compiler, OnFrames, Words, moves
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, Step

@@ -11,8 +11,7 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import IntegerAttr
-from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, undefined
 from halfulp.interp.run.frames import lift
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import spell_shape
@@ -31,16 +30,6 @@ def constant(value: SSAValue) -> int | None:
         return None
     found = value.owner.properties.get("value")
     return found.value if isinstance(found, IntegerAttr) else None
-
-
-def undefined(op: Operation, message: str) -> UndefinedBehavior:
-    """Return the error for an op whose behaviour is undefined for its operands."""
-    return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
-
-
-def unsupported(op: Operation, message: str, hint: str | None = None) -> Unsupported:
-    """Return the error for an op that halfulp does not run as it stands."""
-    return Unsupported(f"{op.name}: {message}", location=op.location, op=op.name, hint=hint)
 
 
 def numbers(op: Operation, slots: Sequence[Any], settings: Settings) -> tuple[int, ...]:

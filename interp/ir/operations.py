@@ -26,7 +26,7 @@ from halfulp.interp.ir.base import (
     UnknownLoc,
     location_at,
 )
-from halfulp.interp.ir.errors import UNPRINTABLE, VerifyError
+from halfulp.interp.ir.errors import UNPRINTABLE, UndefinedBehavior, Unsupported, VerifyError
 
 
 class SSAValue:
@@ -579,3 +579,13 @@ def _function_type(function: Operation) -> _FunctionType:
     type_: _FunctionType = getattr(attribute, "type", None)  # type: ignore[assignment]
     assert type_ is not None
     return type_
+
+
+def undefined(op: Operation, message: str) -> UndefinedBehavior:
+    """Return the error for an op whose behaviour is undefined for its operands."""
+    return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
+
+
+def unsupported(op: Operation, message: str, hint: str | None = None) -> Unsupported:
+    """Return the error for an op that halfulp does not run as it stands."""
+    return Unsupported(f"{op.name}: {message}", location=op.location, op=op.name, hint=hint)

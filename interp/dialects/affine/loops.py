@@ -10,12 +10,12 @@ from halfulp.interp.declare.operands import SEGMENTS, operand_groups
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.affine.symbols import misused, print_lists, read_lists, used
 from halfulp.interp.dialects.regions import build_op, carried, counted_loop, print_carried, trailing_dictionary
-from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir.affine_expressions import AffineConstant, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr, DenseArrayAttr, IntegerAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.ir.types import I32, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.loop_trips import Number, loop_in_lanes, trips

@@ -12,10 +12,10 @@ from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.declare.parameters import Out
 from halfulp.interp.dialects.affine.formulas import apply_kernel, formula_of
 from halfulp.interp.dialects.memref.forms import read_hint, spell_hint
-from halfulp.interp.dialects.slices import constant, numbers, undefined
+from halfulp.interp.dialects.slices import constant, numbers
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension, Symbol, spell
 from halfulp.interp.ir.attributes import AffineMapAttr
-from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, undefined
 from halfulp.interp.ir.types import INDEX, MemRefType, element_type, shape_of
 from halfulp.interp.run.evaluators import OnValues, Words
 from halfulp.interp.run.frames import Function

@@ -27,13 +27,12 @@ from halfulp.interp.dialects.elementwise import (
     same_shape,
     shapes_agree,
 )
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import Type, decimal_text
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import I1, ShapedType
 from halfulp.interp.run.evaluators import Constant, Elementwise, OnValues
 from halfulp.interp.run.frames import Cast, Function, Run, decided, in_lanes, lift

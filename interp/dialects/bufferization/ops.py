@@ -13,11 +13,11 @@ from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.memory import give_back
 from halfulp.interp.dialects.memref.ops import ANY_MEMREF, refused
-from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.dialects.tensor.ops import result_shape, unwritten
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run, decided, lift
 from halfulp.interp.run.settings import Settings, check_allocation

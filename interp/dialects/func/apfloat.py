@@ -16,11 +16,10 @@ import numpy as np
 
 from halfulp.fp_formats.formats import storage_dtype
 from halfulp.interp.dialects.elementwise import elementwise_step
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, argument_types, result_types
+from halfulp.interp.ir.operations import Operation, argument_types, result_types, undefined
 from halfulp.interp.run.elementwise import ElementwiseStep
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.printing import show

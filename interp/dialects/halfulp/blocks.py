@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from halfulp.fp_formats.aliases import did_you_mean, with_hint
 from halfulp.interp.dialects.elementwise import element_of, rounding_of, sizes_agree
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings

@@ -34,13 +34,12 @@ from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.elements import Function, Operands
 from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.batch.frames import joined
 from halfulp.interp.run.frames import Lanes, Run, in_lanes
 from halfulp.interp.run.settings import Settings

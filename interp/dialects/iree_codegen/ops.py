@@ -28,14 +28,13 @@ from halfulp.interp.dialects.iree_codegen.inner_tiled import inner_tiled, inner_
 from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.rules import is_strided
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.dialects.smt.ops import SMT_BOOL, SMT_INT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Function, Lanes, Run, in_lanes, lift
 from halfulp.interp.run.settings import Settings, check_allocation, host_values

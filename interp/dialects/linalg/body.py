@@ -10,11 +10,10 @@ import numpy as np
 
 from halfulp.interp.dialects.linalg.space import Block, Space
 from halfulp.interp.dialects.linalg.structure import Structure
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.run.chains import SHORTEST, Chain, can_join_as_scalars
 from halfulp.interp.run.elementwise import Points, PointwiseStep, broadcast
 from halfulp.interp.run.evaluators import Compiler, Constant, Elementwise, evaluator_of

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands, picked, rearranged, repeated, replaced
 from halfulp.interp.dialects.linalg.evaluate import linalg
-from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
+from halfulp.interp.dialects.slices import numbers, static_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
-from halfulp.interp.ir.operations import Operation, OpResult
+from halfulp.interp.ir.operations import Operation, OpResult, undefined
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation

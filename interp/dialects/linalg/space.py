@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.dialects.linalg.structure import loop_of
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, evaluated, linear
 from halfulp.interp.ir.errors import UndefinedBehavior
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Lanes, in_lanes
 from halfulp.interp.values.value import Value
 

@@ -18,11 +18,10 @@ from halfulp.interp.dialects.llvm import memory_encoding
 from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.forms import DYNAMIC
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
-from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value

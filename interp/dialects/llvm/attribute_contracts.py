@@ -20,11 +20,10 @@ from halfulp.interp.dialects.llvm.access import inaccessible, is_power_of_two, u
 from halfulp.interp.dialects.llvm.attributes import CONSTANT_RANGE
 from halfulp.interp.dialects.llvm.memory import ADDRESS_MASK, NOWHERE, Pointer, born, poison_of
 from halfulp.interp.dialects.llvm.memory_encoding import own_ids
-from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.frames import Run, lift
 from halfulp.interp.values.value import Value
 from halfulp.semantics import float_unit

@@ -16,11 +16,10 @@ from halfulp.interp.dialects.llvm.attribute_contracts import Guard, guard_of, pr
 from halfulp.interp.dialects.llvm.function_forms import callee_operands, function_type
 from halfulp.interp.dialects.llvm.intrinsics import check_size
 from halfulp.interp.dialects.llvm.memory import Pointer
-from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.evaluators import Compiler, Entry, OnFrames, PerOp
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Step, lift
 from halfulp.interp.run.printing import show

@@ -13,11 +13,10 @@ from halfulp.interp.dialects.llvm import types as llvm
 from halfulp.interp.dialects.llvm.attribute_contracts import POINTERS, poison_in
 from halfulp.interp.dialects.llvm.memory import Pointer
 from halfulp.interp.dialects.signatures import Signature, print_inputs, print_results, print_signature
-from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import ArrayAttr, DenseArrayAttr, StringAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type, quoted, spell_symbol
-from halfulp.interp.ir.operations import Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Operation, Region, SSAValue, undefined, unsupported
 from halfulp.interp.ir.types import I32
 from halfulp.interp.run.frames import Function, Run, decided, number
 from halfulp.interp.run.settings import Settings

@@ -13,12 +13,11 @@ from halfulp.interp.dialects.llvm import rules as k
 from halfulp.interp.dialects.llvm.access import accessible, alignment_of, described, pointer_alignment
 from halfulp.interp.dialects.llvm.attribute_contracts import guard_of
 from halfulp.interp.dialects.llvm.memory import Memory, Pointer
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import LimitExceeded, spell_place
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, lift, number
 from halfulp.interp.run.settings import Settings

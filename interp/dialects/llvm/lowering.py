@@ -17,10 +17,9 @@ from halfulp.interp.dialects.llvm.access import accessible
 from halfulp.interp.dialects.llvm.intrinsics import check_size, copy_bytes, made_by
 from halfulp.interp.dialects.llvm.memory import MALLOC_ALIGNMENT, NULL, Memory, Pointer, part_types
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Run, lift, lower, number
 from halfulp.interp.values.elements import common_origins, joined, moved
 from halfulp.interp.values.lanes import lanes_of

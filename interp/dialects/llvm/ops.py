@@ -33,14 +33,13 @@ from halfulp.interp.dialects.llvm.access import accessible, alignment_of, is_pow
 from halfulp.interp.dialects.llvm.intrinsics import check_size
 from halfulp.interp.dialects.llvm.kernels import atomic_step
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
-from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.dialects.ub import POISON as POISON_OF_NUMBERS
 from halfulp.interp.dialects.ub import unreachable
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames, OnValues, PerOp
 from halfulp.interp.run.frames import Frame, Function, FunctionCode, Run, lift, lower
 from halfulp.interp.run.settings import Settings

@@ -19,13 +19,12 @@ from halfulp.interp.dialects.llvm.access import accessible, alignment_of, lane_o
 from halfulp.interp.dialects.llvm.kernels import fastmath_of
 from halfulp.interp.dialects.llvm.memory import Pointer, born, poison_of
 from halfulp.interp.dialects.llvm.memory_encoding import contents_of
-from halfulp.interp.dialects.slices import undefined, unsupported
 from halfulp.interp.dialects.vector import moves
 from halfulp.interp.dialects.vector.moves import integers, static_shape
 from halfulp.interp.dialects.vector.reductions import Combination
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.frames import Function, Run, lift, lower
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Function, Run, lift
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, load_at, store_at

@@ -13,10 +13,9 @@ from halfulp.fp_formats.formats import Mask
 from halfulp.interp.dialects.memref import memory
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.memory import FREED_BY_DEALLOC, allocated_type, freeing, get, plans_of
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior, Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.batch.run import LaneRun
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Function, Run, in_lanes, lift

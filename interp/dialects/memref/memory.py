@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from halfulp.interp.dialects.arith.constants import attribute_value
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
-from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported, spell_place
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, passing
 from halfulp.interp.run.frames import Action, Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation

@@ -13,11 +13,11 @@ from typing import Any
 from halfulp.interp.dialects.elementwise import groups_of
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.rules import collapsed_strides, expanded_strides, permutation_of
-from halfulp.interp.dialects.slices import Written, numbers, part_of, static_numbers, undefined, written
+from halfulp.interp.dialects.slices import Written, numbers, part_of, static_numbers, written
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import Buffer, Bytes, Regrouped, bytes_of, vector_shape

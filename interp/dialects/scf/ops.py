@@ -23,12 +23,12 @@ from halfulp.interp.dialects.regions import (
     yielded,
 )
 from halfulp.interp.dialects.scf import forall, forms
-from halfulp.interp.dialects.slices import DYNAMIC, constant, numbers, undefined
+from halfulp.interp.dialects.slices import DYNAMIC, constant, numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseArrayAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, undefined
 from halfulp.interp.ir.types import I32, I64, INDEX
 from halfulp.interp.run.batch.compiler import LaneCompiler
 from halfulp.interp.run.batch.loop_trips import Number, loop_in_lanes, trips

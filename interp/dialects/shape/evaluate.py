@@ -15,14 +15,13 @@ from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeCo
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.elements import Function, Operands, reshaped
 from halfulp.interp.dialects.regions import arrow_types, build_op, parenthesised, trailing_dictionary, types_text
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.dialects.tensor.joining import elements_as_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.base import Attribute
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.ir.types import INDEX, TensorType
 from halfulp.interp.run.evaluators import Compiler, Constant, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, lift, lower

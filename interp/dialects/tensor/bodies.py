@@ -13,10 +13,10 @@ from halfulp.interp.declare.operands import operand_groups
 from halfulp.interp.dialects.elements import rearranged, repeated, replaced, stacked
 from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.regions import points_of
-from halfulp.interp.dialects.slices import numbers, static_numbers, undefined
+from halfulp.interp.dialects.slices import numbers, static_numbers
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, Constant, OnFrames
 from halfulp.interp.run.frames import Action, Frame, Run, Segment, Slots, lift
 from halfulp.interp.run.settings import Settings, check_allocation

@@ -11,11 +11,10 @@ import numpy as np
 from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.interp.dialects.elements import Function, Operands, combined, reshaped
 from halfulp.interp.dialects.elementwise import sizes_agree
-from halfulp.interp.dialects.slices import undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import Attribute
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import shape_conflict, spell_shape

@@ -25,13 +25,13 @@ from halfulp.interp.dialects.elements import (
 )
 from halfulp.interp.dialects.elementwise import REASSOCIATION_ATTR
 from halfulp.interp.dialects.regions import inside, points_of, yielded
-from halfulp.interp.dialects.slices import element_at, numbers, undefined
+from halfulp.interp.dialects.slices import element_at, numbers
 from halfulp.interp.dialects.tensor import bodies, joining, slicing
 from halfulp.interp.dialects.tensor.bodies import Body, shape_operands, spread, stacked_elements
 from halfulp.interp.dialects.tensor.joining import attribute_numbers, signed_elements
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import spell_place
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import Settings, check_allocation

@@ -15,13 +15,12 @@ from halfulp.interp.dialects.slices import (
     numbers,
     part_of,
     static_numbers,
-    undefined,
     verify_inside,
     verify_written,
     written,
 )
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import shape_conflict, spell_shape

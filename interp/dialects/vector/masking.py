@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.dialects.elements import Function, picked, repeated, replaced
-from halfulp.interp.dialects.slices import numbers, undefined
+from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.dialects.vector import memory, reductions
 from halfulp.interp.dialects.vector.forms import indices_of, mask_axes, mask_type, parts
 from halfulp.interp.dialects.vector.memory import Mask, Numbers, active_lanes, base_of, elements_at, put_at
@@ -18,7 +18,7 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, undefined
 from halfulp.interp.run.evaluators import Compiler, OnValues, Words, passing
 from halfulp.interp.run.frames import Action, Frame, Run, Segment
 from halfulp.interp.run.settings import Settings

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from halfulp.interp.dialects.elements import Function, picked, replaced
 from halfulp.interp.dialects.memref.evaluate import living
-from halfulp.interp.dialects.slices import numbers, undefined, unsupported
+from halfulp.interp.dialects.slices import numbers
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, undefined, unsupported
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer, load_at, store_at

@@ -12,12 +12,11 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import LIMB_BITS, Codes
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects import elements as el
-from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.buffers import of_bytes

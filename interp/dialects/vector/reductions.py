@@ -21,7 +21,6 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects import elements as el
 from halfulp.interp.dialects.elementwise import elementwise_op, elementwise_step, fastmath_of, format_of, neutral
 from halfulp.interp.dialects.memref.evaluate import moves_elements
-from halfulp.interp.dialects.slices import unsupported
 from halfulp.interp.dialects.vector.forms import indices_of, parts
 from halfulp.interp.dialects.vector.memory import active_lanes
 from halfulp.interp.dialects.vector.moves import integers, kind_of, spoiled, static_shape
@@ -30,7 +29,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, Attribute
 from halfulp.interp.ir.base import narrowed
-from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.operations import Operation, SSAValue, unsupported
 from halfulp.interp.run.elementwise import Places, PointwiseStep
 from halfulp.interp.run.evaluators import Elementwise, evaluator_of
 from halfulp.interp.run.folding import Fold, part

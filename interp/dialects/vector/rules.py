@@ -7,7 +7,7 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import TypeRule, Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, picked, poisoned, replaced, reshaped
-from halfulp.interp.dialects.slices import DYNAMIC, element_at, numbers, unsupported
+from halfulp.interp.dialects.slices import DYNAMIC, element_at, numbers
 from halfulp.interp.dialects.vector.moves import ITERATOR_TYPE, integers, kind_of, scalable_dimensions, vector_of
 from halfulp.interp.dialects.vector.reductions import is_supported
 from halfulp.interp.ir import attributes as at
@@ -16,7 +16,7 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, Attribute, IntegerAttr
 from halfulp.interp.ir.base import narrowed
 from halfulp.interp.ir.dialect_attributes import EnumAttr
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, unsupported
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
