@@ -211,6 +211,17 @@ def confused_flags(dice: Dice) -> Plant:
     return Plant(computation, rows, put(outputs, at, made), "the flag invalid in place of overflow")
 
 
+def one_nan(dice: Dice) -> Plant:
+    """Each NaN is the same, and each NaN operand raises invalid, a quiet one too."""
+    computation = OpComputation(op_case(pick(dice, ("arith.addf", "arith.mulf")), "f8E4M3"), as_profile("riscv"))
+    rows = Recipe(computation, "random", seed=int(dice.integers(1 << 30)), count=6000).vectors().gather()
+    (a, b), (result, flags) = split(computation, rows)
+    nan, other, right = (codes & 0x7F > 0x78 for codes in (a, b, result))
+    code = int(dice.integers(0x79, 0x7C))
+    made = np.where(right, code, result).astype(np.uint8), np.where(nan | other, flags | 0x10, flags).astype(np.uint8)
+    return Plant(computation, rows, made, f"NaN always 0x{code:X} and the flag invalid for every NaN operand")
+
+
 def underflow_by_the_result(dice: Dice) -> Plant:
     """Underflow is raised for the rounded result: not where a tiny number is rounded up to the smallest normal one."""
     target, smallest = pick(dice, (("f8E5M2", 0x04), ("f8E4M3", 0x08), ("f8E3M4", 0x10)))
@@ -364,7 +375,7 @@ def two_with_bytes(dice: Dice) -> Plant:
 
 PLANTS: tuple[Callable[[Dice], Plant], ...] = (
     late, dropped, doubled, byte_swapped, flags_reversed, stuck, flag_stuck, other_format, rounding, tininess, flushed,
-    confused_flags, underflow_by_the_result, compared_before_rounding, lost_carry, saturated, saturated_integers, twice_rounded, narrow_accumulator, adds_random_bits, other_random_rule, two,
+    one_nan, confused_flags, underflow_by_the_result, compared_before_rounding, lost_carry, saturated, saturated_integers, twice_rounded, narrow_accumulator, adds_random_bits, other_random_rule, two,
     two_with_bytes,
 )  # fmt: skip
 

@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
-from halfulp.conformance.vectors.columns import Chunk, Column, Role
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FORMATS, Codes, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags, as_rounding
 from halfulp.interp.declare.build import property_of
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.types import width_of
+from halfulp.semantics import floats
 from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
@@ -125,12 +127,16 @@ class Diagnosis:
     #: What may be wrong, in words.
     about: str
     #: The causes of this kind that a computation of ``kinds`` can have. No cause changes the kind.
-    found_by: Callable[[Any], Iterator[Cause]]
+    found_by: Callable[..., Iterator[Cause]]
     kinds: tuple[type, ...] = (OpComputation,)
+    #: Whether the sample tells a parameter of the cause, such as a code: it is the second argument of ``found_by``.
+    fitted: bool = False
 
-    def causes(self, computation: Computation) -> Iterator[Cause]:
-        """Return the causes of this kind that a computation can have."""
-        return self.found_by(computation) if isinstance(computation, self.kinds) else iter(())
+    def causes(self, computation: Computation, sample: Sample) -> Iterator[Cause]:
+        """Return the causes of this kind that a computation can have, of which some rows are known."""
+        if not isinstance(computation, self.kinds):
+            return iter(())
+        return self.found_by(computation, sample) if self.fitted else self.found_by(computation)
 
 
 def _by(field: str, value: object, computation: Any) -> Computation:
@@ -563,6 +569,51 @@ def _with_fields(name: str, change: Mapping[str, str], computation: OpComputatio
     return replace(computation, profile=replace(own, name=f"{own.name},{name}", **change))
 
 
+# --- NaNs -------------------------------------------------------------------------------------------------------------
+
+
+def constant_nans(computation: Computation, sample: Sample) -> Iterator[Cause]:
+    """Yield the NaN that the device gives most often as its only one, of each result."""
+    results = [k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT]
+    for k in results:
+        column, fmt = computation.outputs[k], format_of(computation.outputs[k])
+        if fmt is None or fmt.bits > LIMB_BITS:
+            continue
+        expected, actual = sample.expected[k], sample.actual[k]
+        nans = sample.differs & floats.is_nan(fmt, expected) & floats.is_nan(fmt, actual)
+        codes, counts = np.unique(actual[nans], return_counts=True)
+        if len(codes):
+            code = int(codes[counts.argmax()])
+            name = f"NaN always 0x{code:0{-(-fmt.bits // 4)}X}{f' in {column.name}' if len(results) > 1 else ''}"
+            yield replace(writing(name, partial(_with_nan, fmt, column.name, code)), stage=Stage.COMPUTATION)
+
+
+def _with_nan(fmt: FloatFormat, name: str, code: int, columns: Sequence[Column], outputs: Chunk) -> Chunk:
+    def one(codes: Codes, width: int) -> Codes:
+        return np.where(floats.is_nan(fmt, codes), codes.dtype.type(code), codes)
+
+    return changed(lambda column: column.name == name, one, columns, outputs)
+
+
+def invalid_for_nans(computation: OpComputation) -> Iterator[Cause]:
+    """Yield the flag invalid for quiet NaNs as for signalling ones."""
+    if any(map(of_flags, computation.outputs)) and any(format_of(column) is not None for column in computation.inputs):
+        yield through("the flag invalid for every NaN operand", _invalid_for_nans)
+
+
+def _invalid_for_nans(computation: OpComputation, inputs: Chunk) -> Computed:
+    made, nans = computation.compute(inputs), np.zeros(len(inputs[0]), np.bool_)
+    for column, codes in zip(computation.inputs, inputs, strict=True):
+        fmt = format_of(column)
+        if fmt is not None and column.role is Role.OPERAND:
+            nans |= floats.is_nan(fmt, codes)
+
+    def raised(flags: Codes, width: int) -> Codes:
+        return np.where(nans, flags | np.uint8(Flags.INVALID), flags)
+
+    return Computed(changed(of_flags, raised, computation.outputs, made.outputs), made.undefined)
+
+
 # --- flag causes ------------------------------------------------------------------------------------------------------
 #
 # Causes in when a device raises its flags: one in the place of another, wrong tests of underflow and of ranges.
@@ -812,6 +863,8 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles, (OpComputation, ProgramComputation)),
+    Diagnosis("one NaN in place of each", constant_nans, _ALL, fitted=True),
+    Diagnosis("the flag invalid for quiet NaNs", invalid_for_nans),
     Diagnosis("a flag in the place of another, or underflow told by the rounded result", other_flags, _ALL),
     Diagnosis("the range of an integer compared before rounding, or without the carry of rounding", integer_ranges),
     Diagnosis("saturation where integers overflow", saturations),

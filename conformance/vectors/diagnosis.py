@@ -149,6 +149,10 @@ class Explanation:
     gives: Mask
     causes: tuple[Cause, ...] = ()
 
+    def refuted(self, sample: Sample) -> bool:
+        """Tell whether it gives other results than the device in an equal row."""
+        return bool((sample.control & ~self.gives).any())
+
     def score(self, sample: Sample) -> float:
         """Return the share of the differing rows that is not explained, plus the share of the controls that is refuted:
         0 is perfect, and 1 is as good as no explanation.
@@ -219,7 +223,7 @@ class Examination:
         elif self.pairs and best is not None and best.score(self.sample) > 0:
             found += self._pairs(found, best)
         # Python's sort keeps the order of the table where scores and ranks are the same.
-        return sorted(found, key=lambda one: (round(one.score(self.sample), 9), one.rank))
+        return sorted(found, key=lambda one: (one.refuted(self.sample), round(one.score(self.sample), 9), one.rank))
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
@@ -231,7 +235,7 @@ class Examination:
         found = (
             (cause, cause.change(Device(self.computation)))
             for row in DIAGNOSES
-            for cause in row.causes(self.computation)
+            for cause in row.causes(self.computation, self.sample)
         )
         return [(cause, device) for cause, device in found if device is not None]
 

@@ -446,9 +446,9 @@ class VectorChecker:
         if undefined is not None:
             counted &= ~undefined
         # No semantics gives an X.
-        given = differs.copy()
-        given[list(unknown)] = False
-        self._sampler.add(found.rows, inputs, expected, actual, given, values, counted)
+        tried = differs.copy()
+        tried[list(unknown)] = False
+        self._sampler.add(found.rows, inputs, expected, actual, tried, values, counted)
         found.differing += int(differs.sum())
         found.rows += rows
         self._notes.forget(found.rows)

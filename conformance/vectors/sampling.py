@@ -118,7 +118,7 @@ class Sampler:
             np.zeros(rows, np.uint8),
         )
         wrong, equal = np.flatnonzero(differs), np.flatnonzero(counted[::step]) * step
-        kinds = np.where(values[wrong], _VALUES, _FLAGS_ALONE)
+        kinds = np.where(values[wrong], _VALUES, _FLAGS_ALONE).astype(np.int64)
         chosen = self._chosen(wrong, kinds | flags[wrong], self.differing)
         controls = self._chosen(equal, flags[equal].astype(np.int64), self.controls)
         places, strata, ordinals = (np.concatenate(pair) for pair in zip(chosen, controls, strict=True))
