@@ -547,10 +547,14 @@ def pin(field: str, counts: Mapping[str, Mapping[str, int]]) -> None:
             **getattr(row, field),
             **{tool: counts[tool].get(row.name, 0) for tool in row.tools if tool in counts},
         }
+        if not pinned:
+            continue  # the row of a pass, which no oracle shows
         start = text.index(f"name = {_quoted(row.name)}\n")
         end = text.index("\nexample = ", start)
-        lines = [line for line in text[start:end].split("\n") if not line.startswith(f"{field} = ")]
-        lines.append(f"{field} = {{ {', '.join(f'{_quoted(tool)} = {count}' for tool, count in pinned.items())} }}")
+        line = f"{field} = {{ {', '.join(f'{_quoted(tool)} = {count}' for tool, count in pinned.items())} }}"
+        lines = text[start:end].split("\n")
+        place = next((k for k, old in enumerate(lines) if old.startswith(f"{field} = ")), len(lines))
+        lines[place : place + 1] = [line]
         text = text[:start] + "\n".join(lines) + text[end:]
     FILE.write_text(text, encoding="utf-8")
     divergences.cache_clear()

@@ -1,12 +1,15 @@
 """The table of known divergences: every row predicts its example, and real tools do what the row says."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 from present import present
 
+from halfulp.conformance.comparing import divergences as module
 from halfulp.conformance.comparing.check import compare, error_bounds
 from halfulp.conformance.comparing.divergences import QUIRKS, Divergence, Example, cancellations, divergences, in_range
 from halfulp.conformance.comparing.inputs import sampled_inputs
@@ -206,6 +209,18 @@ def test_each_row_has_a_range_from_a_version_on() -> None:
         for versions in [row.versions for row in table]:
             assert versions.startswith(">=")
             assert in_range(versions[2:].partition(",")[0], versions)
+
+
+def test_pinning_changes_counts_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, copy = module.FILE.read_text(encoding="utf-8"), tmp_path / "divergences.toml"
+    copy.write_text(before, encoding="utf-8")
+    monkeypatch.setattr(module, "FILE", copy)
+    module.pin("sampled", {"mlir-fold": {}})
+    zeros = re.sub(r'^(sampled = .*"mlir-fold" = )\d+', r"\g<1>0", before, flags=re.MULTILINE)
+    assert copy.read_text(encoding="utf-8") == zeros != before
+    sampled = {row.name: row.sampled["mlir-fold"] for row in ROWS if "mlir-fold" in row.sampled}
+    module.pin("sampled", {"mlir-fold": sampled})
+    assert copy.read_text(encoding="utf-8") == before
 
 
 def test_a_row_that_no_longer_reproduces_is_noticed() -> None:
