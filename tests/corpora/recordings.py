@@ -160,6 +160,9 @@ def main(arguments: Sequence[str]) -> int:
         except Unavailable as reason:
             print(f"{name} is not asked: {reason}", file=sys.stderr)
             return 1
+        if not found[name].answers:
+            print(f"{name} is not asked: no row of FAMILIES in conformance/ops/jobs.py names it", file=sys.stderr)
+            return 1
         print(f"{name}: {len(found[name].answers)} cases")
     _write(found)
     print(f"{FILE.stat().st_size} bytes")

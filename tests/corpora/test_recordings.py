@@ -45,7 +45,9 @@ def test_recorded_answers_are_explained(name: str) -> None:
     # A change of ours that hides behind a divergence changes how many elements the divergence covers.
     rows = [row for row in divergences() if name in row.tools and in_range(source.version, row.versions)]
     bounds = [row for row in error_bounds() if row.tool == name and in_range(source.version, row.versions)]
-    assert rows or bounds or name in NO_KNOWN_DIFFERENCES
+    assert rows or bounds or name in NO_KNOWN_DIFFERENCES, (
+        "an oracle without a row belongs to NO_KNOWN_DIFFERENCES here"
+    )
     assert {row.name: total.known[row.name] for row in rows} == {row.name: row.sampled[name] for row in rows}
     assert total.reformed.keys() <= {row.name for row in rows if row.sporadic}
 
