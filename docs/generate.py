@@ -750,7 +750,7 @@ def main() -> int:
             if not check:
                 path.write_text(new, encoding="utf-8")
     if check and old:
-        print(f"these pages differ from the code: {', '.join(old)}; run `make docs` to write them again")
+        print(f"these pages differ from the code: {', '.join(old)}; run `python docs/generate.py` to write them again")
     return int(check and bool(old))
 
 

@@ -149,7 +149,8 @@ def test_generated_parts_are_what_the_code_says() -> None:
     done = subprocess.run(
         [sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    said = done.stdout + done.stderr
+    assert (done.returncode, said) == (0, ""), said
 
 
 def generated(page: str) -> str:
