@@ -29,8 +29,13 @@ def test_every_oracle_is_recorded_and_documented() -> None:
         "an oracle that depends on the user belongs to NOT_RECORDED of tests/corpora/recordings.py"
     )
     pages = "".join((ROOT / "docs" / name).read_text() for name in ("differential-testing.md", "accuracy.md"))
+    commands = (ROOT / "docs" / "command-line.md").read_text()
+    said = commands.partition("An oracle is another implementation:")[2].partition("```")[0]
     for name in ORACLES:
         assert re.search(rf"`{name}\b", pages), f"describe the oracle {name} in docs/differential-testing.md"
+        assert re.search(rf"\s{name}\b", said), (
+            f"name the oracle {name} in the help in api/command/verify.py, and run `python docs/generate.py`"
+        )
 
 
 @pytest.mark.long

@@ -32,6 +32,7 @@ from halfulp.conformance.vectors.formats import format_named, write_vectors
 from halfulp.conformance.vectors.packing import CONTAINERS, FORMAT_NAMES, Blocks, Packing
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
 from halfulp.conformance.vectors.shards.directory import SweepPlan
+from halfulp.golden.vectors import Vectors
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import Profile
 
@@ -167,6 +168,10 @@ def test_the_user_documentation_names_every_format_and_its_examples_hold() -> No
     for name in FORMAT_NAMES:
         assert f"`{name}`" in text, f"describe the format {name} in docs/vector-files.md"
         assert f"`{format_named(name).suffix}`" in text, f"name the ending of {name} files in docs/vector-files.md"
+    said = " ".join((Vectors.write.__doc__ or "").split())
+    assert ", ".join(FORMAT_NAMES) in said, (
+        "write all names, in order, into the docstring of `write` in api/golden/vectors.py"
+    )
     examples = dict(re.findall(r"<!-- (\w+) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
     rows = [(0x3B, 0x41, 0x46, 1), (0x7E, 0x7E, 0x7F, 5)]
     assert examples["testfloat"] == text_of(ADDF, rows, "testfloat")
