@@ -1,8 +1,10 @@
 """The verifier: constraints and rules of each op, terminators, symbols, and last dominance.
 
-Errors are mlir-opt's, at its position: the op's location, and in its order: an op before what is inside it, the ops
-isolated from above (functions) after all else around them, then what an op asks of its regions and of the symbols in
-them, and dominance last, in each isolated op.
+Errors are those of mlir-opt, and stand where it reports them, at the location of the op. They also come in its order:
+
+1. an op, before what is inside it; ops isolated from above (functions) wait for all else around them
+2. what an op asks of its regions and of the symbols in them
+3. dominance, in each isolated op.
 """
 
 from __future__ import annotations

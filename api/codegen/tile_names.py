@@ -85,9 +85,7 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
             raise InputError(f"{kind} does not fix the types of A and B", hint=f"name it: {name}='f8E4M3FN'")
         element = own or _type(kind, str(chosen))
         if not own and not _fits(element, row.types[2]):
-            raise InputError(
-                f"{name} is '{element}', but must be a float type: {row.types[2]} must have all its values"
-            )
+            raise InputError(f"{name} is '{element}', but must be a float type whose values {row.types[2]} has, too")
         given.append(element)
     return operation_of(row, *given)
 

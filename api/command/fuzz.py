@@ -505,7 +505,7 @@ def _test_claim(claim: Claim, start: str, arguments: ValidateArguments) -> _Clai
 
 
 def _claim_counts(row: _ClaimRow) -> tuple[int, ...]:
-    """Return the programs by what came of them, as `COLUMNS` name them; then those that were not lowered."""
+    """Return how many programs each of `CLAIM_COLUMNS` counts, in their order."""
     found = row.found
     return (
         found.programs,

@@ -36,7 +36,7 @@ class RunArguments(calls.BitsOption, calls.FunctionResultOptions):
     shadow: bool = flag("also run with exact real arithmetic and report the errors of results and ops")
     shadow_in: str | None = choice(
         ("f64", "f128"),
-        "the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
+        "like --shadow, but with numbers of that format instead of exact ones: cheaper, but they have errors too",
     )
     flags: bool = flag("show the exception flags of the run, and the ops that raised some")
     split_input_file: bool = flag("run each part of the file separately; lines '// -----' divide parts")
@@ -116,7 +116,7 @@ class TraceArguments(calls.FunctionResultOptions):
     shadow: bool = flag("also run with exact real arithmetic and report the errors of ops and results")
     shadow_in: str | None = choice(
         ("f64", "f128"),
-        "the same with numbers of that format for the exact ones: cheaper, and their own errors are not known",
+        "like --shadow, but with numbers of that format instead of exact ones: cheaper, but they have errors too",
     )
     max_rows: int | None = amount("the number of steps to keep (default: 5000)")
 

@@ -316,7 +316,9 @@ class _Walk:
             self.unsettled += [solving.all_of(path, operand.loose.any) for operand in operands]
 
     def decide(self, condition: Scalar, path: Condition) -> Condition:
-        """Return the condition under which an i1 is true that chooses a branch. Poison there is undefined behaviour."""
+        """Return the condition under which an i1 that chooses a branch is true. If it is poison, that is undefined
+        behaviour.
+        """
         self.observe(solving.some(condition.poison), (), path)
         self.unsettled.append(solving.all_of(path, condition.loose.any))
         return solving.is_true(condition.bits)

@@ -66,7 +66,7 @@ class Sample:
         return Sample(inputs, expected, actual, self.numbers[rows], *masks, beside, self.known[rows])
 
     def shifted(self) -> Iterator[tuple[int, Chunk, Mask]]:
-        """Yield each shift with the outputs of the rows there, and whether these are known."""
+        """Yield each of `SHIFTS`, with the expected outputs of the rows so far away, and which of the rows have one."""
         for k in range(self.known.shape[1]):
             yield SHIFTS[k], tuple(codes[:, k] for codes in self.beside), self.known[:, k]
 

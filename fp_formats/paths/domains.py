@@ -253,7 +253,9 @@ def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Flo
 
 
 def _ends(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> tuple[tuple[End, ...], Nans | None]:
-    """Return the results for numbers that overflow, infinities and NaNs, unless sums give them."""
+    """Return the results that sums do not give, of numbers that overflow, infinities and NaNs; then how NaNs keep their
+    bits, None if the first has all NaNs.
+    """
 
     def outcome(magnitude: int) -> tuple[int, int] | None:
         both = [scalar.convert(src, dst, code, RNE, policy) for code in (magnitude, magnitude | (src.sign_mask or 0))]

@@ -154,7 +154,7 @@ def encoded(shadow: Shadow, type_: ty.Type, into: Marks) -> None:
 
 
 def decoded(marks: Marks, type_: ty.Type) -> Shadow:
-    """Return the shadows of numbers of a type, from marks in one dimension."""
+    """Return the shadows that `encoded` wrote as marks, for numbers of a type. The marks have one dimension."""
     error, radius = np.ascontiguousarray(marks.real), np.ascontiguousarray(marks.imag)
     bits = radius.view(np.uint64)
     foreign = (bits & np.uint64(TAG_MASK)) != tag_of(type_)
@@ -177,7 +177,7 @@ def encoded_plainly(shadow: Shadow, type_: ty.Type, into: npt.NDArray[np.float64
 
 
 def decoded_plainly(marks: npt.NDArray[np.float64], type_: ty.Type) -> Shadow:
-    """Return the errors of numbers of a type, from marks in one dimension."""
+    """Return the errors that `encoded_plainly` wrote as marks, for numbers of a type. The marks have one dimension."""
     error = np.ascontiguousarray(marks)
     bits = error.view(np.uint64)
     wrong = (bits & np.uint64(TAG_MASK)) != tag_of(type_)

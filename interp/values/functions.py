@@ -266,7 +266,7 @@ def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kern
         case ty.IntegerType(signedness="signless") | ty.IndexType() if name in INTEGER_OPS:
             of_integers = INTEGER_OPS[name]
             return of_integers.op, of_integers.kernel(ty.width_of(element)), of_integers.gives_i1
-    raise TypeMismatch(f"np.{name} does not compute values of type '{element}'", hint=way_on(name, element))
+    raise TypeMismatch(f"np.{name} does not compute with values of type '{element}'", hint=way_on(name, element))
 
 
 def way_on(name: str, element: ty.Type) -> str:
@@ -403,7 +403,7 @@ def function(
     own = _OWN.get(called)
     if own is not None:
         return own(profile, **_named_arguments(called, own, arguments, keywords))
-    raise TypeMismatch(f"np.{name} does not compute values of halfulp", hint=_hint(name, arguments))
+    raise TypeMismatch(f"np.{name} does not compute with values of halfulp", hint=_hint(name, arguments))
 
 
 def _saved(given: Any) -> Any:
@@ -676,7 +676,7 @@ def ufunc(
     if method != "__call__":
         element = next(each.element_type for each in operands if isinstance(each, Elements))
         hint = way_on(name, element) if method == "outer" else "write hu.sum(v), or a loop over the elements"
-        raise TypeMismatch(f"np.{name}.{method} does not compute values of type '{element}'", hint=hint)
+        raise TypeMismatch(f"np.{name}.{method} does not compute with values of type '{element}'", hint=hint)
     if called is np.matmul:
         return matrix_product(*beside("np.matmul", operands), profile=profile)
     if called is np.positive:

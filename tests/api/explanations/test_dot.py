@@ -483,7 +483,7 @@ def test_ranges() -> None:
     ("mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block24", {}, InputError, "has 64 elements along K in blocks of 24"),
     ("MFMA_SCALE_F32_16x16x128_B32", {}, InputError, "does not fix the types of A and B"),
     ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": "i8", "b_type": "i8"}, InputError, "must be a float type"),
-    ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f128", "b_type": "f16"}, InputError, "f32 must have all its values"),
+    ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f128", "b_type": "f16"}, InputError, "type whose values f32 has, too"),
     ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f16", "b_type": "f64"}, InputError, "b_type is 'f64', but must be"),
     (NV, {"a_type": "f32"}, InputError, "a_type is 'f32', but NV.* has f16"),
     (FP8, {"a_type": "f32"}, InputError, "has its own element types: leave out a_type and b_type"),
