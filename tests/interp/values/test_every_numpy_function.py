@@ -274,7 +274,7 @@ def test_functions_that_compute(value: Any) -> None:
     assert not np.zeros_like(value).bits.any()
     assert np.where(mask, value, one) == hu.eval("arith.select", mask, value, one)
     assert np.where(mask.numpy(), value, 1) == np.where(mask, value, one)
-    with pytest.raises(TypeError, match="stands beside"):
+    with pytest.raises(TypeError, match="cannot be combined with"):
         np.where(mask, value, np.ones((2, 3), np.complex128))
     if floats:
         top = hu.eval("arith.minimumf", hu.eval("arith.maximumf", value, np.zeros_like(value)), one)
