@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,8 +41,9 @@ def outcomes(
 
 
 def same(name: str, usual: Mapping[str, Any], got: Mapping[str, Any]) -> None:
-    """The condition does not matter."""
-    del name
+    """The condition does not matter. Other tests write to the same cache, so that its size may differ."""
+    if name == "cache":
+        usual, got = ({**each, "out": re.sub(r"(?m)^(files|size) .*", r"\1", each["out"])} for each in (usual, got))
     assert got == usual
 
 

@@ -69,7 +69,7 @@ def test_the_best_program_and_the_picture(command: Command, write: Any) -> None:
     (("--by=line",), 2, "invalid choice: 'line'"),
     (("--modes=sideways",), 2, "rounding is 'sideways'"),
     (("--try-profile=x",), 2, "unknown profile 'x'"),
-    (("--orders=x",), 2, "'x' is no order of reductions"),
+    (("--orders=x",), 2, "'x' is not a known order of reductions"),
     (("--models=x",), 2, "models of tile operations: 'x' is none of exact"),
     (("--result=3",), 2, "no float result result[3]"),
     (("--plot=x.pdf",), 2, "a picture's name ends in .svg or .png"),

@@ -274,7 +274,7 @@ def test_names_that_are_none(name: str) -> None:
 
 
 def test_programs_have_no_model() -> None:
-    with pytest.raises(hu.errors.InputError, match="of one op, not of a program"):
+    with pytest.raises(hu.errors.InputError, match="computes one op, not a program"):
         c_model(hu.vectors("func.func @f(%x: f32) -> f32 { return %x : f32 }", n=3).recipe, "model")
 
 

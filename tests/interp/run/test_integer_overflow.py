@@ -219,7 +219,7 @@ def test_the_history_of_a_number_knows_it_too() -> None:
     trace = hu.trace(text, np.int32(2**30), np.float32(0.1), shadow=True)
     assert trace.errors is not None
     assert [each.unknown for each in trace.errors.results] == [1, 0]
-    with pytest.raises(hu.Unsupported, match="nothing is known"):
+    with pytest.raises(hu.Unsupported, match="the exact number of result.0. is not known"):
         trace.explain_error(0)
 
 

@@ -337,7 +337,7 @@ def test_limits() -> None:
 
 
 def test_lineage_alone() -> None:
-    with pytest.raises(ValueError, match="not both"):
+    with pytest.raises(ValueError, match="leave out one of them"):
         Settings(track_open=True, recorder=Lineage())
 
 
