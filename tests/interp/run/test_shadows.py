@@ -81,10 +81,13 @@ def wrong_own_error(
     operands = [{place: ball(number) for place, number in np.ndenumerate(each)} for each in given]
     rounded = program.of_step(step, operands, given)
     errors, limits = [0.0], [0.0]
-    largest = ball(hu.Value.from_bits(fmt.max_code, step.type).item())
+    top = Fraction(hu.Value.from_bits(fmt.max_code, step.type).item())
+    largest = ball(top)
     for place, number in np.ndenumerate(result):
         if is_finite(number) and rounded[place].is_finite() and not spoiled[place]:
-            error = abs(rounded[place] - ball(number)) / ball(ulp_at(fmt, number))
+            exact, power = rounded[place].mid().man_exp()
+            ulp = ulp_at(fmt, min(abs(Fraction(int(exact)) * Fraction(2) ** int(power)), top))
+            error = abs(rounded[place] - ball(number)) / ball(ulp)
             if error.rad() > 1e-9:
                 continue  # an angle on the cut
             errors.append(float(error.mid()))
