@@ -24,6 +24,7 @@ import numpy as np
 
 from halfulp.chips.rows import Rows, hexadecimal, instructions
 from halfulp.codegen.tile_names import operation_named
+from halfulp.conformance.vectors.stimulus.arrays import read_arrays
 from halfulp.explanations.dot import explain_dot
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
@@ -57,11 +58,9 @@ class Comparison(NamedTuple):
 
 def read(path: str) -> list[Recording]:
     """Read the recordings of a file. Raises InputError for a file that does not hold recordings."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read as recordings: {error}") from None
+    if not path.lower().endswith(".npz"):
+        raise InputError(f"{path}: recordings are files .npz, as numpy.savez writes them")
+    arrays = {name: array().array for name, array in read_arrays(path).items()}
     stems = dict.fromkeys(name.rpartition("/")[0] for name in arrays)
     try:
         found = [each for stem in stems for each in _recordings(stem, arrays)]
@@ -107,7 +106,7 @@ def _first(model: str, type: str, d: str, k: int) -> TileOp:
 
 def _checked(stem: str, op: TileOp, *arrays: Any) -> Rows:
     a, b, c, d = arrays
-    count, k = len(d), op.shape[2]
+    count, k = d.size, op.shape[2]
     types = (op.a, op.b, op.c, op.d)
     if a.shape != (count, k) or b.shape != (count, k) or c.shape != (count,) or d.shape != (count,):
         shapes = ", ".join(str(array.shape) for array in arrays)
@@ -152,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         recordings = [each for path in parser.parse_args(arguments).files for each in read(path)]
     except HalfulpError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(error, file=sys.stderr)
         return 2
     comparisons = [compare(recording) for recording in recordings]
     table: list[tuple[str, ...]] = [("recording", "model", "rows", "wrong", "not published")]

@@ -69,15 +69,20 @@ def test_what_is_not_published(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (recording("A100/f8E4M3FN", 32, d_f32=[0]), "must be bit patterns of f8E4M3FN"),
         (recording(f"A100/{INSTRUCTION}", 8, d_f32=[0]), "d' is missing"),
         ({"x": np.zeros(3)}, "no chip is called ''"),
+        ({**recording("A100/f16", 8, d_f32=[0]), "A100/f16/d_f32": np.uint32(0)}, r"c and d \[rows\]"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], arrays: Any, message: str) -> None:
     path = str(tmp_path / "a.npz")
     np.savez(path, **arrays)
     assert main([path]) == 2
-    assert re.search(message, capsys.readouterr().err)
+    shown = capsys.readouterr().err
+    assert re.search(message, shown)
+    assert shown.count("error: ") == 1
     Path(path).write_bytes(b"no archive")
     assert main([path]) == 2
+    assert main([str(tmp_path / "a.txt")]) == 2
+    assert "recordings are files .npz" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
