@@ -1,4 +1,4 @@
-"""Which chips, instructions and orders give these dot products?"""
+"""Rank chips, instructions and orders of K by how many of the given dot products they give."""
 
 from __future__ import annotations
 
