@@ -49,8 +49,8 @@ def test_errors_are_those_of_the_enclosed_ones(wider: str, seed: int) -> None:
         tight = (radius < 1e-6) & (np.abs(error) < 1e6) & (known == 0)
         # Beside a power of two the wider format may have the exact number on the other side, where an ulp is twice or half as
         # large: the errors are equal there, though not in ulp.
-        sizes = [present(shadow_of(value, FORMS[form])).error for value, form in ((other, wider), (one, ""))]
-        same = np.isclose(near, error, rtol=1e-6, atol=1e-5) | np.isclose(*sizes, rtol=1e-6, atol=0)
+        size, wide_size = present(shadow_of(one, FORMS[""])).error, present(shadow_of(other, FORMS[wider])).error
+        same = np.isclose(near, error, rtol=1e-6, atol=1e-5) | np.isclose(wide_size, size, rtol=1e-6, atol=0)
         assert same[tight].all()
 
 
