@@ -114,11 +114,15 @@ class Flags(IntFlag):
 
 
 class Flushing(NamedTuple):
-    """The subnormals of a format that become zero, and whether that zero is always positive."""
+    """The subnormals of a format that become zero, and whether that zero is always positive.
+
+    ``delivered``: a result is flushed if its code is subnormal, not if the policy's ``tininess`` says that it is tiny.
+    """
 
     operands: bool
     results: bool
     positive: bool
+    delivered: bool = False
 
     @property
     def any(self) -> bool:
@@ -200,6 +204,8 @@ _FLUSHING = {
     "flush_operands": "subnormal operands become zero",
     "flush_results": "subnormal results become zero; `tininess` says which results are subnormal",
     "flush_both": "subnormal operands and results become zero",
+    "flush_delivered": "results whose rounded code is subnormal become zero, whatever `tininess` says",
+    "flush_both_delivered": "subnormal operands become zero, and so do results as in `flush_delivered`",
 }
 _ZEROS = {"signed": "zero with the sign of the subnormal", "positive": "+0"}
 
@@ -435,8 +441,9 @@ class FloatPolicy(FloatChoices):
 
 
 def _flushing(denormals: str, zero: str) -> Flushing:
-    operands, results = (denormals in (f"flush_{which}", "flush_both") for which in ("operands", "results"))
-    return Flushing(operands, results, zero == "positive")
+    operands = denormals in ("flush_operands", "flush_both", "flush_both_delivered")
+    delivered = denormals.endswith("_delivered")
+    return Flushing(operands, delivered or denormals in ("flush_results", "flush_both"), zero == "positive", delivered)
 
 
 def _saturation(choice: str, fmt: FloatFormat) -> Saturation:

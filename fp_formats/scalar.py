@@ -179,7 +179,8 @@ def round_pack(
             parity = code_parity(fmt, lowest - 1)
             unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, bits, parity)
             tiny = not unbounded >> fmt.precision
-        if tiny and policy.flushing(fmt).results:
+        flushing = policy.flushing(fmt)
+        if flushing.results and (kept < 1 << fmt.mantissa_bits if flushing.delivered else tiny):
             zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
             return zero._replace(flags=UNDERFLOW | INEXACT)
         if inexact and tiny:

@@ -57,7 +57,8 @@ from halfulp.semantics.profile import as_profile
 # ``sweep``, and the arguments of `halfulp.vectors`, `halfulp.check` and `halfulp.cocotb.Reference`.
 
 FIELDS: Mapping[str, str] = {
-    "denormals": "flushing of subnormals: ieee, flush_operands, flush_results or flush_both",
+    "denormals": "flushing of subnormals: ieee, flush_operands, flush_results, flush_both, "
+    "flush_delivered or flush_both_delivered",
     "nan_result": "payload, canonical (RISC-V), canonical_signed, negative (x86), canonical_bf16, all_ones (NVIDIA), "
     "signalling_first (Arm) or largest (x87)",
     "tininess": "the detection of underflow: after or before rounding",

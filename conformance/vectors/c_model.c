@@ -12,7 +12,7 @@ enum { EQUAL = 1, GREATER = 2, LESS = 4, UNORDERED = 8 };
 // A code is the bit pattern of an element, a magnitude is a code without its sign bit.
 typedef struct {
     int bits, mantissa_bits, bias, is_signed, has_zero, has_infinity, has_even_codes, nan;
-    int flush_operands, flush_results, flush_to_positive;
+    int flush_operands, flush_results, flush_to_positive, flush_by_code;
     uint64_t max_magnitude;
 } format;
 
@@ -275,7 +275,7 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
             uint64_t odd = code_parity(f, lowest - 1);
             tiny = rounded(sign, significand, lowest - 1 - exponent, mode, odd, &ignored) >> (f->mantissa_bits + 1) == 0;
         }
-        if (tiny && f->flush_results) {
+        if (f->flush_results && (f->flush_by_code ? kept >> f->mantissa_bits == 0 : tiny)) {
             outcome zero = packed_zero(f, has_negative_zero(f) && !f->flush_to_positive ? sign : 0);
             zero.flags = UNDERFLOW | INEXACT;
             return zero;

@@ -452,7 +452,8 @@ def _format(case: OpCase, constant: str, fmt: FloatFormat, policy: FloatPolicy) 
     values = [
         fmt.bits, fmt.mantissa_bits, fmt.bias, int(fmt.signed), int(fmt.zero), int(fmt.infinities), int(fmt.even_code),
         _NANS[fmt.nan],
-        int(flushing.operands), int(flushing.results), int(flushing.positive), f"UINT64_C({fmt.max_magnitude:#x})",
+        int(flushing.operands), int(flushing.results), int(flushing.positive), int(flushing.delivered),
+        f"UINT64_C({fmt.max_magnitude:#x})",
     ]  # fmt: skip
     return f"static const format {constant} = {{{', '.join(map(str, values))}}}; // {fmt.name}"
 

@@ -167,10 +167,11 @@ def round_pack(
         if flags is not None:
             flags[over] = scalar.OVERFLOW | scalar.INEXACT
     if tiny is not None and flushing.results and fmt.zero:
-        codes = where(tiny, constant(codes, 0), codes)
-        sign = sign & ~tiny if flushing.positive else sign
+        gone = subnormal & (magnitude < fmt.min_normal_magnitude) if flushing.delivered else tiny
+        codes = where(gone, constant(codes, 0), codes)
+        sign = sign & ~gone if flushing.positive else sign
         if flags is not None:
-            flags[tiny] = scalar.UNDERFLOW | scalar.INEXACT
+            flags[gone] = scalar.UNDERFLOW | scalar.INEXACT
     if fmt.zero and not fmt.has_negative_zero:
         sign = sign & nonzero(codes)
     packed = Packed(codes | shift_left(like(codes, sign), fmt.bits - 1), flags)

@@ -29,6 +29,7 @@ POLICIES = (
     FloatPolicy(denormals="flush_both"),
     FloatPolicy(denormals="flush_operands", denormal_zero="positive"),
     FloatPolicy(denormals="flush_results", tininess="before"),
+    FloatPolicy(denormals="flush_both_delivered"),
     FloatPolicy(nan_result="canonical"),
     FloatPolicy(nan_result="negative", tininess="before"),
     FloatPolicy(nan_result="canonical_signed", nan_to_nanless="zero_inverted", zero_to_zeroless="nan"),

@@ -227,6 +227,8 @@ SUB, NEG_SUB, MIN_NORMAL = 0x0040_0000, 0x8040_0000, 0x0080_0000
         ("flush_operands", "signed", 0x8000_0000, NEG_SUB),
         ("flush_results", "signed", 0x8080_0000, 0x8000_0000),
         ("flush_both", "signed", 0x8000_0000, 0x8000_0000),
+        ("flush_delivered", "signed", 0x8080_0000, 0x8000_0000),
+        ("flush_both_delivered", "signed", 0x8000_0000, 0x8000_0000),
         ("flush_operands", "positive", 0x0000_0000, NEG_SUB),
         ("flush_results", "positive", 0x8080_0000, 0x0000_0000),
         ("flush_both", "positive", 0x0000_0000, 0x0000_0000),
@@ -239,8 +241,17 @@ def test_denormals(denormals: str, zero: str, operand: int, result: int) -> None
     # Constants, bit casts, negf and select move bits; they flush nothing.
     check("arith.negf %a : {0}", ("f32",), ("f32",), [[SUB]], [NEG_SUB], profile=profile)
     check("arith.bitcast %a : {0} to {r}", ("f32",), ("i32",), [[SUB]], [SUB], profile=profile)
-    flushes = denormals in ("flush_operands", "flush_both")
+    flushes = denormals in ("flush_operands", "flush_both", "flush_both_delivered")
     check("arith.cmpf oeq, %a, %b : {0}", ("f32", "f32"), ("i1",), [[SUB], [0]], [int(flushes)], profile=profile)
+
+
+@pytest.mark.parametrize("tininess", ["before", "after"])
+def test_a_result_is_flushed_by_the_code_that_is_delivered(tininess: str) -> None:
+    """2096465 * 2**-35 is below 2**-14, also where it is rounded with an unbounded exponent; as a code it is 2**-14."""
+    rows = [[0x29E1, 0x2800], [0x1571, 0x0401]]
+    for choice, want in (("flush_delivered", [0x0400, 0x0000]), ("flush_results", [0x0000, 0x0000])):
+        profile = f"spec,denormals={choice},tininess={tininess}"
+        check(add("mulf"), ("f16", "f16"), ("f16",), rows, want, profile=profile)
 
 
 def test_nan_result() -> None:

@@ -71,6 +71,7 @@ SMALL: list[Any] = [
     ("arith.mulf", "f8E8M0FNU", {}),
     ("arith.divf", "f4E2M1FN", {}),
     ("arith.addf", "bf16", {"profile": "spec,denormals=flush_both,tininess=before"}),
+    ("arith.mulf", "f8E5M2", {"profile": "spec,denormals=flush_both_delivered"}),
     ("arith.divf", "f16", {"profile": "spec,nan_result=negative"}),
     ("arith.mulf", "f64", {"rounding": "to_nearest_away"}),
     ("arith.subf", "f32", {"profile": "spec,nan_result=canonical"}),
