@@ -39,7 +39,7 @@ from halfulp.command import main as cli
 from halfulp.conformance.vectors.stimulus.grammar import LAWS
 from halfulp.fp_formats.aliases import AMBIGUOUS, TYPE_ALIASES
 from halfulp.fp_formats.policy import MISLEADING_ROUNDINGS, ROUNDING_ALIASES
-from halfulp.interp.declare.declarations import Trait
+from halfulp.interp.declare.declarations import Trait, TypeConstraint
 from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.block_scaling import RECIPES
 from halfulp.semantics.fixed_point import OVERFLOWS, QUANTIZATIONS
@@ -362,6 +362,16 @@ def tile_kinds() -> str:
 # --- ops --------------------------------------------------------------------------------------------------------------
 
 
+def described(constraint: TypeConstraint) -> str:
+    """Return MLIR's description of a type, with the words that MLIR leaves out in some of them."""
+    text = constraint.description
+    if text == "":
+        return f"`{constraint.builds}`" if constraint.builds else "any type"
+    if text.startswith(" "):
+        return f"vector{text}".replace("ranks 1", "rank 1")
+    return f"{text}`!shape.value_shape`" if text.endswith(" or ") else text
+
+
 def ops() -> str:
     """Return all ops of the built-in dialects. A dialect with only types and attributes has no table."""
     parts = []
@@ -369,7 +379,7 @@ def ops() -> str:
         rows = [
             [
                 f"`{op.name}`",
-                ", ".join(f"{slot.name}: {slot.constraint.description}" for slot in op.operands),
+                ", ".join(f"{slot.name}: {described(slot.constraint)}" for slot in op.operands),
                 ", ".join(f"`{prop.name}`" for prop in op.properties),
             ]
             for op in dialect.ops.values()

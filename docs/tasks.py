@@ -153,7 +153,8 @@ print(hu.matmul(a, a, acc="f32"))
     ),
     Task(
         "Find out which chip computed",
-        "Chips add in different ways, so results tell them apart. See [Matrix units](matrix-units.md#which-chip).",
+        "Chips add in different ways, so results show which chip computed them. See [Matrix"
+        " units](matrix-units.md#find-the-chip-that-gave-a-result).",
         {
             "which_chip": """
 a, b, d = [1.0, 2**-13], [1.0, -(2**-12)], [1 - 2**-24]

@@ -386,8 +386,8 @@ def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> 
 
 
 _VALIDATE = """\
-Test the claim of a pass of mlir-opt: the program after it does only what the program before it allows. Random programs
-run before and after the pass, on the same inputs:
+Test the claim of a pass of mlir-opt: the program after it gives only results that the program before it allows. Random
+programs run before and after the pass, on the same inputs:
 
   halfulp fuzz --pass=canonicalize -n 5000
   halfulp fuzz --pass="affine-loop-tile{tile-size=4}" --from=affine
@@ -562,18 +562,20 @@ def _claims_page(rows: Sequence[_ClaimRow], arguments: ValidateArguments) -> Ite
     yield from (
         f"# Passes of {_program_name(version)}",
         "",
-        "Each pass claims that the program after it does only what the program before it allows. Random programs ran",
-        "before and after each pass, on the same inputs. The columns count programs:",
+        "Each pass claims that the program after it gives only results that the program before it allows. To test",
+        "this, random programs ran before and after each pass, on the same inputs. The column *from* has the kind of",
+        "the programs. The other columns count programs:",
         "",
-        "- *unchanged*: the pass left the text as it was.",
-        "- *refined*: all results of all inputs are allowed.",
-        "- *known*: rows of `divergences.toml` predict every wrong bit.",
-        "- *different*: a wrong result that no row predicts. [Findings](findings.md) has the programs.",
-        "- *undefined*: [undefined behaviour](glossary.md#undefined-behaviour) on every input, before the pass.",
-        "- *not compared*: halfulp does not run an op after the pass, or the signature changed too much.",
+        "- *unchanged*: the pass did not change the text.",
+        "- *refined*: the pass changed the text, and all results for all inputs are allowed.",
+        "- *known*: results are wrong, and rows of `divergences.toml` predict every wrong bit.",
+        "- *different*: a result is wrong, and no row predicts it. [Bugs found in MLIR](findings.md) has the programs.",
+        "- *undefined*: before the pass, the program has [undefined behaviour](glossary.md#undefined-behaviour) on",
+        "  every input.",
+        "- *not compared*: halfulp cannot run an op after the pass, or the pass changed the signature too much.",
         f"- *refused*, *crashed*: {_program_name(version)} reported an error, or crashed.",
-        "- *not lowered*: mlir-opt does not lower the program to this stage, so the pass was not given it. *programs*",
-        "  does not count it.",
+        "- *not lowered*: mlir-opt cannot lower the program to the stage that the pass needs. The column *programs*",
+        "  does not count these programs.",
         "",
         f"{passes} passes, {plural(total, 'program')}, seed {arguments.seed}, {version}.",
         "",
@@ -587,7 +589,7 @@ def _claims_page(rows: Sequence[_ClaimRow], arguments: ValidateArguments) -> Ite
     if names:
         yield from (
             "",
-            "Known [divergences](glossary.md#divergence) that were met:",
+            "These known [divergences](glossary.md#divergence) occurred:",
             "",
             *(f"- {name}" for name in names),
         )
