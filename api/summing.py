@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from halfulp.codegen.tile_names import model_for, operation_named
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.inputs import as_value, names_arguments
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
@@ -14,15 +16,13 @@ from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.reductions import dot_product, matrix_product, sum_along
 from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
-from halfulp.semantics.matrix_units.chips import MODELS
+from halfulp.semantics.matrix_units.chips import MODELS, instructions
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
-from halfulp.semantics.matrix_units.models import MatrixUnit, supports
+from halfulp.semantics.matrix_units.models import supports
+from halfulp.semantics.matrix_units.products import BadSchedule, MatrixUnit, Schedule, StreamK
 from halfulp.semantics.profile import Profile, as_profile
 
 TypeName = str | FloatFormat | ty.Type
-
-
-"""Names of arguments that people try first, and ours."""
 
 
 @names_arguments
@@ -71,6 +71,15 @@ def matmul(
     order: str = "sequential",
     kind: str | None = None,
     mma: str | Accumulator | None = None,
+    instruction: str | None = None,
+    c: Any = None,
+    k_order: Sequence[int] | None = None,
+    split_k: int | Sequence[int] = 1,
+    stream_k: tuple[int, tuple[int, int, int]] | None = None,
+    partial_order: Sequence[int] | None = None,
+    promote: int | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
     type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
@@ -86,16 +95,46 @@ def matmul(
     ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length. Each adds to C, which is +0 at first;
     the last part is filled up with +0. A kind sets the accumulator and the order. ``mma``: the model of the unit:
     "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`, which without a kind adds all of
-    K in one instruction, to C of the type ``acc``.
+    K in one instruction, to C of the type ``acc``. ``instruction``: instead of a kind, the unit and the shape, such as
+    ``wgmma m64n128k32``, for the types of ``a`` and ``b``; its C and D have the type ``acc``, or that of ``c``. A chip
+    has several instructions, whose results differ, so one must be named.
+
+    The other arguments say what a kernel does around the instructions of the unit; the page on matrix units has the
+    rules:
+
+    - ``c``: the sum starts at these numbers, of the type of D, instead of +0; an array that broadcasts to the product.
+    - ``k_order``: the elements along K in the order in which instructions take them; those that follow likewise. By
+      default they are taken in ascending order.
+    - ``split_k``: into how many parts K is cut, or the lengths of the parts. Each part has a sum, which starts at +0
+      (that of the first one at C); these are added, each addition rounded to nearest even. By default one part.
+    - ``stream_k``: a number of workers, and M, N, K of a tile. The workers share the work evenly, so that tiles are
+      cut into parts in different ways.
+    - ``partial_order``: the numbers of the parts in the order in which their sums are added; by default ascending.
+    - ``promote``: after so many elements of K, the sum in the unit is added to a sum outside, rounded to nearest even,
+      and starts at +0 again; by default never. The outer sum starts at C.
+    - ``alpha``, ``beta``: the result is alpha * sum + beta * C, and the sum starts at +0. Both are rounded to the type
+      of D. beta * C is rounded, then one fused multiply-add; a beta of 0 leaves C out.
 
         >>> a = hu.convert([[1.0, 2.0]], "f16")
         >>> hu.matmul(a, [[0.5], [3.0]], acc="f32")
         Value(1x1xf32=[6.5])
+        >>> hu.matmul(a, [[0.5], [3.0]], mma="chip:h100", instruction="wgmma m64n8k16", acc="f32", alpha=2.0)
+        Value(1x1xf32=[13])
 
-    Raises TypeMismatch for types and shapes that do not fit together, InputError for an unknown kind or model,
-    Unsupported where a chip's results are not published, and ValueError for an unknown order.
+    Raises TypeMismatch for types and shapes that do not fit together, InputError for an unknown kind or model and for
+    arguments that do not fit, Unsupported where a chip's results are not published, and ValueError for an unknown
+    order.
     """
-    return _product(matrix_product, a, b, type, acc, order, kind, mma, profile)
+    steps = {
+        "k_order": _numbers("k_order", k_order),
+        "split_k": split_k if isinstance(split_k, int) else _numbers("split_k", split_k),
+        "stream_k": _stream(stream_k),
+        "partial_order": _numbers("partial_order", partial_order),
+        "promote": promote,
+        "alpha": alpha,
+        "beta": beta,
+    }
+    return _product(matrix_product, a, b, type, acc, order, kind, mma, profile, _Kernel(instruction, c, steps))
 
 
 @names_arguments
@@ -107,12 +146,13 @@ def dot(
     order: str = "sequential",
     kind: str | None = None,
     mma: str | Accumulator | None = None,
+    instruction: str | None = None,
     type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
     """Return the dot product, with the shape rules of np.dot, as a `Value`: of two vectors a scalar.
 
-    Everything else is as for `matmul`.
+    Everything else is as for `matmul`, without C and without parts of K.
 
         >>> x, ones = hu.convert([2048.0, 1.0, 1.0], "f16"), hu.convert([1.0, 1.0, 1.0], "f16")
         >>> hu.dot(x, ones), hu.dot(x, ones, order="exact"), hu.dot(x, ones, acc="f32")
@@ -120,7 +160,7 @@ def dot(
 
     Raises the errors of `matmul`.
     """
-    return _product(dot_product, a, b, type, acc, order, kind, mma, profile)
+    return _product(dot_product, a, b, type, acc, order, kind, mma, profile, _Kernel(instruction))
 
 
 def _product(
@@ -133,11 +173,101 @@ def _product(
     kind: str | None,
     mma: str | Accumulator | None,
     profile: Profile | str | None,
+    kernel: _Kernel,
 ) -> Value:
     x, y = _operands(a, b, type)
     into = _type(acc)
+    how = as_profile(profile)
+    addend = (
+        None if kernel.c is None else as_value(kernel.c, into if isinstance(kernel.c, list | tuple) else None, what="c")
+    )
+    if kernel.instruction is not None:
+        if kind is not None:
+            raise InputError("kind and instruction both name the operation", hint="leave out one of them")
+        kind = _instruction(kernel.instruction, x, y, into if addend is None else addend.element_type)
     unit = _unit(kind, mma, into, x, y)
-    return product(x, y, acc=into, order=order, mma=unit, profile=as_profile(profile))
+    if unit is None or kernel.steps is None:
+        given = [name for name, value in (kernel.steps or {}).items() if value != getattr(Schedule(), name)]
+        given += ["c"] if addend is not None else []
+        if given:
+            raise InputError(
+                f"{' and '.join(given)}: only for products by a matrix unit",
+                hint="name the model and the operation: mma='chip:h100', instruction='wgmma m64n128k32'",
+            )
+        return product(x, y, acc=into, order=order, mma=unit, profile=how)
+    schedule = _schedule(kernel.steps, unit, addend)
+    try:
+        return product(x, y, acc=into, order=order, mma=unit, c=addend, schedule=schedule, profile=how)
+    except BadSchedule as error:
+        raise InputError(f"matmul: {error}") from None
+
+
+class _Kernel(NamedTuple):
+    """What a product was given about the kernel. ``steps``: fields of a `Schedule`, with alpha and beta as numbers."""
+
+    instruction: str | None
+    c: Any = None
+    steps: dict[str, Any] | None = None
+
+
+def _numbers(name: str, given: Sequence[int] | None) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    try:
+        return tuple([operator.index(each) for each in given])
+    except TypeError:
+        raise InputError(f"{name} is {given!r}, but must be a list of integers") from None
+
+
+def _stream(given: Any) -> StreamK | None:
+    if given is None:
+        return None
+    try:
+        workers, tile = given
+        m, n, k = map(operator.index, tile)
+        return StreamK(operator.index(workers), (m, n, k))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"stream_k is {given!r}, but must be a number of workers and M, N, K of a tile, as in (132, (128, 128, 64))"
+        ) from None
+
+
+def _schedule(given: dict[str, Any], unit: MatrixUnit, c: Value | None) -> Schedule:
+    """Return the schedule with the codes of alpha and beta."""
+    steps, element = dict(given), unit.operation.d
+    if steps["beta"] is not None and steps["alpha"] is None:
+        raise InputError("beta needs alpha, the factor of the sum", hint="write alpha=1.0")
+    if steps["alpha"] is not None and (c is None) != (steps["beta"] is None):
+        raise InputError(
+            "beta needs c, which it multiplies" if c is None else "alpha and c need beta, the factor of c",
+            hint="give c and beta, or neither",
+        )
+    for name in ("alpha", "beta"):
+        if steps[name] is not None:
+            if element not in FORMATS:
+                raise InputError(f"{name} is about floats, but {unit.operation.name} adds in {element}")
+            steps[name] = int(as_value([float(steps[name])], element, what=name).bits[0])
+    if steps["promote"] is not None:
+        steps["promote"] = operator.index(steps["promote"])
+    return Schedule(**steps)
+
+
+_INSTRUCTION = re.compile(r"(mma|wgmma|tcgen05|mfma)[ .](m\d+n\d+k\d+)")
+
+
+def _instruction(given: str, a: Value, b: Value, d: ty.Type | None) -> str:
+    """Return the whole name of an instruction for these element types."""
+    found = _INSTRUCTION.fullmatch(str(given).strip())
+    if found is None:
+        raise InputError(
+            f"instruction is {given!r}, but must be a unit and a shape, as in 'wgmma m64n128k32'",
+            hint="an instruction with its types is a kind: kind='wgmma.m64n128k32.f32.e4m3.e4m3.f32'",
+        )
+    if d is None:
+        raise InputError(
+            f"instruction={given!r} needs the type of its result", hint="name it: acc='f32'; or give c, which has it"
+        )
+    return f"{found[1]}.{found[2]}.{d}.{a.element_type}.{b.element_type}.{d}"
 
 
 def _operands(a: Any, b: Any, type: TypeName | None) -> tuple[Value, Value]:
@@ -174,7 +304,12 @@ def _unit(
     types = (str(a.element_type), str(b.element_type))
     fitting = [name for name, row in KINDS.items() if row.types[:2] == types and supports(model, operation_of(row))]
     hint = f"kinds of {mma} for {types[0]} and {types[1]}: {', '.join(fitting) or 'none'}"
-    raise InputError(f"mma='{mma}' needs the kind of operation, as in kind='MFMA_F32_16x16x16_F16'", hint=hint)
+    if model.startswith("chip:"):
+        found = instructions(model.removeprefix("chip:"), *types)
+        hint += f"; its instructions for them: {', '.join(found) or 'none'}"
+    raise InputError(
+        f"mma='{mma}' needs the operation, as in kind='MFMA_F32_16x16x16_F16' or instruction='mma m16n8k16'", hint=hint
+    )
 
 
 def _of_any_length(a: Value, b: Value, acc: ty.Type | None) -> TileOp:

@@ -228,33 +228,34 @@ def addresses(arrays: Sequence[npt.NDArray[Any]], start: int) -> npt.NDArray[np.
     return np.array([each.ctypes.data + start * each.itemsize * (each.size > 1) for each in arrays], np.uint64)
 
 
-def compile_assembly(text: str, entry: str, vectors: bool = True) -> Code:
+def compile_assembly(text: str, entry: str, vectors: bool = True, straight: bool = True) -> Code:
     """Return the machine code of assembly, from disk if it is there. ``vectors``: whether LLVM is to look for
-    instructions on vectors.
+    instructions on vectors; ``straight``: in code outside of loops, too, which takes most of the time of long code.
     """
     from halfulp.fp_formats.paths import disk
 
     binding, version = _target()
-    key = f"machine code {version} {vectors} {hashlib.sha256(text.encode()).hexdigest()}"
+    key = f"machine code {version} {vectors} {straight} {hashlib.sha256(text.encode()).hexdigest()}"
     module = binding.parse_assembly("")
     engine = binding.create_mcjit_compiler(module, _machine(binding))
     stored = disk.load(key)
     if stored is None:
-        stored = _object_of(binding, text, vectors)
+        stored = _object_of(binding, text, vectors, straight)
         disk.store(key, stored)
     engine.add_object_file(binding.ObjectFileRef.from_data(stored))
     engine.finalize_object()
     return Code(engine.get_function_address(entry), engine)
 
 
-def _object_of(binding: Any, text: str, vectors: bool) -> bytes:
+def _object_of(binding: Any, text: str, vectors: bool, straight: bool) -> bytes:
     # A context of its own goes with all types and constants of the module; the usual one keeps them for ever.
     module = binding.parse_assembly(text, binding.create_context())
     module.verify()
     small, huge = len(text) < _LARGE, len(text) >= _HUGE
     machine = _machine(binding, 0 if huge else 3)
     options = binding.create_pipeline_tuning_options(speed_level=3 if small else 0 if huge else 1)
-    options.loop_vectorization = options.slp_vectorization = small and vectors
+    options.loop_vectorization = small and vectors
+    options.slp_vectorization = small and vectors and straight
     builder = binding.create_pass_builder(machine, options)
     manager = builder.getModulePassManager()
     manager.run(module, builder)

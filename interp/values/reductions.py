@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from halfulp.semantics import sums
 from halfulp.semantics.integer_kernels import Reading
 from halfulp.semantics.kernel import Fault, Open, Origin, Origins, PoisonIds
 from halfulp.semantics.matrix_units.kinds import KINDS
-from halfulp.semantics.matrix_units.models import MatrixUnit, Unpublished, multiply_by_unit
+from halfulp.semantics.matrix_units.models import Unpublished
+from halfulp.semantics.matrix_units.products import MatrixUnit, Schedule, multiply_by_unit
 from halfulp.semantics.profile import Profile
 
 Axis = int | tuple[int, ...] | None
@@ -63,6 +64,8 @@ def matrix_product(
     acc: AccumulatorType = None,
     order: str = "sequential",
     mma: MatrixUnit | None = None,
+    c: V | None = None,
+    schedule: Schedule | None = None,
     profile: Profile,
 ) -> V:
     """Return the matrix product, with the shape rules of np.matmul; see `halfulp.matmul`."""
@@ -81,7 +84,9 @@ def matrix_product(
     def of_columns(array: Marks, trailing: tuple[int, ...] = ()) -> Marks:
         return _tiles(array, right[:-2], lead, (right[-2] if len(right) > 1 else right[-1], prod(columns), *trailing))
 
-    return _product("matmul", a, b, (of_rows, of_columns), (*lead, *rows, *columns), acc, order, mma, profile)
+    shape = (*lead, *rows, *columns)
+    with_unit = None if mma is None else _WithUnit(mma, c, schedule, (prod(lead), prod(rows), prod(columns)))
+    return _product("matmul", a, b, (of_rows, of_columns), shape, acc, order, with_unit, profile)
 
 
 def dot_product(
@@ -106,7 +111,46 @@ def dot_product(
     def of_columns(array: Marks, trailing: tuple[int, ...] = ()) -> Marks:
         return np.moveaxis(array, along, 0).reshape(1, right[along], prod(others), *trailing)
 
-    return _product("dot", a, b, (of_rows, of_columns), left[:-1] + others, acc, order, mma, profile)
+    with_unit = None if mma is None else _WithUnit(mma)
+    return _product("dot", a, b, (of_rows, of_columns), left[:-1] + others, acc, order, with_unit, profile)
+
+
+class _WithUnit(NamedTuple):
+    """A matrix unit, what it adds to, the schedule, and the shape of the products as tiles, rows and columns."""
+
+    unit: MatrixUnit
+    c: Any = None
+    schedule: Schedule | None = None
+    tiles: tuple[int, ...] = ()
+
+    @property
+    def reads_c(self) -> bool:
+        """Tell whether C is read: a factor of zero leaves it out."""
+        beta = None if self.schedule is None else self.schedule.beta
+        return self.c is not None and (beta is None or bool(beta & FORMATS[self.unit.operation.d].magnitude_mask))
+
+    def addend(self, element: ty.Type, shape: tuple[int, ...]) -> Codes | None:
+        """Return the codes of C as tiles. Raises TypeMismatch for another type or shape."""
+        if self.c is None:
+            return None
+        own = ty.element_type(self.c.type)
+        if own != element:
+            raise TypeMismatch(
+                f"matmul: c is '{own}', but {self.unit.operation.name} adds in '{element}'",
+                hint=f"convert it: hu.convert(c, '{element}')",
+            )
+        return _spread(_clean(self.c), shape).reshape(self.tiles)
+
+
+def _spread(array: Marks, shape: tuple[int, ...]) -> Marks:
+    """Return what belongs to C for each element of the product."""
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError:
+        raise TypeMismatch(
+            f"matmul: c has the shape {spell_shape(array.shape)}, but the product has {spell_shape(shape)}",
+            hint="give c the shape of the product, or one that broadcasts to it",
+        ) from None
 
 
 def _product(
@@ -117,7 +161,7 @@ def _product(
     shape: tuple[int, ...],
     acc: AccumulatorType,
     order: str,
-    mma: MatrixUnit | None,
+    mma: _WithUnit | None,
     profile: Profile,
 ) -> V:
     """Return matrix products. ``arranged``: arrange an array as [tiles, M, K], and as [tiles, K, N]."""
@@ -129,7 +173,7 @@ def _product(
             f"{what}: the elements are '{types[0]}' and '{types[1]}'", hint="name the accumulator, as in acc='f32'"
         )
     if mma is not None:
-        acc = _unit_accumulator(what, mma, types, acc, order)
+        acc = _unit_accumulator(what, mma.unit, types, acc, order)
     (source_a, into, element), (source_b, _, _) = (_types(value, acc, what) for value in (a, b))
     of_rows, of_columns = arranged
     rows = of_rows(_clean(a), code_shape((), sums.width_of(source_a)))
@@ -138,7 +182,7 @@ def _product(
         reduced = sums.multiply_and_add(rows, columns, (source_a, source_b), into, order, profile)
     else:
         try:
-            reduced = sums.Reduced(multiply_by_unit(mma, rows, columns))
+            reduced = sums.Reduced(multiply_by_unit(mma.unit, rows, columns, mma.addend(element, shape), mma.schedule))
         except Unpublished as error:
             raise Unsupported(str(error), hint=error.hint) from None
     lanes = np.broadcast_shapes((rows.shape[0], rows.shape[1], 1), (columns.shape[0], 1, columns.shape[2]))
@@ -149,7 +193,13 @@ def _product(
     def over_rows(marks: Marks | None) -> Marks | None:
         return None if marks is None else np.broadcast_to(of_columns(marks).max(axis=1, initial=0)[:, None], lanes)
 
-    return _parts(element, into, reduced, shape, [(a, over_columns), (b, over_rows)])
+    def over_all(marks: Marks | None) -> Marks | None:
+        return None if marks is None else _spread(marks, shape).reshape(lanes)
+
+    operands = [(a, over_columns), (b, over_rows)]
+    if mma is not None and mma.reads_c:
+        operands.append((mma.c, over_all))
+    return _parts(element, into, reduced, shape, operands)
 
 
 # Types.

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,6 +156,25 @@ class Numbers(NamedTuple):
 
 def decode(fmt: FloatFormat, codes: Codes, zero_exponent: int = ZERO_EXPONENT, signs: bool = False) -> Numbers:
     """Take codes of a format of up to 64 bits apart. ``signs``: also make masks of the zeros of each sign."""
+    if fmt.bits > _TABLE_BITS or codes.size < 1 << _TABLE_BITS:
+        return _decoded(fmt, codes, zero_exponent, signs)
+    every = _every_code(fmt, zero_exponent, signs)
+    nan, infinite, minus, plus = (None if mask is None else mask[codes] for mask in every[3:])
+    if not any(mask is not None and mask.any() for mask in (nan, infinite)):
+        nan = infinite = None
+    return Numbers(every.significand[codes], every.exponent[codes], every.fraction_bits, nan, infinite, minus, plus)
+
+
+_TABLE_BITS = 8
+"""The bits of formats whose codes are looked up, where there are as many codes as entries."""
+
+
+@lru_cache(maxsize=64)
+def _every_code(fmt: FloatFormat, zero_exponent: int, signs: bool) -> Numbers:
+    return _decoded(fmt, np.arange(1 << fmt.bits, dtype=fmt.storage_dtype), zero_exponent, signs)
+
+
+def _decoded(fmt: FloatFormat, codes: Codes, zero_exponent: int, signs: bool) -> Numbers:
     lifted = codes.astype(np.uint64)
     sign, significand, exponent = unpack(fmt, lifted)
     signed = significand.view(np.int64)

@@ -268,6 +268,19 @@ def near(chip: str, asked: Instruction) -> str:
     return f"{said}; {', '.join(having)} have this one" if having else said
 
 
+def instructions(chip: str, a: str, b: str) -> list[str]:
+    """List the instructions of a chip for these types of A and B, each with its types of D."""
+    found: dict[str, list[str]] = {}
+    for row in CHIPS[chip]:
+        if f"{a},{b}" in row.types and row.scales == ("",):
+            for shape in row.shapes:
+                if "B" not in shape:
+                    m, n, k = shape.replace("*", "N").split("x")
+                    types = [each.partition(",")[2] for each in row.results if len({*each.split(",")}) == 1]
+                    found.setdefault(f"{row.unit} m{m}n{n}k{k}", []).extend(types)
+    return [f"{name} to {' or '.join(types)}" for name, types in found.items()]
+
+
 def model_hint(name: str) -> str | None:
     """Return a hint for an unknown name of a model of tile operations; None if no known name is near."""
     word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")

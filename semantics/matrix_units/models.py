@@ -27,9 +27,9 @@ import numpy as np
 
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.exact.core import specials_of
-from halfulp.fp_formats.formats import FORMATS, Codes, Mask, signed_integers, storage_dtype
+from halfulp.fp_formats.formats import FORMATS, Codes, Mask, signed_integers
 from halfulp.fp_formats.paths import fast
-from halfulp.semantics.matrix_units import aligned_sums
+from halfulp.semantics.matrix_units import aligned_sums, machine_sums
 from halfulp.semantics.matrix_units.accumulator import KEPT, NORMAL, OWN, PREFIX, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrace
 from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, Instruction, as_model, near
@@ -37,6 +37,7 @@ from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import accumulate, nan_of
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
+LARGE_BLOCK = 1 << 22  # by machine code, which has no temporaries for products
 
 
 class Unpublished(Exception):
@@ -78,6 +79,9 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     group = min(rule.group or op.shape[2], op.shape[2])
 
+    def in_arrays(factors: aligned_sums.Factors, c: Codes) -> Codes:
+        return aligned_sums.aligned_group(rule, fmt, factors, c, None)
+
     def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y = aligned_sums.decoded(rule, fmt_a, a), aligned_sums.decoded(rule, fmt_b, b)
         z = tuple(aligned_sums.decoded(rule, FORMATS[op.scale], scale) for scale in scales)
@@ -86,7 +90,8 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
             if rule.bits is None:
                 c = aligned_sums.exact_group(rule, op, factors, c, trace)
             else:
-                c = aligned_sums.aligned_group(rule, fmt, factors, c, trace)
+                by_code = None if trace is not None else machine_sums.group(rule, fmt, factors, c, in_arrays)
+                c = aligned_sums.aligned_group(rule, fmt, factors, c, trace) if by_code is None else by_code
             _check_sum(model, op, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
@@ -146,8 +151,9 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
             total = each(a[part], b[part], before, tuple(scale[part] for scale in scales), trace)
             c = with_c(total, c, trace) if at_end else total
         if rule.nan != "payload":
-            # A NaN of C stays as it is where there is nothing to add.
-            c = np.where(comparisons.is_nan(fmt, c), nan_of(rule, fmt), c).astype(fmt.storage_dtype)
+            nan = fast.is_nan(fmt, c)
+            if nan.any():  # a NaN of C stays as it is where there is nothing to add
+                c = np.where(nan, nan_of(rule, fmt), c).astype(fmt.storage_dtype)
         return c
 
     return compute
@@ -324,7 +330,8 @@ def multiply_accumulate(
         x, y = (scale.reshape(tiles, *scale.shape[-2:]) for scale in scales)
         scales = np.repeat(x, op.block, axis=2), np.repeat(y, op.block, axis=1)
     out = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype)
-    step = max(1, BLOCK // max(1, m * n * max(k, elements)))
+    block = LARGE_BLOCK if not scales and machine_sums.takes(rule, op, tiles * m * n * k) else BLOCK
+    step = max(1, block // max(1, m * n * max(k, elements)))
     for start in range(0, tiles, step):
         part = slice(start, start + step)
         left, right = (_of_rows(a[part]), _of_columns(b[part]))
@@ -408,46 +415,3 @@ def explain(
     right = None if scale_column is None else scale_column.reshape(-1, 1)
     result = multiply_accumulate(model, op, row, column, np.array([[c]], dtype), left, right, trace)
     return int(result[0, 0]), trace
-
-
-# --- products ---------------------------------------------------------------------------------------------------------
-#
-# Matrix products by a matrix unit: K is cut into instructions, which add to C one after the other.
-
-AT_ONCE = 1 << 20  # products at a time
-
-
-class MatrixUnit(NamedTuple):
-    """An operation, and the model that computes it: "exact", "ieee" or "chip:<name>"."""
-
-    operation: TileOp
-    model: str = "exact"
-
-    @property
-    def depth(self) -> int:
-        """The elements along K of one instruction."""
-        op = self.operation
-        return op.shape[2] if op.order is None else len(op.order)
-
-
-def multiply_by_unit(unit: MatrixUnit, a: Codes, b: Codes) -> Codes:
-    """Return products of a [tiles, M, K] and b [tiles, K, N], either of which may have one tile for all: codes of D
-    [tiles, M, N].
-
-    C is +0 at first, then the result of the instruction before. If K is not a multiple of an instruction's, A and B are
-    filled up with +0. M and N do not matter, since the elements of a tile do not depend on each other. Raises
-    `Unpublished` if the results of a chip are not known.
-    """
-    op, depth = unit.operation, unit.depth
-    tiles, m, n = np.broadcast_shapes((a.shape[0], a.shape[1], 1), (b.shape[0], 1, b.shape[2]))
-    missing = -a.shape[2] % depth
-    a = np.pad(np.broadcast_to(a, (tiles, *a.shape[1:])), ((0, 0), (0, 0), (0, missing)))
-    b = np.pad(np.broadcast_to(b, (tiles, *b.shape[1:])), ((0, 0), (0, missing), (0, 0)))
-    d = np.zeros((tiles, m, n), FORMATS[op.d].storage_dtype if op.d in FORMATS else storage_dtype(int(op.d[1:])))
-    step = max(1, AT_ONCE // max(1, n * depth))
-    for start in range(0, a.shape[2], depth):
-        ks = slice(start, start + depth)
-        for row in range(0, m, step):
-            rows = slice(row, row + step)
-            d[:, rows] = multiply_accumulate(unit.model, op, a[:, rows, ks], b[:, ks], d[:, rows])
-    return d

@@ -85,6 +85,33 @@ def test_each_instruction_of_a_unit_rounds() -> None:
     assert hu.matmul(a, b, acc="f32", order="exact").numpy() == 2**24 + 2
 
 
+def test_what_a_kernel_does_around_instructions() -> None:
+    a, b = np.zeros((1, 48), np.float16), np.ones((48, 1), np.float16)
+    a[0, 0], b[0, 0], a[0, 16], a[0, 32] = 4096, 4096, 1, 1
+
+    def product(**options: Any) -> float:
+        return float(hu.matmul(a, b, **{**H100, **options}).item())
+
+    # An instruction keeps 25 bits below 2**24: it can add 1, and cuts off the sum to 24 bits.
+    assert product() == 2**24
+    assert product(split_k=3) == 2**24  # (2**24 + 1) + 1, to nearest even
+    assert product(split_k=3, partial_order=[1, 2, 0]) == 2**24 + 2
+    assert product(split_k=(16, 32)) == 2**24 + 2
+    assert product(promote=16) == 2**24
+    assert product(k_order=[*range(16, 48), *range(16)]) == 2**24 + 2
+    assert product(stream_k=(1, (64, 64, 16))) == 2**24
+    c = np.full((1, 1), 3, np.float32)
+    assert product(c=c) == 2**24 + 2  # 2**24 + 3 is cut off to 2**24 + 2; then 1 is lost, and 1
+    assert product(c=c, alpha=1, beta=1) == 2**24 + 4
+    assert product(c=c, alpha=0.5, beta=0) == 2**23
+    assert product(c=c[0], alpha=2.0**-24, beta=0.1) == np.float32(1 + 3 * float(np.float32(0.1)))
+    poisoned = hu.Value(hu.Value.from_numpy(c).type, c.view(np.uint32), np.ones((1, 1), np.uint16))
+    spoiled = hu.matmul(a, b, c=poisoned, **H100)
+    assert bool(spoiled.poisoned.all())
+    assert not hu.matmul(a, b, c=poisoned, alpha=1.0, beta=0.0, **H100).poisoned.any()
+    assert float(hu.dot(a[0], b[:, 0], **H100).item()) == 2**24
+
+
 def test_profiles_apply() -> None:
     tiny = np.array([2**-149, 2**-149], np.float32)
     assert hu.sum(tiny).numpy() == 2**-148
@@ -94,7 +121,8 @@ def test_profiles_apply() -> None:
         assert hu.matmul(tiny, np.ones(2, np.float32)).numpy() == 0
 
 
-HALVES = np.ones((2, 2), np.float16)
+HALVES, WIDE = np.ones((2, 2), np.float16), np.ones((2, 2), np.float32)
+H100 = {"mma": "chip:h100", "instruction": "wgmma m64n8k16", "acc": "f32"}
 
 
 @each_row(
@@ -102,7 +130,7 @@ HALVES = np.ones((2, 2), np.float16)
     ({"acc": "f33"}, hu.errors.ParseError, "unknown type 'f33'"),
     ({"acc": "f8E8M0FNU"}, hu.TypeMismatch, "f8E8M0FNU has no zero"),
     ({"acc": "i32"}, hu.TypeMismatch, "'f16' is not added in 'i32'"),
-    ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the kind of operation"),
+    ({"mma": "chip:hopper"}, hu.errors.InputError, "needs the operation"),
     ({"mma": "MFMA_F32_16x16x16_F16"}, hu.errors.InputError, "no model is called 'MFMA_F32_16x16x16_F16'"),
     ({"mma": "chip:hoper"}, hu.errors.InputError, "no model is called 'chip:hoper'"),
     ({"kind": "MFMA_F32_16x16x16_F17"}, hu.errors.InputError, "no tile operation is called"),
@@ -111,6 +139,20 @@ HALVES = np.ones((2, 2), np.float16)
     ({"kind": "MFMA_F32_16x16x16_F16", "acc": "f16"}, hu.TypeMismatch, "acc is 'f16', but"),
     ({"kind": "MFMA_F32_16x16x16_F16", "mma": "chip:hopper"}, hu.Unsupported, "not published"),
     ({"kind": "mma.m16n8k16.f32.f16.f16.f16"}, hu.TypeMismatch, "adds to f16 and gives f32"),
+    ({"promote": 16, "c": HALVES}, hu.errors.InputError, "promote and c: only for products by a matrix unit"),
+    ({**H100, "kind": "MFMA_F32_16x16x16_F16"}, hu.errors.InputError, "kind and instruction both name"),
+    ({**H100, "instruction": "wgmma 64x8x16"}, hu.errors.InputError, "must be a unit and a shape"),
+    ({**H100, "acc": None}, hu.errors.InputError, "needs the type of its result"),
+    ({**H100, "instruction": "wgmma m64n8k8"}, hu.Unsupported, "not published"),
+    ({**H100, "acc": "f16", "c": WIDE}, hu.TypeMismatch, "acc is 'f16', but"),
+    ({**H100, "c": HALVES}, hu.TypeMismatch, "acc is 'f32', but"),
+    ({**H100, "c": np.ones((3, 2), np.float32)}, hu.TypeMismatch, "c has the shape 3x2, but the product has 2x2"),
+    ({**H100, "beta": 1.0, "c": WIDE}, hu.errors.InputError, "beta needs alpha"),
+    ({**H100, "alpha": 1.0, "c": WIDE}, hu.errors.InputError, "alpha and c need beta"),
+    ({**H100, "alpha": 1.0, "beta": 1.0}, hu.errors.InputError, "beta needs c"),
+    ({**H100, "promote": 24}, hu.errors.InputError, "promote is 24, but must be a multiple of 16"),
+    ({**H100, "k_order": "abc"}, hu.errors.InputError, "k_order is 'abc', but must be a list of integers"),
+    ({**H100, "stream_k": 3}, hu.errors.InputError, "must be a number of workers and M, N, K of a tile"),
 )  # fmt: skip
 def test_errors(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
@@ -124,7 +166,8 @@ def test_hints() -> None:
         return str(found.value.hint)
 
     assert hint(mma="chip:hopper") == (
-        "kinds of chip:hopper for f16 and f16: NV_MMA_SYNC_F32_16x8x16_F16, NV_MMA_SYNC_F16_16x8x16_F16"
+        "kinds of chip:hopper for f16 and f16: NV_MMA_SYNC_F32_16x8x16_F16, NV_MMA_SYNC_F16_16x8x16_F16; "
+        "its instructions for them: mma m16n8k16 to f32 or f16, mma m16n8k8 to f32 or f16, wgmma m64nNk16 to f32 or f16"
     )
     assert "kind='MFMA_F32_16x16x16_F16'" in hint(mma="MFMA_F32_16x16x16_F16")
     assert hint(kind="MFMA_F32_16x16x16_F17") == "did you mean `MFMA_F32_16x16x16_F16`?"

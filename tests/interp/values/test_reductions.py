@@ -17,7 +17,8 @@ from halfulp.interp.values.reductions import dot_product, matrix_product, sum_al
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin, Origins
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
-from halfulp.semantics.matrix_units.models import MatrixUnit, multiply_accumulate
+from halfulp.semantics.matrix_units.models import multiply_accumulate
+from halfulp.semantics.matrix_units.products import MatrixUnit
 from halfulp.semantics.profile import SPEC
 
 MFMA = operation_of(KINDS["MFMA_F32_16x16x16_F16"])
