@@ -19,10 +19,17 @@ from halfulp.converting import convert
 from halfulp.fp_formats.aliases import did_you_mean, float_format, with_hint
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare.declarations import ANY, Dialect
-from halfulp.interp.dialects.linalg.structure import REDUCTION, inputs_and_inits, is_structured, iterators_of, maps_of
+from halfulp.interp.dialects.linalg.structure import (
+    REDUCTION,
+    STRUCTURES,
+    inputs_and_inits,
+    is_structured,
+    written_iterators,
+    written_maps,
+)
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.attributes import ArrayAttr, DenseElementsAttr
+from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseArrayAttr, DenseElementsAttr
 from halfulp.interp.ir.base import CallSiteLoc, Location, NameLoc, UnknownLoc
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation, OpResult, SSAValue, argument_types, result_types
@@ -251,26 +258,40 @@ def _summed_axes(module: Module) -> dict[SSAValue, int]:
     return passed | found
 
 
-def _dimensions(op: Operation, index: int) -> list[tuple[int, int]]:
-    """Return the axes of an operand, or of a result behind the operands, that are loops, with the numbers of these."""
-    results = enumerate(maps_of(op)[index].results)
-    return [(axis, each.position) for axis, each in results if isinstance(each, Dimension)]
+_PRODUCTS = {"vector.contract": (written_maps, written_iterators)}
+"""The functions that give the maps and the iterators of an op on vectors, as those of a structured op."""
+
+
+def _space(op: Operation) -> tuple[Sequence[AffineMapAttr], Sequence[int]] | None:
+    """Return the maps and the iterators of an op that computes along loops; None for another."""
+    reader = STRUCTURES.get(op.name) or _PRODUCTS.get(op.name)
+    return None if reader is None else (reader[0](op), reader[1](op))
+
+
+def _dimensions(map_: AffineMapAttr) -> list[tuple[int, int]]:
+    """Return the axes that a map gives loops, with the numbers of these."""
+    return [(axis, each.position) for axis, each in enumerate(map_.results) if isinstance(each, Dimension)]
 
 
 def _summed(op: Operation, index: int) -> int | None:
     """Return the axis of an operand over which an op of several operands sums it up: of several ones the longest."""
-    if not is_structured(op) or index >= len(inputs_and_inits(op)[0]) or len(inputs_and_inits(op)[0]) < 2:
+    space, inputs = _space(op), len(inputs_and_inits(op)[0])
+    if space is None or index >= inputs or inputs < 2:
         return None
-    axes = [axis for axis, loop in _dimensions(op, index) if iterators_of(op)[loop] == REDUCTION]
+    maps, iterators = space
+    axes = [axis for axis, loop in _dimensions(maps[index]) if iterators[loop] == REDUCTION]
     shape = ty.shape_of(op.operands[index].type) or ()
     return max(axes, key=lambda axis: shape[axis] or 0, default=None)
 
 
 def _axis_before(op: Operation, index: int, after: int) -> int | None:
     """Return the axis of an operand that becomes an axis of the result; None if there is none."""
-    if is_structured(op):
-        loops = [loop for axis, loop in _dimensions(op, -1) if axis == after]
-        return next((axis for axis, loop in _dimensions(op, index) if loop in loops), None)
+    if (space := _space(op)) is not None:
+        maps, _ = space
+        loops = [loop for axis, loop in _dimensions(maps[-1]) if axis == after]
+        return next((axis for axis, loop in _dimensions(maps[index]) if loop in loops), None)
+    if op.name == "vector.transpose" and isinstance(order := op.properties["permutation"], DenseArrayAttr):
+        return int(order.values[after])
     groups = op.properties.get("reassociation")
     if isinstance(groups, ArrayAttr):
         axes: list[list[int]] = [[axis.value for axis in group.elements] for group in groups.elements]  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tables import each_row
 
 import halfulp as hu
 from halfulp.sensitivities import placing
@@ -77,6 +78,30 @@ def test_the_axis_behind_a_transposition() -> None:
     }"""
     found = hu.rank(text, np.ones((1, 32), np.float32), np.ones((2, 32), np.float32), formats="mxfp8")
     assert {(row.name, row.axis) for row in found} == {("%x", 1), ("%w", 1), ("linalg.matmul", 1)}
+
+
+CONTRACTED = """func.func @f(%a: vector<{a}>, %b: vector<{b}>, %c: vector<2x3xf32>) -> vector<2x3xf32> {{
+  {before}
+  %r = vector.contract {{indexing_maps = [affine_map<(i, j, k) -> ({left})>, affine_map<(i, j, k) -> ({right})>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"],
+      kind = #vector.kind<add>}} %a, {by}, %c : vector<{a}>, vector<{kept}> into vector<2x3xf32>
+  return %r : vector<2x3xf32>
+}}"""
+TRANSPOSED = "%t = vector.transpose %b, [1, 0] : vector<3x4xf32> to vector<4x3xf32>"
+
+
+@each_row(
+    ("2x4xf32", "4x3xf32", "i, k", "k, j", "", "%b", "4x3xf32", {"%a": 1, "%b": 0, "%c": 1}),
+    ("4x2xf32", "3x4xf32", "k, i", "j, k", "", "%b", "3x4xf32", {"%a": 0, "%b": 1, "%c": 1}),
+    ("2x4xf32", "3x4xf32", "i, k", "k, j", TRANSPOSED, "%t", "4x3xf32", {"%a": 1, "%b": 1, "%c": 1}),
+)
+def test_the_axis_of_both_sides_of_a_contraction_of_vectors(
+    a: str, b: str, left: str, right: str, before: str, by: str, kept: str, axes: dict[str, int]
+) -> None:
+    text = CONTRACTED.format(a=a, b=b, left=left, right=right, before=before, by=by, kept=kept)
+    given = [np.ones([int(size) for size in type_.split("x")[:2]], np.float32) for type_ in (a, b, "2x3xf32")]
+    found = hu.rank(text, *given, formats="mxfp8")
+    assert {row.name: row.axis for row in found if row.kind == "input"} == axes
 
 
 LOOP = """func.func @f(%x: f32, %n: index) -> f32 {
