@@ -209,18 +209,22 @@ class Explainer:
             raise TooLong
 
     def _explained(self, before: Number, after: Number) -> Grounds | None:
-        if histories.value_of(before) == 0 == histories.value_of(after):
-            return None  # the sign of a zero is no matter of rounding
-        # A sum in another order may overflow. What follows an overflow is explained by it alone.
+        # A sum in another order may overflow. What follows an overflow is explained by it alone. The sign of a zero is
+        # no matter of the order: only a fused multiply-add, which does not round the product, gives a zero another one.
+        zeros = histories.value_of(before) == 0 == histories.value_of(after)
         rules: tuple[Callable[[Number, Number], Grounds | None], ...] = (
-            self._payload,
-            self._reinterpreted,
-            self._in_order,
-            self._same_op,
-            self._out_of_order,
-            self._rewritten,
+            (self._same_op, self._fused_once)
+            if zeros
+            else (
+                self._payload,
+                self._reinterpreted,
+                self._in_order,
+                self._same_op,
+                self._out_of_order,
+                self._rewritten,
+            )
         )
-        if histories.is_finite(before) and histories.is_finite(after):
+        if not zeros and histories.is_finite(before) and histories.is_finite(after):
             rules += (self._rounded, self._reciprocal, self._formula, self._unrecorded)
         found: Grounds | None = None
         for rule in rules:
@@ -286,6 +290,14 @@ class Explainer:
     def _in_order(self, before: Number, after: Number) -> Grounds | None:
         """Explain a sum or a product by its terms; only ops that may be exchanged are taken apart."""
         return self._chain(before, after, lambda node: bool(_permission(node)))
+
+    def _fused_once(self, before: Number, after: Number) -> Grounds | None:
+        """Explain a fused multiply-add by the sum of a product in its place, which is the last op."""
+        one, two = self._before.made(before), self._after.made(after)
+        if not isinstance(one, Node) or not isinstance(two, Node) or histories.role_of(two) != histories.FUSED:
+            return None
+        added = histories.KINDS[histories.role_of(one)] == histories.ADD and histories.role_of(one) != histories.FUSED
+        return self._chain(before, after, lambda node: False) if added else None
 
     def _out_of_order(self, before: Number, after: Number) -> Grounds | None:
         """Do the same for all ops, even if nothing allows it."""

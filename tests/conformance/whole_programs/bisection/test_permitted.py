@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from present import present
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.whole_programs.bisection.explaining import MOST_ULP, Explainer, TooLong
@@ -127,6 +128,34 @@ def pair(before: tuple[str, ...], after: tuple[str, ...], count: int, flags: str
 def test_the_ground(before: tuple[str, ...], after: tuple[str, ...], flags: str, expected: tuple[str, str]) -> None:
     count = 1 + max(int(word[1:]) for line in before for word in line.split() if word[0] == "a" and word[1:].isdigit())
     assert pair(before, after, count, flags) == expected
+
+
+TINY, ONE = 0x00000001, 0x3F800000  # 2^-149, the smallest number of f32, and 1
+ROUNDED = ("x = mulf a0 a1", "r = addf x a2")
+
+
+@each_row(
+    # 2^-149 * 0.75 is rounded to 2^-149, which cancels: +0. The fused one rounds 2^-149 * (0.75 - 1), which gives -0.
+    (ROUNDED, "r = math.fma a0 a1 a2", "contract", [TINY, 0x3F400000, 0x80000001], "permitted"),
+    (ROUNDED, "r = math.fma a0 a1 a2", "contract", [TINY, 0xBE800000, 0], "permitted"),
+    (ROUNDED, "r = math.fma a0 a1 a2", "", [TINY, 0x3F400000, 0x80000001], "DIFFERENT"),
+    (("x = mulf a0 a1", "r = subf a2 x"), ("n = negf a0", "r = math.fma n a1 a2"), "contract",
+     [TINY, 0x3FA00000, TINY], "permitted"),
+    # With another product, or another sign of a term, the zeros are those of another number.
+    (ROUNDED, ("n = negf a0", "r = math.fma n a0 a2"), "contract", [TINY, 0x3E800000, 0], "DIFFERENT"),
+    (ROUNDED, ("n = negf a2", "y = math.fma a0 a1 n", "r = negf y"), "contract", [0, ONE, 0], "DIFFERENT"),
+    # The sum of 1 and -1 is +0 in both, and its negation is -0: no rounding.
+    (ROUNDED, ("n = negf a0", "m = negf a2", "y = math.fma n a1 m", "r = negf y"), "contract",
+     [ONE, ONE, 0xBF800000], "DIFFERENT"),
+)  # fmt: skip
+def test_the_sign_of_a_zero_of_a_fused_multiply_add(
+    before: tuple[str, ...], after: Any, flags: str, codes: list[int], expected: str
+) -> None:
+    programs = straight(3, *before, flags=flags), straight(3, *([after] if isinstance(after, str) else after))
+    given = [hu.Value.from_bits(np.uint32(code), "f32") for code in codes]
+    one, two = (int(hu.run(each, *given)[0].bits) for each in programs)
+    assert {one, two} == {0, 0x80000000}
+    assert judged(*programs, *given)[0] == expected
 
 
 NO_RULE = "fast-math flags leave these bits unspecified, but no rule that they permit gives them"
