@@ -206,6 +206,7 @@ def _pass_record(found: functions.PassFuzzReport) -> dict[str, Any]:
         "refused": dict(found.refused),
         "skipped": dict(found.skipped),
         "known": dict(found.known),
+        "again": {str(kind): count for kind, count in found.again.items()},
         "seconds": {work: round(spent, 3) for work, spent in found.seconds.items()},
         "ops": {name: asdict(counts) for name, counts in sorted(found.ops.items())},
         "findings": [

@@ -223,16 +223,26 @@ class PassFailure(InputError):
     ``kind``: "refusal" for an error that mlir-opt reports, "invalid" if a pass made an op that the verifier rejects,
     "crash", "hang" if it did not end in time, "garbage" if its output cannot be read. ``where``: the function of MLIR
     that crashed, or the pass and the op that it made, or "". ``guilty``: the pass, by its argument, that made the op,
-    or that crashed on a program which mlir-opt itself reads and prints; "" for all other failures.
+    or that crashed on a program which mlir-opt itself reads and prints; "" for all other failures. ``run``: the number
+    of its run that crashed, from 1: a pipeline may have a pass twice, and a pass may run on one function after the
+    other; 0 if it is not known.
     """
 
-    def __init__(self, message: str, *, kind: str = "refusal", where: str = "", guilty: str = "", **more: Any) -> None:
+    def __init__(
+        self, message: str, *, kind: str = "refusal", where: str = "", guilty: str = "", run: int = 0, **more: Any
+    ) -> None:
         super().__init__(message, **more)
         self.kind = kind
         self.where = where
         self.guilty = guilty
+        self.run = run
         if guilty:
             self.exit_code = 1
+
+
+def pass_run(name: str, run: int) -> str:
+    """Name a pass, and the number of its run if that is not the first."""
+    return f"the pass {name}" if run < 2 else f"the pass {name}, run {run} of it"
 
 
 @dataclass(frozen=True)
@@ -428,8 +438,9 @@ class PassPipeline:
         except OracleError as error:
             begun = _BEFORE.findall(error.said)
             if begun and error.signal not in _FROM_OUTSIDE and self._reads(text):
-                message = f"{failure.message}, in the pass {begun[-1]}"
-                return PassFailure(message, kind="crash", where=failure.where, guilty=begun[-1])
+                guilty, run = begun[-1], begun.count(begun[-1])
+                message = f"{failure.message}, in {pass_run(guilty, run)}"
+                return PassFailure(message, kind="crash", where=failure.where, guilty=guilty, run=run)
         return failure
 
     def _reads(self, text: str) -> bool:

@@ -209,7 +209,7 @@ class PassJudge:
         """Count a finding: as known, as one of a kind that was found before, or as a new one."""
         report, small = self.report, found.reduced
         if isinstance(found, BrokenPass):
-            if self._is_new(small):
+            if self._is_new(small, found.failure):
                 report.broken.append(found)
             report.differing += found.failure.kind == "invalid"
         elif explained := self._explained(small) if isinstance(small, pass_differences.PassDifference) else set():
@@ -236,13 +236,12 @@ class PassJudge:
                 report.refused[_without_numbers(after.message.removeprefix(f"{report.version}: "))] += 1
                 return None
             report.crashed += after.kind != "invalid"
-            if (
-                after.where and (again := pass_differences.crash_kind(after)) in self._kinds
-            ):  # another one broke it in the same place
-                report.again[again] += 1
+            failure = self._pipeline.blamed(after, before)
+            if after.where and pass_differences.crash_kind(after) in self._kinds:  # the same place again
+                report.again[pass_differences.crash_text(failure)] += 1
                 report.differing += after.kind == "invalid"
                 return None
-            return BrokenPass(program, before, self._pipeline.blamed(after, before), self._first_input(program))
+            return BrokenPass(program, before, failure, self._first_input(program))
         if after == before:
             report.unchanged += 1
             return None
@@ -303,11 +302,13 @@ class PassJudge:
         (part,) = pass_differences.arguments_of(small.program).parts
         return set(self._known.explained(small.program.module, NAME, part)[0] or ())
 
-    def _is_new(self, small: pass_differences.PassFault | None) -> bool:
-        """Tell whether this is the first finding of its kind; if it is not, count it."""
+    def _is_new(self, small: pass_differences.PassFault | None, failure: PassFailure | None = None) -> bool:
+        """Tell whether this is the first finding of its kind; if it is not, count it. ``failure``: that of the whole
+        program.
+        """
         kind = None if small is None else pass_differences.kind_of(small)
         if kind in self._kinds:
-            self.report.again[kind] += 1
+            self.report.again[kind if failure is None else pass_differences.crash_text(failure)] += 1
             return False
         if kind is not None:
             self._kinds.add(kind)

@@ -13,7 +13,7 @@ from typing import Any
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Unavailable
-from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_tool
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_tool, pass_run
 from halfulp.conformance.whole_programs import validation
 from halfulp.conformance.whole_programs.arguments import Arguments, taken_from
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, code_text, element_text
@@ -177,6 +177,12 @@ def reduced(
 def crash_kind(failure: PassFailure) -> str:
     """Return a word for the kind of a crash: its place, if that is known."""
     return f"{failure.kind} {failure.where}"
+
+
+def crash_text(failure: PassFailure) -> str:
+    """Return the kind of a crash with the pass that crashed, and the number of its run, if they are known."""
+    known = failure.kind == "crash" and failure.guilty
+    return crash_kind(failure) + (f", in {pass_run(failure.guilty, failure.run)}" if known else "")
 
 
 def kind_of(found: PassFault) -> str:

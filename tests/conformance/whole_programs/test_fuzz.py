@@ -438,6 +438,17 @@ def test_a_crash_is_a_finding_and_is_reduced() -> None:
     assert len(text.splitlines()) <= 6, text
 
 
+def test_crashes_in_one_place_are_counted_by_the_pass_and_its_run() -> None:
+    def crashing(text: str) -> str | PassFailure:
+        guilty, run = ("cse", 1) if "arith.divf" in text else ("canonicalize", 2)
+        return PassFailure("it crashed", kind="crash", where="g()", guilty=guilty, run=run)
+
+    report = fuzz_pass(rewriting(crashing), 70, reduce=lambda found: PassCrash(None, found.failure))  # type: ignore[arg-type, union-attr]
+    assert len(report.broken) == 1
+    assert set(report.again) == {"crash g(), in the pass cse", "crash g(), in the pass canonicalize, run 2 of it"}
+    assert report.again.total() == report.crashed - 1 == 69
+
+
 def test_refusals_and_unsupported_ops_are_counted() -> None:
     refused = fuzz_pass(rewriting(lambda text: PassFailure("no")), 20)
     assert refused.refused == {"no": 20}
