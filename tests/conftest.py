@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import os
 import shutil
 import signal
@@ -255,6 +256,17 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     with browser.new_context(viewport={"width": 1200, "height": 900}) as made:
         made.set_default_timeout(BROWSER_MILLISECONDS)
         yield made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what the collection makes out of the collections of garbage: it stays to the end, and tens of thousands of tests are much to visit."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
