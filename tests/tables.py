@@ -15,30 +15,36 @@ SHOWN = 20
 """The most failures that are shown in full."""
 
 
-def each_row(*rows: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def each_row(*rows: Any, every: int = 1) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a test of one row a test of all rows. pytest takes longer to list thousands of tests than to run them.
 
     The first parameters take a row: a tuple gives one each, anything else is the only one. The others are fixtures, which
-    all rows share.
+    all rows share. With ``every``, each run has one row in so many, and the long one the others in a second test.
     """
     table = [row if isinstance(row, tuple) else (row,) for row in rows]
     assert table
 
     def of_all(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
-        def looping(**fixtures: Any) -> None:
+        def looping(*, some: list[tuple[Any, ...]] = table, **fixtures: Any) -> None:
             failures = []
-            for row in table:
+            for row in some:
                 try:
                     test(*row, **fixtures)
                 except (Exception, pytest.fail.Exception):
                     failures.append(f"{row!r:.200}\n{traceback.format_exc(limit=-2)}")
-            assert not failures, f"{len(failures)} of {len(table)} rows fail:\n\n" + "\n".join(failures[:SHOWN])
+            assert not failures, f"{len(failures)} of {len(some)} rows fail:\n\n" + "\n".join(failures[:SHOWN])
 
         # What pytest asks for fixtures.
         others = list(inspect.signature(test).parameters.values())[len(table[0]) :]
-        looping.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
-        return looping
+        if every == 1:
+            looping.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
+            return looping
+        some = inspect.Parameter("some", inspect.Parameter.KEYWORD_ONLY)
+        looping.__signature__ = inspect.Signature([*others, some])  # type: ignore[attr-defined]
+        rest = [row for number, row in enumerate(table) if number % every]
+        shares = [pytest.param(table[::every], id="some"), pytest.param(rest, id="others", marks=pytest.mark.long)]
+        return pytest.mark.parametrize("some", shares)(looping)
 
     return of_all
 

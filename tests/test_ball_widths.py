@@ -4,6 +4,7 @@ import sys
 from fractions import Fraction
 
 import pytest
+from amounts import thinned
 from documents import DOCS
 
 import halfulp as hu
@@ -15,7 +16,7 @@ import ball_widths  # type: ignore[import-not-found]
 CASES = [(name, number) for name, (_, _, numbers) in ball_widths.FAMILIES.items() for number in numbers]
 
 
-@pytest.mark.parametrize(("family", "number"), CASES)
+@pytest.mark.parametrize(("family", "number"), thinned(CASES, 4, rows=True))
 def test_radii_and_condition_numbers(family: str, number: int) -> None:
     make, kind, _ = ball_widths.FAMILIES[family]
     problem = make(kind, number)

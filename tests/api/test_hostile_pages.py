@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.command.main import main
@@ -117,7 +118,7 @@ def built(name: str, folder: Path) -> str:
     return text
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", thinned(PAGES, 3))
 def test_a_page_has_no_element_of_the_program(name: str, tmp_path: Path) -> None:
     text = built(name, tmp_path)
     page = Page(text)

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import ml_dtypes
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from command import PATIENCE
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
@@ -78,7 +78,7 @@ def marks(figure: Figure) -> dict[str, list[float]]:
 # --- number line ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", thinned(SMALL, 4))
 def test_number_line_has_every_value(name: str) -> None:
     fmt = FORMATS[name]
     figure = hu.plot.number_line(name)
@@ -93,7 +93,7 @@ def test_number_line_has_every_value(name: str) -> None:
     assert overlapping(figure) == []
 
 
-@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize("name", thinned(WIDE, 3))
 def test_number_line_of_a_window(name: str) -> None:
     fmt = FORMATS[name]
     one = scalar.from_fraction(fmt, Fraction(1)).code
@@ -149,7 +149,7 @@ def points(fmt: FloatFormat, rng: random.Random) -> list[Fraction]:
     return [*values, top, -top, Fraction(0)]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", thinned(FORMATS, 4))
 def test_steps_are_the_roundings(name: str) -> None:
     fmt = FORMATS[name]
     rng = random.Random(name)
@@ -172,7 +172,7 @@ def test_steps_are_the_roundings(name: str) -> None:
 
 @each_row(
     ("f4E2M1FN", -7, 7), ("f8E4M3FN", 380, 480), ("f8E5M2", 40000, 70000), ("f8E5M2", -70000, 70000),
-    ("f8E8M0FNU", -1, 9), ("bf16", 1, 1.05), ("f8E4M3FNUZ", -0.01, 0.01), ("f64", 1, 1 + 2**-49),
+    ("f8E8M0FNU", -1, 9), ("bf16", 1, 1.05), ("f8E4M3FNUZ", -0.01, 0.01), ("f64", 1, 1 + 2**-49), every=3,
 )  # fmt: skip
 def test_staircase_is_what_convert_gives(name: str, low: float, high: float) -> None:
     figure = hu.plot.staircase(name, low, high, dark=name == "bf16")
@@ -227,7 +227,9 @@ def test_staircase_errors(arguments: tuple[Any, ...], message: str) -> None:
 # --- relative error ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "bf16", "f16", "f32", "f64"])
+@pytest.mark.parametrize(
+    "name", thinned(["f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "bf16", "f16", "f32", "f64"], 4)
+)
 @pytest.mark.parametrize("mode", ["to_nearest_even", "upward", "toward_zero"])
 def test_the_largest_error_bounds_all_and_is_reached(name: str, mode: str) -> None:
     fmt = FORMATS[name]

@@ -290,6 +290,7 @@ def test_inputs_of_shapes_that_no_array_has(given: str, capsys: pytest.CaptureFi
     (("explain", "9" * 100_000, "f128"), 2, "is too large"),
     (("explain", "1", "tensor<" * 10_000), 2, "<type>:1:"),
     (("explain", "1e999999999999", "i8"), 3, "not to 'i8'"),
+    every=4,
 )
 def test_hostile_arguments(arguments: tuple[str, ...], code: int, message: str) -> None:
     check(halfulp(*arguments), code, message)

@@ -122,8 +122,9 @@ def test_the_document_s_syntax_means_what_iree_opt_prints() -> None:
         assert text_of(read_again(entry.text)) == recorded()[entry.name].printed["custom"], entry.name
 
 
-def test_bytecode_keeps_all_of_it() -> None:
-    for entry, module in accepted():
+@pytest.mark.parametrize("step", amounts(5, long=1))
+def test_bytecode_keeps_all_of_it(step: int) -> None:
+    for entry, module in list(accepted())[::step]:
         again = read_bytecode(write_bytecode(module, schema=Schema.LLVM24), "<stdin>")
         assert text_of(again) == text_of(module), entry.name
 

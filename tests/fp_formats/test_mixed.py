@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import codes as sample_codes
 from float_samples import to_array
 
@@ -112,7 +112,7 @@ def check(
 
 
 @pytest.mark.parametrize("name", mixed.OPERATIONS)
-@pytest.mark.parametrize("triple", TRIPLES, ids="-".join)
+@pytest.mark.parametrize("triple", thinned(TRIPLES, 3), ids="-".join)
 @pytest.mark.parametrize("count", amounts(12, 5_000, long=60))
 def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
     sources, dst = formats_of(name, triple)
@@ -124,7 +124,7 @@ def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
             check(name, sources, dst, rows[:40], Rounding.STOCHASTIC, FloatPolicy(stochastic=rule), width)
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize("policy", thinned(POLICIES, 5), ids=str)
 @pytest.mark.parametrize("count", amounts(5, 400, long=25))
 def test_arrays_under_policies(policy: FloatPolicy, count: int) -> None:
     for number, triple in enumerate(TRIPLES):

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import product
 
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
@@ -361,7 +361,7 @@ def check_conversions(src: FloatFormat, dst: FloatFormat, sample: list[int]) -> 
     return checked
 
 
-@pytest.mark.parametrize("fmt", SMALL, ids=str)
+@pytest.mark.parametrize("fmt", thinned(SMALL, 4), ids=str)
 @pytest.mark.parametrize("count", amounts(400, None))
 def test_arithmetic_by_search(fmt: FloatFormat, count: int | None) -> None:
     """``count``: of pairs, None for all."""
@@ -370,7 +370,7 @@ def test_arithmetic_by_search(fmt: FloatFormat, count: int | None) -> None:
     assert check_arithmetic(fmt, iter(cases)) > 5000
 
 
-@pytest.mark.parametrize("dst", SMALL, ids=str)
+@pytest.mark.parametrize("dst", thinned(SMALL, 3), ids=str)
 @pytest.mark.parametrize("count", amounts(60, 256))
 def test_conversions_by_search(dst: FloatFormat, count: int) -> None:
     rng = random.Random(dst.name)
@@ -477,7 +477,7 @@ def codes_of(fmt: FloatFormat) -> list[int]:
     return codes
 
 
-@pytest.mark.parametrize("fmt", FORMATS.values(), ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("fmt", thinned(FORMATS.values(), 4), ids=lambda fmt: fmt.name)
 def test_the_specification_gives_the_integer(fmt: FloatFormat) -> None:
     for code in codes_of(fmt):
         value = scalar.value(fmt, code)
@@ -504,7 +504,7 @@ def test_only_two_formats_end_before_the_integer() -> None:
     assert over == {"f6E2M3FN", "f8E3M4"}
 
 
-@pytest.mark.parametrize("fmt", FORMATS.values(), ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("fmt", thinned(FORMATS.values(), 4), ids=lambda fmt: fmt.name)
 def test_arrays_are_the_specification(fmt: FloatFormat) -> None:
     codes = codes_of(fmt)
     array = ints_to_codes(codes, fmt.bits, (len(codes),))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import NAN, Number, interesting, neighbours, number_of
 from float_samples import codes as sample_codes
 from op_implementations import Outcome, check, outcomes_of, value
@@ -153,7 +153,7 @@ def expected_integer(number: Number, width: int, signed: bool) -> Outcome:
 
 @pytest.mark.parametrize("signed", [True, False], ids=["fptosi", "fptoui"])
 @pytest.mark.parametrize(
-    "source", ["f32", "f64", "f80", "f128", "bf16", "f8E5M2", "f8E4M3FNUZ", "f6E3M2FN", "f8E8M0FNU"]
+    "source", thinned(["f32", "f64", "f80", "f128", "bf16", "f8E5M2", "f8E4M3FNUZ", "f6E3M2FN", "f8E8M0FNU"], 3)
 )
 @pytest.mark.parametrize(
     "widths",
@@ -233,7 +233,7 @@ def test_nneg(width: int) -> None:
 # --- bitcast ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", thinned(FORMATS, 4))
 @pytest.mark.parametrize("step", amounts(5, 1))
 def test_bitcast_moves_bits_unchanged(name: str, step: int) -> None:
     fmt = FORMATS[name]

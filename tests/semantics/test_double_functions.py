@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from flint import arb
 
 from halfulp.fp_formats.reals.functions import FUNCTIONS, bits_of_precision
 from halfulp.semantics.double_functions import DOUBLES, FARTHEST, MARGIN, Double
 
 
-@pytest.mark.parametrize("name", DOUBLES)
+@pytest.mark.parametrize("name", thinned(DOUBLES, 3))
 @pytest.mark.parametrize("count", amounts(600, long=20_000))
 def test_results_lie_within_the_margin(name: str, count: int) -> None:
     """Operands of f32 and f64 of all sizes, near 0, near 1 and near both ends, with and without a lower part."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import NAN, Number, interesting, neighbours
 from float_samples import codes as sample_codes
 from op_implementations import Outcome, check, every_implementation, outcomes_of, value
@@ -52,7 +52,7 @@ def exact_result(op: str, a: Fraction, b: Fraction) -> Number:
 
 
 @pytest.mark.parametrize("op", [*ROUNDED, "remf"])
-@pytest.mark.parametrize("name", [fmt.name for fmt in WITH_ZERO])
+@pytest.mark.parametrize("name", thinned([fmt.name for fmt in WITH_ZERO], 3))
 @pytest.mark.parametrize("count", amounts(20, 60))
 def test_finite_operands_give_the_nearest_value(op: str, name: str, count: int) -> None:
     fmt = FORMATS[name]
@@ -85,7 +85,7 @@ def test_finite_operands_give_the_nearest_value(op: str, name: str, count: int) 
 
 
 @pytest.mark.parametrize("mode", ["to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away"])
-@pytest.mark.parametrize("op", ROUNDED)
+@pytest.mark.parametrize("op", thinned(ROUNDED, 4))
 def test_rounding_modes_of_newer_mlir(op: str, mode: str) -> None:
     """The result lies between the neighbours that the mode allows (f16, whose values are enumerated)."""
     fmt = FORMATS["f16"]
@@ -305,7 +305,7 @@ def test_openness_spreads() -> None:
 # --- hidden detours ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fmt", [f for f in FORMATS.values() if f.bits <= 8], ids=str)
+@pytest.mark.parametrize("fmt", thinned([f for f in FORMATS.values() if f.bits <= 8], 3), ids=str)
 @pytest.mark.parametrize("step", amounts(5, 1))
 def test_negf_of_every_code(fmt: FloatFormat, step: int) -> None:
     codes = list(range(0, 1 << fmt.bits, step))

@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 
 import pytest
+from amounts import thinned
 from op_implementations import Outcome, check
 
 
@@ -156,7 +157,7 @@ ANSWERS = (
 )
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.name)
+@pytest.mark.parametrize("answer", thinned(ANSWERS, 4), ids=lambda answer: answer.name)
 def test_known_answer(answer: Answer) -> None:
     columns = [[row[k] for row in answer.rows] for k in range(len(answer.operands))]
     expected = [row[-1] for row in answer.rows]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from present import present
 from shadow_programs import random_program
 
@@ -215,7 +216,8 @@ def applied(type_: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("wider", "type_"), [("f64", "f32"), ("f128", "f32"), ("f64", "bf16"), ("f64", "f16"), ("f128", "f64")]
+    ("wider", "type_"),
+    thinned([("f64", "f32"), ("f128", "f32"), ("f64", "bf16"), ("f64", "f16"), ("f128", "f64")], 4, rows=True),
 )
 def test_infinities_are_known_as_the_enclosed_shadows_know_them(wider: str, type_: str) -> None:
     """All combinations of two infinities and three numbers as operands: an infinity of infinities has no error."""
@@ -239,7 +241,7 @@ def test_infinities_are_known_as_the_enclosed_shadows_know_them(wider: str, type
     assert infinities > 2000
 
 
-@pytest.mark.parametrize("shadow", [True, *WIDER])
+@pytest.mark.parametrize("shadow", thinned([True, *WIDER], 3))
 @pytest.mark.parametrize("op", ["maximumf", "maxnumf"])
 def test_padding_by_infinities_hides_no_number(op: str, shadow: bool | str) -> None:
     """The reduction of a row that is all padding, and of rows with numbers: as a max-pool begins, and pads."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import NAN, Number, neighbours
 from float_samples import codes as sample_codes
 from op_implementations import outcomes_of, value
@@ -254,7 +254,7 @@ def test_one_bit_signed_storage_is_minus_one_or_zero() -> None:
 # --- the quant lowering of MLIR 22 ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("expressed", ["f32", "f64", "f16", "bf16"])
+@pytest.mark.parametrize("expressed", thinned(["f32", "f64", "f16", "bf16"], 4))
 def test_mlir22_quant(expressed: str) -> None:
     fmt = FORMATS[expressed]
     read = neighbours(fmt).read
@@ -299,7 +299,7 @@ def braces(leaves: Sequence[Type], shape: tuple[int, ...]) -> str:
     return f"{{{', '.join(braces(leaves[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0]))}}}"
 
 
-@pytest.mark.parametrize("dynamic", ["static", "dynamic", "unranked"])
+@pytest.mark.parametrize("dynamic", thinned(["static", "dynamic", "unranked"], 3))
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("storage", ["i8", "u8<3:200>"])
 def test_per_channel_on_every_axis(axis: int, dynamic: str, storage: str) -> None:
@@ -313,7 +313,9 @@ def test_per_channel_on_every_axis(axis: int, dynamic: str, storage: str) -> Non
 
 
 @pytest.mark.parametrize("dynamic", ["static", "dynamic"])
-@pytest.mark.parametrize("blocks", [{0: 1, 1: 2}, {1: 2}, {0: 2, 2: 4}, {}, {0: 1, 1: 1, 2: 1}, {2: 2, 0: 1}])
+@pytest.mark.parametrize(
+    "blocks", thinned([{0: 1, 1: 2}, {1: 2}, {0: 2, 2: 4}, {}, {0: 1, 1: 1, 2: 1}, {2: 2, 0: 1}], 4)
+)
 def test_sub_channel(blocks: dict[int, int], dynamic: str) -> None:
     shape = (2, 4, 8)
     grid = tuple(size // blocks.get(axis, size) for axis, size in enumerate(shape))

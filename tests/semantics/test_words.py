@@ -9,6 +9,7 @@ from typing import Any
 
 import float_samples
 import pytest
+from amounts import thinned
 from word_arrays import described
 
 from halfulp.fp_formats import scalar
@@ -110,7 +111,7 @@ def test_all_pairs_of_integers(width: int) -> None:
         check_integers(factory, width, range(1 << width))
 
 
-@pytest.mark.parametrize("width", [16, 32, 33, 64])
+@pytest.mark.parametrize("width", thinned([16, 32, 33, 64], 2))
 def test_corners_of_integers(width: int) -> None:
     for factory in BINARY:
         check_integers(factory, width, corners(width))
@@ -156,7 +157,7 @@ def check_floats(
             assert nan or (result is not None and isinstance(want, int) and result.is_nan(want)), codes
 
 
-@pytest.mark.parametrize("fmt", WORDS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("fmt", thinned(WORDS, 4), ids=lambda fmt: fmt.name)
 def test_float_operations(fmt: FloatFormat) -> None:
     columns = float_samples.pairs(fmt, 150, 1)
     for name in OPERATIONS:
@@ -191,7 +192,7 @@ def check_conversion(source: FloatFormat, target: FloatFormat, mode: Rounding, c
         assert sum(refused) < len(codes) / 2
 
 
-@pytest.mark.parametrize("source", WORDS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("source", thinned(WORDS, 4), ids=lambda fmt: fmt.name)
 def test_float_conversions(source: FloatFormat) -> None:
     codes = float_samples.codes(source, 100, 2)
     for target in WORDS:
@@ -226,7 +227,7 @@ def _around(code: Any, fmt: FloatFormat) -> list[int]:
     return [(code + step) & fmt.code_mask for step in (-1, 0, 1)]
 
 
-@pytest.mark.parametrize("fmt", WORDS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("fmt", thinned(WORDS, 3), ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("width", [4, 16, 32, 64])
 def test_integers_become_all_floats(fmt: FloatFormat, width: int) -> None:
     codes = corners(width)
@@ -282,7 +283,7 @@ def _halves(fmt: FloatFormat) -> list[int]:
     return [*found, *(code | (fmt.sign_mask or 0) for code in found)]
 
 
-@pytest.mark.parametrize("fmt", NATIVE, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("fmt", thinned(NATIVE, 3), ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("name", integer_functions.DIRECTIONS)
 def test_rounding_to_integers(name: str, fmt: FloatFormat) -> None:
     kernel = integer_functions.to_integral(name, fmt, 0, SPEC)

@@ -239,6 +239,7 @@ def exp_of_bf16(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.long
 def test_every_exp_of_bf16_is_that_of_mpfr(exp_of_bf16: Path) -> None:
     rows = [line.split(",") for line in exp_of_bf16.read_text().splitlines()[1:]]
     assert len(rows) == 1 << 16
@@ -281,6 +282,7 @@ def test_a_unit_that_truncates_is_recognised(tmp_path: Path) -> None:
     assert "are what rounding=toward_zero gives" in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", ["runs", "npz"])
 def test_each_format_carries_functions(format: str, tmp_path: Path) -> None:
     path = function_vectors_made(tmp_path, "sigmoid", "--type=f8E4M3FN", "--level=exhaustive", f"--format={format}")
@@ -289,6 +291,7 @@ def test_each_format_carries_functions(format: str, tmp_path: Path) -> None:
     assert "none differs" in done.out
 
 
+@pytest.mark.long
 def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
     listed = halfulp("vectors", "make", "rsqrt", "--type=f8E5M2", "--models=list")
     assert listed.code == 0
@@ -319,6 +322,7 @@ def test_what_cannot_be_made(arguments: tuple[str, ...], code: int, message: str
     assert message in done.err
 
 
+@pytest.mark.long
 def test_a_sweep_of_a_function_goes_on(tmp_path: Path) -> None:
     command = (
         "vectors", "sweep", "exp10", "--type=bf16", "--level=exhaustive", "--format=bin", "--out",

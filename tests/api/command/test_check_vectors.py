@@ -506,7 +506,7 @@ def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, tol
     assert "Traceback" not in err
 
 
-@settings(max_examples=60, suppress_health_check=IGNORED)
+@settings(max_examples=20, suppress_health_check=IGNORED)
 @given(data=st.data())
 @example(data=None)
 def test_garbage_in_the_metadata_never_ends_in_a_traceback(

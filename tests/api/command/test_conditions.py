@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import thinned
 from command import PATIENCE
 from every_command import EVERY, prepare
 from tree import ROOT
@@ -142,7 +143,7 @@ def check(folder: Path, condition: str, names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
-@pytest.mark.parametrize("condition", ["full disk", "hash seed 1"])
+@pytest.mark.parametrize("condition", thinned(["full disk", "hash seed 1"], 2))
 def test_some_commands(condition: str, prepared: Path) -> None:
     check(prepared, condition, FEW)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from amounts import thinned
 from command import Command
 from tree import ROOT
 
@@ -27,7 +28,7 @@ def files_of(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", thinned(WRITERS, 2))
 def test_links_are_replaced_or_refused(name: str, tmp_path: Path, command: Command) -> None:
     words = WRITERS[name]
     first, second, outside = (tmp_path / word for word in ("first", "second", "outside"))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from amounts import thinned
 from command import Command
 from every_command import EVERY, PASSES, SET, prepare
 
@@ -29,7 +30,7 @@ def outside(here: Path) -> Iterator[tuple[Path, str]]:
             yield path, path.read_text()
 
 
-@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("name", thinned(OUTSIDE, 3))
 def test_written_files(name: str, here: Path, command: Command) -> None:
     name = name.replace("{root}", str(here.parent).strip("/"))
     before = list(outside(here))
@@ -52,7 +53,7 @@ def test_written_files(name: str, here: Path, command: Command) -> None:
     assert {path.name for path in here.iterdir()} <= {*(path.name for path in here.iterdir() if path.name in ("in", "out", "p.mlir", "q.mlir", "dumps")), "add.mlir", "two.mlir", "twice.mlir", "shifted.mlir", "my-opt", "interesting", "dispatch.mlir", "tuning.mlir", "set.csv", "set.json", "add.mlirbc"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("name", thinned(OUTSIDE, 4))
 def test_files_that_metadata_and_manifests_name(name: str, here: Path, command: Command) -> None:
     name = name.replace("{root}", str(here.parent).strip("/"))
     document = json.loads((here / "set.json").read_text())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from command import IDENTITY, PARTS, Command, halfulp
 from tables import each_row
 from tree import ROOT
@@ -37,7 +38,7 @@ def test_the_quantization_example(command: Command) -> None:
     )
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", thinned(sorted(EXAMPLES.glob("*.mlir")), 3), ids=lambda path: path.name)
 def test_examples_say_how_to_run_them(path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     import shlex
 
@@ -282,7 +283,9 @@ def divide(tmp_path: Path) -> str:
     return str(tmp_path / "divide.mlir")
 
 
-@pytest.mark.parametrize("first", ["3xi32=7 8 9", "7 8 9", "7, 8, 9", "dense<[7, 8, 9]> : tensor<3xi32>", "@"])
+@pytest.mark.parametrize(
+    "first", thinned(["3xi32=7 8 9", "7 8 9", "7, 8, 9", "dense<[7, 8, 9]> : tensor<3xi32>", "@"], 2)
+)
 def test_inputs_have_an_element_per_lane_or_one_for_all(divide: str, first: str) -> None:
     given = f"@{Path(divide).parent / 'a.npy'}" if first == "@" else first
     done = halfulp("run", divide, "--batch", f"--input={given}", "--input=2", "--expected_output=3 4 4")

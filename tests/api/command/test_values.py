@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from command import IDENTITY, Command
 from tables import each_row
 from tree import ROOT
@@ -57,7 +58,7 @@ INPUTS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "given", "printed"), INPUTS)
+@pytest.mark.parametrize(("function", "given", "printed"), thinned(INPUTS, 4, rows=True))
 def test_inputs(function: str, given: str, printed: str, command: Command, write: Any) -> None:
     path = write("identity.mlir", IDENTITY)
     assert command("run", path, f"--function={function}", f"--input={given}") == (0, f"result[0]: {printed}\n", "")
@@ -194,7 +195,7 @@ RAW = [
 ]
 
 
-@pytest.mark.parametrize(("function", "type_", "data", "printed"), RAW)
+@pytest.mark.parametrize(("function", "type_", "data", "printed"), thinned(RAW, 3, rows=True))
 def test_raw_inputs(function: str, type_: str, data: bytes, printed: str, command: Command, write: Any) -> None:
     path, raw = write("identity.mlir", IDENTITY), write("x.bin", data)
     run = ("run", path, f"--function={function}")

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from command import MEMORY, PATIENCE, halfulp, heeds_interrupts
 from tables import each_row
 from tree import ROOT
@@ -389,7 +390,7 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     assert digest(folder / "addf_f8E4M3FN.tv", document) == document["sha256"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", thinned([signal.SIGINT, signal.SIGTERM], 2))
 def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> None:
     folder = tmp_path / "sets"
     process = subprocess.Popen(

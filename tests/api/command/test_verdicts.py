@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import thinned
 from command import Command
 from fake_mlir_opt import FakeOpt
 from tables import each_row
@@ -175,7 +176,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", LOWERED)
+@pytest.mark.parametrize("name", thinned(LOWERED, 3))
 def test_functions_of_the_llvm_dialect_are_compared(command: Command, write: Any, name: str) -> None:
     before, after = LOWERED[name]
     wrong = after
@@ -441,7 +442,7 @@ TABLE: list[tuple[str, list[str], str, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "arguments", "tool", "code", "words"), TABLE)
+@pytest.mark.parametrize(("what", "arguments", "tool", "code", "words"), thinned(TABLE, 3, rows=True))
 def test_the_table_of_verdicts(
     fake_opt: FakeOpt,
     command: Command,
@@ -493,7 +494,7 @@ OUTER = """func.func @f(%x: vector<1x2xf32>, %y: vector<2x2xf32>, %z: vector<1x2
 """
 
 
-@pytest.mark.parametrize("after", [OUTER, OUTER.replace("%y[1]", "%y[0]")])
+@pytest.mark.parametrize("after", thinned([OUTER, OUTER.replace("%y[1]", "%y[0]")], 2))
 @pytest.mark.parametrize("mode", ["on", "off", "fast"])
 def test_diff_and_bisect_permit_the_same_fused_multiply_adds(
     command: Command, write: Any, after: str, mode: str

@@ -12,6 +12,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from amounts import thinned
 from tables import each_row
 
 import halfulp as hu
@@ -71,7 +72,7 @@ WRITTEN = {
 RANGES = {"tanh": 1e30, "sigmoid": 1e30, "silu": 1e30, "softplus": 1e30, "gelu": 12.0, "expm1": 1e30, "asinh": 1e8}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", thinned(FUNCTIONS, 4))
 def test_names_and_formulas_of_one_function_are_that_function(name: str) -> None:
     codes = np.arange(0, 1 << 16, 1999, dtype=np.uint16)
     x = hu.Value.from_bits(codes, "bf16")
@@ -115,7 +116,7 @@ RATIONAL: dict[str, Callable[[Fraction], Fraction]] = {
 }
 
 
-@pytest.mark.parametrize("fmt", FORMATS_OF_RESULTS, ids=str)
+@pytest.mark.parametrize("fmt", thinned(FORMATS_OF_RESULTS, 4), ids=str)
 def test_rational_results_are_rounded_as_fractions(fmt: FloatFormat) -> None:
     for number, (text, function) in enumerate(RATIONAL.items()):
         codes = samples(fmt, 6, number)
@@ -137,7 +138,7 @@ IRRATIONAL: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("fmt", FORMATS_OF_RESULTS, ids=str)
+@pytest.mark.parametrize("fmt", thinned(FORMATS_OF_RESULTS, 4), ids=str)
 def test_irrational_results_are_rounded_as_mpmath_says(fmt: FloatFormat) -> None:
     for number, (text, function) in enumerate(IRRATIONAL.items()):
         codes = samples(fmt, 4, number + 100)
@@ -385,7 +386,7 @@ def codes(value: hu.Value) -> list[int]:
     return [int(code) for code in np.asarray(value.bits).reshape(-1)]
 
 
-@pytest.mark.parametrize("name", NAMED_ROWS)
+@pytest.mark.parametrize("name", thinned(NAMED_ROWS, 4))
 @pytest.mark.parametrize("mode", ["to_nearest_even", "downward", "upward"])
 def test_named_functions_are_rounded_as_mpmath_says(name: str, mode: str) -> None:
     rows = np.random.default_rng(7).normal(size=(3, 7)).astype(np.float32) * 5

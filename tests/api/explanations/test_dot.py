@@ -515,7 +515,7 @@ def test_ranges() -> None:
     (NVF4, {"a": [1] * 64, "b": [1] * 64}, InputError, "has a scale for 16 elements of A and B each"),
     (NVF4, {"a": [1] * 64, "b": [1] * 64, "scale_a": [1], "scale_b": [1] * 4}, InputError, "scale_a has 1 elements"),
     ("MFMA_I32_16x16x16_I8", {"a": [300] * 16}, InputError, r"a\[0\]: "),
-    ("MFMA_I32_16x16x16_I8", {"a": ["poison"] * 16}, InputError, r"a\[0\]: a poison element has no explanation"),
+    ("MFMA_I32_16x16x16_I8", {"a": ["poison"] * 16}, InputError, r"a\[0\]: a poison element has no explanation"), every=6,
 )  # fmt: skip
 def test_errors(kind: Any, how: dict[str, Any], error: Any, message: str) -> None:
     given = {"a": [1] * 16, "b": [1] * 16, **how}
@@ -597,7 +597,7 @@ def test_an_accumulator_of_ones_own() -> None:
 @each_row(
     "custom:", "custom:bits=9,products=rounded,partial=upward", "custom:group=3,bits=70", "custom:tree=halves,bits=5,c=last",
     "custom:bits=9,group=3,order=1,c=end,steps=f16", "custom:c=end,tree=sequential,partial=to_nearest_even",
-    "custom:bits=8,flush=true,group=2", "custom:tree=neighbours,partial=toward_zero", "custom:tree=even_odd,c=last,bits=6",
+    "custom:bits=8,flush=true,group=2", "custom:tree=neighbours,partial=toward_zero", "custom:tree=even_odd,c=last,bits=6", every=4,
 )  # fmt: skip
 def test_the_steps_of_any_accumulator_lead_to_its_result(text: str) -> None:
     dice = random.Random(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,7 +140,7 @@ def test_every_pair_of_small_types(op: str, width: int) -> None:
 @pytest.mark.parametrize(
     "columns", amounts(((0, 1, 7, 8, 15), (0, 3, 8, 15)), (range(16), range(16))), ids=["some", "all"]
 )
-@pytest.mark.parametrize("op", BINARY)
+@pytest.mark.parametrize("op", thinned(BINARY, 4))
 def test_pairs_of_four_bits(op: str, columns: tuple[Sequence[int], Sequence[int]]) -> None:
     for how in flags_of(op):
         for codes in product(*columns):

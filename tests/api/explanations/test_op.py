@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import each_row
@@ -159,7 +159,7 @@ def test_binary_ops_on_pairs_of_8_bits(name: str) -> None:
         check(op, type_, [type_] * 2, rows, None, **how)
 
 
-@pytest.mark.parametrize("name", [*SMALL, *EIGHT])
+@pytest.mark.parametrize("name", thinned([*SMALL, *EIGHT], 3))
 def test_unary_ops(name: str) -> None:
     fmt = FORMATS[name]
     rows = [(code,) for code in range(1 << fmt.bits)]
@@ -229,7 +229,7 @@ def test_scaling(op: str, profile: str, count: int) -> None:
                     assert last.code == explanation.result
 
 
-@pytest.mark.parametrize("profile", [name for name in PROFILES if name != "spec"])
+@pytest.mark.parametrize("profile", thinned([name for name in PROFILES if name != "spec"], 4))
 def test_exact_scaling_under_other_profiles(profile: str) -> None:
     """Not every profile takes a negative scale as NaN; the others follow the rule of the exact number."""
     how: dict[str, Any] = {"profile": f"{profile},scaling=exact"}
@@ -252,7 +252,7 @@ QUANTISED = (
 )
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", thinned(PROFILES, 4))
 @pytest.mark.parametrize("type_", QUANTISED)
 def test_quantisation(type_: str, profile: str) -> None:
     quantised: Any = as_type(type_)
@@ -375,7 +375,7 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("op", "type_", "operands", "how", "code", "words"), RULES)
+@pytest.mark.parametrize(("op", "type_", "operands", "how", "code", "words"), thinned(RULES, 4, rows=True))
 def test_rules(
     op: str, type_: str, operands: tuple[Any, ...], how: dict[str, Any], code: int | None, words: str
 ) -> None:

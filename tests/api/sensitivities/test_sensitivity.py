@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from amounts import amounts, thinned
 from tree import ROOT
 
 import halfulp as hu
@@ -110,7 +111,7 @@ def planted_program(draw: random.Random) -> tuple[str, int, list[float]]:
     return text, place + 3, [draw.uniform(0.7, 1.2), draw.uniform(0.7, 1.2)]
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", amounts(4, 500, long=20))
 def test_a_planted_rounding_to_f16_is_ranked_first(count: int) -> None:
     right = 0
     for seed in range(count):
@@ -246,7 +247,7 @@ def by_metric(metric: str, result: Any, exact: Any) -> float:
     return float(np.abs(error).max() / (np.abs(exact).max() if metric == "relative" else 1))
 
 
-@pytest.mark.parametrize("metric", ["sqnr", "relative", "absolute"])
+@pytest.mark.parametrize("metric", thinned(["sqnr", "relative", "absolute"], 3))
 def test_metrics(metric: Any) -> None:
     x = np.linspace(-1, 1, 33, dtype=np.float32)
     found = hu.sensitivity(chain_of(33), x, formats=["f32", "f8E4M3FN"], metric=metric)

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from amounts import thinned
 from tables import each_row
 
 import halfulp as hu
@@ -467,6 +468,7 @@ def test_the_timeline_draws_each_step_with_an_error() -> None:
     assert heights[-1] < heights[0]
 
 
+@pytest.mark.long
 def test_the_timeline_of_a_long_run_stays_small() -> None:
     trace = hu.trace(MULLER, 1000, shadow=True)
     root = ElementTree.fromstring(timeline(trace.steps))
@@ -692,7 +694,7 @@ def test_each_op_raises_what_it_raises_alone() -> None:
     assert report.unknown == ()
 
 
-@pytest.mark.parametrize("name", ["f8E4M3FN", "bf16", "f32", "f64", "f80", "f128"])
+@pytest.mark.parametrize("name", thinned(["f8E4M3FN", "bf16", "f32", "f64", "f80", "f128"], 4))
 def test_single_numbers_raise_what_elements_raise(name: str) -> None:
     """A scalar run asks the scalar implementations of the kernels, a tensor of one element the arrays."""
     scalars = f"""func.func @f(%x: {name}, %y: {name}) -> i1 {{
@@ -967,6 +969,7 @@ def test_an_infinity_that_is_exact_is_no_error() -> None:
     assert (result.special, result.ulp, result.unknown) == ((), 0, 0)
 
 
+@pytest.mark.long
 def test_the_ranking_of_a_long_history_is_quick_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layer of 100,000 products: they took a minute, and again for each call."""
     t = "tensor<32x100xf32>"

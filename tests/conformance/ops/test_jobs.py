@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.conformance.ops import jobs as jobs_module
@@ -62,6 +63,7 @@ def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch: pytest.MonkeyP
     assert "Not available on this machine: `mlir-fold`" in markdown(report)
 
 
+@pytest.mark.long
 def test_processes_share_the_work() -> None:
     plan = [job for job in jobs("sample", oracles=["exact"]) if job.case.op == "arith.remf"]
     alone, shared = (run_jobs(plan, "sample", workers=workers) for workers in (1, 2))
@@ -117,7 +119,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("name", thinned(ENDLESS, 2))
 def test_a_limit_ends_it(name: str) -> None:
     source, message = ENDLESS[name]
     with pytest.raises(LimitExceeded, match=message) as caught:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from command import PATIENCE, wait_for_end
 
 from halfulp.conformance.comparing.check import Tally, check
@@ -196,7 +197,7 @@ def test_bad_runners(name: str, bad: str, install: Install) -> None:
         assert total.failures or total.refusals
 
 
-@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("bad", thinned(BAD, 3))
 def test_a_bad_iree_runner(bad: str, install: Install) -> None:
     install('while [ "$1" != -o ]; do shift; done; echo > "$2"', (COMPILE,))
     install(BAD[bad], (RUN_MODULE,))
@@ -217,7 +218,7 @@ def test_another_version(name: str, version: str, install: Install) -> None:
         oracle(name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thinned(NAMES, 3))
 @pytest.mark.parametrize("body", ["sleep 1000", "kill -SEGV $$", "exit 1"])
 def test_a_tool_that_does_not_tell_its_version(name: str, body: str, tmp_path: Path, monkeypatch: Any) -> None:
     path = tmp_path / "tool"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from present import present
 
 from halfulp.conformance.comparing.check import Tally, check
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", thinned(SMALL, 3))
 def test_all_pairs(name: str) -> None:
     total = Tally()
     for op in BINARY:
@@ -62,7 +62,7 @@ def possible(op: str, source: str, target: str) -> list[OpCase]:
         return []
 
 
-@pytest.mark.parametrize("count", amounts(500, 2000))
+@pytest.mark.parametrize("count", amounts(100, 2000, long=500))
 def test_casts(count: int) -> None:
     total = Tally()
     asked = 0
@@ -78,7 +78,7 @@ def test_casts(count: int) -> None:
     assert total.known["zero and the smallest values to f8E8M0FNU"] > count // 10
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", thinned(TYPES, 4))
 def test_arithmetic_and_comparisons(name: str) -> None:
     cases = [op_case(f"arith.{op}", name) for op in (*BINARY, "negf")]
     cases += [op_case("arith.cmpf", name, predicate=predicate) for predicate in CMPF_PREDICATE.cases]

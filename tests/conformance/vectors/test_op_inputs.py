@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from present import present
 
 import halfulp as hu
@@ -105,7 +106,18 @@ def test_corners_of_every_format(name: str) -> None:
 @pytest.mark.parametrize("level", ["1", "2", "weighted", "random"])
 @pytest.mark.parametrize(
     "types",
-    [["f32", "f32"], ["f80"], ["f128", "f128"], ["f8E4M3FN", "f8E4M3FN"], ["i1", "f16", "f16"], ["i37"], ["i128"] * 4],
+    thinned(
+        [
+            ["f32", "f32"],
+            ["f80"],
+            ["f128", "f128"],
+            ["f8E4M3FN", "f8E4M3FN"],
+            ["i1", "f16", "f16"],
+            ["i37"],
+            ["i128"] * 4,
+        ],
+        3,
+    ),
 )
 def test_a_part_is_computed_alone(types: list[str], level: LevelName) -> None:
     rows = rows_of_types([as_type(name) for name in types], level, 7, 10_000)
@@ -424,8 +436,8 @@ def _recipe(text: str, random: str) -> Recipe:
     return Recipe(ProgramComputation(text, "f", "f.mlir", as_profile(PROFILE), random=random), "weighted", count=200)
 
 
-@pytest.mark.parametrize("text", [TEXT, TENSORS], ids=["branches", "tensors"])
-@pytest.mark.parametrize("random", ["philox:seed=5", "lfsr:width=16,taps=16+14+13+11,seed=0xACE1"])
+@pytest.mark.parametrize("text", thinned([TEXT, TENSORS], 2), ids=["branches", "tensors"])
+@pytest.mark.parametrize("random", thinned(["philox:seed=5", "lfsr:width=16,taps=16+14+13+11,seed=0xACE1"], 2))
 def test_each_row_is_a_run_of_its_number(text: str, random: str) -> None:
     recipe = _recipe(text, random)
     numbered = random.startswith("philox")
@@ -452,6 +464,7 @@ def test_parts_make_the_same_rows() -> None:
         assert np.array_equal(column, np.concatenate(pieces))
 
 
+@pytest.mark.long
 def test_files_are_checked_and_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "f.mlir"
     program.write_text(TEXT)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import OpCase, op_case
@@ -121,7 +122,7 @@ def test_conversions_are_what_scalar_gives(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("bits", [1, 5, 16, 64])
+@pytest.mark.parametrize("bits", thinned([1, 5, 16, 64], 2))
 def test_stochastic_rounding_is_what_scalar_gives_for_its_random_bits(bits: int) -> None:
     turn = count(bits)
     for name, fmt in FORMATS.items():
@@ -223,7 +224,7 @@ def single(number: Fraction) -> Fraction:
     return number if rounded is None else rounded
 
 
-@pytest.mark.parametrize("spelled", list(QUANTISED))
+@pytest.mark.parametrize("spelled", thinned(list(QUANTISED), 2))
 def test_the_parameters_of_a_row_are_those_of_its_place(spelled: str) -> None:
     places, f32 = QUANTISED[spelled], FORMATS["f32"]
     stored = Recipe(OpComputation(op_case("quant.dcast", spelled, "f32")), "exhaustive")
@@ -415,7 +416,7 @@ RECIPES = {
 }
 
 
-@pytest.mark.parametrize("name", list(RECIPES))
+@pytest.mark.parametrize("name", thinned(list(RECIPES), 4))
 def test_parts_are_those_of_the_whole(name: str) -> None:
     recipe = RECIPES[name]
     step, last = recipe.step, recipe.rows.count
@@ -428,7 +429,7 @@ def test_parts_are_those_of_the_whole(name: str) -> None:
     assert recipe.vectors(size=777).digest() == recipe.vectors(size=1 << 20).digest()
 
 
-@pytest.mark.parametrize("name", list(RECIPES))
+@pytest.mark.parametrize("name", thinned(list(RECIPES), 3))
 def test_a_recipe_is_made_again_from_its_metadata_and_from_a_pickle(name: str) -> None:
     recipe = RECIPES[name]
     _ = recipe.rows, recipe.columns  # what was derived is no part of either

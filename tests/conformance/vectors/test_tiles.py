@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from present import present
 
 from halfulp.codegen.tile_names import operation_named
@@ -53,7 +53,7 @@ def operands(computation: TileComputation, recipe: Recipe, stop: int) -> list[An
     return arrays
 
 
-@pytest.mark.parametrize(("kind", "model", "type_"), KINDS)
+@pytest.mark.parametrize(("kind", "model", "type_"), thinned(KINDS, 2, rows=True))
 def test_results_are_those_of_the_specification(kind: str, model: str, type_: str | None) -> None:
     op = operation_named(kind, type_, type_)
     computation = TileComputation(op, model)
@@ -137,7 +137,7 @@ def made(folder: Path, *options: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("format_", ["npz", "csv", "testfloat", "readmemh", "jsonl"])
+@pytest.mark.parametrize("format_", thinned(["npz", "csv", "testfloat", "readmemh", "jsonl"], 2))
 def test_made_and_checked(format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made(tmp_path / "v", f"--format={format_}")
     document = json.loads((folder / "set.json").read_text())
@@ -447,7 +447,7 @@ func.func @shapes(%a: tensor<4xi8>, %n: i2) -> tensor<1xi8> {
 
 
 @pytest.mark.parametrize("keep_ub", [False, True])
-@pytest.mark.parametrize("function", ["divide", "constant", "zeros", "shapes"])
+@pytest.mark.parametrize("function", thinned(["divide", "constant", "zeros", "shapes"], 3))
 def test_rows_of_tensors_at_once_are_what_each_row_is_alone(
     function: str, keep_ub: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.conformance.whole_programs import two_runs
@@ -44,6 +45,7 @@ def compared(before: str, after: str, count: int) -> ValidationReport:
     return compare(one, two, pair, Inputs(count))
 
 
+@pytest.mark.long
 def test_a_matrix_product_runs_all_inputs_of_which_few_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone, 1,000 inputs take 10 million steps, and a comparison ends at 4 million."""
     runs: list[int] = []
@@ -172,7 +174,7 @@ def said(report: ValidationReport) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", thinned(PAIRS, 4))
 def test_the_verdicts_are_those_of_single_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = PAIRS[name]
     together = compared(before, after, 150)

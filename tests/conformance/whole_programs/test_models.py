@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from amounts import thinned
 from conftest import MlirOpt
 from rounding_bounds import bounds
 from tree import ROOT
@@ -114,7 +115,7 @@ IN_FLOAT64: Mapping[str, Callable[[Floats], list[Floats]]] = {"scan_tanh_f32": s
 """The models whose recorded ``wide`` was computed in f32 in part, by NumPy in float64."""
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", thinned(MODELS, 3))
 def test_results_lie_within_the_bound_of_the_program(model: str) -> None:
     """Ours and what the function is in float64 are both in the interval that the program allows."""
     module = hu.load(linalg(model))
@@ -139,7 +140,7 @@ def test_these_have_the_bits_that_jax_gives(model: str) -> None:
         assert np.array_equal(result.bits, data(model)[f"jax{k}"])
 
 
-@pytest.mark.parametrize(("model", "stage"), STORED)
+@pytest.mark.parametrize(("model", "stage"), thinned(STORED, 4, rows=True))
 def test_a_stored_stage_gives_the_same_bits(model: str, stage: str) -> None:
     found = results(model, (FOLDER / f"{model}.{stage}.mlir").read_text(encoding="utf-8"))
     assert codes(found) == codes(on_tensors(model))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import LARGE, SMALL, all_codes, codes, pairs, to_array, to_list
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,7 +103,7 @@ def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: 
         assert_same((fmt.name, op, policy), fmt.bits, want, getattr(arithmetic, op)(fmt, x, policy, True), a)
 
 
-@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("op", thinned(ARITHMETIC, 2))
 @pytest.mark.parametrize("fmt", SMALL, ids=str)
 @pytest.mark.parametrize("count", amounts(200, None))
 def test_small_formats(fmt: FloatFormat, op: str, count: int | None) -> None:
@@ -116,7 +116,7 @@ def test_small_formats(fmt: FloatFormat, op: str, count: int | None) -> None:
         check_arithmetic(fmt, a, b, op, mode)
 
 
-@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("op", thinned(ARITHMETIC, 2))
 @pytest.mark.parametrize("fmt", LARGE, ids=str)
 @pytest.mark.parametrize("count", amounts(400, 100_000))
 def test_large_formats(fmt: FloatFormat, op: str, count: int) -> None:
@@ -212,7 +212,7 @@ def integer_codes(width: int, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("fmt", ALL, ids=str)
+@pytest.mark.parametrize("fmt", thinned(ALL, 5), ids=str)
 @pytest.mark.parametrize(("count", "modes"), [(14, 2), pytest.param(40, 5, marks=pytest.mark.exhaustive)])
 def test_integers(fmt: FloatFormat, width: int, count: int, modes: int) -> None:
     """``modes``: how many of the rounding modes, other ones for each width."""
@@ -381,7 +381,7 @@ def test_the_odd_neighbour(fmt: FloatFormat) -> None:
         assert scalar.from_fraction(fmt, high, ODD).code == code + 1
 
 
-@pytest.mark.parametrize("fmt", ODD_SMALL, ids=str)
+@pytest.mark.parametrize("fmt", thinned(ODD_SMALL, 2), ids=str)
 @pytest.mark.parametrize("mode", [Rounding.TO_NEAREST_EVEN, ODD])
 def test_arithmetic_on_small_formats(fmt: FloatFormat, mode: Rounding) -> None:
     rng = np.random.default_rng(fmt.bits)
@@ -396,7 +396,7 @@ def test_arithmetic_on_small_formats(fmt: FloatFormat, mode: Rounding) -> None:
         assert quick.codes.tolist() == found.codes.tolist()
 
 
-@pytest.mark.parametrize("fmt", ODD_SMALL, ids=str)
+@pytest.mark.parametrize("fmt", thinned(ODD_SMALL, 4), ids=str)
 @pytest.mark.parametrize("mode", [Rounding.TO_NEAREST_EVEN, ODD])
 def test_conversions_to_small_formats(fmt: FloatFormat, mode: Rounding) -> None:
     f32 = FORMATS["f32"]

@@ -135,7 +135,7 @@ def test_casts(width: int, signed: bool) -> None:
     check("f32", width, signed, RNE, 1)
 
 
-@pytest.mark.parametrize("parts", amounts(7, long=1))
+@pytest.mark.parametrize("parts", amounts(20, long=1))
 def test_compiled_casts(parts: int) -> None:
     pytest.importorskip("llvmlite")
     llvm.use("llvm")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from command import halfulp
 from float_samples import SMALL
 from present import present
@@ -100,7 +100,7 @@ def test_declared_domain() -> None:
 
 
 @pytest.mark.parametrize("step", amounts(53, 1, long=13))
-@pytest.mark.parametrize("dst", DESTINATIONS, ids=str)
+@pytest.mark.parametrize("dst", thinned(DESTINATIONS, 5), ids=str)
 def test_words_of_f32(dst: FloatFormat, step: int) -> None:
     """The upper halves of f32 with all that can lie below a tie, and on it; the largest numbers and what is above."""
     upper, lower = shared.every(16)[::step], shared.LOW_HALVES if dst.bits > 8 else ()
@@ -109,7 +109,7 @@ def test_words_of_f32(dst: FloatFormat, step: int) -> None:
         check_words(F32, dst, RNE, policy, sample)
 
 
-@pytest.mark.parametrize("parts", amounts(7, long=1))
+@pytest.mark.parametrize("parts", amounts(20, long=1))
 def test_words_of_f32_to_the_other_formats(parts: int) -> None:
     sample = np.concatenate(
         [shared.with_low_bits(shared.every(16)[::7], 16, np.uint32, shared.LOW_HALVES), nans_of(F32)]
@@ -120,7 +120,7 @@ def test_words_of_f32_to_the_other_formats(parts: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1 << 10, pytest.param(None, marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize("dst", DESTINATIONS, ids=str)
+@pytest.mark.parametrize("dst", thinned(DESTINATIONS, 5), ids=str)
 def test_words_of_f64(dst: FloatFormat, count: int | None) -> None:
     sample = shared.near_f32_ties(dst)[:: 1 if dst.bits <= 8 or count is None else 31]
     if dst.bits <= 8:
@@ -143,7 +143,7 @@ def ends(src: FloatFormat, dst: FloatFormat) -> Codes:
 
 
 @pytest.mark.parametrize("share", amounts((97, 20), (1, 1), long=(41, 1)), ids=str)
-@pytest.mark.parametrize("src", [F16, BF16, *SMALL], ids=str)
+@pytest.mark.parametrize("src", thinned([F16, BF16, *SMALL], 4), ids=str)
 def test_words_of_short_codes(src: FloatFormat, share: tuple[int, int]) -> None:
     """Every code of up to 8 bits, and many longer ones with all that are NaNs, to every format, to nearest even and in
     some mode. ``share``: one of so many codes of 16 bits, and one of so many pairs of a format and a policy.
@@ -183,8 +183,10 @@ def test_bounds_of_f4() -> None:
         check_words(F32, fmt, RNE, SPEC, np.arange(start << 16, (start << 16) + (1 << 20), dtype=np.uint32))
 
 
-@pytest.mark.parametrize("name", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "divide", "maximum", "minimum_number"])
+@pytest.mark.parametrize("name", thinned(["f32", "f16", "bf16"], 3))
+@pytest.mark.parametrize(
+    "operation", thinned(["add", "subtract", "multiply", "divide", "maximum", "minimum_number"], 2)
+)
 def test_few_refused_elements(operation: str, name: str) -> None:
     """NaNs among many numbers: what is refused is computed apart, in blocks, or element by element."""
     fmt = FORMATS[name]
@@ -232,7 +234,7 @@ def test_what_is_no_code_reads_nothing_else(name: str, to: str) -> None:
         assert fast.add(fmt, junk, junk).codes.max() <= fmt.code_mask
 
 
-@pytest.mark.parametrize("what", shared.MEMORY)
+@pytest.mark.parametrize("what", thinned(shared.MEMORY, 4))
 def test_memory_once_compiled(what: str) -> None:
     side = 2048
     random = np.random.default_rng(3).integers(0, 1 << 32, (side, side), np.uint32, endpoint=False)
@@ -383,7 +385,12 @@ print(llvm.backend(), sys.modules.get("llvmlite") is not None, result.codes[1016
         ("auto", "sys.modules['llvmlite'] = None", 1017, "auto False 56"),
         ("numpy", "", 1017, "numpy False 56"),
         ("llvm", "", 1017, "llvm True 56"),
-        ("llvm", "sys.modules['llvmlite'] = None", 1017, "HALFULP_BACKEND is 'llvm', but llvmlite is not installed"),
+        (
+            "llvm",
+            "sys.modules['llvmlite'] = None",
+            1017,
+            "HALFULP_BACKEND is 'llvm', but llvmlite is not installed",
+        ),
         ("numba", "", 1017, "HALFULP_BACKEND is 'numba', which is called 'llvm'"),
         ("C", "", 1017, "HALFULP_BACKEND is 'C', but must be one of auto, numpy, llvm"),
     ],

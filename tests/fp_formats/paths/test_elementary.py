@@ -11,7 +11,7 @@ import gmpy2
 import mpfr
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpfr import MPFR, MPFR_OF_TWO
@@ -184,7 +184,7 @@ def order(fmt: FloatFormat, code: int) -> int | None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("format_name", ["f8E5M2", *WIDE])
+@pytest.mark.parametrize("format_name", thinned(["f8E5M2", *WIDE], 4))
 def test_modes_and_flags(name: str, format_name: str) -> None:
     fmt = FORMATS[format_name]
     sign = fmt.sign_mask or 0
@@ -292,7 +292,7 @@ def test_every_code_of_16_bits_in_five_modes(format_name: str, name: str, modes:
     compare_every_code(FORMATS[format_name], name, modes)
 
 
-@pytest.mark.parametrize("name", MPFR_OF_TWO)
+@pytest.mark.parametrize("name", thinned(MPFR_OF_TWO, 2))
 @pytest.mark.parametrize(
     "fmt", [fmt if fmt.bits < 7 else pytest.param(fmt, marks=pytest.mark.exhaustive) for fmt in SMALL]
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import interesting, one_code
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +73,7 @@ def near_midpoints(name: str, count: int, window: int) -> Codes:
     return found
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", thinned(FUNCTIONS, 4))
 @pytest.mark.parametrize(
     ("count", "drawn", "window"), [(16, 1 << 12, 100), pytest.param(3_000, 1 << 20, 4, marks=pytest.mark.exhaustive)]
 )
@@ -86,7 +86,7 @@ def test_results_are_those_of_the_specification(name: str, count: int, drawn: in
 
 
 @pytest.mark.parametrize("name", ["exp", "sin", "rsqrt", "mish"])
-@pytest.mark.parametrize("mode", BY_MODE)
+@pytest.mark.parametrize("mode", thinned(BY_MODE, 4))
 def test_modes_flags_and_flushing_take_another_way(name: str, mode: Rounding) -> None:
     codes = operands(name, 12)
     for policy in (SPEC, FloatPolicy(denormals="flush_both")):
@@ -203,7 +203,7 @@ def test_quotients_that_are_subnormal_or_near_ties_of_f32(count: int) -> None:
 
 
 @pytest.mark.parametrize("fmt", [F32, F64], ids=str)
-@pytest.mark.parametrize("predicate", range(16))
+@pytest.mark.parametrize("predicate", thinned(range(16), 4))
 def test_comparisons(predicate: int, fmt: FloatFormat) -> None:
     def exactly(a: int, b: int) -> int:
         return int(scalar.compare(fmt, predicate, a, b, SPEC))
@@ -214,7 +214,7 @@ def test_comparisons(predicate: int, fmt: FloatFormat) -> None:
         assert implementation(a, b) == exactly(a, b), (hex(a), hex(b))
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
+@pytest.mark.parametrize("policy", thinned(POLICIES, 3), ids=range(len(POLICIES)))
 @pytest.mark.parametrize(("src", "dst"), [(F32, F64), (F64, F32)], ids=str)
 @pytest.mark.parametrize("count", COUNTS)
 def test_conversions(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, count: int) -> None:
@@ -233,7 +233,7 @@ def test_conversions(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, co
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("fmt", [F32, F64], ids=str)
-@pytest.mark.parametrize("width", [1, 7, 8, 24, 25, 32, 53, 54, 55, 63, 64])
+@pytest.mark.parametrize("width", thinned([1, 7, 8, 24, 25, 32, 53, 54, 55, 63, 64], 3))
 def test_integers(width: int, fmt: FloatFormat, signed: bool) -> None:
     def from_exactly(code: int) -> int:
         number = code - (1 << width) if signed and code >> (width - 1) else code

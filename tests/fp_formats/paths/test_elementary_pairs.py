@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from flint import arb
 
 from halfulp.fp_formats import scalar
@@ -100,7 +100,7 @@ def check(
         compare(elementary.of_integer(name, fmt, a, n, WIDTH, mode, policy, dst, True), wanted, a, n)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", thinned(MODES, 4))
 @pytest.mark.parametrize(
     "name", ["bf16", "f16", "f32", *(pytest.param(n, marks=pytest.mark.exhaustive) for n in ("tf32", "f8E5M2"))]
 )

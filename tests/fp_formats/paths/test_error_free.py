@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import codes, interesting, pairs, to_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -215,7 +215,7 @@ def test_whatever_comes(fmt: FloatFormat, examples: int) -> None:
     every_pair_is_right()
 
 
-@pytest.mark.parametrize("fmt", [*NATIVE, *NARROW], ids=str)
+@pytest.mark.parametrize("fmt", thinned([*NATIVE, *NARROW], 2), ids=str)
 def test_ordinary_elements_never_take_the_exact_path(fmt: FloatFormat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zeros among them; and of others, only they."""
     rng = np.random.default_rng(74)
@@ -248,7 +248,7 @@ def test_ordinary_elements_never_take_the_exact_path(fmt: FloatFormat, monkeypat
         asked.clear()
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", thinned(OPERATIONS, 2))
 @pytest.mark.parametrize("count", amounts(4_000, long=20_000))
 def test_to_odd(operation: str, count: int) -> None:
     """Toward zero, with the last bit set if inexact."""
@@ -270,7 +270,7 @@ def test_to_odd(operation: str, count: int) -> None:
         np.testing.assert_array_equal(out[known], want[known])
 
 
-@pytest.mark.parametrize("fmt", [*NATIVE, *NARROW], ids=str)
+@pytest.mark.parametrize("fmt", thinned([*NATIVE, *NARROW], 2), ids=str)
 def test_layouts(fmt: FloatFormat) -> None:
     """Below, at and above the length of a chunk, strided and broadcast."""
     rng = np.random.default_rng(76)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from float_samples import SMALL, codes, to_array
 
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
@@ -154,7 +154,7 @@ def near_f32_ties(dst: FloatFormat) -> Codes:
     return np.concatenate([middles, middles - np.uint64(1), middles + np.uint64(1)])
 
 
-@pytest.mark.parametrize("src", [*UP_TO_16_BITS, FORMATS["tf32"], *OTHERS], ids=str)
+@pytest.mark.parametrize("src", thinned([*UP_TO_16_BITS, FORMATS["tf32"], *OTHERS], 4), ids=str)
 @pytest.mark.parametrize("whole", amounts(False, True))
 def test_narrow_sources(src: FloatFormat, whole: bool) -> None:
     codes_ = every(src.bits)[:: 1 if src.bits <= 8 or whole else 17 if src.bits <= 16 else 101]
@@ -318,7 +318,7 @@ CONVERSIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("pair", CONVERSIONS, ids="-".join)
+@pytest.mark.parametrize("pair", thinned(CONVERSIONS, 3), ids="-".join)
 def test_layouts_of_conversions(pair: tuple[str, str]) -> None:
     src, dst = (FORMATS[name] for name in pair)
     flat = np.random.default_rng(1).integers(0, 1 << src.bits, 4 * tables.CHUNK, np.uint64, endpoint=False)
@@ -340,7 +340,7 @@ def test_layouts_of_conversions(pair: tuple[str, str]) -> None:
         np.testing.assert_array_equal(x, before)
 
 
-@pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "bf16", "f16", "f32", "f64"])
+@pytest.mark.parametrize("name", thinned(["f4E2M1FN", "f8E4M3FN", "bf16", "f16", "f32", "f64"], 3))
 def test_layouts_of_operations(name: str) -> None:
     fmt = FORMATS[name]
     flat = np.random.default_rng(1).integers(0, 1 << fmt.bits, 4 * tables.CHUNK, np.uint64, endpoint=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from flint import arb
 from float_samples import codes as codes_of
 from float_samples import pairs as pairs_of
@@ -116,7 +116,7 @@ def check(name: str, xs: list[float]) -> int:
     return compared
 
 
-@pytest.mark.parametrize("name", APPROXIMATIONS)
+@pytest.mark.parametrize("name", thinned(APPROXIMATIONS, 4))
 @pytest.mark.parametrize("count", amounts(40, 6_000))
 def test_errors_stay_far_below_the_margin(name: str, count: int) -> None:
     assert check(name, operands(random.Random(name), count)) > count * 5 // 6
@@ -134,7 +134,7 @@ def float_of(x: float, steps: int) -> float:
     return float(bits.view(np.float64)[0])
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits <= 32], ids=str)
+@pytest.mark.parametrize("fmt", thinned([fmt for fmt in FORMATS.values() if fmt.bits <= 32], 4), ids=str)
 @pytest.mark.parametrize("mode", list(Rounding)[:5])
 def test_a_settled_number_rounds_like_its_neighbourhood(fmt: FloatFormat, mode: Rounding) -> None:
     margin = 1 << 11

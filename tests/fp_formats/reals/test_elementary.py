@@ -8,7 +8,7 @@ from typing import Any
 
 import gmpy2
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from flint import arb
 from mpfr import MPFR, MPFR_OF_TWO
 from present import present
@@ -116,7 +116,9 @@ def test_every_code_of_a_small_format_is_rounded_as_mpfr_says(fmt: FloatFormat, 
 
 
 @pytest.mark.parametrize("name", MPFR)
-@pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("bf16", "f16", "f32", "f64", "f80", "f128")], ids=str)
+@pytest.mark.parametrize(
+    "fmt", thinned([FORMATS[name] for name in ("bf16", "f16", "f32", "f64", "f80", "f128")], 3), ids=str
+)
 @pytest.mark.parametrize("count", amounts(2, 1_000, long=12))
 def test_samples_of_a_wide_format_are_rounded_as_mpfr_says(fmt: FloatFormat, name: str, count: int) -> None:
     for code in samples(fmt, count):
@@ -127,7 +129,7 @@ def test_samples_of_a_wide_format_are_rounded_as_mpfr_says(fmt: FloatFormat, nam
             check(fmt, name, unary(name, fmt, code, mode), wanted, (hex(code), mode))
 
 
-@pytest.mark.parametrize("name", MPFR_OF_TWO)
+@pytest.mark.parametrize("name", thinned(MPFR_OF_TWO, 4))
 @pytest.mark.parametrize(
     "fmt", [FORMATS[name] for name in ("f4E2M1FN", "f8E4M3FN", "bf16", "f16", "f32", "f64", "f80", "f128")], ids=str
 )
@@ -183,7 +185,7 @@ def composed(precision: int) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-@pytest.mark.parametrize("name", composed(53))
+@pytest.mark.parametrize("name", thinned(composed(53), 4))
 @pytest.mark.parametrize("fmt", [FORMATS[name] for name in ("f8E4M3FN", "bf16", "f32", "f64", "f80", "f128")], ids=str)
 @pytest.mark.parametrize("count", amounts(4, 1_000, long=40))
 def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat, name: str, count: int) -> None:
@@ -207,7 +209,7 @@ def test_functions_that_mpfr_lacks_are_rounded_as_its_parts_say(fmt: FloatFormat
     assert compared > count // 8
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda row: row.name)
+@pytest.mark.parametrize("function", thinned(FUNCTIONS.values(), 4), ids=lambda row: row.name)
 def test_what_is_known_near_zero_and_far_out_agrees_with_balls(function: Function) -> None:
     """Both ways lead to one cell of the grid, wherever both are open."""
     draw, fmt, agreed = random.Random(function.name), FORMATS["bf16"], 0

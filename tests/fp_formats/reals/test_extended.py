@@ -10,6 +10,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
+from amounts import thinned
 from flint import arb
 
 from halfulp.fp_formats.exact import conversions
@@ -119,7 +120,7 @@ def numbers(seed: int) -> list[Number]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", thinned(range(4), 2))
 def test_what_is_known_beside_balls_is_true(seed: int) -> None:
     known = numbers(seed)
     checked = 0
@@ -208,7 +209,7 @@ def assert_equal(settled: arrays.Settled, expected: list[Any], fmt: FloatFormat)
             assert (code, flags) == (right.code, right.flags)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", thinned(FUNCTIONS, 4))
 @pytest.mark.parametrize("format_name", WIDE)
 def test_functions_of_one_argument(name: str, format_name: str) -> None:
     fmt = FORMATS[format_name]
@@ -219,7 +220,7 @@ def test_functions_of_one_argument(name: str, format_name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["atan2", "hypot", "powf"])
-@pytest.mark.parametrize("format_name", WIDE)
+@pytest.mark.parametrize("format_name", thinned(WIDE, 4))
 def test_functions_of_two_arguments(name: str, format_name: str) -> None:
     fmt = FORMATS[format_name]
     (xs, first), (ys, second) = some_codes(fmt, 24, 1, 4), some_codes(fmt, 24, 2, 4)
@@ -230,7 +231,7 @@ def test_functions_of_two_arguments(name: str, format_name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["powf", "rootn"])
-@pytest.mark.parametrize("format_name", WIDE)
+@pytest.mark.parametrize("format_name", thinned(WIDE, 3))
 def test_functions_of_an_integer(name: str, format_name: str) -> None:
     fmt, width = FORMATS[format_name], 17
     xs, first = some_codes(fmt, 24, 1, 4)
@@ -243,7 +244,7 @@ def test_functions_of_an_integer(name: str, format_name: str) -> None:
         assert settled.mask.sum() >= 10
 
 
-@pytest.mark.parametrize("format_name", WIDE)
+@pytest.mark.parametrize("format_name", thinned(WIDE, 2))
 def test_hardly_anything_is_left(format_name: str) -> None:
     fmt = FORMATS[format_name]
     _, array = some_codes(fmt, 2000, 5, 2)

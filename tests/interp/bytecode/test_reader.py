@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from corpora import bytecode_files
 from corpora.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
 from corpora.corpus import CorpusEntry, entries
@@ -73,7 +73,7 @@ def expected(name: str, version: int) -> str:
 # --- what tools wrote -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", thinned(VERSIONS, 3))
 def test_recorded_files_read_as_their_text(version: int) -> None:
     """Every code of builtin and quant, orders of uses, resources, unregistered ops; no MLIR is needed."""
     files = [file for file in recorded_files() if file.tool == "mlir-opt 22" and file.version == version]
@@ -522,7 +522,7 @@ COSTLY: dict[str, tuple[list[bytes], list[bytes], list[bytes], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.parametrize("name", thinned(COSTLY, 2))
 def test_small_files_that_stand_for_much(name: str) -> None:
     attributes, types, quantized, message = COSTLY[name]
     data = holding(attributes, types, 2, quantized)

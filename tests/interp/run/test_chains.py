@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import float_samples
 import numpy as np
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, Codes, ints_to_codes
@@ -113,7 +114,7 @@ def program(lines: list[str], types: tuple[str, ...], result: tuple[str, str]) -
 
 
 @pytest.mark.parametrize("usual", [True, False])
-@pytest.mark.parametrize("element", TYPES)
+@pytest.mark.parametrize("element", thinned(TYPES, 4))
 def test_chains_of_one_type(element: str, usual: bool, ran: list[bool]) -> None:
     rng = random.Random(f"{element} {usual}")
     ops = FLOATS if element in FORMATS else INTEGERS
@@ -128,7 +129,7 @@ def test_chains_of_one_type(element: str, usual: bool, ran: list[bool]) -> None:
     assert looped(ran) or not usual or element not in ("f32", "f64", "bf16", "f16")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", thinned(range(12), 6))
 def test_chains_of_several_types(seed: int, ran: list[bool]) -> None:
     rng = random.Random(f"several {seed}")
     types = ("f32", "i32", "f8E4M3FN", "f64")
@@ -258,7 +259,7 @@ def test_values_between_ops_are_never_whole() -> None:
 
 
 @pytest.mark.parametrize("usual", [True, False])
-@pytest.mark.parametrize("element", ["f32", "f64", "f16", "bf16"])
+@pytest.mark.parametrize("element", thinned(["f32", "f64", "f16", "bf16"], 3))
 def test_a_nan_in_one_block(element: str, usual: bool) -> None:
     fmt, count = FORMATS[element], 1 << 17
     one = fmt.bias << fmt.mantissa_bits
@@ -271,7 +272,7 @@ def test_a_nan_in_one_block(element: str, usual: bool) -> None:
     assert FORMATS[element].is_nan(int(value.bits[-5]))
 
 
-@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "f6E2M3FN"])
+@pytest.mark.parametrize("element", thinned(["f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "f6E2M3FN"], 2))
 def test_one_table_for_a_chain(element: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "TABLE_PAYS", 0)
     monkeypatch.setattr(chains, "_TABLE_COST", 0)
@@ -437,7 +438,9 @@ def of_lanes(text: str) -> str:
     return re.sub(r"dense<([^>]*)>", r"\1", re.sub(rf"tensor<{COUNT}x(\w+)>", r"\1", text))
 
 
-@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))])
+@pytest.mark.parametrize(
+    "seed", [*thinned(range(8), 4), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))]
+)
 def test_mixed_chains_in_batches(seed: int) -> None:
     """A fault in one lane, and poison in some, also where one argument is the same in all lanes."""
     text, given = mixed_program(seed)
@@ -516,7 +519,9 @@ def of_points(text: str) -> str:
     }}"""
 
 
-@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))])
+@pytest.mark.parametrize(
+    "seed", [*thinned(range(8), 4), *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(8, 200))]
+)
 def test_mixed_chains_in_bodies(seed: int) -> None:
     text, given = mixed_program(seed)
     points = [Value(as_type(f"tensor<90x100x{value.element_type}>"), value.bits.reshape(90, 100)) for value in given]

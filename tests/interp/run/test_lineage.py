@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from named_programs import programs
 from shadow_programs import BITS, FORMATS, WIDE_FORMATS, Recorded, number_of, random_program
 from tables import each_row
@@ -521,7 +521,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("fold", ["arith.addf", "arith.maximumf", "arith.mulf"])
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", thinned(LONG, 3))
 def test_arrays_find_what_balls_find(name: str, fold: str) -> None:
     """The effects of all ops, and the errors and weights of all numbers; all in f64, so not to the last bit."""
     t, h, i = (f"tensor<3x50x{each}>" for each in ("f32", "bf16", "i32"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from shadow_programs import run_with_shadows
 
 import halfulp as hu
@@ -53,7 +54,7 @@ def fold_figures(shadows: Any) -> ShadowFigures:
 
 
 @pytest.mark.parametrize("together", [folding.RECORDED, 7 * LANES])
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", thinned(FORMATS, 4))
 @pytest.mark.parametrize("op", EXACT)
 def test_folds(op: str, kind: str, together: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact result, by fractions, is in each ball; marks and figures are those of single steps."""
@@ -89,7 +90,7 @@ def test_folds(op: str, kind: str, together: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("form", ["f64", "f128"])
-@pytest.mark.parametrize("op", EXACT)
+@pytest.mark.parametrize("op", thinned(EXACT, 3))
 def test_folds_beside_a_wider_format(op: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, text = numbers(op, "f32"), program(op, "f32", 1.0 if op == "arith.mulf" else -0.25)
     _, shadows = run_with_shadows(text, x, form=form)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from flint import arb
 from shadow_programs import (
     BITS,
@@ -178,7 +179,7 @@ SCALAR_OPS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize("kind", thinned(["bf16", "f16", "f32"], 3))
 @pytest.mark.parametrize(("name", "operands", "result"), SCALAR_OPS)
 def test_a_scalar_is_a_tensor_of_one_element(name: str, operands: str, result: str, kind: str) -> None:
     """The one goes by scalar functions, the other by arrays. The first op makes numbers that are not exact."""
@@ -248,7 +249,7 @@ ULPS: dict[str, Fraction | int] = {
 
 @pytest.mark.parametrize("form", ["", "f64"])
 @pytest.mark.parametrize("shape", [(), (32,)])
-@pytest.mark.parametrize("kind", LARGEST)
+@pytest.mark.parametrize("kind", thinned(LARGEST, 4))
 def test_overflow_without_infinities(kind: str, shape: tuple[int, ...], form: str) -> None:
     """What a format has in place of an infinity counts as one: a NaN, or its largest number an ulp or more away."""
     ends = LARGEST[kind], ULPS[kind]

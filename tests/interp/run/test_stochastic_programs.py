@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.command.main import main
@@ -209,7 +210,7 @@ STRUCTURED: dict[str, tuple[str, tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", thinned(SOURCES, 3))
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_whole_arrays_round_as_the_loops_do(name: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, given = STRUCTURED[name]
@@ -276,7 +277,7 @@ BATCHES: dict[str, tuple[str, tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize("name", thinned(BATCHES, 3))
 def test_a_lane_gets_what_its_run_gets_alone(name: str, source: str) -> None:
     text, given = BATCHES[name]
     module, lanes = hu.parse(text), len(given[0])

@@ -147,7 +147,7 @@ def test_what_mlir_opt_accepts_is_printed_byte_for_byte(source: str, result: dic
     assert differ == (source in PRINTED)
 
 
-@each_row(*cases(errors=False))
+@each_row(*cases(errors=False), every=4)
 def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
         return

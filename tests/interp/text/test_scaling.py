@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from amounts import thinned
 
 import halfulp as hu
 from halfulp.interp.ir.base import decimal_number, decimal_text
@@ -75,7 +76,7 @@ def calls(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 4))
 def test_the_calls_grow_as_the_text(kind: str) -> None:
     everything(KINDS[kind](20))
     small, large = (calls(KINDS[kind](count)) for count in (100, 400))

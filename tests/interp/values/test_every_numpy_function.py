@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 import numpy.typing as npt
 import pytest
+from amounts import thinned
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 from tables import each_row
 
@@ -138,7 +139,7 @@ def computed_ufuncs(value: Any) -> dict[str, Callable[..., Any]]:
     return INTEGER_UFUNCS if element == "i8" else FLOAT_UFUNCS
 
 
-@pytest.mark.parametrize("value", ALL)
+@pytest.mark.parametrize("value", thinned(ALL, 3))
 @each_row(*UFUNCS)
 def test_every_ufunc(ufunc: Any, value: Any) -> None:
     expected = computed_ufuncs(value).get(ufunc.__name__)
@@ -163,7 +164,7 @@ def test_every_ufunc(ufunc: Any, value: Any) -> None:
             ufunc(*arguments)
 
 
-@pytest.mark.parametrize("value", ALL)
+@pytest.mark.parametrize("value", thinned(ALL, 3))
 @each_row(*UFUNCS)
 def test_every_method_of_every_ufunc(ufunc: Any, value: Any) -> None:
     """Methods give values, too, or are refused; ``out`` and ``where`` are refused."""
@@ -342,7 +343,7 @@ MAKING = frozenset(
 EXTRAS = ((), ("VALUE",), (1,), ("VALUE", "VALUE"), (1, 1), ("VALUE", "VALUE", "VALUE"))
 
 
-@pytest.mark.parametrize("value", ALL)
+@pytest.mark.parametrize("value", thinned(ALL, 3))
 @each_row(*(function for function in FUNCTIONS if function not in COMPUTED))
 def test_every_other_function_is_refused(function: Any, value: Any) -> None:
     with pytest.raises(TypeError, match=rf"np\.{function.__name__} does not compute with values(?s:.*)hint: .{{10}}"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
+from amounts import thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
@@ -99,7 +100,7 @@ def test_all_pairs_of_small_integers(width: int) -> None:
         same(np.logical_not(a), ~a)
 
 
-@pytest.mark.parametrize("type_", [*WIDE, OWN], ids=str)
+@pytest.mark.parametrize("type_", thinned([*WIDE, OWN], 4), ids=str)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_wide_formats(type_: Any, data: st.DataObject) -> None:
@@ -116,7 +117,7 @@ def test_wide_formats(type_: Any, data: st.DataObject) -> None:
     same(-a, hu.eval("arith.negf", a))
 
 
-@pytest.mark.parametrize("width", [0, 7, 16, 33, 64, 65, 200])
+@pytest.mark.parametrize("width", thinned([0, 7, 16, 33, 64, 65, 200], 3))
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_wide_integers(width: int, data: st.DataObject) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vector_files import (
@@ -392,7 +392,7 @@ def test_a_source_file_that_is_cut_or_changed_is_noticed(name: str, row: str) ->
 
 @pytest.mark.added
 @pytest.mark.parametrize("name", ROWWISE)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_what_is_written_reads_back_to_the_same_digest(name: str, data: st.DataObject) -> None:
     columns, chunk, cuts = data.draw(vector_sets(name in MARKED))
@@ -452,7 +452,7 @@ def test_a_closed_pipe_is_an_error_of_the_file_alone(name: str) -> None:
         write_vectors(vectors, Closed(), name, options=Options(function=ADDER))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", FORMAT_NAMES)
+@pytest.mark.parametrize("name", thinned(FORMAT_NAMES, 3))
 def test_memory_does_not_grow_with_the_number_of_vectors(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from clusters import local_cluster
 from command import PATIENCE
 from vector_files import PINNED, RECIPES, add_f8, files_of, op
@@ -329,7 +329,9 @@ def test_the_digest_of_a_sweep_is_that_of_its_shards(whole: tuple[str, Path]) ->
     assert level == [digest]
 
 
-@pytest.mark.parametrize("format", ["testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    "format", thinned(["testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl"], 3)
+)
 def test_every_format_holds_the_shards(format: str, tmp_path: Path, whole: tuple[str, Path]) -> None:
     plan = SweepPlan(add_f8().recipe, format, shard_rows=1 << 14, leaf_rows=1 << 14)
     sweep_shards(plan, tmp_path)
@@ -357,7 +359,7 @@ def test_what_a_format_has_no_place_for_is_refused_at_once() -> None:
         add_f8(format="runs")
 
 
-@pytest.mark.parametrize("workers", [2, *amounts(3, 7)])
+@pytest.mark.parametrize("workers", amounts(2, 7, long=3))
 def test_a_pool(workers: int, tmp_path: Path, whole: tuple[str, Path]) -> None:
     with process_pool(workers) as pool:
         found = sweep_shards(add_f8(), tmp_path, executor=pool, in_flight=workers + 2)

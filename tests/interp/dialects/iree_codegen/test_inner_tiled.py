@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from tables import each_row
 from tile_programs import (
     MFMA,
@@ -64,10 +65,10 @@ OUTER = {"b": 2, "k": 3, "l": 2, "m": 4, "n": 5}
 @pytest.mark.parametrize("container", ["tensor", "vector"])
 @pytest.mark.parametrize(
     "spec",
-    [
+    thinned([
         "mk,kn->mn", "km,nk->nm", "bmk,bkn->bmn", "kbm,nbk->nmb", "mkl,lnk->mn", "mlk,nk->mn", "m,n->mn", "mk,k->m",
         "k,kn->n", "k,k->", ",->", "mk,->m", "m,->m",
-    ],
+    ], 4),
 )  # fmt: skip
 def test_maps(spec: str, container: str) -> None:
     rng = np.random.default_rng(SEED)
@@ -138,7 +139,9 @@ def test_reductions_follow_each_other_in_row_major_order(model: str) -> None:
 # --- tiles ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.layouts is not None and computed(kind)])
+@pytest.mark.parametrize(
+    "name", thinned([name for name, kind in KINDS.items() if kind.layouts is not None and computed(kind)], 5)
+)
 def test_lanes_together_compute_the_whole_tile(name: str) -> None:
     """Bit for bit, with random data, under `exact`; with col_major, too, and with permuted tiles."""
     kind = KINDS[name]

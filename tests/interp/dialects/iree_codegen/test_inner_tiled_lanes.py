@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from amounts import thinned
 from tables import each_row
 from tile_programs import (
     MFMA,
@@ -72,7 +73,7 @@ def per_lane(values: list[Value]) -> tuple[tuple[str, tuple[int | None, ...]], .
 
 
 @pytest.mark.parametrize("subgroups", [1, 2])
-@pytest.mark.parametrize("model", ["exact", "ieee", "chip:cdna3"])
+@pytest.mark.parametrize("model", thinned(["exact", "ieee", "chip:cdna3"], 3))
 def test_the_documents_example_runs_as_it_is_written(subgroups: int, model: str) -> None:
     """In batches of 64 and of 128 lanes, its outer sizes known when it runs: bit for bit what the whole tiles give."""
     rng, kind = np.random.default_rng(SEED), KINDS[MFMA]
@@ -182,8 +183,8 @@ WHOLE = (
 
 
 @pytest.mark.parametrize("together", [5000, 1 << 22])
-@pytest.mark.parametrize("over", ["abc", "a", "b", "c"])
-@pytest.mark.parametrize(("name", "model"), WHOLE)
+@pytest.mark.parametrize("over", thinned(["abc", "a", "b", "c"], 3))
+@pytest.mark.parametrize(("name", "model"), thinned(WHOLE, 2, rows=True))
 def test_whole_tiles_of_many_lanes(
     name: str, model: str, over: str, together: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amounts import amounts
+from amounts import amounts, thinned
 from batches import agree
 from code_of_programs import run_loops, same_numbers
 from random_generics import Case, argument, generic
@@ -75,7 +75,7 @@ def columns_of(case: Case, seed: int, lanes: int) -> Iterator[hu.Value]:
         yield hu.Value.from_bits(np.stack(rows), type_)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", thinned(range(12), 4))
 def test_batches_agree_with_their_lanes(seed: int, way: str) -> None:
     """A lane of a batch gets what it gets alone."""
     case = generic(seed)
@@ -90,7 +90,7 @@ def returning(case: Case) -> str:
     return text.replace("  return ", f"  return {outs[1]} : {outs[2]}")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", thinned(range(8), 4))
 def test_batches_of_memrefs_agree_with_their_lanes(seed: int, way: str) -> None:
     """Each lane has its own memory."""
     case = generic(seed, memrefs=True)
@@ -143,7 +143,7 @@ SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.0, -1.5], np.
 
 
 @pytest.mark.parametrize("element_first", [False, True])
-@pytest.mark.parametrize("name", ["addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf", "subf"])
+@pytest.mark.parametrize("name", thinned(["addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf", "subf"], 4))
 def test_fold_in_sequence(name: str, element_first: bool) -> None:
     """Each combination is rounded once, in order, with NaNs, infinities and zeros of both signs."""
     rng = np.random.default_rng(1)
@@ -157,7 +157,9 @@ def test_fold_in_sequence(name: str, element_first: bool) -> None:
 
 
 @pytest.mark.parametrize("element_first", [False, True])
-@pytest.mark.parametrize("mode", ["downward", "upward", "toward_zero", "to_nearest_away", "to_nearest_even"])
+@pytest.mark.parametrize(
+    "mode", thinned(["downward", "upward", "toward_zero", "to_nearest_away", "to_nearest_even"], 4)
+)
 @pytest.mark.parametrize("name", ["addf", "mulf"])
 def test_fold_with_a_rounding_mode(name: str, mode: str, element_first: bool) -> None:
     """Each combination is rounded by the mode of the op."""

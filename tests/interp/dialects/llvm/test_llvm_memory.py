@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from tables import each_row
 
 import halfulp as hu
@@ -516,7 +517,7 @@ _EQUAL = """
 
 
 @pytest.mark.parametrize("words", ["", "weak ", "weak volatile "])
-@pytest.mark.parametrize(("a", "b"), [(3, 3), (3, 4), (-1, -1), (0, -1)])
+@pytest.mark.parametrize(("a", "b"), thinned([(3, 3), (3, 4), (-1, -1), (0, -1)], 3, rows=True))
 def test_a_value_is_exchanged_if_it_is_the_expected_one(words: str, a: int, b: int) -> None:
     before, after = _halves(_EXCHANGE.format(words), np.int8(a), np.int8(b))
     assert (before.item(), after.item()) == (a, 7 if a == b else a)

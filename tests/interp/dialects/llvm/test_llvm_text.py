@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import thinned
 from conftest import MLIR_OPT
 
 import halfulp as hu
@@ -31,7 +32,7 @@ def test_both_forms_are_read_and_printed_byte_for_byte(text: str) -> None:
     assert hu.print_module(module, generic=True).strip() == GENERIC.strip()
 
 
-@pytest.mark.parametrize("version", [3, 4, 5, 6])
+@pytest.mark.parametrize("version", thinned([3, 4, 5, 6], 2))
 def test_bytecode_keeps_the_ops(version: int) -> None:
     module = hu.parse(CUSTOM)
     again = hu.read_bytecode(hu.write_bytecode(module, version=version))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from code_of_programs import both, of, random_arguments, random_both
 from tables import each_row
 
@@ -15,7 +16,7 @@ from halfulp.semantics.kernel import Origins
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 
-@pytest.mark.parametrize("index", range(30))
+@pytest.mark.parametrize("index", thinned(range(30), 4))
 def test_random_programs(index: int) -> None:
     pair = random_both(11, index)
     for number in range(4 if pair else 0):
@@ -72,7 +73,7 @@ STOPS = {
 }
 
 
-@pytest.mark.parametrize("name", STOPS)
+@pytest.mark.parametrize("name", thinned(STOPS, 3))
 def test_what_stops_in_a_loop(name: str) -> None:
     more, body, count, message = STOPS[name]
     steps: dict[str, Any] = {"max_steps": 30} if "limit" in name else {}

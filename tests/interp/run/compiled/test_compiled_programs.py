@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts, thinned
 from code_of_programs import SUM, both, of
 
 import halfulp as hu
@@ -121,9 +122,14 @@ func.func @main(%x: memref<20x20xi32>, %y: memref<20x20xi32>, %z: memref<20x20xi
 }"""
 
 
-@pytest.mark.parametrize("largest", [100, 1 << 30])
+@pytest.mark.parametrize("largest", thinned([100, 1 << 30], 2))
+@pytest.mark.parametrize("limits", amounts((66_000,), long=(64_000, 66_000, 67_000, 70_000)), ids=len)
 def test_a_function_that_another_one_calls(
-    largest: int, counted: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    largest: int,
+    limits: tuple[int, ...],
+    counted: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Memory and steps are those of the executor, also where the called function stops."""
     monkeypatch.setattr("halfulp.interp.run.tiering.PAYS", 10_000)
@@ -134,7 +140,7 @@ def test_a_function_that_another_one_calls(
         total = hu.Buffer.from_numpy(np.zeros((20, 20), np.int32), "memref<20x20xi32>")
         hu.run(hu.parse(_PRINTING), *numbers, total, 5)
         found.append([total.load(), total.load().poisoned.tolist(), capsys.readouterr().out])
-        for steps in (64_000, 66_000, 67_000, 70_000):
+        for steps in limits:
             with contextlib.suppress(hu.errors.LimitExceeded):
                 hu.run(hu.parse(_PRINTING), *numbers, total, 5, max_steps=steps)
             found[-1] += [total.load(), capsys.readouterr().out]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import thinned
 from code_of_programs import both, of, random_arguments
 
 from halfulp.fp_formats.formats import ints_to_codes
@@ -46,7 +47,7 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("op", MOVES)
+@pytest.mark.parametrize("op", thinned(MOVES, 4))
 def test_ops_on_vectors(op: str) -> None:
     """Also with arguments, results and poison that are vectors."""
     pair = both(
@@ -60,7 +61,7 @@ def test_ops_on_vectors(op: str) -> None:
         pair.check(lambda given=given, seed=seed: [*given[:3], of(seed, "index"), given[4]])  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("element", ["f8E4M3FN", "f16", "bf16", "f32", "f64"])
+@pytest.mark.parametrize("element", thinned(["f8E4M3FN", "f16", "bf16", "f32", "f64"], 2))
 def test_floats_lane_by_lane(element: str) -> None:
     """Some lanes hold NaNs, whose bits are those of the rule."""
     type_ = f"vector<7x{element}>"
@@ -186,7 +187,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 4))
 def test_memory_in_a_loop(name: str) -> None:
     body, count, stops = CASES[name]
     pair = both(_LOOP.format(body=body))
