@@ -25,6 +25,10 @@ from halfulp.semantics.profile import Profile, as_profile
 TypeName = str | FloatFormat | ty.Type
 
 
+OF_ANY_LENGTH = ("exact", "ieee")
+"""Models that, as an `Accumulator` does, compute a product of any length without a kind of operation."""
+
+
 @names_arguments
 def sum(
     x: Any,
@@ -94,8 +98,8 @@ def matmul(
     ``kind``: compute as a matrix unit does, by a kind such as ``MFMA_F32_16x16x16_F16`` or an instruction such as
     ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length. Each adds to C, which is +0 at first;
     the last part is filled up with +0. A kind sets the accumulator and the order. ``mma``: the model of the unit:
-    "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`, which without a kind adds all of
-    K in one instruction, to C of the type ``acc``. ``instruction``: instead of a kind, the unit and the shape, such as
+    "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`. Without a kind, "exact", "ieee"
+    and an accumulator add all of K in one instruction, to C of the type ``acc``. ``instruction``: instead of a kind, the unit and the shape, such as
     ``wgmma m64n128k32``, for the types of ``a`` and ``b``; its C and D have the type ``acc``, or that of ``c``. A chip
     has several instructions, whose results differ, so one must be named.
 
@@ -293,7 +297,7 @@ def _unit(
         hint = f"name the operation by kind={mma!r}, and by mma= the model that computes it: {', '.join(MODELS)}"
         raise InputError(f"no model is called '{mma}'", hint=hint)
     model = None if mma is None else model_for(mma)
-    if kind is None and model is not None and model.startswith(PREFIX):
+    if kind is None and model is not None and (model.startswith(PREFIX) or model in OF_ANY_LENGTH):
         op = _of_any_length(a, b, acc)
         return MatrixUnit(op, model_for(model, op))
     if kind is not None:

@@ -248,12 +248,25 @@ def _longdouble() -> str | None:
 _LONGDOUBLE = _longdouble()
 
 
+_FIELDS = re.compile(r"f?\d*e(\d+)m(\d+)", re.IGNORECASE)
+"""A name that says the bits of the exponent and of the fraction, as in ``E6M9``."""
+
+
+def _own(fields: re.Match[str]) -> str:
+    """Spell a format of the user's own as a type of MLIR, with the bias that IEEE 754 would choose."""
+    exponent = min(int(fields[1]), _LONGEST)
+    bias = max((1 << max(exponent - 1, 0)) - 1, 0)
+    return f'!halfulp.float<"{fields[0]}", exponent = {exponent}, mantissa = {fields[2]}, bias = {bias}>'
+
+
 def unknown_type(given: object, what: str = "type", integers: bool = True) -> str:
     """Return the message for something that is not the name of a type: it lists the float formats and the nearest
     names.
     """
     shown = repr(given) if len(repr(given)) <= _LONGEST else f"{repr(given)[:_LONGEST]}..."
-    message = f"unknown {what} {shown}; the float types are {', '.join(ALL_FORMATS)}"
+    fields = _FIELDS.fullmatch(given[:_LONGEST]) if isinstance(given, str) else None
+    own = f"; a format of your own is {_own(fields)}" if fields else ""
+    message = f"unknown {what} {shown}{own}; the float types are {', '.join(ALL_FORMATS)}"
     if integers:
         message += '; integers are spelled "i8", "ui8", "si8", "index"'
     if not isinstance(given, str):

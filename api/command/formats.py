@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from halfulp.command.console import SUCCESS, fail, write
 from halfulp.command.execution import Sources
 from halfulp.command.option import Command
+from halfulp.command.values import naming
 from halfulp.described import argument, flag, option
 from halfulp.fp_formats.aliases import float_format
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.scalar import value
 from halfulp.fp_formats.spelling import bit_fields, bits_text, decimal_text, hex_text, table_lines, value_text
 from halfulp.inputs import write_file
+from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.types import FloatType
+from halfulp.interp.values.coerce import as_type
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +25,9 @@ class FormatsArguments:
     """The options of ``halfulp formats``."""
 
     name: str | None = argument(
-        "NAME", "the format to describe; with up to 8 bits, all its values are listed", nargs="?"
+        "NAME",
+        "the format to describe, by name or as MLIR spells it; with up to 8 bits, all its values are listed",
+        nargs="?",
     )
 
 
@@ -32,7 +38,7 @@ def show_formats(arguments: FormatsArguments, sources: Sources) -> int:
         lines = table_lines([tuple(facts[0]), *(tuple(row.values()) for row in facts)])
     else:
         try:
-            fmt = float_format(arguments.name)
+            fmt = _named(arguments.name, sources)
         except ValueError as error:
             return fail(str(error))
         lines = _details(fmt)
@@ -41,6 +47,17 @@ def show_formats(arguments: FormatsArguments, sources: Sources) -> int:
 
 
 LIST = Command(FormatsArguments, show_formats)
+
+
+def _named(name: str, sources: Sources) -> FloatFormat:
+    """Return the format of a name, or of a type as MLIR text spells it. Raise ValueError and HalfulpError."""
+    if not name.startswith("!"):
+        return float_format(name)
+    with naming("<type>", name, sources):
+        type_ = as_type(name)
+        if not isinstance(type_, FloatType):
+            raise TypeMismatch(f"{type_} is not a float type")
+    return type_.format
 
 
 def _short_value(fmt: FloatFormat, code: int) -> str:

@@ -202,11 +202,12 @@ def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
 
 
 def _say_coverage(recipe: Recipe) -> None:
-    if recipe.operands is not None and isinstance(recipe.computation, OpComputation):
-        say(_coverage_of_rows(recipe, recipe.computation, recipe.operands.models or ("all",)))
+    if not isinstance(recipe.computation, OpComputation):
+        raise InputError(f"--coverage: {OF_ONE_OP}")
+    if not recipe.models:
+        models = () if recipe.operands is None else recipe.operands.models
+        say(_coverage_of_rows(recipe, recipe.computation, models or ("all",)))
         return
-    if not recipe.models or not isinstance(recipe.computation, OpComputation):
-        raise InputError("--coverage shows the models: --models must name some")
     _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
     say(coverage_table(filled))
 
@@ -297,10 +298,7 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
         if not formats:
             raise InputError(f"{path}: the format of '{given}' is not known")
         return Path(given), formats[0]
-    if any(Path(name).name != name for name, _ in files if name is not None):
-        raise InputError(f"{path}: the metadata names files outside of its folder")
-    there = [(path.with_name(name), format) for name, format in files if name is not None]
-    return next(((file, format) for file, format in there if file.is_file()), None)
+    return metadata.data_file(path, data)
 
 
 # --- check vectors ----------------------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from halfulp.conformance.vectors import metadata as documents
+from halfulp.conformance.vectors.changes import check_unaltered
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.formats import format_named
+from halfulp.conformance.vectors.formats import format_named, read_vectors
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.metadata import (
     MERGED,
@@ -136,7 +137,7 @@ def check_file(
     ``flags``: False for a file without exception flags. Raises HalfulpError.
     """
     notes, document = Notes(), asked.document
-    foreseen, lacking = _foreseen(asked)
+    foreseen, lacking = _foreseen(asked, options.file)
     with opened(options.file) as (file, head):
         format_ = format_of_vectors(options.file, head) if options.format is None else format_named(options.format)
         vectors = vectors_of(options.file, file, head, format_, asked, notes, columns=options.columns, flags=flags)
@@ -223,9 +224,9 @@ def _any_nan(options: CheckOptions, document: Document | None) -> bool:
     return isinstance(nan, dict) and nan.get("accept") == "any"
 
 
-def _foreseen(asked: CheckedAgainst) -> tuple[Iterable[Chunk] | None, str]:
-    """Return the rows of the set as its metadata makes them; None where it does not say how, or rows were left out.
-    With it: why operands of one's own cannot be made again, if so.
+def _foreseen(asked: CheckedAgainst, file: str) -> tuple[Iterable[Chunk] | None, str]:
+    """Return the rows of the set as its metadata makes them, else with the operands of its data file; None where it
+    does not say how, or rows were left out. With it: why operands of one's own cannot be made again, if so.
     """
     document = asked.document
     if document is None or document.get("dropped"):
@@ -238,9 +239,36 @@ def _foreseen(asked: CheckedAgainst) -> tuple[Iterable[Chunk] | None, str]:
         return recipe.chunks(start, stop), ""
     except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
         inputs = document.get("inputs")
-        own = isinstance(inputs, dict) and inputs.get("level") == "operands"
+        if not isinstance(inputs, dict) or inputs.get("level") != "operands":
+            return None, ""
+        kept = _kept(asked, document, file)
         told = error.message if isinstance(error, HalfulpError) else str(error)
-        return None, f"the operands of {asked.metadata} cannot be made again ({told})" if own else ""
+        return kept, "" if kept is not None else f"the operands of {asked.metadata} cannot be made again ({told})"
+
+
+def _kept(asked: CheckedAgainst, document: Document, checked: str) -> Iterable[Chunk] | None:
+    """Return the rows of a set with the operands in its data file, which lies beside the metadata, and results computed
+    now; None where there is no such file, or it has no operands. ``checked``: the file that is checked, which is
+    another one. Raises InputError where the data file is not that of the metadata.
+    """
+    found = documents.data_file(pathlib.Path(asked.metadata), document)
+    if found is None or os.path.realpath(found[0]) == os.path.realpath(checked):
+        return None
+    path, format = found
+    columns, options = documents.columns_of(document), documents.options_of(document, path.name)
+    places = {column.name: place for place, column in enumerate(columns)}
+    if not all(column.name in places for column in asked.computation.inputs):
+        return None
+    with path.open("rb") as file:
+        check_unaltered(document, read_vectors(file, format, columns, options), str(path))
+
+    def rows() -> Iterator[Chunk]:
+        with path.open("rb") as file:
+            for chunk in read_vectors(file, format, columns, options):
+                inputs = tuple(chunk[places[column.name]] for column in asked.computation.inputs)
+                yield inputs + asked.computation.compute(inputs).outputs
+
+    return rows()
 
 
 def _judge_count(found: Check, period: int, asked: CheckedAgainst, options: CheckOptions) -> None:

@@ -331,7 +331,11 @@ def c_model(recipe: Recipe, name: str) -> CModel:
     check_names("SystemVerilog", SYSTEMVERILOG, [name])
     computation = recipe.computation
     if not isinstance(computation, OpComputation):
-        raise InputError("a model in C computes one op, not a program")
+        what = "a tile operation" if isinstance(computation, TileComputation) else "a program"
+        raise InputError(
+            f"a model in C computes one op, not {what}",
+            hint="a test bench can compare with files of vectors, as --format readmemh or testfloat writes them",
+        )
     parts = [
         f"// {computation.case}, profile {computation.profile.name}: integers in plain C99, made by halfulp.\n"
         f"// Self-test: cc -std=c99 -D{name.upper()}_SELF_TEST {name}.c && ./a.out\n"

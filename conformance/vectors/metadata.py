@@ -304,6 +304,18 @@ def options_of(data: Document, name: str | None = None) -> Options:
     return Options(packing=packing_of(data, name), count=data["count"], blocks=blocks_of(data))
 
 
+def data_file(path: Path, data: Document) -> tuple[Path, str] | None:
+    """Find a data file of the set whose metadata is ``path``, and its format; None where none lies beside it.
+
+    Raises InputError for metadata that names files outside of its folder.
+    """
+    files = [(file["name"], file["format"]) for file in data["files"] if file.get("name") is not None]
+    if any(Path(name).name != name for name, _ in files):
+        raise InputError(f"{path}: the metadata names files outside of its folder")
+    there = [(path.with_name(name), format) for name, format in files]
+    return next(((file, format) for file, format in there if file.is_file()), None)
+
+
 # --- anchors ----------------------------------------------------------------------------------------------------------
 
 

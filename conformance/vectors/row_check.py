@@ -132,10 +132,21 @@ def _number(sign: int, significand: int, exponent: int) -> Fraction:
     return (-significand if sign else significand) * Fraction(2) ** exponent
 
 
-def remarks(column: Column, type_: ty.Type | None, expected: Codes, got: Codes) -> list[tuple[str, Mask]]:
+def signed_result(computation: Computation) -> bool | None:
+    """Tell whether the integers that an op gives are signed; None for other computations, and for ops that do not say
+    it. MLIR and this project end the names of ops that do with ``si`` and ``ui``.
+    """
+    op = computation.case.op if isinstance(computation, OpComputation) else ""
+    return op.endswith("si") if op.endswith(("si", "ui")) else None
+
+
+def remarks(
+    column: Column, type_: ty.Type | None, expected: Codes, got: Codes, signed: bool | None = None
+) -> list[tuple[str, Mask]]:
     """Describe what codes are instead of the expected ones, from which each differs, in words that many rows share.
 
-    Return the words that apply, with their rows. Of flags, more than one can apply to a row.
+    ``signed``: as `signed_result`. Return the words that apply, with their rows. Of flags, more than one can apply to a
+    row.
     """
     if column.role is Role.FLAGS:
         sides = (("not raised", expected & ~got), ("raised", got & ~expected))
@@ -148,7 +159,7 @@ def remarks(column: Column, type_: ty.Type | None, expected: Codes, got: Codes) 
     elif isinstance(type_, ty.FloatType):
         tests = _float_remarks(type_.format, expected, got)
     else:
-        tests = _integer_remarks(column.width, expected, got)
+        tests = _integer_remarks(column.width, expected, got, signed)
     found, left = [], np.ones(len(got), np.bool_)
     for words, applies in tests:
         rows = left & applies
@@ -158,11 +169,18 @@ def remarks(column: Column, type_: ty.Type | None, expected: Codes, got: Codes) 
     return found
 
 
-def _integer_remarks(width: int, expected: Codes, got: Codes) -> Iterator[tuple[str, Mask]]:
+def _integer_remarks(width: int, expected: Codes, got: Codes, signed: bool | None) -> Iterator[tuple[str, Mask]]:
+    """Yield what may be said of integers. From one end of a signed or unsigned range to the other is not one step."""
     right, found = (
         np.array(codes_to_ints(codes, width), object) if width > LIMB_BITS else codes for codes in (expected, got)
     )
     most = right.dtype.type((1 << width) - 1)
+    if signed is not None and width > 1:
+        low = 1 << width - 1 if signed else 0
+        high = low - 1 & (1 << width) - 1
+        ends = "the smallest integer instead of the largest", "the largest integer instead of the smallest"
+        yield ends[0], (right == high) & (found == low)
+        yield ends[1], (right == low) & (found == high)
     yield "off by one", ((right - found) & most == 1) | ((found - right) & most == 1)
     yield "another value", np.ones(len(got), np.bool_)
 
@@ -357,6 +375,7 @@ class VectorChecker:
         self._outputs = [
             None if column.role in ignored else place for column, place in zip(computation.outputs, places, strict=True)
         ]
+        self._signed = signed_result(computation)
         self._notes = notes or Notes()
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
         self._surplus = _Surplus()
@@ -536,7 +555,8 @@ class VectorChecker:
             known = mask & differs
             known[[row for row, words in unknown.items() if column.name in words]] = False
             rows = np.flatnonzero(known)
-            for words, own in remarks(column, type_of(column), expected[k][rows], actual[k][rows]) if len(rows) else ():
+            told = (column, type_of(column), expected[k][rows], actual[k][rows], self._signed)
+            for words, own in remarks(*told) if len(rows) else ():
                 kind = column.role is Role.FLAGS, words
                 found.setdefault(kind, np.zeros(len(differs), np.bool_))[rows[own]] = True
         self._kinds.update({kind: int(rows.sum()) for kind, rows in found.items()})
@@ -574,7 +594,8 @@ class VectorChecker:
             if column.name in unknown:
                 told[column.name] = [UNKNOWN]
             elif k in differs:
-                told[column.name] = [words for words, _ in remarks(column, type_of(column), one[k], other[k])]
+                found = remarks(column, type_of(column), one[k], other[k], self._signed)
+                told[column.name] = [words for words, _ in found]
         return told
 
     def _examine(self) -> None:

@@ -3,12 +3,15 @@
 The operands are made by position, as all others. Level ``random`` has uniform bits. Level ``weighted`` takes turns:
 numbers near 1; wide windows of exponents, with zeros and subnormals; C that cancels the sum of the products in half of
 the elements, but for a few units in the last place, beside products that cancel in pairs; and uniform bits.
+
+Scales have no sign bit, as in PTX (ue4m3, ue8m0). In one row of 8 of the level ``weighted``, scales are corners of
+their type: `_SCALE_CORNERS` says how many.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -39,7 +42,26 @@ LEVELS = ("random", "weighted")
 NEAR, WIDE, CANCELLING, BITS = range(4)
 """The kinds of rows of the level ``weighted``, in turn."""
 
-_ROW_STREAM, _MIX_STREAM, _CANCEL_STREAM = 1 << 20, 1 << 21, 1 << 22
+_SCALES = 3
+"""The place of the first scale among the operands."""
+
+_ROW_STREAM, _MIX_STREAM, _CANCEL_STREAM, _CORNER_STREAM = 1 << 20, 1 << 21, 1 << 22, 1 << 23
+
+_CORNER_ROW = 4
+"""The rows whose number is this modulo 8 have corners as scales: they are rows of numbers near 1, so that the scales
+show in the results.
+"""
+
+_SCALE_CORNERS: tuple[tuple[int, Callable[[FloatFormat], int | None]], ...] = (
+    (4, lambda fmt: fmt.nan_code),
+    (4, lambda fmt: 0 if fmt.zero else None),
+    (8, lambda fmt: fmt.max_code),
+    (4, lambda fmt: int(fmt.zero)),
+    (4, lambda fmt: fmt.min_normal_code),
+)
+"""Of 32 scales in such a row: so many NaNs, zeros, largest, smallest and smallest normal ones. A corner that a type
+lacks, or whose results a model leaves open, and the other scales are drawn as in other rows.
+"""
 
 
 @dataclass(frozen=True)
@@ -195,7 +217,24 @@ class TileComputation:
             special = level == "weighted" and not self._finite
             kept = (numbers % 16 == 15)[:, None] if special else np.zeros((rows, 1), np.bool_)
             codes = np.where(kept, codes, _finite(FORMATS[type_], codes)).astype(codes.dtype)
+        if place >= _SCALES:
+            codes &= codes.dtype.type(FORMATS[type_].code_mask >> FORMATS[type_].signed)
+            if level == "weighted":
+                at = np.flatnonzero(numbers % 8 == _CORNER_ROW)
+                drawn = uniform(seed, _CORNER_STREAM + place, 64, start * size, rows * size).reshape(rows, size)[at]
+                codes[at] = self._with_corners(FORMATS[type_], codes[at], drawn)
         return codes.reshape(rows, *shape)
+
+    def _with_corners(self, fmt: FloatFormat, codes: Codes, words: Codes) -> Codes:
+        """Replace some scales by corners of their type."""
+        begin, turn = 0, words & np.uint64(31)
+        for share, corner in _SCALE_CORNERS:
+            code = corner(fmt)
+            if code is not None and not (fmt.is_nan(code) and self._finite):
+                chosen = (turn >= begin) & (turn < begin + share)
+                codes = np.where(chosen, codes.dtype.type(code), codes)
+            begin += share
+        return codes
 
     def _cancel(self, arrays: list[Codes], seed: int, numbers: Any) -> None:
         """Let products cancel in pairs, and C cancel the sum of the products, in the rows of that kind."""

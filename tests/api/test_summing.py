@@ -212,6 +212,15 @@ def test_an_accumulator_of_ones_own() -> None:
     assert float(hu.dot(long, ones, kind="MFMA_F32_16x16x16_F16", mma="custom:bits=5")) == 16 + 31 * 0.5
 
 
+def test_models_of_any_length_need_no_kind() -> None:
+    """In f16, 2048 + 1 is 2048 by IEEE operations; the exact sum 2050 is rounded once."""
+    x, ones = hu.convert([2048.0, 1.0, 1.0], "f16"), hu.convert([1.0, 1.0, 1.0], "f16")
+    assert [float(hu.dot(x, ones, mma=mma)) for mma in ("exact", "ieee")] == [2050, 2048]
+    assert str(hu.dot(x, ones, acc="f32", mma="exact").type) == "f32"
+    with pytest.raises(hu.errors.InputError, match="acc is f8E4M3FN, which does not have all values of f16"):
+        hu.dot(x, ones, acc="f8E4M3FN", mma="exact")
+
+
 def test_accumulators_of_integers() -> None:
     a = np.full(1000, 127, np.int8)
     assert int(hu.dot(a, a, acc="i32", mma="custom:width=24,overflow=saturate")) == (1 << 23) - 1

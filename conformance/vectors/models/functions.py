@@ -169,13 +169,17 @@ class _F1(CoverageModel):
 # --- F2, F5: steps of the result --------------------------------------------------------------------------------------
 
 
+def _magnitude(fmt: FloatFormat, code: int) -> int:
+    return code & (fmt.code_mask >> fmt.signed)
+
+
 def _class_of(fmt: FloatFormat, code: int) -> str:
     sign = model.sign_of(fmt, code)
     if fmt.is_nan(code):
         return "NaN"
     if fmt.is_infinite(code) or fmt.is_zero(code):
         return sign + ("infinity" if fmt.is_infinite(code) else "zero")
-    magnitude = code & (fmt.code_mask >> fmt.signed)
+    magnitude = _magnitude(fmt, code)
     if magnitude == encoded(fmt, 0, 1, 0):
         return f"{sign}1"
     return sign + ("subnormal" if fmt.is_subnormal(code) else "largest" if magnitude == fmt.max_code else "normal")
@@ -329,9 +333,55 @@ class _Steps(CoverageModel):
         yield from rows[start : start + 2]
 
 
+def _tiny_before_alone(case: ModelCase, row: Operands, code: int) -> Bucket | None:
+    """Return the bucket of a result that is tiny before rounding and not after it; None for any other result.
+
+    ``code``: the rounded result. The exact one is at most a quarter of an ulp below the smallest normal value.
+    """
+    fmt = model.float_target(case)
+    if not fmt.zero or not fmt.mantissa_bits or fmt.is_nan(code) or _magnitude(fmt, code) != fmt.min_normal_code:
+        return None
+    distance = _distance(case, row)
+    if distance is None or distance.midpoint or distance.beyond:
+        return None
+    return model.TINY_BEFORE_ALONE, model.SIGNS[distance.sign]
+
+
+@lru_cache(maxsize=16)
+def _tiny_rows(case: ModelCase) -> Mapping[Bucket, tuple[Operands, ...]]:
+    """Return the rows beside the ends of the subnormal results that are tiny before rounding alone, by bucket."""
+    rows = list(dict.fromkeys(row for places in steps(case, _class_of).values() for row in places))
+    found: dict[Bucket, list[Operands]] = {}
+    for row, code in zip(rows, _target_codes(case, rows), strict=True):
+        bucket = _tiny_before_alone(case, row, code)
+        if bucket is not None:
+            found.setdefault(bucket, []).append(row)
+    return {bucket: tuple(places) for bucket, places in found.items()}
+
+
 class _F2(_Steps):
-    target = "the last operand before and after overflow, underflow, the ends of the domain, and results of 1"
+    target = (
+        "the last operand before and after overflow, underflow, the ends of the domain, and results of 1; results that "
+        "are tiny before rounding alone"
+    )
     classify = staticmethod(_class_of)
+
+    def buckets(self, case: ModelCase) -> Iterator[Bucket]:
+        yield from super().buckets(case)
+        yield from _tiny_rows(case)
+
+    def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
+        yield from super().fits(case, row)
+        bucket = _tiny_before_alone(case, row, _target_codes(case, [row])[0])
+        if bucket is not None:
+            yield bucket
+
+    def aim(self, case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+        rows = _tiny_rows(case).get(bucket)
+        if rows is None:
+            yield from super().aim(case, bucket, dice)
+        else:
+            yield rows[dice.below(len(rows))]
 
 
 class _F5(_Steps):

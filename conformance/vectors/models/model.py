@@ -37,6 +37,11 @@ ROUNDED = (*ARITHMETIC, "multiply-add", "convert", "from integer")
 
 SIGNS = "+-"
 
+TINY_BEFORE_ALONE = "tiny before rounding alone"
+"""The bucket of results that are tiny before rounding but not after it: rounded to nearest even with any exponent, they
+become the smallest normal value.
+"""
+
 
 class CoverageModel(ABC):
     """One coverage model; ``_B22`` is the model B22."""

@@ -28,6 +28,7 @@ from halfulp.conformance.vectors.models.model import (
     ROUNDED,
     SIGNS,
     SUMS,
+    TINY_BEFORE_ALONE,
     Bucket,
     CoverageModel,
     Filled,
@@ -517,8 +518,27 @@ def _tiny(case: ModelCase) -> tuple[int, int]:
     return (fmt.emin - fmt.mantissa_bits, 1 << fmt.mantissa_bits) if fmt.zero else (fmt.emin, 1)
 
 
+def _tiny_before_alone(case: ModelCase) -> bool:
+    """Tell whether an exact result can be in the bucket `TINY_BEFORE_ALONE`: from 1 - 2**-(p + 1) of the smallest
+    normal value up to, not including, that value.
+
+    Exact results of sums are multiples of the smallest value, and there is none between these magnitudes. A quotient of
+    significands x and y of p bits that is below 1 is at most 1 - 1 / (2**p - 1), which is smaller than all of them.
+    """
+    fmt = float_target(case)
+    if case.kind not in ("multiply", "multiply-add", "convert") or not fmt.zero or not fmt.mantissa_bits:
+        return False
+    normal = Fraction(2) ** fmt.emin
+    width = normal / (1 << fmt.precision + 1)
+    low, high = case.extent
+    return low <= width and normal <= high and (case.kind != "convert" or reaches(case, normal - width, normal))
+
+
 class _B5(CoverageModel):
-    target = "within 3 ulp of the smallest subnormal and the smallest normal value, the exponents above, and below all"
+    target = (
+        "within 3 ulp of the smallest subnormal and the smallest normal value, the exponents above, below all, and "
+        "tiny before rounding alone"
+    )
     kinds = ROUNDED
 
     def buckets(self, case: ModelCase) -> Iterator[Bucket]:
@@ -536,12 +556,19 @@ class _B5(CoverageModel):
                     yield "exponent", sign, away
             if low < unit:
                 yield "below", sign
+            if _tiny_before_alone(case):
+                yield TINY_BEFORE_ALONE, sign
 
     def fits(self, case: ModelCase, row: Operands) -> Iterator[Bucket]:
         result = nonzero_result(case, row)
         fmt = float_target(case)
         if result is None or result.lead > fmt.emin + 6:
             return
+        if result.lead == fmt.emin - 1:
+            shift = result.lead + 1 - result.exponent
+            # At least 1 - 2**-(p + 1) of the smallest normal value.
+            if (1 << shift) - result.significand << fmt.precision + 1 <= 1 << shift:
+                yield TINY_BEFORE_ALONE, SIGNS[result.sign]
         sign = SIGNS[result.sign]
         ulps = pieces(fmt, result, _tiny(case)[0]).kept
         yield "ulps", sign, ulps
@@ -553,7 +580,12 @@ class _B5(CoverageModel):
         place, _ = _tiny(case)
         what, sign = str(bucket[0]), SIGNS.index(str(bucket[1]))
         bits = dice.below(max(case.extra, 1) + 1)
-        if what == "ulps":
+        if what == TINY_BEFORE_ALONE:
+            fmt = float_target(case)
+            length = fmt.precision + 1 + bits
+            below = 1 + dice.below(1 << bits)
+            yield from operands_for(case, dice, sign, (1 << length) - below, fmt.emin - length)
+        elif what == "ulps":
             yield from operands_for(case, dice, sign, int(bucket[2]) << bits | dice.bits(bits), place - bits)
         elif what == "below":
             yield from with_lead(case, dice, sign, dice.between(exponent_range(case)[0], place - 1))

@@ -545,7 +545,9 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> Non
 
 
 def test_operands_that_cannot_be_made_again_are_told(tmp_path: Path) -> None:
-    """Without the file of the operands, results are checked for the operands beside them, and the report says so."""
+    """Without the file of the operands, those in the file of the set count. Without that file, results are checked for the
+    operands beside them, and the report says so.
+    """
     np.save(tmp_path / "x.npy", np.arange(20, dtype=np.uint8).reshape(10, 2))
     done = run_here(*ADDF_COMMAND, "--operands", "x.npy", "--out", "set", cwd=tmp_path)
     assert done.code == 0, done.err
@@ -558,11 +560,22 @@ def test_operands_that_cannot_be_made_again_are_told(tmp_path: Path) -> None:
     (tmp_path / "x.npy").unlink()
     # The digest shows that the operands are those of the set.
     assert run_here("vectors", "check", str(vectors), cwd=tmp_path).err == ""
+    assert "in another order" in run_here("vectors", "check", str(other), *metadata, cwd=tmp_path).err
+    results = [line.split()[2] for line in lines]
+    alone = tmp_path / "alone.tv"
+    alone.write_text("\n".join(results) + "\n")
+    wanted = ("vectors", "check", str(alone), *metadata, "--columns", "result")
+    assert run_here(*wanted, cwd=tmp_path).out == "arith.addf f8E4M3FN: 10 rows, none differs\n"
+    results[3] = f"{int(results[3], 16) ^ 1:02X}"
+    alone.write_text("\n".join(results) + "\n")
+    assert "10 rows, 1 differs" in run_here(*wanted, cwd=tmp_path).out
+    vectors.write_text("\n".join(lines[:-1]) + "\n")
+    assert "these are not the vectors of the metadata" in run_here(*wanted, cwd=tmp_path).err
+    vectors.unlink()
     found = run_here("vectors", "check", str(other), *metadata, cwd=tmp_path)
     assert found.code == 0
     assert "cannot be made again" in found.err
     assert "these were not compared" in found.err
-    other.write_text("\n".join(line.split()[2] for line in lines) + "\n")
-    alone = run_here("vectors", "check", str(other), *metadata, "--columns", "result", cwd=tmp_path)
-    assert alone.code == 2
-    assert "the file has no operands, and the operands of" in alone.err
+    told = run_here(*wanted, cwd=tmp_path)
+    assert told.code == 2
+    assert "the file has no operands, and the operands of" in told.err

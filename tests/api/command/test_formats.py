@@ -45,6 +45,26 @@ def test_values_of_a_format(command: Command) -> None:
     assert values == positive + [f"-{x}" for x in positive]
 
 
+def test_a_format_as_mlir_spells_it(command: Command) -> None:
+    code, out, _ = command("formats", '!halfulp.float<"f16E6M9", exponent = 6, mantissa = 9, bias = 31>')
+    assert code == 0
+    cells = dict(line.rsplit(maxsplit=1) for line in out.splitlines())
+    # (2 - 2^-9) * 2^31, and 2^-30: the table has 14 digits at most.
+    assert cells["max"] == str((2**10 - 1) * 2**22)
+    assert (cells["bits"], cells["emin"]) == ("16", "-30")
+    assert command("formats", "!llvm.ptr") == (2, "", "error: <type>: !llvm.ptr is not a float type\n")
+    code, _, err = command("formats", '!halfulp.float<"x">')
+    assert code == 2
+    assert "no float format is named 'x'" in err
+
+
+def test_names_of_fields_are_spelled_as_a_type(command: Command) -> None:
+    _, _, err = command("formats", "E6M9")
+    own = '!halfulp.float<"E6M9", exponent = 6, mantissa = 9, bias = 31>'
+    assert f"unknown float format 'E6M9'; a format of your own is {own}; the float types" in err
+    assert command("formats", own)[0] == 0
+
+
 def test_an_unknown_format(command: Command) -> None:
     code, out, err = command("formats", "f9")
     assert (code, out) == (2, "")

@@ -270,7 +270,8 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     ((*VECTOR_SETS_ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
     ((*VECTOR_SETS_ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
     ((*VECTOR_SETS_ADDF[2:], "--models", ""), 2, "unknown model ''"),
-    ((*VECTOR_SETS_ADDF[2:], "--coverage"), 2, "--models must name some"),
+    (("mma.m1n1k16.f32.f16.f16", "-n", "9", "--coverage"), 2, "--coverage: the models are about the rounding of one op"),
+    (("mma.m1n1k16.f32.f16.f16", "-n", "9", "--format", "dpi"), 2, "computes one op, not a tile operation"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),
@@ -518,11 +519,10 @@ def test_operands_of_ones_own(tmp_path: Path) -> None:
     assert run(*VECTOR_SETS_ADDF, "--operands", "normal", "-n", "9", "--coverage", "--models", "B1").code == 2
 
 
-def test_the_coverage_of_a_set_is_that_of_its_rows(tmp_path: Path) -> None:
+@each_row(("--operands", "uniform:low=1,high=1.9@50,B3@50"), ("--level", "weighted"))
+def test_the_coverage_of_a_set_is_that_of_its_rows(option: str, operands: str) -> None:
     """The buckets of B3 from the rows of the file: sign, last kept bit, guard and sticky of each exact sum."""
-    done = run(
-        *VECTOR_SETS_ADDF, "--operands", "uniform:low=1,high=1.9@50,B3@50", "-n", "16", "--coverage", "--format", "csv"
-    )
+    done = run(*VECTOR_SETS_ADDF, option, operands, "-n", "16", "--coverage", "--format", "csv")
     case, model = op_case("arith.addf", "f8E4M3FN"), MODELS["B3"]
     rows = [tuple(int(code, 16) for code in line.split(",")[:2]) for line in done.out.splitlines()[1:]]
     model_case, _ = filled_models(case, ["B3"])

@@ -8,21 +8,25 @@ import gmpy2
 import pytest
 from amounts import thinned
 from present import present
+from tables import each_row
 
 from halfulp.conformance.comparing.inputs import exact_value
 from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.intermediate import Integer, ModelCase, exact, model_case_of, smallest
 from halfulp.conformance.vectors.models.functions import MODELS as functions_MODELS
 from halfulp.conformance.vectors.models.functions import hardest
-from halfulp.conformance.vectors.models.model import Filled, coverage, fill
+from halfulp.conformance.vectors.models.model import TINY_BEFORE_ALONE, Filled, coverage, fill
 from halfulp.conformance.vectors.models.table import MODELS, coverage_table, models_for
 from halfulp.conformance.vectors.op_inputs import filled_models, rows_of_models
+from halfulp.conformance.vectors.rows import of_tuples
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.neighbours import ulp_at
 from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.reals import elementary
 from halfulp.interp.ir.errors import Unsupported
+from halfulp.semantics.profile import as_profile
 
 WIDE = ("bf16", "f16", "tf32", "f32", "f64", "f80", "f128")
 TINY = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")
@@ -237,6 +241,61 @@ def test_flags_say_the_same(op: str, models: str, name: str) -> None:
         assert {bool(flags & Flags.UNDERFLOW) for flags in raised["B5"]} == {False, True}
     else:
         assert {bool(flags & Flags.OVERFLOW) for flags in raised["B4"]} == {False, True}
+
+
+def tiny_before_alone(fmt: FloatFormat, real: Fraction) -> bool:
+    """Tell whether a number is below the smallest normal value, and rounds to it if the exponent has no lower end."""
+    normal = Fraction(2) ** fmt.emin
+    return normal * (1 - Fraction(1, 2 ** (fmt.precision + 1))) <= abs(real) < normal
+
+
+@each_row(
+    ("arith.mulf", "f16", None),
+    ("arith.mulf", "f32", None),
+    ("math.fma", "bf16", None),
+    ("arith.truncf", "f32", "f16"),
+    ("arith.truncf", "f32", "f8E5M2"),
+)
+def test_rows_tell_tininess_before_rounding_from_after(op: str, type: str, to: str | None) -> None:
+    asked = op_case(op, type, to)
+    case, filled = filled_models(asked, ["B5"])
+    fmt = FORMATS[to or type]
+    reals = {}
+    for row in filled["B5"].rows:
+        a, b, c = ([present(scalar.value(FORMATS[type], code)) for code in row] + [Fraction(1), Fraction(0)])[:3]
+        reals[row] = a * b + c if len(row) != 2 else a * b
+    rows = [row for row, real in reals.items() if tiny_before_alone(fmt, real)]
+    assert {reals[row] < 0 for row in rows} == {False, True}
+    buckets = {bucket: count for bucket, count in filled["B5"].hits.items() if bucket[0] == TINY_BEFORE_ALONE}
+    assert buckets == dict.fromkeys([(TINY_BEFORE_ALONE, "+"), (TINY_BEFORE_ALONE, "-")], len(rows) // 2)
+    flags = [
+        OpComputation(asked, as_profile(f"spec,tininess={when}"))
+        .compute(of_tuples(rows, case.widths).part(0, len(rows)))
+        .outputs[-1]
+        for when in ("before", "after")
+    ]
+    assert (flags[0] == Flags.UNDERFLOW | Flags.INEXACT).all()
+    assert (flags[1] == Flags.INEXACT).all()
+
+
+@each_row(("addf", "f6E3M2FN"), ("divf", "f6E3M2FN"), ("mulf", "f4E2M1FN"))
+def test_where_tininess_cannot_be_told(op: str, name: str) -> None:
+    """All pairs of operands, by fractions: none falls there, and the bucket is left out."""
+    asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
+    reals = (exact_value(asked, row) for row in product(range(fmt.code_mask + 1), repeat=2))
+    assert not any(tiny_before_alone(fmt, real) for real in reals if real)
+    _, filled = filled_models(asked, ["B5"])
+    assert not any(TINY_BEFORE_ALONE in bucket for bucket in filled["B5"].hits)
+
+
+def test_functions_tell_tininess_from_each_other() -> None:
+    """sin(x) is just below x: that of the smallest normal value is tiny before rounding alone, with either sign."""
+    normal = FORMATS["f32"].min_normal_code
+    assert {(normal,), (normal | 1 << 31,)} <= set(fill(F2, case("sin", "f32")).rows)
+    told = {bucket for row in ((normal,), (normal | 1 << 31,)) for bucket in F2.fits(case("sin", "f32"), row)}
+    assert {(TINY_BEFORE_ALONE, "+"), (TINY_BEFORE_ALONE, "-")} <= told
+    # tan(x) is just above x, and the exponential function is not near a power of two there.
+    assert not any(TINY_BEFORE_ALONE in bucket for name in ("tan", "exp") for bucket in F2.buckets(case(name, "f32")))
 
 
 @pytest.mark.parametrize("op", ["addf", "subf"])

@@ -13,6 +13,7 @@ from amounts import amounts, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from present import present
+from tables import each_row
 
 import halfulp as hu
 from halfulp.conformance.comparing.op_case import op_case
@@ -35,6 +36,7 @@ from halfulp.conformance.vectors.row_check import (
     exact_result,
     one_row_function,
     remarks,
+    signed_result,
 )
 from halfulp.conformance.vectors.sampling import CONTROLS
 from halfulp.fp_formats import scalar
@@ -350,6 +352,20 @@ def test_what_a_wrong_result_looks_like(type: str, expected: int, got: int, rema
     column = Column("result", width, type, Role.RESULT)
     right, found = (ints_to_codes([code], width, (1,)) for code in (expected, got))
     assert [words for words, _ in remarks(column, type_of(column), right, found)] == [remark]
+
+
+@each_row(
+    ("arith.fptosi", 0x7F, 0x80, "the smallest integer instead of the largest"),
+    ("fcvt_to_si", 0x80, 0x7F, "the largest integer instead of the smallest"),
+    ("arith.fptosi", 0xFF, 0x00, "off by one"),
+    ("arith.fptoui", 0x7F, 0x80, "off by one"),
+    ("arith.fptoui", 0xFF, 0x00, "the smallest integer instead of the largest"),
+)
+def test_from_one_end_of_a_range_to_the_other_is_not_one_step(op: str, expected: int, got: int, remark: str) -> None:
+    signed = signed_result(OpComputation(op_case(op, "f16", "i8")))
+    column = Column("result", 8, "i8", Role.RESULT)
+    right, found = (ints_to_codes([code], 8, (1,)) for code in (expected, got))
+    assert [words for words, _ in remarks(column, type_of(column), right, found, signed)] == [remark]
 
 
 def test_exact_results() -> None:

@@ -104,6 +104,31 @@ def test_weighted_operands_fill_the_format() -> None:
     assert len({int(code) for code in results.reshape(-1)}) > 2000
 
 
+@pytest.mark.parametrize(("scale", "block", "lacks"), [("ue8m0", 32, 0x00), ("ue4m3", 16, 0x80)])
+def test_scales_have_their_corners_and_no_sign(scale: str, block: int, lacks: int) -> None:
+    """UE4M3 and UE8M0 have no sign bit. UE8M0 has no zero: 0x00 is its smallest value."""
+    kind = f"mma.m1n1k32.f32.e4m3.e4m3.f32.{scale}.block{block}"
+    computation = TileComputation(operation_named(kind))
+    rows = 4000
+    found = np.concatenate(
+        [array.reshape(-1) for array in operands(computation, Recipe(computation, "weighted", count=rows), rows)[3:]]
+    )
+    corners = {"ue8m0": (0xFF, 0xFE, 0x00, 0x00), "ue4m3": (0x7F, 0x7E, 0x01, 0x00)}[scale]
+    for code in corners:
+        # One row in 8 has each with a share of at least 4 of 32: 1 in 64 of all.
+        assert np.mean(found == code) > 1 / 100, hex(code)
+    assert not (found & lacks).any()
+    assert len(np.unique(found)) > 100
+    uniform = operands(computation, Recipe(computation, "random", count=rows), rows)[3]
+    assert not (uniform & lacks).any()
+    results = computation.compute(Recipe(computation, "weighted", count=64).given(0, 64)).outputs[0]
+    assert (results[4::8] != results[4]).any()
+    open_nan = TileComputation(operation_named(kind), "custom:bits=24,specials=none")
+    scales = operands(open_nan, Recipe(open_nan, "weighted", count=rows), rows)[3]
+    assert not (scales == corners[0]).any()
+    assert (scales == corners[1]).any()
+
+
 def test_chips_without_special_values_get_numbers() -> None:
     computation = TileComputation(operation_named("MFMA_F32_16x16x32_F8E4M3FNUZ"), "chip:cdna3")
     for level in ("random", "weighted"):
