@@ -169,6 +169,7 @@ def _why(op: TileOp, model: str, dot: dot_steps.DotOperands, groups: Sequence[do
         effects.append("ignores signs of scales")
     if cut := [term.label for group in groups for each in group.sums for term in each.terms if term.lost]:
         effects.append(f"cuts {_some(cut)}")
+    effects += [each.held.rpartition(" and ")[2] for group in groups for each in group.sums if each.held]
     *inner, last = [each for group in groups for each in group.roundings]
     if count := sum(bool(each.lost) for each in inner):
         effects.append(f"{count} inexact step{'s'[: count != 1]} on the way")
@@ -193,6 +194,9 @@ def _how(rule: Accumulator, op: TileOp) -> str:
     groups += f"as {rule.steps}, " if rule.steps != OWN else ""
     if rule.plain and rule.tree == "neighbours":
         return f"{groups}products and sums of two rounded"
+    if rule.lsb is not None:
+        bits = "as many bits as it needs" if rule.msb is None else f"{rule.msb - rule.lsb + 1} bits"
+        return f"{groups}a register of {bits} down to 2^{rule.lsb}{'' if rule.c == 'with' else ', then c'}"
     order = {"flat": "", "even_odd": ""}.get(rule.tree, f"{rule.tree}, ")
     bits = "all bits" if rule.bits is None else f"{rule.bits} bits below the largest"
     partial = "" if rule.partial == KEPT else ", partial sums rounded"

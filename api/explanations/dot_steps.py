@@ -31,6 +31,7 @@ from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.accumulator import Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.scalar_sums import RegisterStep
 
 # --- records and texts ------------------------------------------------------------------------------------------------
 
@@ -77,7 +78,8 @@ class AlignedSum:
     """Terms aligned to the largest exponent among them (that of ``leading``), cut off below 2**``unit`` and added.
 
     ``zeros``: the number of terms that are zero, and not shown. ``cuts``: the roundings of the terms. ``total``: the
-    sum, with its bits.
+    sum, with its bits. ``register``: the terms are added to a register in fixed point, which has no exponents; ``held``
+    says what it does with a sum out of its range.
     """
 
     terms: tuple[Term, ...]
@@ -87,11 +89,15 @@ class AlignedSum:
     unit: int
     cuts: tuple[str, ...]
     total: Term
+    register: str = ""
+    held: str = ""
 
     @property
     def words(self) -> str:
         """Say how the terms are added."""
         how = " or ".join(CUT_WORDS[cut] for cut in self.cuts)
+        if self.register:
+            return f"in {self.register}; below 2^{self.unit} terms are {how}{self.held and f'; {self.held}'}"
         return (
             f"aligned to the largest exponent, {self.largest}, of {self.leading}; below 2^{self.unit} terms are {how}"
         )
@@ -319,7 +325,7 @@ def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]
     if aligned.zeros:
         rows.append((f"{aligned.zeros} zero{'s'[: aligned.zeros != 1]}", "", "", ""))
     total = aligned.total
-    return [*rows, ("sum", total.kept, decimal_text(total.value, digits), "")]
+    return [*rows, ("register" if aligned.register else "sum", total.kept, decimal_text(total.value, digits), "")]
 
 
 def _lost_text(term: Term, digits: int) -> str:
@@ -508,6 +514,8 @@ class StepReader:
     def _make(self, elements: tuple[int, ...], first: bool) -> DotStep:
         if self.rule is None or self.rule.chain:
             return self._chain(elements)
+        if self.rule.lsb is not None:
+            return self._in_register(elements, first)
         make = self._tree if self.rule.plain and not self.op.scale else self._by_rule
         return make(elements, first)
 
@@ -561,6 +569,37 @@ class StepReader:
         if idle and unchanged:
             return DotStep(elements, (), (final,), f"all products are zero: {before} stays", tuple(flushed))
         return DotStep(elements, tuple(sums), (*roundings, final), note, tuple(flushed))
+
+    # --- registers in fixed point ---
+
+    def _in_register(self, elements: tuple[int, ...], first: bool) -> DotStep:
+        """Return the step that adds a group to a register; the last one of an instruction gives D."""
+        assert self.rule is not None
+        name = "c" if first and not self.at_end else "sum so far"
+        flushed = self._flushed(elements, name) if self.rule.flush else []
+        if isinstance(self.trace[self.at], RoundedResult):  # special terms: there are no sums
+            ends = elements[-1] == self._instruction_of(elements)[-1]
+            result = self._next(RoundedResult) if ends else None
+            note = "infinities and NaNs decide"
+            if result is None:
+                return DotStep(elements, (), (), note)
+            self.c = result.code
+            by_rule = DotRounding("result", None, result.code, self.format, "by the rules for special values")
+            return DotStep(elements, (), (by_rule,), note)
+        step: RegisterStep = self._next(RegisterStep)
+        aligned = _register_sum(step, [f"k = {k}" for k in elements], name, self.rule)
+        if not isinstance(self.trace[self.at], RoundedResult):
+            return DotStep(elements, (aligned,), (), "", tuple(flushed))
+        self.c = self._next(RoundedResult).code
+        exact = step.held * Fraction(2) ** step.lsb
+        final = DotRounding("register", exact, self.c, self.format, self._how(self.rule.rounding))
+        return DotStep(elements, (aligned,), (final,), "", tuple(flushed))
+
+    def _instruction_of(self, elements: Sequence[int]) -> Sequence[int]:
+        """Return the elements along K of the instruction that these belong to."""
+        size = self.op.shape[2]
+        start = self.order.index(elements[0]) // size * size
+        return self.order[start : start + size]
 
     def _flushed(self, elements: Sequence[int], before: str) -> list[str]:
         """Name the products and the sum so far that flushing makes zero."""
@@ -680,6 +719,24 @@ def _aligned_sum(step: Alignment, labels: Sequence[str]) -> AlignedSum:
     whole = _term("sum", total, total, top, step.largest, step.unit)
     zeros = len(values) - len(shown)
     return AlignedSum(terms, zeros, step.largest, labels[first], step.unit, tuple(dict.fromkeys(step.cuts)), whole)
+
+
+def _register_sum(step: RegisterStep, labels: Sequence[str], name: str, rule: Accumulator) -> AlignedSum:
+    """Return the terms that are added to a register, in bits before and after the point."""
+    unit = Fraction(2) ** step.lsb
+    before = step.before * unit if step.c is None else step.c
+    values, added = [before, *step.values], [step.before * unit, *(kept * unit for kept in step.kept)]
+    total, held = step.total * unit, step.held * unit
+    top = max(0, step.lsb, *(leading_place(value) for value in (*values, *added, held)))
+    shown = [n for n, value in enumerate(values) if value or added[n] or not n]
+    terms = tuple(_term([name, *labels][n], values[n], added[n], top, 0, step.lsb) for n in shown)
+    whole = _term("register", held, held, top, 0, step.lsb)
+    bits = "of as many bits as it needs" if rule.msb is None else f"of {rule.msb - step.lsb + 1} bits"
+    words = f"a register {bits}, the last place 2^{step.lsb}"
+    words += "" if rule.msb is None else f", the sign bit 2^{rule.msb}"
+    does = {"wrap": "wraps around", "saturate": "saturates"}[rule.register_overflow]
+    over = "" if held == total else f"the sum {number_text(total)} is out of its range and {does}"
+    return AlignedSum(terms, len(values) - len(shown), 0, name, step.lsb, (step.cut,), whole, words, over)
 
 
 def _term(label: str, value: Fraction, added: Fraction, top: int, largest: int, unit: int) -> Term:

@@ -173,6 +173,31 @@ class Accumulator:
         default=None,
         metadata=_about("the bits of the accumulator for integers, up to those of D; none: those of D", low=1),
     )
+    lsb: int | None = field(
+        default=None,
+        metadata=_about(
+            "a register in fixed point, as Kulisch's, holds the sum: its last place is 2**lsb. The products of each "
+            "group, and C at the start of an instruction, are rounded to it by `cut` and added as integers; `rounding` "
+            "gives D at the end of the instruction. A register has no -0; none: sums are floats",
+            low=-MOST_BITS,
+        ),
+    )
+    msb: int | None = field(
+        default=None,
+        metadata=_about(
+            "the sign bit of the register, in two's complement: it has msb - lsb + 1 bits, for numbers from -2**msb to "
+            "2**msb - 2**lsb; none: as many as the sums need",
+            low=-MOST_BITS,
+        ),
+    )
+    register_overflow: str = field(
+        default="wrap",
+        metadata=_about(
+            "what the register does with C, or with the sum after a group, beyond its range: it keeps the low bits "
+            "(wrap), or the nearest number that it has (saturate)",
+            ("wrap", "saturate"),
+        ),
+    )
     specials: str = field(
         default="all",
         metadata=_about(
@@ -199,6 +224,15 @@ class Accumulator:
                 self.bits is not None or (self.shifter, self.c_shifter, self.zero_exponent) == (None, None, None),
                 "shifter, c_shifter and zero_exponent are about alignment, which needs bits",
             ),
+            (
+                self.lsb is None or self._is_register,
+                "lsb, a register in fixed point, goes with tree=flat, c=with or end, exact products, and without bits, "
+                "guard, partial, dot and specials=normal",
+            ),
+            (self.dot == 1 or self.steps == OWN, "dot, which adds products of f4E2M1FN, goes with steps=own"),
+            (self.msb is None or self.lsb is not None, "msb needs lsb, the last place of the register"),
+            (self.msb is None or self.lsb is None or self.msb > self.lsb, "msb must be above lsb"),
+            (self.register_overflow == "wrap" or self.msb is not None, "register_overflow needs msb, the sign bit"),
         )
         for kept, rule in rules:
             if not kept:
@@ -215,6 +249,11 @@ class Accumulator:
         """Return the elements of an instruction of K ``size`` in the order of its groups."""
         groups = -(-size // self.group) if self.group else 1
         return sorted(range(size), key=lambda k: k // self.order % groups if self.order else 0)
+
+    @property
+    def _is_register(self) -> bool:
+        form = (self.tree, self.products, self.bits, self.guard, self.partial, self.dot)
+        return form == ("flat", "exact", None, 0, KEPT, 1) and self.c != "last" and self.specials != NORMAL
 
     @property
     def chain(self) -> bool:

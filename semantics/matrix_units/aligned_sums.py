@@ -24,7 +24,7 @@ from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding, as_rounding
 from halfulp.fp_formats.scalar import OVERFLOW, RNE
 from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, level_of, shape_of
 from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.scalar_sums import nan_of
+from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, nan_of
 
 Integers = npt.NDArray[np.int64]
 
@@ -92,7 +92,7 @@ class ExactSum:
     total: Fraction
 
 
-SumStep = Alignment | RoundedResult | ExactSum
+SumStep = Alignment | RoundedResult | ExactSum | RegisterStep
 
 
 class SumTrace(list[SumStep]):
@@ -660,6 +660,34 @@ def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: 
     return codes
 
 
+def fits_register(op: TileOp) -> bool:
+    """Tell whether integers of 64 bits hold the exact products, and round them at any place: else the specification
+    adds them to a register in fixed point.
+    """
+    formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
+    return sum(fmt.precision for fmt in formats) <= 61
+
+
+def in_register(rule: Accumulator, op: TileOp, factors: Factors, c: Codes, group: int) -> Codes:
+    """Add an instruction to C in a register in fixed point, ``group`` products at a time."""
+    fmt = FORMATS[op.d]
+    addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, factors)
+    register = Register(rule, op, c.size)
+    register.take(addend)
+    for start in range(0, len(products.significand), group):
+        register.take(products.at(slice(start, start + group)))
+    negative, significand, exponent = register.totals()
+    sign = np.where((significand.hi | significand.lo) == 0, 0, np.where(negative, -1, 1)).reshape(c.shape)
+    nan = infinite = None
+    specials = _specials_among([products, addend])
+    if specials is not None:
+        nan = specials.nan | (specials.positive & specials.negative)
+        infinite = (specials.positive | specials.negative) & ~nan
+        sign = np.where(specials.positive, 1, np.where(specials.negative, -1, sign))
+    total = Numbers(sign, np.zeros_like(sign), 0, nan, infinite)
+    return packed(rule, fmt, total, significand, exponent, rule.rounding)
+
+
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
     return np.asarray(sign_of(fmt, codes.astype(np.uint64)) != 0)
 
@@ -732,6 +760,46 @@ class Digits:
         rest = below[top - 2, column]
         significand = Wide(first, second << np.uint64(32) | third) | rest.astype(np.uint64)
         return negative, significand, (top - 2) * 32 + self.lowest
+
+
+class Register(Digits):
+    """Registers in fixed point, one for each column: `Digits` in units of 2**lsb that wrap around, or saturate."""
+
+    def __init__(self, rule: Accumulator, op: TileOp, columns: int) -> None:
+        assert rule.lsb is not None
+        formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
+        highest = max(sum(fmt.emax + 1 for fmt in formats), FORMATS[op.d].emax + 1, rule.lsb, rule.msb or rule.lsb) + 32
+        super().__init__(columns, rule.lsb, digits_between(rule.lsb, highest))
+        self.rule = rule
+
+    def take(self, terms: Numbers) -> None:
+        """Add terms along the first axis, each rounded to the last place; special ones count as any number."""
+        place = np.where(terms.significand == 0, self.lowest, terms.exponent - terms.fraction_bits)
+        for special in (terms.nan, terms.infinite):
+            place = place if special is None else np.where(special, self.lowest, place)
+        below = np.maximum(self.lowest - place, 0)
+        kept = aligned(Numbers(terms.significand, -below, 0), np.zeros_like(below), 0, self.rule.cut)
+        for value, at in zip(kept, np.maximum(place, self.lowest), strict=True):
+            self.add(value, at)
+        self._carry()
+        if self.rule.msb is not None:
+            self._hold(self.rule.msb - self.lowest)
+
+    def _hold(self, sign_bit: int) -> None:
+        """Bring the numbers into the range of two's complement with this sign bit."""
+        digits, (top, bit) = self.digits, divmod(sign_bit, 32)
+        saturates = self.rule.register_overflow == "saturate"
+        minus = digits[-1] < 0 if saturates else digits[top] >> bit & 1 != 0
+        filled = np.where(minus, DIGIT, 0)
+        low = np.int64((1 << bit) - 1)
+        held = digits[top] & low | filled & ~low
+        over = (digits[top] != held) | (digits[top + 1 : -1] != filled).any(axis=0) | (digits[-1] != -minus.astype(int))
+        if saturates:  # the lowest number has zeros below its sign bit, the highest one has ones
+            digits[:top, over] = np.where(minus, 0, DIGIT)[over]
+            held = np.where(over, np.where(minus, filled & ~low, low), held)
+        digits[top] = held
+        digits[top + 1 : -1] = filled
+        digits[-1] = -minus.astype(np.int64)
 
 
 def _exact_sum(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...]) -> ExactSum:

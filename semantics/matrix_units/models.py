@@ -34,7 +34,7 @@ from halfulp.semantics.matrix_units.accumulator import KEPT, NORMAL, OWN, PREFIX
 from halfulp.semantics.matrix_units.aligned_sums import Chunk, Integers, SumTrace
 from halfulp.semantics.matrix_units.chips import CHIPS, INTEGER, Instruction, as_model, near
 from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.scalar_sums import accumulate, nan_of
+from halfulp.semantics.matrix_units.scalar_sums import RegisterStep, accumulate, nan_of
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
 LARGE_BLOCK = 1 << 22  # by machine code, which has no temporaries for products
@@ -119,10 +119,26 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
                     trace.rounded(aligned_sums.Members(tuple(range(len(a[part]))), True), fmt, sums, last=True)
         return by_specification(rule, op, a, b, c, scales)
 
+    def registering(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
+        whole = replace(op, shape=(*op.shape[:2], len(a)))
+        if aligned_sums.fits_register(op):
+            x, y = aligned_sums.decoded(rule, fmt_a, a), aligned_sums.decoded(rule, fmt_b, b)
+            z = tuple(aligned_sums.decoded(rule, FORMATS[op.scale], scale) for scale in scales)
+            sums = aligned_sums.in_register(rule, op, aligned_sums.Factors(x, y, z), c, group)
+            sums = aligned_sums.flushed(fmt, sums, signed=True) if rule.flush else sums
+        else:
+            sums = by_specification(rule, whole, a, b, c, scales)
+        if trace is not None:
+            by_specification(rule, whole, a, b, c, scales, trace)
+            trace.rounded(aligned_sums.Members(tuple(range(len(a))), True), fmt, sums, last=True)
+        return sums
+
     exactly = (
         rule.bits is None and rule.partial == KEPT and (aligned_sums.holds_products(op) or not rule.product_overflow)
     )
-    if rule.plain and not op.scale:
+    if rule.lsb is not None:
+        each = registering
+    elif rule.plain and not op.scale:
         each = rounding
     elif exactly or aligned_sums.fits(rule, op):
         each = aligning
@@ -160,9 +176,18 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
 
 
 def by_specification(
-    rule: Accumulator, op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...] = ()
+    rule: Accumulator,
+    op: TileOp,
+    a: Codes,
+    b: Codes,
+    c: Codes,
+    scales: tuple[Codes, ...] = (),
+    trace: SumTrace | None = None,
 ) -> Codes:
-    """Compute each element by `scalar_sums.accumulate`; operands are those of a `Chunk`."""
+    """Compute each element by `scalar_sums.accumulate`; operands are those of a `Chunk`. ``trace``: takes the steps of
+    a register in fixed point.
+    """
+    steps = list[RegisterStep]()
     alone = replace(op, order=None, c=op.d)
     out = np.empty_like(c)
     for m, n, tile in np.ndindex(c.shape):
@@ -171,7 +196,9 @@ def by_specification(
             x, y = (scale[:: op.block] for scale in scales)
             factors = (x[:, m, 0, tile].tolist(), y[:, 0, n, tile].tolist())
         row, column = a[:, m, 0, tile].tolist(), b[:, 0, n, tile].tolist()
-        out[m, n, tile] = accumulate(rule, alone, row, column, int(c[m, n, tile]), factors)
+        out[m, n, tile] = accumulate(rule, alone, row, column, int(c[m, n, tile]), factors, steps)
+    if trace is not None:
+        trace += steps
     return out
 
 

@@ -35,6 +35,26 @@ class Term:
 
 
 @dataclass(frozen=True)
+class RegisterStep:
+    """One group that is added to a register in fixed point, in units of 2**``lsb``.
+
+    ``places``: the places along K of its products; ``values``: these products, exact, and ``kept``: each as it is
+    added. ``before``: the register before the group; ``total``: the sum, and ``held``: what the register holds of
+    it. ``c``: the exact number that the register was loaded with, in the first group of an instruction.
+    """
+
+    places: tuple[int, ...]
+    values: tuple[Fraction, ...]
+    kept: tuple[int, ...]
+    lsb: int
+    cut: str
+    before: int
+    total: int
+    held: int
+    c: Fraction | None = None
+
+
+@dataclass(frozen=True)
 class Group:
     """The factors of one group at these places along K: those of A and B, and their scales."""
 
@@ -47,12 +67,19 @@ class Group:
 
 
 def accumulate(
-    rule: Accumulator, op: TileOp, a: Sequence[int], b: Sequence[int], c: int, scales: Scales | None = None
+    rule: Accumulator,
+    op: TileOp,
+    a: Sequence[int],
+    b: Sequence[int],
+    c: int,
+    scales: Scales | None = None,
+    steps: list[RegisterStep] | None = None,
 ) -> int:
     """Return A * B + C for a row of A, a column of B and an element of C, as codes: a code of D.
 
     K is that of the operation, or a multiple: then there are several instructions. ``scales``: one for each
-    ``op.block`` elements. Raises ValueError if the rule does not go with the types.
+    ``op.block`` elements. ``steps``: takes those of a register in fixed point. Raises ValueError if the rule does not
+    go with the types.
     """
     rule.check((op.a, op.b), op.d, op.scale)
     places, at_end, size = places_of(rule, op, len(a)), rule.c == "end", op.shape[2]
@@ -69,7 +96,10 @@ def accumulate(
     for start in range(0, len(a), size):
         instruction, before = places[start : start + size], c
         c = 0 if at_end else c
-        for first in range(0, len(instruction), group):
+        if rule.lsb is not None:
+            groups = [instruction[first : first + group] for first in range(0, len(instruction), group)]
+            c = _in_register(Group(rule, op, a, b, scales, instruction), groups, c, steps)
+        for first in range(0, len(instruction) if rule.lsb is None else 0, group):
             c = each(Group(rule, op, a, b, scales, instruction[first : first + group]), c)
         if at_end:
             c, before = (0 if rule.flush and _is_small(FORMATS[op.d], code) else code for code in (c, before))
@@ -247,6 +277,44 @@ def _is_small(fmt: FloatFormat, code: int) -> bool:
 def _flushed(fmt: FloatFormat, code: int) -> int:
     """Replace a subnormal by a zero of the same sign."""
     return code & (fmt.sign_mask or 0) if _is_small(fmt, code) else code
+
+
+# A register in fixed point.
+
+
+def held_by(rule: Accumulator, number: int) -> int:
+    """Return what a register in fixed point holds of a number, in units of its last place."""
+    if rule.msb is None or rule.lsb is None:
+        return number
+    half = 1 << rule.msb - rule.lsb
+    if rule.register_overflow == "saturate":
+        return max(-half, min(number, half - 1))
+    return (number + half) % (2 * half) - half
+
+
+def _in_register(instruction: Group, groups: Sequence[Sequence[int]], c: int, steps: list[RegisterStep] | None) -> int:
+    """Add the groups of an instruction to C in a register, and return the code of D."""
+    rule, op, lsb = instruction.rule, instruction.op, instruction.rule.lsb
+    assert lsb is not None
+    d = FORMATS[op.d]
+    unit = Fraction(2) ** lsb
+    addend = _term(rule, d, c)
+    products = {k: _product(instruction, k) for k in instruction.places}
+    specials = {term.special for term in (addend, *products.values())} - {None}
+    if specials:
+        special = specials.pop() if len(specials) == 1 else "nan"
+        return _rounded(rule, op.d, Term(Fraction(0), None, special=special), rule.rounding)
+    register = held_by(rule, int(_cut(addend.value, lsb, rule.cut) / unit))
+    for number, group in enumerate(groups):
+        values = tuple(products[k].value for k in group)
+        kept = tuple(int(_cut(value, lsb, rule.cut) / unit) for value in values)
+        total = register + sum(kept)
+        held = held_by(rule, total)
+        if steps is not None:
+            loaded = None if number else addend.value
+            steps.append(RegisterStep(tuple(group), values, kept, lsb, rule.cut, register, total, held, loaded))
+        register = held
+    return _rounded(rule, op.d, Term(register * unit, None, (False, register == 0)), rule.rounding)
 
 
 # Rules of IEEE operations.

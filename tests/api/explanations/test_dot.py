@@ -610,3 +610,23 @@ def test_the_steps_of_any_accumulator_lead_to_its_result(text: str) -> None:
         for group in e.groups:
             for each in group.sums:
                 assert sum(t.added for t in each.terms) == each.total.value
+
+
+def test_a_register_in_fixed_point() -> None:
+    """4 + 9 = 13 is beyond 8 bits down to 2^-4, which end below 8: 13 + 1/16 - 16 = -2.9375. Then 1 + 3/16."""
+    found = hu.explain_dot(
+        "mma.m1n1k4.f32.f16.f16", [2, 3, -1, 0.3], [2, 3, -1, 0.7], 0.1, "custom:lsb=-4,msb=3,group=2"
+    )
+    lines = [" ".join(line.split()) for line in str(found).splitlines()]
+    assert "c +0000.0001|10011001100110011001101 0.10000000149... loses 0.0375000014901..." in lines
+    assert "k = 1 +1001.0000 9" in lines
+    assert "register -0010.1111 -2.9375" in lines
+    assert any("the sum 13.0625 = 209/16 = 209 * 2^-4 is out of its range and wraps around" in line for line in lines)
+    assert "sum so far -10.1111 -2.9375" in lines
+    assert "register to nearest even -1.75 (0xBFE00000)" in lines
+    assert found.models[0].why == "k in groups of 2, a register of 8 bits down to 2^-4: cuts c, k = 3, wraps around"
+    assert "a register of 8 bits" in found._repr_html_()
+    # Infinities have no sums; the last group gives the result.
+    special = hu.explain_dot("mma.m1n1k4.f32.f16.f16", [2, "inf", 0, 0], [2, 3, 0, 0], 0, "custom:lsb=-4,group=2,c=end")
+    assert [group.note for group in special.groups[:2]] == ["infinities and NaNs decide"] * 2
+    assert special.groups[1].roundings[0].code == 0x7F800000

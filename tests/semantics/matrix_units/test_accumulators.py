@@ -1,6 +1,8 @@
 """Accumulators of one's own: the array path equals the specification, and the specification what the words say."""
 
+import math
 import random
+from collections.abc import Callable
 from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
@@ -8,9 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from present import present
+from tables import each_row
 
+import halfulp as hu
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.policy import as_rounding
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.accumulator import Accumulator, shape_of
 from halfulp.semantics.matrix_units.chips import CHIPS
@@ -35,7 +40,7 @@ def random_rule(dice: random.Random, fraction: int) -> Accumulator:
             numbers = {
                 "group": (0, 1, 2, 3, 5), "order": (0, 1, 2, 3), "bits": (None, 0, 3, 8, 12, 24, 30), "guard": (0, 1, 7),
                 "shifter": (None, 0, 5, 11), "c_shifter": (None, 3, 9), "zero_exponent": (None, -126, -14, 0),
-                "fraction": (None, 1, fraction - 1, fraction),
+                "fraction": (None, 1, fraction - 1, fraction), "lsb": (None,), "msb": (None,),
             }.get(each.name, (False, True))  # fmt: skip
             given[each.name] = dice.choice(choices or numbers)
         try:
@@ -98,7 +103,9 @@ def test_scaled_arrays_equal_the_specification(element: str, scale: str, block: 
     for _ in range(count):
         rule, op = random_rule(dice, 23), operation(element, element, "f32", 8, scale, block)
         if element == "f4E2M1FN" and dice.random() < 0.5:
-            rule = replace(rule, dot=block, zero="positive", product_overflow=False, products="exact", group=4)
+            rule = replace(
+                rule, dot=block, steps="own", zero="positive", product_overflow=False, products="exact", group=4
+            )
         special = dice.random() < 0.3
         shapes = (
             (element, (1, 3, 8)), (element, (1, 8, 2)), ("f32", (1, 3, 2)), (scale, (1, 3, 8 // block)),
@@ -336,3 +343,128 @@ def test_other_names_of_modes() -> None:
         assert (made.rounding, made.partial) == ("toward_zero", "toward_zero")
         assert made == Accumulator.from_text(f"custom:rounding={name},partial={name}")
     assert Accumulator(partial="kept").partial == "kept"
+
+
+# --- registers in fixed point -----------------------------------------------------------------------------------------
+
+CUTS: dict[str, Callable[[Fraction], int]] = {
+    "toward_zero": int, "downward": math.floor, "upward": math.ceil, "to_nearest_even": round,
+}  # fmt: skip
+"""Roundings to integers by Python's own functions."""
+
+
+def register_by_hand(rule: Accumulator, d: str, products: list[Fraction], c: Fraction) -> int:
+    """Add in a register on Python's integers, and round the register to D."""
+    lsb, cut = present(rule.lsb), CUTS[rule.cut]
+
+    def held(number: int) -> int:
+        if rule.msb is None:
+            return number
+        bits = rule.msb - lsb + 1
+        lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        if rule.register_overflow == "saturate":
+            return lowest if number < lowest else highest if number > highest else number
+        low = number & 2**bits - 1
+        return low - 2**bits if low > highest else low
+
+    register = held(cut(c / Fraction(2) ** lsb))
+    group = rule.group or len(products)
+    for start in range(0, len(products), group):
+        register = held(register + sum(cut(each / Fraction(2) ** lsb) for each in products[start : start + group]))
+    exact = register * Fraction(2) ** lsb
+    return scalar.from_fraction(FORMATS[d], exact, as_rounding(rule.rounding)).code if exact else 0
+
+
+def random_register(dice: random.Random) -> Accumulator:
+    lsb = dice.choice((-170, -40, -24, -12, -3, 0, 6))
+    msb = dice.choice((None, lsb + 1, lsb + 7, lsb + 31, lsb + 32, lsb + 40, lsb + 64, lsb + 130))
+    overflow = "wrap" if msb is None else dice.choice(("wrap", "saturate"))
+    return Accumulator(
+        lsb=lsb, msb=msb, register_overflow=overflow, cut=dice.choice([*CUTS]), group=dice.choice((0, 1, 3)),
+        rounding=dice.choice(("to_nearest_even", "toward_zero", "downward")),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "d"), [("f8E4M3FN", "f8E5M2", "f32"), ("f16", "bf16", "f32"), ("f64", "f32", "f64")]
+)
+@pytest.mark.parametrize("count", [12, pytest.param(500, marks=pytest.mark.long)])
+def test_registers_add_as_integers_do(a: str, b: str, d: str, count: int) -> None:
+    dice, numbers = random.Random(f"{a} {d} {count}"), np.random.default_rng(count)
+    op = replace(operation(a, b, d, 4), shape=(1, 2, 4))
+    for _ in range(count):
+        rule = random_register(dice)
+        x, y, z = (codes(numbers, n, s, False) for n, s in ((a, (2, 1, 4)), (b, (2, 4, 2)), (d, (2, 1, 2))))
+        got = models.multiply_accumulate(rule.text, op, x, y, z)
+        for tile, n in np.ndindex(2, 2):
+            row, column = (
+                [present(scalar.value(FORMATS[t], int(k))) for k in of]
+                for t, of in ((a, x[tile, 0]), (b, y[tile, :, n]))
+            )
+            products = [left * right for left, right in zip(row, column, strict=True)]
+            want = register_by_hand(rule, d, products, present(scalar.value(FORMATS[d], int(z[tile, 0, n]))))
+            assert got[tile, 0, n] == want, (rule.text, tile, n, hex(got[tile, 0, n]), hex(want))
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("element", "scale", "block"), [("f8E4M3FN", "f8E8M0FNU", 4), ("f16", "", 0)])
+def test_arrays_of_registers_equal_the_specification(element: str, scale: str, block: int, count: int) -> None:
+    """With special operands, scales, orders, steps, C at the end, and flushing."""
+    dice, numbers = random.Random(f"{element} {count}"), np.random.default_rng(count)
+    for _ in range(count):
+        rule = replace(random_register(dice), c=dice.choice(("with", "end")), flush=dice.random() < 0.3)
+        rule = replace(rule, nan=dice.choice(("default", "ones")), zero=dice.choice(("ieee", "sum", "positive")))
+        if not scale and rule.group:
+            rule = replace(rule, order=dice.choice((0, 2)), steps=dice.choice(("own", "f32")))
+        shapes = [(element, (1, 1, 8)), (element, (1, 8, 2)), ("f32", (1, 1, 2))]
+        shapes += [(scale, (1, 1, 8 // block)), (scale, (1, 8 // block, 2))] if scale else []
+        op = replace(operation(element, element, "f32", dice.choice((4, 8)), scale, block), shape=(1, 2, 8))
+        compare(rule, op, [codes(numbers, name, shape, dice.random() < 0.3) for name, shape in shapes])
+
+
+def test_a_kulisch_register_is_exact() -> None:
+    """Of f8E4M3FN, products lie between 2**-18 and 2**18: a register of all places gives the exact sum, rounded once."""
+    numbers = np.random.default_rng(5)
+    op = operation("f8E4M3FN", "f8E4M3FN", "f32", 32)
+    x, y = (codes(numbers, "f8E4M3FN", shape, False) for shape in ((3, 4, 32), (3, 32, 4)))
+    c = np.zeros((3, 4, 4), np.uint32)
+    exact = models.multiply_accumulate("exact", op, x, y, c)
+    assert np.array_equal(models.multiply_accumulate("custom:lsb=-18,msb=23", op, x, y, c), exact)
+
+
+def test_a_zero_beside_a_large_number_does_not_move_the_grid() -> None:
+    """2**-16 stays, whatever the other products are: a register has an absolute last place."""
+    for first in (0.0, 2.0**-8):
+        a, b = hu.convert([first, 2.0**-7], "f8E4M3FN"), hu.convert([256.0, 2.0**-9], "f8E4M3FN")
+        assert float(hu.dot(a, b, acc="f32", mma="custom:lsb=-16,msb=23")) == first * 256 + 2.0**-16
+
+
+def test_a_register_wraps_unless_it_saturates() -> None:
+    """4 + 9 = 13 and 13 + 1 = 14 in 4 bits of two's complement: -3 and -2, or 7 twice."""
+    x = hu.convert([2.0, 3.0, -1.0], "f16")
+    unit = hu.Accumulator(lsb=0, msb=3, group=1)
+    assert float(hu.dot(x, x, acc="f32", mma=unit)) == -2
+    assert float(hu.dot(x, x, acc="f32", mma=replace(unit, register_overflow="saturate"))) == 7
+    # As one group, the sum is held once: 14.
+    assert float(hu.dot(x, x, acc="f32", mma=replace(unit, group=0))) == -2
+    # -4 is held in 3 bits; 9 more is 5, and becomes 3; -1 more is 2.
+    y = hu.convert([-2.0, 3.0, 1.0], "f16")
+    assert float(hu.dot(y, x, acc="f32", mma="custom:lsb=0,msb=2,register_overflow=saturate,group=1")) == 2
+
+
+@each_row(
+    ({"msb": 4}, "msb needs lsb"),
+    ({"lsb": 4, "msb": 4}, "msb must be above lsb"),
+    ({"lsb": 0, "register_overflow": "saturate"}, "register_overflow needs msb"),
+    ({"lsb": 0, "bits": 4}, "goes with tree=flat, c=with or end, exact products, and without bits"),
+    ({"lsb": 0, "c": "last"}, "goes with tree=flat, c=with or end"),
+    ({"lsb": 0, "tree": "halves"}, "goes with tree=flat"),
+    ({"lsb": 5000}, "lsb is 5000, but must be an integer from -4096 to 4096, or none"),
+    ({"dot": 2, "steps": "tf32"}, "dot, which adds products of f4E2M1FN, goes with steps=own"),
+    ({"register_overflow": "clamp"}, "must be one of wrap, saturate"),
+)
+def test_registers_that_cannot_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Accumulator(**given)
+    with pytest.raises(ValueError, match="lsb is about floats, but i32 is an integer"):
+        Accumulator(lsb=0).check(("i8", "i8"), "i32")
