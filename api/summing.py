@@ -99,9 +99,9 @@ def matmul(
     ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length. Each adds to C, which is +0 at first;
     the last part is filled up with +0. A kind sets the accumulator and the order. ``mma``: the model of the unit:
     "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`. Without a kind, "exact", "ieee"
-    and an accumulator add all of K in one instruction, to C of the type ``acc``. ``instruction``: instead of a kind, the unit and the shape, such as
-    ``wgmma m64n128k32``, for the types of ``a`` and ``b``; its C and D have the type ``acc``, or that of ``c``. A chip
-    has several instructions, whose results differ, so one must be named.
+    and an accumulator add all of K in one instruction, to C of the type ``acc``. ``instruction``: instead of a kind,
+    the unit and the shape, such as ``wgmma m64n128k32``, for the types of ``a`` and ``b``; its C and D have the type
+    ``acc``, or that of ``c``. A chip has several instructions, whose results differ, so one must be named.
 
     The other arguments say what a kernel does around the instructions of the unit; the page on matrix units has the
     rules:
