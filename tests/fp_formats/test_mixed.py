@@ -113,7 +113,7 @@ def check(
 
 @pytest.mark.parametrize("name", mixed.OPERATIONS)
 @pytest.mark.parametrize("triple", thinned(TRIPLES, 3), ids="-".join)
-@pytest.mark.parametrize("count", amounts(12, 5_000, long=60))
+@pytest.mark.parametrize("count", amounts(12, 5_000))
 def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
     sources, dst = formats_of(name, triple)
     rows = rows_of(sources, count, 7)
@@ -125,7 +125,7 @@ def test_arrays(name: str, triple: tuple[str, str, str], count: int) -> None:
 
 
 @pytest.mark.parametrize("policy", thinned(POLICIES, 5), ids=str)
-@pytest.mark.parametrize("count", amounts(5, 400, long=25))
+@pytest.mark.parametrize("count", amounts(5, 400))
 def test_arrays_under_policies(policy: FloatPolicy, count: int) -> None:
     for number, triple in enumerate(TRIPLES):
         for name in ("fma", "fnmsub", "multiply", "divide", "add"):

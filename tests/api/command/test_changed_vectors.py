@@ -273,6 +273,7 @@ def test_one_wrong_bit_is_found(exp_of_bf16: Path, tmp_path: Path) -> None:
     assert "65,536 rows, 1 differs" in done.out
 
 
+@pytest.mark.long
 def test_a_unit_that_truncates_is_recognised(tmp_path: Path) -> None:
     path = function_vectors_made(
         tmp_path, "math.exp", "--type=f8E5M2", "--rounding=toward_zero", "--level=exhaustive", "--format=csv"
@@ -309,6 +310,7 @@ def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
     assert data["source"]["op"] == "math.rsqrt"
 
 
+@pytest.mark.long
 @each_row(
     (("arith.addf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
     (("math.absf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),

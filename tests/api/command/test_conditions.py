@@ -142,6 +142,7 @@ def check(folder: Path, condition: str, names: tuple[str, ...]) -> None:
         rule(name, usual[name], got[name])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="conditions of Linux")
 @pytest.mark.parametrize("condition", thinned(["full disk", "hash seed 1"], 2))
 def test_some_commands(condition: str, prepared: Path) -> None:

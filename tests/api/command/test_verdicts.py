@@ -495,7 +495,7 @@ OUTER = """func.func @f(%x: vector<1x2xf32>, %y: vector<2x2xf32>, %z: vector<1x2
 
 
 @pytest.mark.parametrize("after", thinned([OUTER, OUTER.replace("%y[1]", "%y[0]")], 2))
-@pytest.mark.parametrize("mode", ["on", "off", "fast"])
+@pytest.mark.parametrize("mode", thinned(["on", "off", "fast"], 3))
 def test_diff_and_bisect_permit_the_same_fused_multiply_adds(
     command: Command, write: Any, after: str, mode: str
 ) -> None:

@@ -189,6 +189,7 @@ def test_a_report_and_its_exit_codes() -> None:
     assert any("largest error (κ)" in line for line in lines)
 
 
+@pytest.mark.long
 def test_json_in_accuracy() -> None:
     done = halfulp(*EXACT, "--json", "--max-ulp", "0.5")
     assert done.code == 0

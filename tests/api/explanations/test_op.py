@@ -253,7 +253,7 @@ QUANTISED = (
 
 
 @pytest.mark.parametrize("profile", thinned(PROFILES, 4))
-@pytest.mark.parametrize("type_", QUANTISED)
+@pytest.mark.parametrize("type_", thinned(QUANTISED, 2))
 def test_quantisation(type_: str, profile: str) -> None:
     quantised: Any = as_type(type_)
     rng = random.Random(type_ + profile)

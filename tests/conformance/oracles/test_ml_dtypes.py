@@ -62,6 +62,7 @@ def possible(op: str, source: str, target: str) -> list[OpCase]:
         return []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", amounts(100, 2000, long=500))
 def test_casts(count: int) -> None:
     total = Tally()

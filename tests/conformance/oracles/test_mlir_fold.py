@@ -83,7 +83,7 @@ def test_the_document_s_ops_are_all_asked() -> None:
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
-@pytest.mark.parametrize("step", amounts(3, long=1))
+@pytest.mark.parametrize("step", amounts(3, 1))
 def test_the_profile_predicts_the_folder(fold: MlirFold, op: OpDefinition, step: int) -> None:
     """But for f80, whose codes that are not canonical the folder rewrites: rows say so."""
     for asked in cases_of(op)[::step]:
@@ -99,7 +99,7 @@ ALL_PAIRS = (
 )
 
 
-@pytest.mark.parametrize("pairs", amounts(PAIRS, long=ALL_PAIRS), ids=lambda pairs: f"{len(pairs[0])} types")
+@pytest.mark.parametrize("pairs", amounts(PAIRS, ALL_PAIRS), ids=lambda pairs: f"{len(pairs[0])} types")
 def test_every_pair_of_a_small_float(fold: MlirFold, pairs: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
     """The rows predict what differs from `spec`, and from the profile nothing differs."""
     for type_, op in product(*pairs):

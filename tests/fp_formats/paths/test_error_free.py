@@ -198,7 +198,7 @@ def test_exact_quotients(fmt: FloatFormat) -> None:
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
-@pytest.mark.parametrize("examples", amounts(10, 150, long=30))
+@pytest.mark.parametrize("examples", amounts(10, 150))
 def test_whatever_comes(fmt: FloatFormat, examples: int) -> None:
     numbers = st.one_of(
         st.floats(width=64 if fmt.bits == 64 else 32).map(

@@ -112,7 +112,7 @@ def unusual(type_: str, count: int, seed: int) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("type_", "form"),
-    thinned([("bf16", "f64"), ("f32", ""), ("f32", "f64"), ("f64", ""), ("f64", "f64"), ("bf16", "")], 3, rows=True),
+    thinned([("bf16", "f64"), ("f32", ""), ("f32", "f64"), ("f64", ""), ("f64", "f64"), ("bf16", "")], 6, rows=True),
 )
 def test_marks_and_figures(type_: str, form: str, taken: LoopCounts) -> None:
     """Most blocks are judged by loops: all but those with the largest errors."""
@@ -126,7 +126,7 @@ def test_marks_and_figures(type_: str, form: str, taken: LoopCounts) -> None:
 
 
 @pytest.mark.parametrize("form", thinned(["f64", ""], 2))
-@pytest.mark.parametrize("type_", thinned(["f32", "f16", "f64", "f8E4M3FN", "f4E2M1FN"], 3))
+@pytest.mark.parametrize("type_", thinned(["f32", "f16", "f64", "f8E4M3FN", "f4E2M1FN"], 5))
 def test_marks_and_figures_of_unusual_numbers(type_: str, form: str) -> None:
     """A block of each number alone, behind the block with the largest errors."""
     module = program(type_, 8 * BLOCK)

@@ -145,7 +145,7 @@ HEAD = (
 )
 
 
-@pytest.mark.parametrize("line", thinned([*LINES, *LONGER], 4))
+@pytest.mark.parametrize("line", thinned([*LINES, *LONGER], 7))
 def test_each_token_of_a_later_op_may_be_another(line: str) -> None:
     """The first two lines are whole; a damaged third one must be refused, or read as without them."""
     before = HEAD + "".join(f"  {line.format(number)}\n" for number in range(2))

@@ -431,6 +431,7 @@ def test_progress_within_a_shard(tmp_path: Path) -> None:
     assert {1 << 18, 1 << 19, 3 << 18, 1 << 20} <= {done for done, _ in told}
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed(tmp_path: Path, whole: tuple[str, Path]) -> None:
     def kill(done: int, total: int) -> None:
         for process in active_children():

@@ -591,6 +591,7 @@ def test_long_histories() -> None:
     assert judged(before, straight(1, *others), np.float32(1.1))[0] == "permitted"
 
 
+@pytest.mark.long
 def test_long_sums_take_a_bounded_time() -> None:
     """A matrix product over 400 columns, cut in two: the work is linear in the terms."""
     whole = """func.func @f(%a: tensor<2x400xf32>, %b: tensor<400x2xf32>, %c: tensor<2x2xf32>) -> tensor<2x2xf32> {

@@ -93,7 +93,7 @@ def _pairwise(type_: str, body: str, count: int) -> Both:
 
 @pytest.mark.parametrize(
     ("type_", "name"),
-    [*thinned(QUICK, 4, rows=True), *[pytest.param(*case, marks=pytest.mark.exhaustive) for case in SLOW]],
+    [*thinned(QUICK, 7, rows=True), *[pytest.param(*case, marks=pytest.mark.exhaustive) for case in SLOW]],
 )
 def test_floats(type_: str, name: str) -> None:
     body = CONVERSIONS[type_] if name == "conversions" else BODIES[name]
