@@ -43,9 +43,10 @@ before does not allow:
   halfulp bisect --dumps folder         what they wrote with --mlir-print-ir-tree-dir
   halfulp bisect a.mlir b.mlir c.mlir   the stages as files
 
-Each stage is judged by the last one before it that ran: unchanged (the same text), identical (the same bits), refined
-(where the stage before is poison or leaves bits open), permitted (and why), known divergence, DIFFERENT, or not run
-(and why). Tensors that became memrefs, results that became arguments, and types that carry the same bits are mapped.
+Each stage is compared with the last stage before it that ran. The verdicts are unchanged (the same text), identical
+(the same bits), refined (the stage before is poison or leaves bits open where they differ), permitted (with the
+reason), known divergence, DIFFERENT, or not run (with the reason). Tensors that became memrefs, results that became
+arguments, and types with as many bits are mapped.
 Without --input, the arguments are generated.
 """
 
@@ -65,7 +66,8 @@ class BisectArguments(comparing.PassOptions, comparing.ContractOption, comparing
     seconds: float = option("S", "the time for all passes (default: 120)", 120.0, type=duration)
     keep: str | None = option("DIR", "write each stage into this directory")
     reduce: str | None = option(
-        "FILE", "shrink the program while the same pass stays guilty, and write a report for the developers of the pass"
+        "FILE",
+        "make the program smaller as long as the same pass changes its result, and write a report for its developers",
     )
     html: str | None = option("FILE", "write a page with the stages side by side")
     json: bool = flag("print one JSON object for each function")

@@ -57,7 +57,7 @@ print. The first line for each function says what was shown: proven (every input
 known differences, nothing was compared, or not compared.
 
 With --uninterpreted, ops that no dialect has and functions without a body are unknown functions, the same ones in both
-versions. Both versions must call them in the same order, with operands that agree. Their results are made up.
+versions. Both versions must call them in the same order, with operands that agree. halfulp chooses their results.
 """
 
 

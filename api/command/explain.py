@@ -249,8 +249,8 @@ DOT = Command(ExplainDotArguments, explain_product, _DOT)
 
 
 _ERROR = """\
-The program runs beside exact real numbers. From an element of a result the command walks back to where its error came
-from, always to the operand that brings the most of it. All errors are in ulp of the exact result, computed less exact.
+The program also runs with exact real numbers. From an element of a result the command goes back, step by step, to the
+operand that causes most of its error. All errors are the computed minus the exact number, in ulp of the exact result.
 
   halfulp explain error softmax.mlir --input=@x.npy --result=0 --element=3,1
 """
@@ -290,7 +290,7 @@ def explain_result(arguments: ExplainErrorArguments, sources: Sources) -> int:
 ERROR = Command(
     ExplainErrorArguments,
     explain_result,
-    "Walk back from an element of a result to where its error came from.",
+    "Go back from an element of a result to the op that caused its error.",
     f"{_ERROR}\n{INPUTS}\n{EXIT_CODES}",
 )
 

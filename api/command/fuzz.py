@@ -396,9 +396,10 @@ programs run before and after the pass, on the same inputs:
 
 A pass is given programs of the kinds that it works on: mixed (scalars with control flow, memory, vectors and tensors),
 structured (tensors with linalg ops, slices and loops), and structured programs lowered to a stage: generalized, fused,
-bufferized, loops, parallel-loops, affine, vectorized, branches. Programs that the pass does not change say nothing, and
-are counted apart; so are those that mlir-opt cannot lower to the stage. A program with an unexplained difference is
-reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, all stands for the passes of IREE.
+bufferized, loops, parallel-loops, affine, vectorized, branches. Programs that the pass does not change test nothing,
+and are counted separately. So are programs that mlir-opt cannot lower to the stage. A program with an unexplained
+difference is reduced. A crash of mlir-opt is a finding, too. With --mlir-opt=iree-opt, --pass=all means the passes of
+IREE.
 """
 
 

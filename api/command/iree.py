@@ -181,7 +181,7 @@ def _dims(given: Sequence[str]) -> dict[str | int, int | None] | list[int | None
 
 _WORKGROUPS = """\
 The iree_codegen.dispatch_config of the function computes the count from the workload. If there is none, the function
-runs, and each iree_codegen.workgroup_count_hint that runs asks for a count. The result is the largest count in each
+runs, and each iree_codegen.workgroup_count_hint that runs gives a count. The result is the largest count in each
 dimension.
 
   halfulp iree workgroups dispatch.mlir --function=matmul --input=128 --input=128 --input=1000

@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, Place] = {
     "eval": Place("run", "EVAL", "evaluate one op on typed inputs"),
     "explain": Place("explain", "EXPLAIN", "explain the rounding of one number, or the result of an op"),
     "explain dot": Place("explain", "DOT", "explain one element of a matrix product on a real chip"),
-    "explain error": Place("explain", "ERROR", "walk back from a result to where its error came from"),
+    "explain error": Place("explain", "ERROR", "go back from a result to the op that caused its error"),
     "sensitivity": Place(
         "sensitivity", "SENSITIVITY", "rank which op's format, rounding mode or order of sums matters"
     ),

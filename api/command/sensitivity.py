@@ -20,10 +20,10 @@ from halfulp.sensitivities.sensitivity import ranked
 from halfulp.sensitivities.trials import MODES
 
 _RANKING = """\
-The program runs with one thing changed at a time, and the errors of its results against exact real numbers are compared
-with those of the program as it is. A format that has all numbers of an op's own is held: what the op computed stays in
-it, also in loops and local memory, until another op rounds. In any other format the op runs on rounded operands, and
-its result is converted back. Errors are in ulp of the exact number.
+The program runs many times, each time with one thing changed. The errors of its results are compared with those of the
+unchanged program. If the new format has all numbers of the op's own format, the result of the op stays in it, also in
+loops and local memory, until another op rounds. In any other format the op runs on rounded operands, and its result is
+converted back. Errors are distances from exact real numbers, in ulp of the exact number.
 
   halfulp sensitivity sum.mlir --input=1000
   halfulp sensitivity net.mlir --input=@x.npy --formats=bf16,f64 --by=kind --plot=ranking.svg
@@ -38,7 +38,7 @@ class SensitivityArguments(FunctionOptions):
     formats: str = option("F,F,...", "the formats to try (default: f32,f64)", "f32,f64")
     by: Literal["op", "kind", "tensor"] = choice(
         ("op", "kind", "tensor"),
-        "what changes at a time: each op (default), all ops of a kind, or each value, arguments too",
+        "one change is: one op (default), all ops with the same name (kind), or one value or argument (tensor)",
         "op",
     )
     modes: str = option("M,M,...", "also try rounding modes, by default all of them", "", nargs="?", const="all")
@@ -48,12 +48,12 @@ class SensitivityArguments(FunctionOptions):
     orders: str = option("O,O,...", "also try orders of reductions", "")
     models: str = option("M,M,...", "also try models of tile operations", "")
     result: str | None = option(
-        "NAME", "the result that counts: its number, or argument[1] for what memory holds after the run (default: all)"
+        "NAME", "the result to measure: its number, or argument[1] for this memref after the run (default: all)"
     )
     metric: Metric = choice(
         get_args(Metric),
         "what is compared: the largest error in ulp (default), the SQNR in dB, the largest error relative to the "
-        "largest number of its result, or as it is",
+        "largest number of its result, or the largest absolute error",
         "ulp",
     )
     json: bool = flag("print one JSON object")

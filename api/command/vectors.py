@@ -75,7 +75,7 @@ class VectorsArguments(RecipeOptions):
         layout.SCALE_PLACES, "write the operands of scaling ops in blocks, in bin; the place of the scales"
     )
     block: int | None = amount(f"with --mx: the number of elements in a block (default: {BLOCK})")
-    any_nan: bool = flag("ask checkers, in the metadata, to accept any NaN if the result is a NaN")
+    any_nan: bool = flag("write into the metadata that a checker accepts any NaN if the result is a NaN")
     coverage: bool = flag("show the cases that the models cover, on stderr")
     changed: str | None = option("FILE", "show the vectors of the set with this metadata that change in this version")
 

@@ -39,7 +39,7 @@ Check an op against other implementations, bit for bit:
 
   halfulp verify arith.truncf --from bf16 --type f8E4M3FN --against apfloat,mlir-fold
 
-If there are at most 2**24 inputs, every input is tested, else corner cases crossed with corner cases, and random ones.
+If there are at most 2**24 inputs, every input is tested; otherwise all combinations of corner cases, and random inputs.
 Without an op, all ops are checked against all installed oracles, and the command writes a report. Without an op but
 with --against npz=FILE, every result in the file is checked.
 
@@ -258,8 +258,8 @@ function on codes as unsigned integers, ./lib.so:f:array for void f(const T *x, 
 function on arrays (module:function), or a file of results (vectors, or the results of all codes in order as .npy, or
 in hexadecimal, one a line).
 
-Of a program, halfulp's own run is measured too, and --against names other implementations of whole programs, between
-commas. Without --input, inputs are made: floats around 1, small integers.
+For a program, halfulp's own run is measured too, and --against names other implementations of whole programs, separated
+by commas. Without --input, the inputs are generated: floats around 1, small integers.
 """
 _ULP_CODES = """\
 exit codes: 0 all results correctly rounded, or within --max-ulp (of a program: measured, or within --max-ulp);

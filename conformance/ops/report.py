@@ -59,12 +59,12 @@ def _head(report: ConformanceReport) -> list[str]:
         "# Conformance report",
         "",
         "This report compares the results of halfulp, element by element, with the results of other implementations",
-        '("oracles"). Every oracle that was available was used. The columns of the tables count elements:',
+        '("oracles"). It uses every oracle that was available. The columns of the tables count elements:',
         "",
-        "- *compared*: all elements that the oracle answered.",
-        "- *equal*: all bits are equal.",
-        "- *open*: the language leaves the result unspecified, and the answer is allowed (any NaN, either zero,",
-        "  poison, undefined behaviour).",
+        "- *compared*: all elements for which the oracle gave a result.",
+        "- *equal*: all bits of both results are equal.",
+        "- *open*: the language leaves the result unspecified, and allows the result of the oracle (any NaN, either",
+        "  zero, poison, undefined behaviour).",
         "- *known*: a known divergence. The oracle returns exactly the wrong bits that a row of the table below",
         "  predicts.",
         "- *unexplained*: any other difference. This number must be 0.",
@@ -160,9 +160,10 @@ def _bounds(report: ConformanceReport) -> list[str]:
     return [
         "## Measured error bounds",
         "",
-        "No formula predicts the bits of a mathematical library. Each row bounds the distance of a tool's results from",
-        "the right ones, in steps from one value to the next. A result beyond the bound is unexplained. *Special*",
-        "counts wrong special values: a NaN instead of a number, a number instead of a NaN, a zero of the other sign.",
+        "No formula predicts the bits of a mathematical library. So each row has a bound for the distance of a tool's",
+        "results from the right results, counted in values of the type. A result beyond the bound is unexplained. The",
+        "column *special* counts wrong special values: a NaN instead of a number, a number instead of a NaN, or a zero",
+        "with the other sign.",
         "",
         *_table(["tool", "op", "type and bound", "not correctly rounded", "special"], rows, 3),
         *(["", *(f"- `{tool}`: {text}" for tool, text in why.items())] if why else []),
@@ -226,7 +227,12 @@ def _unanswered(report: ConformanceReport) -> list[str]:
 
 def _operations(report: ConformanceReport) -> list[str]:
     groups = _grouped(report, lambda oracle, family, case: (case.op, _types(case, EVERY_WIDTH in family), oracle))
-    lines = ["## Per op and type", "", "Elements compared, and of these the known divergences, per oracle.", ""]
+    lines = [
+        "## Per op and type",
+        "",
+        "The number of elements compared with each oracle, and of known and unexplained differences among them.",
+        "",
+    ]
     for op in sorted({group[0] for group in groups}):
         mine = {group: tally for group, tally in groups.items() if group[0] == op and tally.compared}
         rows = [
@@ -272,8 +278,8 @@ def _coverage(report: ConformanceReport) -> list[str]:
         'Each row has one op, with all its types and modes. "Combinations" counts the combinations of operand classes',
         "that were tested. The classes of floats are zero, subnormal, normal, largest value, infinity, quiet NaN and",
         "signalling NaN. The classes of integers are 0, 1, -1, the ends of the range, and the other values. The",
-        "columns after it count the outcomes of the reference. Ties are searched only among the first inexact elements",
-        "of each task.",
+        "columns after it count the results of halfulp by their kind. Ties are counted only among the first inexact",
+        "elements of each task.",
         "",
         *_table(["op", "tasks", "combinations", *OUTCOMES], rows),
     ]
