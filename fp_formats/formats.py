@@ -428,7 +428,7 @@ class FloatFormat:
 
     @cached_property
     def has_negative_zero(self) -> bool:
-        """True if the format tells -0 from +0."""
+        """True if the format has -0 and +0."""
         return self.signed and self.nan is not NanEncoding.NEGATIVE_ZERO
 
     def from_magnitude(self, magnitude: int) -> int:

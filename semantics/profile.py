@@ -316,8 +316,8 @@ def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
     hu.profile("ocp-saturate"):``.
 
     It applies to operators and NumPy functions on `Value`s, and to each function of halfulp whose ``profile`` is left
-    out. Blocks nest. A block has effect only in its own thread and `asyncio` task: a new thread starts with spec. The
-    command line does not see it.
+    out. Blocks can be nested. A block has effect only in its own thread and `asyncio` task: a new thread starts with
+    spec. It does not change commands of the command line.
 
     ``choice``: a name, ``name,field=value``, or a `Profile`. Raises ValueError for an unknown profile.
 

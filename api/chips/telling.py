@@ -41,8 +41,8 @@ class Input:
 
 @dataclass(frozen=True)
 class Distinction:
-    """What tells two models apart. ``instructions``: those that were compared. ``inputs``: codes, the fewest products
-    first; none where no input does. ``reason``: why there is none, or what was tried with fewer products.
+    """The inputs for which two models differ. ``instructions``: those that were compared. ``inputs``: codes, the fewest
+    products first; none where no input does. ``reason``: why there is none, or what was tried with fewer products.
     """
 
     models: tuple[str, str]
@@ -83,7 +83,7 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
     What is tried are terms of one to four kinds of significands at all distances up to 45 binades, at the places
     where units divide K. Where the rules are the same, the models are equal, and the reason says so.
 
-    Raises Unsupported where a chip has no instruction for the types, InputError for models that are none.
+    Raises Unsupported if a chip has no instruction for the types, and InputError for an unknown model.
 
         >>> told = hu.tell_apart("chip:a100", "chip:h100", type="f16")
         >>> told.products

@@ -417,7 +417,7 @@ def from_stablehlo(source: Source, *, name: str | None = None) -> Module:
     portable artifact is bytecode: ``jax.export.deserialize(data).mlir_module()`` is its text. ``name``: the name of the
     file in locations and errors.
 
-    IREE's compiler lowers it (``iree-compile --compile-to=input``), and IREE's wrappers are taken off. The lowering is
+    IREE's compiler lowers it (``iree-compile --compile-to=input``), and IREE's wrappers are removed. The lowering is
     IREE's: it decides the order of additions and the type of each sum, and it replaces some functions by polynomials.
 
     Raises Unsupported if the compiler is not installed, with the command that installs it, or if it cannot lower an op,

@@ -126,7 +126,7 @@ class Trace:
     ``steps``: the kept steps: the first, the last, and some between in which poison was born. ``rows``: the number of
     steps; ``executed``: the number of ops that ran. ``results``: those of the run; none where ``error`` stopped it.
     ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran. ``errors``: of
-    a run with ``shadow=True``, how far results are from the truth.
+    a run with ``shadow=True``, the errors of the results.
     """
 
     file: str

@@ -254,7 +254,7 @@ def trace(
     born. ``keep``: keep large values too, not only their summaries: this takes as much memory as all of them. ``npz``:
     a folder to which the values are written while the program runs. A step records only the beginning of a large
     buffer, with ``keep`` all of it. ``shadow``: also run with exact real numbers: `Trace.errors`, `Trace.worst` and
-    `Trace.explain_error` say how far results are from the truth, and which ops brought them there. ``shadow="f64"`` and
+    `Trace.explain_error` give the errors of results, and the ops that cause them. ``shadow="f64"`` and
     ``"f128"`` are cheaper: numbers of that format stand for the exact ones, and nothing is enclosed.
 
     {options}

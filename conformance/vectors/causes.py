@@ -863,14 +863,16 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles, (OpComputation, ProgramComputation)),
-    Diagnosis("one NaN in place of each", constant_nans, _ALL, fitted=True),
+    Diagnosis("the same NaN instead of every NaN", constant_nans, _ALL, fitted=True),
     Diagnosis("the flag invalid for quiet NaNs", invalid_for_nans),
-    Diagnosis("a flag in the place of another, or underflow told by the rounded result", other_flags, _ALL),
-    Diagnosis("the range of an integer compared before rounding, or without the carry of rounding", integer_ranges),
-    Diagnosis("saturation where integers overflow", saturations),
+    Diagnosis("one flag instead of another, or underflow that is detected from the rounded result", other_flags, _ALL),
+    Diagnosis(
+        "the range of an integer that is compared before rounding, or without the carry of rounding", integer_ranges
+    ),
+    Diagnosis("saturation of integers that should wrap", saturations),
     Diagnosis("rounding twice", roundings_on_the_way),
-    Diagnosis("an accumulator of fewer bits", accumulators),
-    Diagnosis("other elements of a tile operation, or scales of another bias", other_elements, (TileComputation,)),
+    Diagnosis("an accumulator with fewer bits", accumulators),
+    Diagnosis("other elements of a tile operation, or scales with another bias", other_elements, (TileComputation,)),
     Diagnosis("another model of a tile operation", other_models, (TileComputation, ProgramComputation)),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators, (TileComputation,)),
 )

@@ -272,7 +272,7 @@ class Settings:
         default=None,
         metadata=about("what records how numbers are made, or how exact they are; results have marks in `Value.open`"),
     )
-    listeners: tuple[Listener, ...] = field(default=(), metadata=about("what is told of each event of the run"))
+    listeners: tuple[Listener, ...] = field(default=(), metadata=about("objects that receive each event of the run"))
     externals: Mapping[str, External] = field(
         default_factory=dict, metadata=about("Python functions for declarations, by symbol name")
     )
