@@ -121,6 +121,8 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
     except HalfulpError as error:
         place = None if error.location is None else file_position(error.location)
         checked.append(Checked(arguments.file, place, error.exit_code, str(error)))
+        if arguments.json and error.exit_code == DIFFERENT:  # a pass crashed or made an invalid op
+            write(json.dumps({"function": None, "basis": "failed", "problem": str(error)}) + "\n")
         raise
     except BaseException as error:  # an interrupt, a full disk: a report without this would look complete
         checked.append(Checked(arguments.file, None, WRONG_USE, f"not finished: {str(error) or type(error).__name__}"))

@@ -57,6 +57,7 @@ from halfulp.interp.ir.operations import (
     argument_types,
     result_types,
 )
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.lineage import Lineage
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import printed as text_of
@@ -236,7 +237,8 @@ class Inputs:
         assumptions = (*assumptions_of(function), *self.assumptions)
         domains |= assumed_domains(function, types, assumptions)
         if self.ordinary:
-            domains = {k: ordinary(ty.element_type(type_)) for k, type_ in enumerate(types)} | domains
+            elements = {k: ty.element_type(type_) for k, type_ in enumerate(types)}
+            domains = {k: ordinary(each) for k, each in elements.items() if element_width(each) is not None} | domains
         bits = None if samples or self.samples else EXHAUSTIVE_BITS
         choices = (*CHOICES, *sizes_within(function))
         scaled = scaled_sizes(function)

@@ -86,6 +86,15 @@ def test_a_difference_outweighs_what_was_not_compared(diff: Any) -> None:
     assert diff(carried, carried)[0] == 3
 
 
+def test_a_type_without_values_to_generate_is_named_by_all_commands(command: Command, write: Any) -> None:
+    file = write("c.mlir", "func.func @f(%x: complex<f32>) -> complex<f32> {\n  return %x : complex<f32>\n}\n")
+    for name in ("diff", "bisect"):
+        code, out, err = command(name, file, file)
+        assert code == 3
+        assert "no values of type 'complex<f32>' can be generated\n" in out + err
+        assert "hint: give each argument with --input" in out + err
+
+
 def test_functions_that_are_not_looked_at_are_named(diff: Any) -> None:
     nested = (
         "module @inner {{ func.func @g(%a: i8) -> i8 {{ {0} return %a : i8 }} func.func private @h() {{ return }} }}"

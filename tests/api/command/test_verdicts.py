@@ -233,6 +233,10 @@ def test_a_pass_that_makes_an_invalid_op_is_named(command: Command, write: Any, 
     assert code == 1
     assert MADE in out.splitlines()[-1]
     assert "no difference" not in out
+    code, out, err = command("diff", *options, "--json")
+    record = json.loads(out)
+    assert (code, record["function"], record["basis"]) == (1, None, "failed")
+    assert record["problem"].splitlines()[0] in err
     record = json.loads(command("bisect", *options, "--json")[1])
     assert record["stages"][record["guilty"]]["verdict"] == "INVALID"
     assert record["stages"][record["guilty"]]["argument"] == "canonicalize"
