@@ -157,6 +157,8 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
         called = (target[1] or target[2]) if target else ""
         message += f" of {called}" if called else ""
         hint = "it calls a library, such as LAPACK for jnp.linalg: compute that step outside of the program"
+    elif hint is None and "failed to legalize operation" in message:
+        hint = "it has no lowering for this op, or not for all its kinds: write it with other ops or compute it outside"
     kind = Unsupported if hint or error.kind != "refusal" or "legalize" in message else InputError
     return kind(f"IREE's compiler cannot lower the program: {message}", location=location, hint=hint)
 
@@ -337,20 +339,27 @@ _WRONG_FACTOR = math.sqrt(2 / (22 / 7))
 """The factor of the approximation of GELU by tanh as IREE's compiler has it: sqrt(2 / pi), with 22/7 for pi."""
 
 
-def _warn_of_pi(module: Module, name: str) -> None:
-    """Warn of the wrong factor that IREE's compiler gives to a Gelu."""
+def wrong_factor(module: Module) -> tuple[float, Location] | None:
+    """Return the wrong factor that IREE's compiler gave to a Gelu, and its place; None if there is none."""
     for op in module.walk():
         value = op.properties.get("value")
         if op.name == "arith.constant" and isinstance(value, FloatAttr) and isinstance(value.type, FloatType):
             number = scalar.value(value.type.format, value.code)
             if number is not None and abs(number - _WRONG_FACTOR) < 1e-6:
-                message = (
-                    f"{name}: IREE's compiler lowers Gelu with approximate=tanh with the constant {float(number):.6f}, "
-                    "sqrt(2 / (22/7)), in place of 0.797885, sqrt(2 / pi): this changes results by thousands of ulp of "
-                    "f32; export the formula itself, or approximate=none"
-                )
-                warnings.warn(DocumentWarning(message, op.location), stacklevel=3)
-                return
+                return float(number), op.location
+    return None
+
+
+def _warn_of_pi(module: Module, name: str) -> None:
+    """Warn of the wrong factor that IREE's compiler gives to a Gelu."""
+    found = wrong_factor(module)
+    if found is not None:
+        message = (
+            f"{name}: IREE's compiler lowers Gelu with approximate=tanh with the constant {found[0]:.6f}, "
+            "sqrt(2 / (22/7)), in place of 0.797885, sqrt(2 / pi): this changes results by thousands of ulp of "
+            "f32; export the formula itself, or approximate=none"
+        )
+        warnings.warn(DocumentWarning(message, found[1]), stacklevel=3)
 
 
 # --- functions and models that are called -----------------------------------------------------------------------------

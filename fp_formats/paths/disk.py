@@ -157,13 +157,14 @@ def store(key: str, payload: bytes) -> None:
 
 
 def refusal(folder: Path) -> str | None:
-    """Return why a folder is not used as the cache: who else can write there. None if it is used, or does not exist
-    yet.
+    """Return why a folder is not used as the cache: who else can write there, or that it is no folder. None if it is
+    used, or does not exist yet.
     """
     try:
-        return _refusal(folder, os.stat(folder))
+        status = os.stat(folder)
     except OSError:
         return None
+    return _refusal(folder, status) if stat.S_ISDIR(status.st_mode) else f"{folder} is not a folder"
 
 
 def _refusal(path: Path, status: os.stat_result) -> str | None:

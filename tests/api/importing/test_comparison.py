@@ -10,7 +10,8 @@ import pytest
 
 import halfulp as hu
 from halfulp.fp_formats.neighbours import FloatSums
-from halfulp.importing.comparison import Comparison, OutputDistance
+from halfulp.importing.comparison import Comparison, OutputDistance, _comparison
+from halfulp.running import CallKeywords, run_options
 
 OURS = np.array([1.0, -2.0, 0.0018310546875, 3.0])
 JAX = np.array([1.0, -2.015625, -0.000892639160156, 3.0])
@@ -31,6 +32,20 @@ def test_a_number_next_to_0_is_far_in_ulp_and_near_in_the_tensor() -> None:
     assert found.sqnr == pytest.approx(10 * np.log10(np.sum(ours**2) / np.sum(difference**2)))
     assert found.nearer() == "not known"
     assert found.to_exact is None
+
+
+@pytest.mark.parametrize(("factor", "nearer"), [("0.797724", "not known"), ("0.797885", "both exact")])
+def test_exact_numbers_of_a_wrong_lowering_say_nothing(factor: str, nearer: str) -> None:
+    text = f"""func.func @main(%x: f64) -> f64 {{
+      %c = arith.constant {factor} : f64
+      %y = arith.mulf %x, %c : f64
+      return %y : f64
+    }}"""
+    module = hu.parse(text)
+    (value,) = hu.run(module, 1.0)
+    options = run_options("compare", CallKeywords, {})
+    (found,) = _comparison("f", module, (1.0,), options, [("", value, value)], "torch", "ulp").outputs
+    assert found.nearer() == nearer
 
 
 def test_who_is_nearer_to_the_exact_numbers() -> None:

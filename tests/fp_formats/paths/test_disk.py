@@ -286,6 +286,7 @@ def test_parts_of_killed_processes_are_removed_later(folder: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
+    assert disk.refusal(blocked) == f"{blocked} is not a folder"
     monkeypatch.setenv(disk.FOLDER, str(blocked / "cache"))
     disk.store("key", PAYLOAD)
     assert disk.load("key", len(PAYLOAD)) is None
