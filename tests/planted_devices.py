@@ -384,7 +384,7 @@ PLANTS: tuple[Callable[[Dice], Plant], ...] = (
 #
 # Compile models in C, and run them on arrays of codes.
 
-STRICT = ("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+STRICT = ("cc", "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic")
 """A compiler that accepts nothing but C99, without any warning."""
 
 
@@ -398,7 +398,7 @@ def compiled(model: CModel, inputs: Sequence[Column], outputs: Sequence[Column],
     (folder / f"{model.name}_loop.c").write_text(loop, encoding="utf-8")
     library = folder / f"{model.name}.so"
     subprocess.run(
-        [*STRICT, "-O1", "-shared", "-fPIC", f"{model.name}_loop.c", "-o", library.name], cwd=folder, check=True
+        [*STRICT, "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", f"{model.name}_loop.c", "-o", library.name], cwd=folder, check=True
     )
     return ctypes.CDLL(str(library))
 

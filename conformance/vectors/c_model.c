@@ -1,5 +1,5 @@
 //% common
-enum { TO_NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, TO_NEAREST_AWAY, TO_ODD };
+enum { TO_NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, TO_NEAREST_AWAY, TO_ODD, STOCHASTIC };
 enum { INEXACT = 0x01, UNDERFLOW = 0x02, OVERFLOW = 0x04, DIVIDE_BY_ZERO = 0x08, INVALID = 0x10 };
 enum { FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN };
 enum { IEEE, ALL_ONES, NEGATIVE_ZERO, NO_NAN };
@@ -8,6 +8,7 @@ enum { POISON, ZERO, ZERO_INVERTED, LARGEST, LEAST, NAN_OF_INVALID, SIGN_BIT };
 enum { NO_VALUE, SATURATED, SATURATED_NAN_LARGEST, MODULAR };
 enum { AFTER_ROUNDING, BEFORE_ROUNDING };
 enum { EQUAL = 1, GREATER = 2, LESS = 4, UNORDERED = 8 };
+enum { BY_VALUE, SELECTED, NUMBER_SELECTED, SECOND };
 
 // A code is the bit pattern of an element, a magnitude is a code without its sign bit.
 typedef struct {
@@ -26,6 +27,12 @@ typedef struct {
     int kind, sign, exponent;
     wide significand;
 } number;
+
+// How an operation rounds; the random bits of STOCHASTIC.
+typedef struct {
+    int mode;
+    uint64_t random;
+} rounding;
 
 // A code with its exception flags; poison: the format has no code for the result.
 typedef struct {
@@ -230,37 +237,60 @@ static uint64_t code_parity(const format *f, int lowest)
     return f->has_even_codes ? (uint64_t)((lowest - (f->has_zero - f->bias)) & 1) : 0;
 }
 
-// significand / 2**places, rounded to an integer; odd: 1 where an even integer stands for an odd code.
-static uint64_t rounded(int sign, wide significand, int places, int mode, uint64_t odd, int *inexact)
+static rounding by(int mode)
 {
-    uint64_t kept;
-    int half, rest, away = 0;
-    *inexact = 0;
+    rounding how;
+    how.mode = mode;
+    how.random = 0;
+    return how;
+}
+
+// Whether significand / 2**places, which is not an integer, rounds to the integer above it, not to the one below; odd: 1
+// where an even integer stands for an odd code.
+static int goes_away(int sign, wide significand, int places, rounding how, uint64_t odd)
+{
+    uint64_t parity = (shifted_right(significand, places).low ^ odd) & 1;
+    int half = (int)(shifted_right(significand, places - 1).low & 1);
+    switch (how.mode) {
+    case TO_NEAREST_EVEN:
+        return half && (has_bits_below(significand, places - 1) || parity != 0);
+    case TO_NEAREST_AWAY:
+        return half;
+    case TO_ODD:
+        return parity == 0;
+    case UPWARD:
+        return !sign;
+    case DOWNWARD:
+        return sign;
+    case STOCHASTIC: {
+        // The fraction times 2**RANDOM_BITS, rounded to an integer, plus the random bits is at least 2**RANDOM_BITS.
+        int beyond = places - RANDOM_BITS;
+        wide fraction = places < 128 ? shifted_right(shifted_left(significand, 128 - places), 128 - places) : significand;
+        uint64_t needed = bits_of_ones(RANDOM_BITS) - how.random;
+        uint64_t whole = beyond > 0 ? shifted_right(fraction, beyond).low : shifted_left(fraction, -beyond).low;
+        int up = has_bits_below(fraction, beyond) && goes_away(0, fraction, beyond, by(RANDOM_FRACTION), 0);
+        return whole > needed || (up && whole == needed);
+    }
+    default:
+        return 0;
+    }
+}
+
+// significand / 2**places, rounded to an integer.
+static uint64_t rounded(int sign, wide significand, int places, rounding how, uint64_t odd, int *inexact)
+{
+    *inexact = has_bits_below(significand, places);
     if (places <= 0)
         return shifted_left(significand, -places).low;
-    kept = shifted_right(significand, places).low;
-    half = (int)(shifted_right(significand, places - 1).low & 1);
-    rest = has_bits_below(significand, places - 1);
-    *inexact = half || rest;
-    if (mode == TO_NEAREST_EVEN)
-        away = half && (rest || ((kept ^ odd) & 1) != 0);
-    else if (mode == TO_NEAREST_AWAY)
-        away = half;
-    else if (mode == TO_ODD)
-        away = *inexact && ((kept ^ odd) & 1) == 0;
-    else if (mode == UPWARD)
-        away = *inexact && !sign;
-    else if (mode == DOWNWARD)
-        away = *inexact && sign;
-    return kept + (uint64_t)away;
+    return shifted_right(significand, places).low + (uint64_t)(*inexact && goes_away(sign, significand, places, how, odd));
 }
 
 // (-1)**sign * significand * 2**exponent, which is not 0, rounded once.
-static outcome round_pack(const format *f, int sign, wide significand, int exponent, int mode, int saturate)
+static outcome round_pack(const format *f, int sign, wide significand, int exponent, rounding how, int saturate)
 {
     int emin = f->has_zero - f->bias, leading = top_of(significand) + exponent, inexact;
     int lowest = (leading > emin ? leading : emin) - f->mantissa_bits;
-    uint64_t kept = rounded(sign, significand, lowest - exponent, mode, code_parity(f, lowest), &inexact), magnitude;
+    uint64_t kept = rounded(sign, significand, lowest - exponent, how, code_parity(f, lowest), &inexact), magnitude;
     uint64_t top_bit = sign ? UINT64_C(1) << (f->bits - 1) : 0;
     unsigned flags = inexact ? INEXACT : 0;
     if (sign && !f->is_signed && NEGATIVE_WITHOUT_CODE == NAN_OF_INVALID)
@@ -273,7 +303,7 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
             // With an unlimited exponent the value may round up to the smallest normal one.
             int ignored;
             uint64_t odd = code_parity(f, lowest - 1);
-            tiny = rounded(sign, significand, lowest - 1 - exponent, mode, odd, &ignored) >> (f->mantissa_bits + 1) == 0;
+            tiny = rounded(sign, significand, lowest - 1 - exponent, how, odd, &ignored) >> (f->mantissa_bits + 1) == 0;
         }
         if (f->flush_results && (f->flush_by_code ? kept >> f->mantissa_bits == 0 : tiny)) {
             outcome zero = packed_zero(f, has_negative_zero(f) && !f->flush_to_positive ? sign : 0);
@@ -288,9 +318,10 @@ static outcome round_pack(const format *f, int sign, wide significand, int expon
     if (!f->has_zero)
         magnitude -= UINT64_C(1) << f->mantissa_bits;
     if (magnitude > f->max_magnitude) {
-        int to_infinity = mode == TO_NEAREST_EVEN || mode == TO_NEAREST_AWAY || mode == (sign ? DOWNWARD : UPWARD);
+        int nearest = how.mode == TO_NEAREST_EVEN || how.mode == TO_NEAREST_AWAY || how.mode == STOCHASTIC;
+        int to_infinity = nearest || how.mode == (sign ? DOWNWARD : UPWARD);
         // Of the largest value and infinity, one has an odd code.
-        to_infinity = to_infinity || (mode == TO_ODD && f->has_infinity && (f->max_magnitude & 1) == 0);
+        to_infinity = to_infinity || (how.mode == TO_ODD && f->has_infinity && (f->max_magnitude & 1) == 0);
         if (saturate || !to_infinity)
             return packed(top_bit | f->max_magnitude, OVERFLOW | INEXACT);
         return packed_infinity(f, sign, OVERFLOW | INEXACT, 1);
@@ -337,8 +368,16 @@ static int is_less(wide x, wide y)
     return x.high < y.high || (x.high == y.high && x.low < y.low);
 }
 
+static wide difference_of(wide x, wide y)
+{
+    wide d;
+    d.low = x.low - y.low;
+    d.high = x.high - y.high - (x.low < y.low);
+    return d;
+}
+
 // x + y of numbers that are not NaN, rounded once.
-static outcome sum_of(const format *f, number x, number y, int mode)
+static outcome sum_of(const format *f, number x, number y, rounding how)
 {
     wide total;
     int sign, apart;
@@ -348,11 +387,11 @@ static outcome sum_of(const format *f, number x, number y, int mode)
         return packed_infinity(f, x.kind == INFINITE ? x.sign : y.sign, 0, 1);
     }
     if (is_zero(x.significand) && is_zero(y.significand))
-        return packed_zero(f, x.sign == y.sign ? x.sign : mode == DOWNWARD);
+        return packed_zero(f, x.sign == y.sign ? x.sign : how.mode == DOWNWARD);
     if (is_zero(x.significand))
-        return round_pack(f, y.sign, y.significand, y.exponent, mode, 0);
+        return round_pack(f, y.sign, y.significand, y.exponent, how, 0);
     if (is_zero(y.significand))
-        return round_pack(f, x.sign, x.significand, x.exponent, mode, 0);
+        return round_pack(f, x.sign, x.significand, x.exponent, how, 0);
     x = normalized(x);
     y = normalized(y);
     if (x.exponent < y.exponent) {
@@ -376,12 +415,11 @@ static outcome sum_of(const format *f, number x, number y, int mode)
             y.significand = other.significand;
             sign = y.sign;
         }
-        total.low = x.significand.low - y.significand.low;
-        total.high = x.significand.high - y.significand.high - (x.significand.low < y.significand.low);
+        total = difference_of(x.significand, y.significand);
         if (is_zero(total))
-            return packed_zero(f, mode == DOWNWARD);
+            return packed_zero(f, how.mode == DOWNWARD);
     }
-    return round_pack(f, sign, total, x.exponent, mode, 0);
+    return round_pack(f, sign, total, x.exponent, how, 0);
 }
 
 static wide product_of(uint64_t x, uint64_t y)
@@ -413,150 +451,6 @@ static number times(number x, number y)
     return p;
 }
 
-//% addf
-static outcome compute(const number *x)
-{
-    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], x[1], MODE);
-}
-
-//% subf
-static outcome compute(const number *x)
-{
-    number y = x[1];
-    y.sign = !y.sign;
-    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], y, MODE);
-}
-
-//% mulf
-static outcome compute(const number *x)
-{
-    number p;
-    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
-        return of_nans(&TO, x, 2);
-    if (is_undefined(x[0], x[1]))
-        return packed_nan(&TO, &TO, 0, INVALID);
-    p = times(x[0], x[1]);
-    if (p.kind == INFINITE)
-        return packed_infinity(&TO, p.sign, 0, 1);
-    if (is_zero(p.significand))
-        return packed_zero(&TO, p.sign);
-    return round_pack(&TO, p.sign, p.significand, p.exponent, MODE, 0);
-}
-
-//% fma
-static outcome compute(const number *x)
-{
-    number product, addend;
-    outcome r;
-    if (is_undefined(x[0], x[1])) {
-        // Invalid, even if the addend is a quiet NaN, which is then the result.
-        r = packed_nan(&TO, &TO, x[2].kind >= QUIET_NAN ? &x[2] : 0, INVALID);
-        return r;
-    }
-    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN || x[2].kind >= QUIET_NAN)
-        return of_nans(&TO, x, 3);
-    product = times(x[0], x[1]);
-    addend = x[2];
-    product.sign ^= NEGATES_PRODUCT;
-    addend.sign ^= NEGATES_ADDEND;
-    return sum_of(&TO, product, addend, MODE);
-}
-
-//% divf
-static outcome compute(const number *x)
-{
-    int sign = x[0].sign ^ x[1].sign, places[2], k;
-    uint64_t digits = 0, rest, divisor;
-    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
-        return of_nans(&TO, x, 2);
-    if (x[0].kind == INFINITE)
-        return x[1].kind == INFINITE ? packed_nan(&TO, &TO, 0, INVALID) : packed_infinity(&TO, sign, 0, 1);
-    if (x[1].kind == INFINITE)
-        return packed_zero(&TO, sign);
-    if (is_zero(x[1].significand)) {
-        if (is_zero(x[0].significand))
-            return packed_nan(&TO, &TO, 0, INVALID);
-        return packed_infinity(&TO, sign, DIVIDE_BY_ZERO, QUOTIENT_BY_ZERO == LARGEST);
-    }
-    if (is_zero(x[0].significand))
-        return packed_zero(&TO, sign);
-    for (k = 0; k < 2; k++)
-        places[k] = 61 - top_of(x[k].significand);
-    rest = x[0].significand.low << places[0];
-    divisor = x[1].significand.low << places[1];
-    for (k = 0; k < TO.mantissa_bits + 4; k++) {
-        digits <<= 1;
-        if (rest >= divisor) {
-            rest -= divisor;
-            digits |= 1;
-        }
-        rest <<= 1;
-    }
-    // One bit stands for the rest of the digits.
-    return round_pack(&TO, sign, wide_of(digits << 1 | (rest != 0)),
-                      x[0].exponent - places[0] - x[1].exponent + places[1] - TO.mantissa_bits - 4, MODE, 0);
-}
-
-//% convert
-static outcome compute(const number *x)
-{
-    if (x->kind >= QUIET_NAN)
-        return packed_nan(&TO, &FROM, x, invalid_if_signalling(x->kind));
-    if (x->kind == FINITE && is_zero(x->significand))
-        return packed_zero(&TO, x->sign);
-    if (x->kind == FINITE)
-        return round_pack(&TO, x->sign, x->significand, x->exponent, MODE, SATURATE);
-    if (x->sign && !TO.is_signed) {
-        int emax = (int)(TO.max_magnitude >> TO.mantissa_bits) - TO.bias;
-        return round_pack(&TO, 1, wide_of(1), emax + 1, TO_NEAREST_EVEN, SATURATE);
-    }
-    if (SATURATE)
-        return packed(TO.max_magnitude | sign_bit(&TO, x->sign), OVERFLOW | INEXACT);
-    return packed_infinity(&TO, x->sign, TO.has_infinity ? 0 : OVERFLOW | INEXACT, INFINITY_WITHOUT_CODE == LARGEST);
-}
-
-//% from_integer
-static outcome compute(uint64_t code)
-{
-    int sign = IS_SIGNED && (code >> (INTEGER_BITS - 1) & 1) != 0;
-    uint64_t magnitude = sign ? (0 - code) & bits_of_ones(INTEGER_BITS) : code;
-    return magnitude == 0 ? packed_zero(&TO, 0) : round_pack(&TO, sign, wide_of(magnitude), 0, MODE, SATURATE);
-}
-
-//% to_integer
-static outcome compute(const number *x)
-{
-    const uint64_t mask = bits_of_ones(INTEGER_BITS), half = UINT64_C(1) << (INTEGER_BITS - 1);
-    const uint64_t lowest = IS_SIGNED ? half : 0, highest = IS_SIGNED ? half - 1 : mask;
-    int inexact = 0, outside = x->kind != FINITE;
-    uint64_t magnitude = 0;
-    outcome r;
-    if (x->kind == FINITE) {
-        if (x->exponent > 0) {
-            magnitude = shifted_left(x->significand, x->exponent).low;
-            outside = !is_zero(x->significand) && top_of(x->significand) + x->exponent > 63;
-        } else {
-            magnitude = rounded(x->sign, x->significand, -x->exponent, MODE, 0, &inexact);
-        }
-        outside = outside || magnitude > (x->sign ? lowest : highest);
-        if (x->sign)
-            magnitude = 0 - magnitude;
-        if (!outside)
-            return packed(magnitude & mask, inexact ? INEXACT : 0);
-        if (OUT_OF_RANGE == MODULAR)
-            return packed(magnitude & mask, INVALID);
-    }
-    if (OUT_OF_RANGE == NO_VALUE) {
-        r = packed(0, INVALID);
-        r.poison = 1;
-        return r;
-    }
-    if (OUT_OF_RANGE == MODULAR || (x->kind >= QUIET_NAN && OUT_OF_RANGE == SATURATED))
-        return packed(0, INVALID);
-    return packed(x->sign && x->kind < QUIET_NAN ? lowest : highest, INVALID);
-}
-
-//% compare
 // -1, 0 or 1: how numbers that are not NaN are ordered.
 static int order_of(number x, number y)
 {
@@ -582,6 +476,245 @@ static int order_of(number x, number y)
     return x.sign ? -size : size;
 }
 
+//% addf
+static outcome compute(const number *x, rounding how)
+{
+    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], x[1], how);
+}
+
+//% subf
+static outcome compute(const number *x, rounding how)
+{
+    number y = x[1];
+    y.sign = !y.sign;
+    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], y, how);
+}
+
+//% mulf
+static outcome compute(const number *x, rounding how)
+{
+    number p;
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 2);
+    if (is_undefined(x[0], x[1]))
+        return packed_nan(&TO, &TO, 0, INVALID);
+    p = times(x[0], x[1]);
+    if (p.kind == INFINITE)
+        return packed_infinity(&TO, p.sign, 0, 1);
+    if (is_zero(p.significand))
+        return packed_zero(&TO, p.sign);
+    return round_pack(&TO, p.sign, p.significand, p.exponent, how, 0);
+}
+
+//% fma
+static outcome compute(const number *x, rounding how)
+{
+    number product, addend;
+    outcome r;
+    if (is_undefined(x[0], x[1])) {
+        // Invalid, even if the addend is a quiet NaN, which is then the result.
+        r = packed_nan(&TO, &TO, x[2].kind >= QUIET_NAN ? &x[2] : 0, INVALID);
+        return r;
+    }
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN || x[2].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 3);
+    product = times(x[0], x[1]);
+    addend = x[2];
+    product.sign ^= NEGATES_PRODUCT;
+    addend.sign ^= NEGATES_ADDEND;
+    return sum_of(&TO, product, addend, how);
+}
+
+//% divf
+static outcome compute(const number *x, rounding how)
+{
+    int sign = x[0].sign ^ x[1].sign, count = TO.mantissa_bits + 4 + RANDOM_BITS, places[2], k;
+    wide digits = wide_of(0);
+    uint64_t rest, divisor;
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 2);
+    if (x[0].kind == INFINITE)
+        return x[1].kind == INFINITE ? packed_nan(&TO, &TO, 0, INVALID) : packed_infinity(&TO, sign, 0, 1);
+    if (x[1].kind == INFINITE)
+        return packed_zero(&TO, sign);
+    if (is_zero(x[1].significand)) {
+        if (is_zero(x[0].significand))
+            return packed_nan(&TO, &TO, 0, INVALID);
+        return packed_infinity(&TO, sign, DIVIDE_BY_ZERO, QUOTIENT_BY_ZERO == LARGEST);
+    }
+    if (is_zero(x[0].significand))
+        return packed_zero(&TO, sign);
+    for (k = 0; k < 2; k++)
+        places[k] = 61 - top_of(x[k].significand);
+    rest = x[0].significand.low << places[0];
+    divisor = x[1].significand.low << places[1];
+    for (k = 0; k < count; k++) {
+        digits = shifted_left(digits, 1);
+        if (rest >= divisor) {
+            rest -= divisor;
+            digits.low |= 1;
+        }
+        rest <<= 1;
+    }
+    // One bit stands for the rest of the digits.
+    digits = shifted_left(digits, 1);
+    digits.low |= rest != 0;
+    return round_pack(&TO, sign, digits, x[0].exponent - places[0] - x[1].exponent + places[1] - count, how, 0);
+}
+
+//% sqrt
+static outcome compute(const number *x, rounding how)
+{
+    wide rest, root = wide_of(0), bit, tried;
+    number y = x[0];
+    int k;
+    if (y.kind >= QUIET_NAN)
+        return of_nans(&TO, x, 1);
+    if (y.kind == FINITE && is_zero(y.significand))
+        return packed_zero(&TO, y.sign);
+    if (y.sign)
+        return packed_nan(&TO, &TO, 0, INVALID);
+    if (y.kind == INFINITE)
+        return packed_infinity(&TO, 0, 0, 1);
+    y = normalized(y);
+    if ((y.exponent & 1) != 0) {
+        y.significand = shifted_right(y.significand, 1); // its last bits are zero
+        y.exponent++;
+    }
+    // One digit of the root after the other, from the highest one.
+    rest = y.significand;
+    for (k = 62; k >= 0; k--) {
+        bit = shifted_left(wide_of(1), 2 * k);
+        tried.low = root.low | bit.low;
+        tried.high = root.high | bit.high;
+        root = shifted_right(root, 1);
+        if (!is_less(rest, tried)) {
+            rest = difference_of(rest, tried);
+            root.low |= bit.low;
+            root.high |= bit.high;
+        }
+    }
+    // One bit stands for the rest of the digits.
+    root = shifted_left(root, 1);
+    root.low |= !is_zero(rest);
+    return round_pack(&TO, 0, root, y.exponent / 2 - 1, how, 0);
+}
+
+//% extremum
+// The number itself, which may be a subnormal that is flushed.
+static outcome packed_number(number x, unsigned flags)
+{
+    outcome r = x.kind == INFINITE ? packed_infinity(&TO, x.sign, 0, 1)
+                : is_zero(x.significand) ? packed_zero(&TO, x.sign)
+                : round_pack(&TO, x.sign, x.significand, x.exponent, by(TO_NEAREST_EVEN), 0);
+    r.flags |= flags;
+    return r;
+}
+
+// Of zeros of different signs, either may be the result where a number wins over a NaN.
+static uint64_t open_bits(const uint64_t *codes)
+{
+    uint64_t sign = has_negative_zero(&TO) ? sign_bit(&TO, 1) : 0;
+    return ((codes[0] | codes[1]) & ~sign) == 0 && codes[0] != codes[1] ? sign : 0;
+}
+
+static outcome compute(const number *x, const uint64_t *codes)
+{
+    unsigned flags = invalid_if_signalling(x[0].kind) | invalid_if_signalling(x[1].kind);
+    int nan[2], order = 0, k;
+    for (k = 0; k < 2; k++)
+        nan[k] = x[k].kind >= QUIET_NAN;
+    if (!nan[0] && !nan[1]) {
+        order = order_of(x[0], x[1]);
+        if (!IS_MAXIMUM)
+            order = -order;
+    }
+    if (EXTREMA == SECOND)
+        return nan[0] || nan[1] ? packed(codes[1], INVALID) : packed(codes[order <= 0], 0);
+    if (EXTREMA == SELECTED) {
+        if (nan[0] || nan[1])
+            return packed(codes[nan[!NUMBER_WINS]], flags);
+        return packed(codes[order <= 0], flags);
+    }
+    if (EXTREMA == NUMBER_SELECTED && NUMBER_WINS) {
+        if (nan[0])
+            return packed(codes[1], flags);
+        return packed_number(x[!nan[1] && order < 0], flags);
+    }
+    if (!nan[0] && !nan[1]) {
+        if (order == 0)
+            order = IS_MAXIMUM ? x[1].sign - x[0].sign : x[0].sign - x[1].sign;
+        return packed_number(x[order <= 0], flags);
+    }
+    if (!NUMBER_WINS)
+        return of_nans(&TO, x, 2);
+    if (flags != 0 && QUIETS_SIGNALLING)
+        return packed_nan(&TO, &TO, &x[x[0].kind != SIGNALLING_NAN], flags);
+    if (nan[0] && nan[1])
+        return packed_nan(&TO, &TO, &x[1], flags);
+    return packed_number(x[nan[0]], flags);
+}
+
+//% convert
+static outcome compute(const number *x, rounding how)
+{
+    if (x->kind >= QUIET_NAN)
+        return packed_nan(&TO, &FROM, x, invalid_if_signalling(x->kind));
+    if (x->kind == FINITE && is_zero(x->significand))
+        return packed_zero(&TO, x->sign);
+    if (x->kind == FINITE)
+        return round_pack(&TO, x->sign, x->significand, x->exponent, how, SATURATE);
+    if (x->sign && !TO.is_signed) {
+        int emax = (int)(TO.max_magnitude >> TO.mantissa_bits) - TO.bias;
+        return round_pack(&TO, 1, wide_of(1), emax + 1, by(TO_NEAREST_EVEN), SATURATE);
+    }
+    if (SATURATE)
+        return packed(TO.max_magnitude | sign_bit(&TO, x->sign), OVERFLOW | INEXACT);
+    return packed_infinity(&TO, x->sign, TO.has_infinity ? 0 : OVERFLOW | INEXACT, INFINITY_WITHOUT_CODE == LARGEST);
+}
+
+//% from_integer
+static outcome compute(uint64_t code, rounding how)
+{
+    int sign = IS_SIGNED && (code >> (INTEGER_BITS - 1) & 1) != 0;
+    uint64_t magnitude = sign ? (0 - code) & bits_of_ones(INTEGER_BITS) : code;
+    return magnitude == 0 ? packed_zero(&TO, 0) : round_pack(&TO, sign, wide_of(magnitude), 0, how, SATURATE);
+}
+
+//% to_integer
+static outcome compute(const number *x, rounding how)
+{
+    const uint64_t mask = bits_of_ones(INTEGER_BITS), half = UINT64_C(1) << (INTEGER_BITS - 1);
+    const uint64_t lowest = IS_SIGNED ? half : 0, highest = IS_SIGNED ? half - 1 : mask;
+    int inexact = 0, outside = x->kind != FINITE;
+    uint64_t magnitude = 0;
+    outcome r;
+    if (x->kind == FINITE) {
+        if (x->exponent > 0) {
+            magnitude = shifted_left(x->significand, x->exponent).low;
+            outside = !is_zero(x->significand) && top_of(x->significand) + x->exponent > 63;
+        } else {
+            magnitude = rounded(x->sign, x->significand, -x->exponent, how, 0, &inexact);
+        }
+        outside = outside || magnitude > (x->sign ? lowest : highest);
+        if (x->sign)
+            magnitude = 0 - magnitude;
+        if (!outside)
+            return packed(magnitude & mask, inexact ? INEXACT : 0);
+        if (OUT_OF_RANGE == MODULAR)
+            return packed(magnitude & mask, INVALID);
+    }
+    if (OUT_OF_RANGE == NO_VALUE) {
+        r = packed(0, INVALID);
+        r.poison = 1;
+        return r;
+    }
+    if (OUT_OF_RANGE == MODULAR || (x->kind >= QUIET_NAN && OUT_OF_RANGE == SATURATED))
+        return packed(0, INVALID);
+    return packed(x->sign && x->kind < QUIET_NAN ? lowest : highest, INVALID);
+}
+
+//% compare
 static outcome compute(const number *x)
 {
     outcome r;
@@ -599,7 +732,7 @@ static outcome compute(const number *x)
 }
 
 //% to_integral
-static outcome compute(const number *x)
+static outcome compute(const number *x, rounding how)
 {
     uint64_t whole;
     int inexact;
@@ -610,10 +743,10 @@ static outcome compute(const number *x)
         return packed_infinity(&TO, x->sign, 0, 1);
     if (x->exponent >= 0)
         return is_zero(x->significand) ? packed_zero(&TO, x->sign)
-                                       : round_pack(&TO, x->sign, x->significand, x->exponent, TO_NEAREST_EVEN, 0);
-    whole = rounded(x->sign, x->significand, -x->exponent, MODE, 0, &inexact);
+                                       : round_pack(&TO, x->sign, x->significand, x->exponent, by(TO_NEAREST_EVEN), 0);
+    whole = rounded(x->sign, x->significand, -x->exponent, how, 0, &inexact);
     // If the format ends before that integer, it overflows, to nearest even.
-    r = whole == 0 ? packed_zero(&TO, x->sign) : round_pack(&TO, x->sign, wide_of(whole), 0, TO_NEAREST_EVEN, 0);
+    r = whole == 0 ? packed_zero(&TO, x->sign) : round_pack(&TO, x->sign, wide_of(whole), 0, by(TO_NEAREST_EVEN), 0);
     if (SAYS_INEXACT && inexact)
         r.flags |= INEXACT;
     return r;

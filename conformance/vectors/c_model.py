@@ -37,6 +37,7 @@ from halfulp.interp.declare.build import property_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.semantics.integer_functions import DIRECTIONS
 
 # --- produce ----------------------------------------------------------------------------------------------------------
 #
@@ -239,13 +240,18 @@ _OPS_OF_KINDS = (
     ("convert", "fcvt"),
     ("from_integer", "fcvt_from_si fcvt_from_ui"),
     ("to_integer", "fcvt_to_si fcvt_to_ui"),
-    ("to_integral", "fround froundnx"),
+    ("sqrt", "math.sqrt"),
+    ("extremum", "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.maximumnumf arith.minimumnumf"),
+    ("to_integral", "math.roundeven math.round math.trunc math.ceil math.floor fround froundnx"),
     ("compare", "fcmps"),
     ("classify", "fclass"),
 )
 """The parts of ``c_model.c`` that compute ops, and the ops of each."""
 
 _KINDS: Mapping[str, str] = {op: kind for kind, ops in _OPS_OF_KINDS for op in ops.split()}
+
+_EXACT = ("compare", "extremum", "classify")
+"""Kinds that round nothing."""
 
 _CONVERSIONS = ("convert", "from_integer", "to_integer")
 _OF_ONE_FORMAT = ("convert", "to_integer", "compare", "classify")
@@ -257,6 +263,8 @@ _CONCERNS: Mapping[str, tuple[str, ...]] = {
     "float_to_int": ("to_integer",),
     "wide_source": ("convert", "from_integer"),
     "nan_converted": ("convert",),
+    "number_of_signalling": ("extremum",),
+    "extrema": ("extremum",),
 }
 """Choices of a policy that do nothing for kinds beside these."""
 
@@ -281,6 +289,11 @@ _CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "divide_by_zero_nanless": ("QUOTIENT_BY_ZERO", {"max": "LARGEST", "zero": "ZERO"}),
     "negative_to_unsigned": ("NEGATIVE_WITHOUT_CODE", {"nan": "NAN_OF_INVALID", "sign_bit": "SIGN_BIT"}),
     "zero_to_zeroless": ("ZERO_WITHOUT_CODE", {"smallest": "LEAST", "nan": "NAN_OF_INVALID"}),
+    "extrema": (
+        "EXTREMA",
+        {"value": "BY_VALUE", "selected": "SELECTED", "number_selected": "NUMBER_SELECTED", "second": "SECOND"},
+    ),
+    "number_of_signalling": ("QUIETS_SIGNALLING", {"number": "0", "quieted": "1"}),
     "tininess": ("TININESS", {"after": "AFTER_ROUNDING", "before": "BEFORE_ROUNDING"}),
     "conversion_overflow": ("SATURATE", {"format": "0", "saturate": "1"}),
     "float_to_int": (
@@ -294,6 +307,9 @@ _CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     ),
 }
 """The choices of a policy that a model can make: the constant of each, and its values in C."""
+
+_RANDOM = ("stochastic", "stochastic_bits")
+"""Choices that say how random bits decide."""
 
 _FLUSHING = ("denormals", "denormal_zero", "denormals_f32", "denormal_zero_f32")
 """Choices that are part of the formats."""
@@ -366,12 +382,10 @@ def _model(computation: OpComputation) -> Iterator[str]:
     case, kind = computation.case, _KINDS.get(computation.case.op)
     if kind is None:
         raise _refusal(case, f"the ops that have one are {', '.join(_KINDS)}")
-    if computation.random_bits is not None:
-        raise _refusal(case, "it rounds stochastically")
-    if any(column.role is Role.OPEN for column in computation.outputs):
+    if kind != "extremum" and any(column.role is Role.OPEN for column in computation.outputs):
         raise _refusal(case, "bits of its results may have either value")
     common, own = _library()["common"], _library()[kind]
-    functions = [*_needed(common, [*own, _body(computation)]), *own]
+    functions = _needed([*common, *own], [_body(computation)])
     used = set(re.findall(r"\w+", "\n".join([*functions, _body(computation)])))
     constants = {**dict(_formats(case, _policy(computation))), **dict(_settings(computation, kind))}
     yield from (item for item in common if _name_of(item) is None)
@@ -413,7 +427,7 @@ def _policy(computation: OpComputation) -> FloatPolicy:
         return SPEC  # it flushes nothing
     policy = profile.conversions if _KINDS[case.op] in _CONVERSIONS else profile.arithmetic
     formats = [t.format for t in (case.operand_types[0], case.result_types[0]) if isinstance(t, ty.FloatType)]
-    idle = ["number_of_signalling", "extrema", "remainder"]
+    idle = ["remainder"]
     idle += [field for field, kinds in _CONCERNS.items() if _KINDS[case.op] not in kinds]
     result = case.result_types[0]
     target = result.format if isinstance(result, ty.FloatType) else None
@@ -465,7 +479,7 @@ def _format(case: OpCase, constant: str, fmt: FloatFormat, policy: FloatPolicy) 
 def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]]:
     """Yield the constants of an op and its profile by name."""
     case, policy = computation.case, _policy(computation)
-    fixed = POLICY_FIELDS.keys() - {*_CHOICES, *_FLUSHING}
+    fixed = POLICY_FIELDS.keys() - {*_CHOICES, *_FLUSHING, *_RANDOM}
     wrong = next((field for field in fixed if getattr(policy, field) != getattr(SPEC, field)), None)
     if wrong is not None or computation.profile.narrow_floats != "own":
         field = wrong or "narrow_floats"
@@ -476,6 +490,12 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
             raise _refusal(case, f"the profile has {field}={value}")
         yield constant, _constant(constant, values[value])
     yield "MODE", _constant("MODE", _mode(computation, kind))
+    rule = policy.stochastic_rule
+    yield "RANDOM_BITS", f"enum {{ RANDOM_BITS = {computation.random_bits or 0} }};"
+    yield "RANDOM_FRACTION", _constant("RANDOM_FRACTION", rule.fraction.name)
+    yield "RANDOM_FLIPPED", _constant("RANDOM_FLIPPED", str(int(rule.complement)))
+    yield "IS_MAXIMUM", _constant("IS_MAXIMUM", str(int("max" in case.op)))
+    yield "NUMBER_WINS", _constant("NUMBER_WINS", str(int("num" in case.op)))
     given = {name: value for name, value in case.properties if name not in _ROUNDING_KEYS and value != "none"}
     if kind == "compare":
         yield "HOLDS_FOR", _constant("HOLDS_FOR", str(PREDICATES[_predicate(case, given.pop("predicate"))]))
@@ -501,6 +521,11 @@ def _constant(name: str, value: str) -> str:
 def _mode(computation: OpComputation, kind: str) -> str:
     """Return the rounding mode of an op in C."""
     profile, given = computation.profile, dict(computation.case.properties)
+    if computation.random_bits is not None:
+        return Rounding.STOCHASTIC.name
+    direction = computation.case.op.removeprefix("math.")
+    if direction in DIRECTIONS:
+        return DIRECTIONS[direction].name
     mode = next((given[key] for key in _ROUNDING_KEYS if key in given), None)
     if mode is None or (kind == "convert" and profile.conversion_rounding == "to_nearest_even"):
         by_profile = kind == "to_integer" and computation.case.op.startswith("arith.")
@@ -530,24 +555,38 @@ def _prototype(computation: OpComputation, name: str) -> str:
     return f"void {name}({', '.join([*inputs, *outputs])})"
 
 
-_RETURNED = {Role.RESULT: "code", Role.FLAGS: "flags", Role.POISON: "poison"}
+_RETURNED = {Role.RESULT: "r.code", Role.FLAGS: "r.flags", Role.POISON: "r.poison", Role.OPEN: "open_bits(codes)"}
 
 
 def _body(computation: OpComputation) -> str:
     """Return the body of the function that test benches call."""
+    kind = _KINDS[computation.case.op]
+    operands = computation.inputs[: len(computation.operand_types)]
+    codes = [f"{column.name} & bits_of_ones({column.width})" for column in operands]
     lines = ["{", "    outcome r;"]
-    if _KINDS[computation.case.op] == "from_integer":
-        (operand,) = computation.inputs
-        lines.append(f"    r = compute({operand.name} & bits_of_ones({operand.width}));")
+    arguments = ["x"]
+    if kind == "from_integer":
+        arguments = codes
     else:
-        lines.insert(1, f"    number x[{len(computation.inputs)}];")
-        for k, column in enumerate(computation.inputs):
+        lines.insert(1, f"    number x[{len(operands)}];")
+        for k, code in enumerate(codes):
             fmt = _format_of(computation.case, k)
-            lines.append(f"    x[{k}] = unpacked(&{fmt}, {column.name} & bits_of_ones({column.width}));")
+            lines.append(f"    x[{k}] = unpacked(&{fmt}, {code});")
             if fmt not in ("FROM", "TO"):
                 lines.append(f"    x[{k}] = aligned(&TO, &{fmt}, x[{k}]);")
-        lines.append("    r = compute(x);")
-    lines += [f"    *{c.name} = ({_c_type(c)})r.{_RETURNED[c.role]};" for c in computation.outputs]
+    if kind == "extremum":
+        arguments.append("codes")
+        lines.insert(2, f"    uint64_t codes[{len(operands)}];")
+        lines += [f"    codes[{k}] = {code};" for k, code in enumerate(codes)]
+    if kind not in _EXACT:
+        arguments.append("how")
+        lines.insert(1, "    rounding how = by(MODE);")
+    if computation.random_bits is not None:
+        (random,) = computation.inputs[len(operands) :]
+        bits = f"bits_of_ones({random.width})"
+        lines.append(f"    how.random = ({random.name} ^ (RANDOM_FLIPPED ? {bits} : 0)) & {bits};")
+    lines.append(f"    r = compute({', '.join(arguments)});")
+    lines += [f"    *{c.name} = ({_c_type(c)}){_RETURNED[c.role]};" for c in computation.outputs]
     return "\n".join([*lines, "}"])
 
 
@@ -584,7 +623,12 @@ def _self_test(recipe: Recipe, computation: OpComputation, name: str) -> str:
     arguments = [f"row.{c.name}" for c in computation.inputs] + [f"&{c.name}" for c in outputs]
     declared = "\n".join(f"        {_c_type(c)} {c.name};" for c in outputs)
     poison = next((c.name for c in outputs if c.role is Role.POISON), None)
-    differs = " || ".join(f"{c.name} != row.{c.name}" for c in outputs if c.role is not Role.POISON)
+    free = next((f" & ~row.{c.name}" for c in outputs if c.role is Role.OPEN), "")
+    differs = " || ".join(
+        f"(({c.name} ^ row.{c.name}){free}) != 0" if free and c.role is Role.RESULT else f"{c.name} != row.{c.name}"
+        for c in outputs
+        if c.role is not Role.POISON
+    )
     if poison is not None:
         differs = f"{poison} != row.{poison} || (!{poison} && ({differs}))"
     return f"""\
