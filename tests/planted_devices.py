@@ -398,7 +398,19 @@ def compiled(model: CModel, inputs: Sequence[Column], outputs: Sequence[Column],
     (folder / f"{model.name}_loop.c").write_text(loop, encoding="utf-8")
     library = folder / f"{model.name}.so"
     subprocess.run(
-        [*STRICT, "-O1", "-fsanitize=undefined", "-fno-sanitize-recover", "-shared", "-fPIC", f"{model.name}_loop.c", "-o", library.name], cwd=folder, check=True
+        [
+            *STRICT,
+            "-O1",
+            "-fsanitize=undefined",
+            "-fno-sanitize-recover",
+            "-shared",
+            "-fPIC",
+            f"{model.name}_loop.c",
+            "-o",
+            library.name,
+        ],
+        cwd=folder,
+        check=True,
     )
     return ctypes.CDLL(str(library))
 

@@ -8,6 +8,7 @@ enum { POISON, ZERO, ZERO_INVERTED, LARGEST, LEAST, NAN_OF_INVALID, SIGN_BIT };
 enum { NO_VALUE, SATURATED, SATURATED_NAN_LARGEST, MODULAR };
 enum { AFTER_ROUNDING, BEFORE_ROUNDING };
 enum { EQUAL = 1, GREATER = 2, LESS = 4, UNORDERED = 8 };
+enum { FLAT, EVEN_ODD, NEIGHBOURS, HALVES, SEQUENTIAL };
 enum { BY_VALUE, SELECTED, NUMBER_SELECTED, SECOND };
 
 // A code is the bit pattern of an element, a magnitude is a code without its sign bit.
@@ -476,10 +477,52 @@ static int order_of(number x, number y)
     return x.sign ? -size : size;
 }
 
+// A code in another format, rounded to nearest even.
+static uint64_t converted(const format *from, const format *to, uint64_t code)
+{
+    number x = unpacked(from, code);
+    if (x.kind >= QUIET_NAN)
+        return packed_nan(to, from, &x, 0).code;
+    if (x.kind == INFINITE)
+        return packed_infinity(to, x.sign, 0, 1).code;
+    if (is_zero(x.significand))
+        return packed_zero(to, x.sign).code;
+    return round_pack(to, x.sign, x.significand, x.exponent, by(TO_NEAREST_EVEN), 0).code;
+}
+
+// x[0] + x[1], rounded once.
+static outcome added(const number *x, rounding how)
+{
+    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], x[1], how);
+}
+
+// x[0] * x[1], rounded once.
+static outcome multiplied(const number *x, rounding how)
+{
+    number p;
+    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
+        return of_nans(&TO, x, 2);
+    if (is_undefined(x[0], x[1]))
+        return packed_nan(&TO, &TO, 0, INVALID);
+    p = times(x[0], x[1]);
+    if (p.kind == INFINITE)
+        return packed_infinity(&TO, p.sign, 0, 1);
+    if (is_zero(p.significand))
+        return packed_zero(&TO, p.sign);
+    return round_pack(&TO, p.sign, p.significand, p.exponent, how, 0);
+}
+
+// A result as a matrix unit gives it, where subnormal ones may become zeros of their sign.
+static uint64_t flushed(uint64_t code)
+{
+    uint64_t sign = code & sign_bit(&TO, 1);
+    return FLUSHES && (code ^ sign) >> TO.mantissa_bits == 0 ? sign : code;
+}
+
 //% addf
 static outcome compute(const number *x, rounding how)
 {
-    return x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN ? of_nans(&TO, x, 2) : sum_of(&TO, x[0], x[1], how);
+    return added(x, how);
 }
 
 //% subf
@@ -493,17 +536,7 @@ static outcome compute(const number *x, rounding how)
 //% mulf
 static outcome compute(const number *x, rounding how)
 {
-    number p;
-    if (x[0].kind >= QUIET_NAN || x[1].kind >= QUIET_NAN)
-        return of_nans(&TO, x, 2);
-    if (is_undefined(x[0], x[1]))
-        return packed_nan(&TO, &TO, 0, INVALID);
-    p = times(x[0], x[1]);
-    if (p.kind == INFINITE)
-        return packed_infinity(&TO, p.sign, 0, 1);
-    if (is_zero(p.significand))
-        return packed_zero(&TO, p.sign);
-    return round_pack(&TO, p.sign, p.significand, p.exponent, how, 0);
+    return multiplied(x, how);
 }
 
 //% fma
@@ -765,4 +798,370 @@ static outcome compute(const number *x)
     else if (x->significand.low >> FROM.mantissa_bits != 0)
         size = 6;
     return packed(UINT64_C(1) << (x->sign ? 7 - size : size), 0);
+}
+
+//% dot
+enum { C_WITH, C_LAST, C_AT_END };
+enum { ZERO_IEEE, ZERO_SUM, ZERO_POSITIVE };
+enum { BY_MODE, TO_INFINITY, TO_LARGEST };
+enum { KEPT = -1, ALL_BITS = -1 };
+
+// A term of a sum. place: its exponent in alignments, if it counts there; cut, bits, longest: how it is rounded there, the
+// fraction bits that it keeps, and its longest shift. minus, plus: it consists of nothing but zeros of that sign.
+typedef struct {
+    number x;
+    int place, counts, minus, plus;
+    int cut, bits, longest;
+} term;
+
+static term term_of(const format *f, uint64_t code)
+{
+    term t;
+    t.x = unpacked(f, code);
+    t.minus = t.plus = 0;
+    t.counts = t.x.kind == FINITE;
+    t.place = t.x.exponent + f->mantissa_bits;
+    t.cut = CUT;
+    t.bits = BITS;
+    t.longest = LONGEST_SHIFT;
+    if (t.x.kind == FINITE && is_zero(t.x.significand)) {
+        if (FLUSHES)
+            t.x.sign = 0;
+        t.minus = t.x.sign;
+        t.plus = !t.x.sign;
+        t.counts = ZERO_COUNTS;
+        t.place = ZERO_PLACE;
+    }
+    return t;
+}
+
+static term product_of_terms(term x, term y)
+{
+    term t = x;
+    t.x = times(x.x, y.x);
+    if (x.x.kind >= QUIET_NAN || y.x.kind >= QUIET_NAN || is_undefined(x.x, y.x))
+        t.x.kind = QUIET_NAN;
+    t.place = x.place + y.place;
+    t.counts = x.counts && y.counts;
+    t.minus = t.x.kind == FINITE && is_zero(t.x.significand) && t.x.sign;
+    t.plus = t.x.kind == FINITE && is_zero(t.x.significand) && !t.x.sign;
+    return t;
+}
+
+// The special terms among some: NaN, an infinity, or FINITE if there are none.
+static number special_among(const term *terms, int count)
+{
+    number found;
+    int k;
+    found.kind = FINITE;
+    found.sign = found.exponent = 0;
+    found.significand = wide_of(0);
+    for (k = 0; k < count; k++) {
+        int kind = terms[k].x.kind, clash = kind == INFINITE && found.kind == INFINITE && found.sign != terms[k].x.sign;
+        if (kind >= QUIET_NAN || clash)
+            found.kind = QUIET_NAN;
+        else if (kind == INFINITE && found.kind == FINITE) {
+            found.kind = INFINITE;
+            found.sign = terms[k].x.sign;
+        }
+    }
+    return found;
+}
+
+// The sum of aligned terms, in units of 2**(largest - MOST_BITS).
+static number aligned_sum(const term *terms, int count, int largest)
+{
+    number sum;
+    uint64_t total = 0;
+    int k;
+    for (k = 0; k < count; k++) {
+        int unit = largest - terms[k].bits, inexact;
+        uint64_t kept;
+        if (!terms[k].counts || largest - terms[k].place > terms[k].longest)
+            continue;
+        kept = rounded(terms[k].x.sign, terms[k].x.significand, unit - terms[k].x.exponent, by(terms[k].cut), 0, &inexact);
+        kept <<= MOST_BITS - terms[k].bits;
+        total += terms[k].x.sign ? 0 - kept : kept;
+    }
+    sum.kind = FINITE;
+    sum.sign = (int)(total >> 63);
+    sum.exponent = largest - MOST_BITS;
+    sum.significand = wide_of(sum.sign ? 0 - total : total);
+    return sum;
+}
+
+// The exact sum: its highest 65 bits or more, the last of which stands for those that follow. Good for one rounding.
+static number exact_sum(const term *terms, int count)
+{
+    uint64_t limbs[LIMBS];
+    number sum;
+    int k, j, top = 0;
+    for (j = 0; j < LIMBS; j++)
+        limbs[j] = 0;
+    for (k = 0; k < count; k++) {
+        int places = terms[k].x.exponent - LOWEST, first = places / 64;
+        uint64_t part[3], carry = terms[k].x.sign ? 1 : 0, flip = terms[k].x.sign ? ~UINT64_C(0) : 0;
+        if (is_zero(terms[k].x.significand))
+            continue;
+        part[0] = shifted_left(terms[k].x.significand, places % 64).low;
+        part[1] = shifted_left(terms[k].x.significand, places % 64).high;
+        part[2] = places % 64 == 0 ? 0 : shifted_right(terms[k].x.significand, 128 - places % 64).low;
+        for (j = first; j < LIMBS; j++) {
+            uint64_t added = (j - first < 3 ? part[j - first] : 0) ^ flip, before = limbs[j];
+            limbs[j] = before + added + carry;
+            carry = limbs[j] < before || (limbs[j] == before && carry && added != 0);
+        }
+    }
+    sum.kind = FINITE;
+    sum.sign = (int)(limbs[LIMBS - 1] >> 63);
+    if (sum.sign) {
+        uint64_t carry = 1;
+        for (j = 0; j < LIMBS; j++) {
+            limbs[j] = ~limbs[j] + carry;
+            carry = carry && limbs[j] == 0;
+        }
+    }
+    for (j = 0; j < LIMBS; j++)
+        if (limbs[j] != 0)
+            top = j;
+    sum.significand = wide_of(limbs[top]);
+    sum.exponent = LOWEST + 64 * top;
+    if (top > 0) {
+        sum.significand.high = limbs[top];
+        sum.significand.low = limbs[top - 1];
+        sum.exponent -= 64;
+        for (j = 0; j < top - 1; j++)
+            sum.significand.low |= limbs[j] != 0;
+    }
+    return sum;
+}
+
+static term sum_of_terms(const term *terms, int count)
+{
+    term sum = terms[0];
+    int k;
+    sum.cut = CUT_SUMS;
+    sum.bits = BITS;
+    sum.longest = LONGEST_SHIFT;
+    sum.minus = sum.plus = 1;
+    sum.counts = 0;
+    for (k = 0; k < count; k++) {
+        sum.minus = sum.minus && terms[k].minus;
+        sum.plus = sum.plus && terms[k].plus;
+        if (terms[k].counts && (!sum.counts || terms[k].place > sum.place))
+            sum.place = terms[k].place;
+        sum.counts = sum.counts || terms[k].counts;
+    }
+    sum.x = special_among(terms, count);
+    if (sum.x.kind != FINITE)
+        sum.counts = 0;
+    else if (BITS == ALL_BITS)
+        sum.x = exact_sum(terms, count);
+    else if (sum.counts)
+        sum.x = aligned_sum(terms, count, sum.place);
+    return sum;
+}
+
+// A sum as a code of the result.
+static uint64_t code_of(term t, int mode, int is_partial)
+{
+    outcome r;
+    uint64_t code;
+    if (t.x.kind >= QUIET_NAN)
+        return NAN_CODE;
+    if (t.x.kind == INFINITE)
+        return packed_infinity(&TO, t.x.sign, 0, 1).code;
+    if (is_zero(t.x.significand)) {
+        code = ZERO_SIGN == ZERO_IEEE && (t.minus || (mode == DOWNWARD && !t.plus)) ? sign_bit(&TO, 1) : 0;
+    } else {
+        r = round_pack(&NARROW, t.x.sign, t.x.significand, t.x.exponent, by(mode), 0);
+        code = r.code << (TO.mantissa_bits - NARROW.mantissa_bits);
+        if ((r.flags & OVERFLOW) != 0 && ON_OVERFLOW == TO_INFINITY)
+            code = packed_infinity(&TO, t.x.sign, 0, 1).code;
+        if ((r.flags & OVERFLOW) != 0 && ON_OVERFLOW == TO_LARGEST)
+            code = NARROW.max_magnitude << (TO.mantissa_bits - NARROW.mantissa_bits) | sign_bit(&TO, t.x.sign);
+    }
+    if (ZERO_SIGN == ZERO_POSITIVE && code == sign_bit(&TO, 1))
+        code = 0;
+    return is_partial ? flushed(code) : code;
+}
+
+// A partial sum as it enters the next addition.
+static term partial_sum(term sum)
+{
+    term t;
+    if (PARTIAL == KEPT)
+        return sum;
+    t = term_of(&TO, code_of(sum, PARTIAL, 1));
+    t.cut = CUT_SUMS;
+    return t;
+}
+
+static term tree_of(term *t, int count)
+{
+    while (count > 1) {
+        int pairs = TREE == SEQUENTIAL ? 1 : count / 2, k;
+        for (k = 0; k < pairs; k++) {
+            term pair[2];
+            pair[0] = t[TREE == NEIGHBOURS ? 2 * k : k];
+            pair[1] = t[TREE == NEIGHBOURS ? 2 * k + 1 : k + pairs];
+            t[k] = sum_of_terms(pair, 2);
+            if (count > 2)
+                t[k] = partial_sum(t[k]);
+        }
+        for (k = 2 * pairs; k < count; k++)
+            t[k - pairs] = t[k];
+        count -= pairs;
+    }
+    return t[0];
+}
+
+// C plus the products of a group.
+static uint64_t of_group(term *products, int count, uint64_t c)
+{
+    term leaves[GROUP + 1], halves[2], total, addend = term_of(&TO, c);
+    int k, n = 0;
+    addend.longest = LONGEST_SHIFT_OF_C;
+    if (C_PLACE != C_LAST)
+        leaves[n++] = addend;
+    for (k = 0; k < count; k++) {
+        if (ROUNDS_PRODUCTS)
+            products[k] = term_of(&TO, code_of(products[k], PARTIAL, 1));
+        leaves[n++] = products[k];
+    }
+    if (TREE == FLAT) {
+        total = sum_of_terms(leaves, n);
+    } else if (TREE == EVEN_ODD) {
+        int half;
+        for (half = 0; half < 2; half++) {
+            term chosen[GROUP + 1];
+            int m = 0;
+            for (k = half; k < n; k += 2)
+                chosen[m++] = leaves[k];
+            if (m > 0)
+                halves[half] = partial_sum(sum_of_terms(chosen, m));
+        }
+        total = n > 1 ? sum_of_terms(halves, 2) : halves[0];
+    } else {
+        total = tree_of(leaves, n);
+    }
+    if (C_PLACE == C_LAST) {
+        halves[0] = partial_sum(total);
+        halves[1] = addend;
+        halves[0].cut = halves[1].cut = CUT_SUMS;
+        halves[0].bits = MOST_BITS;
+        halves[0].longest = LONGEST_SHIFT;
+        total = sum_of_terms(halves, 2);
+    }
+    return code_of(total, ROUNDING, 0);
+}
+
+// The product at a place along K: of a row of A and a column of B, with their scales.
+static term product_at(const A_TYPE *a, const B_TYPE *b, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b, int k)
+{
+    uint64_t x = a[k] & bits_of_ones(A.bits), y = b[(long)k * N] & bits_of_ones(B.bits);
+    term t = STEPS ? product_of_terms(term_of(&STEP, converted(&A, &STEP, x)), term_of(&STEP, converted(&B, &STEP, y)))
+                   : product_of_terms(term_of(&A, x), term_of(&B, y));
+    if (BLOCK > 0) {
+        int at = k / (BLOCK > 0 ? BLOCK : 1);
+        t = product_of_terms(t, term_of(&SCALE, scale_a[at] & bits_of_ones(SCALE.bits)));
+        t = product_of_terms(t, term_of(&SCALE, scale_b[(long)at * N] & bits_of_ones(SCALE.bits)));
+    }
+    if (PRODUCTS_OVERFLOW && t.x.kind == FINITE && !is_zero(t.x.significand)
+        && top_of(t.x.significand) + t.x.exponent > (int)(TO.max_magnitude >> TO.mantissa_bits) - TO.bias) {
+        t.x.kind = INFINITE;
+        t.counts = 0;
+    }
+    return t;
+}
+
+// One element: C plus a row of A times a column of B.
+static uint64_t element(const A_TYPE *a, const B_TYPE *b, uint64_t c, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b)
+{
+    term products[GROUP];
+    int start, first, k;
+    for (start = 0; start < K; start += INSTRUCTION) {
+        uint64_t total = C_PLACE == C_AT_END ? 0 : c;
+        for (first = 0; first < INSTRUCTION; first += GROUP) {
+            int count = INSTRUCTION - first < GROUP ? INSTRUCTION - first : GROUP;
+            for (k = 0; k < count; k++)
+                products[k] = product_at(a, b, scale_a, scale_b, PLACES[start + first + k]);
+            total = of_group(products, count, total);
+        }
+        if (C_PLACE == C_AT_END) {
+            term both[2];
+            both[0] = term_of(&TO, c);
+            both[1] = term_of(&TO, total);
+            total = special_among(both, 2).kind >= QUIET_NAN ? NAN_CODE
+                                                             : sum_of(&TO, both[0].x, both[1].x, by(TO_NEAREST_EVEN)).code;
+        }
+        c = flushed(total);
+    }
+    return unpacked(&TO, c).kind >= QUIET_NAN ? NAN_CODE : c;
+}
+
+//% chain
+// One element: fused multiply-adds of C and the products along K.
+static uint64_t element(const A_TYPE *a, const B_TYPE *b, uint64_t c, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b)
+{
+    number x[3];
+    int k;
+    (void)scale_a;
+    (void)scale_b;
+    for (k = 0; k < K; k++) {
+        x[0] = unpacked(&TO, converted(&A, &TO, a[PLACES[k]] & bits_of_ones(A.bits)));
+        x[1] = unpacked(&TO, converted(&B, &TO, b[(long)PLACES[k] * N] & bits_of_ones(B.bits)));
+        x[2] = unpacked(&TO, c);
+        c = compute(x, by(TO_NEAREST_EVEN)).code;
+    }
+    return !KEEPS_NANS && unpacked(&TO, c).kind >= QUIET_NAN ? NAN_CODE : c;
+}
+
+//% tree
+// An operand of a format, where subnormal numbers and -0 may count as +0.
+static uint64_t operand(const format *f, uint64_t code)
+{
+    code &= bits_of_ones(f->bits);
+    return FLUSHES && (code & ~sign_bit(f, 1)) >> f->mantissa_bits == 0 ? 0 : code;
+}
+
+static uint64_t sum_of_codes(uint64_t first, uint64_t second)
+{
+    number x[2];
+    x[0] = unpacked(&TO, first);
+    x[1] = unpacked(&TO, second);
+    return added(x, by(TO_NEAREST_EVEN)).code;
+}
+
+// One element: rounded products, and rounded sums of two, then of C.
+static uint64_t element(const A_TYPE *a, const B_TYPE *b, uint64_t c, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b)
+{
+    uint64_t t[GROUP];
+    number x[2];
+    int start, first, k;
+    (void)scale_a;
+    (void)scale_b;
+    for (start = 0; start < K; start += INSTRUCTION) {
+        for (first = 0; first < INSTRUCTION; first += GROUP) {
+            int count = INSTRUCTION - first < GROUP ? INSTRUCTION - first : GROUP;
+            for (k = 0; k < count; k++) {
+                int at = PLACES[start + first + k];
+                x[0] = unpacked(&TO, converted(&A, &TO, operand(&A, a[at])));
+                x[1] = unpacked(&TO, converted(&B, &TO, operand(&B, b[(long)at * N])));
+                t[k] = flushed(multiplied(x, by(TO_NEAREST_EVEN)).code);
+            }
+            while (count > 1) {
+                int pairs = TREE == SEQUENTIAL ? 1 : count / 2;
+                for (k = 0; k < pairs; k++)
+                    t[k] = flushed(sum_of_codes(t[TREE == NEIGHBOURS ? 2 * k : k],
+                                                t[TREE == NEIGHBOURS ? 2 * k + 1 : k + pairs]));
+                for (k = 2 * pairs; k < count; k++)
+                    t[k - pairs] = t[k];
+                count -= pairs;
+            }
+            c = sum_of_codes(operand(&TO, c), t[0]);
+        }
+        c = flushed(c);
+    }
+    return !KEEPS_NANS && unpacked(&TO, c).kind >= QUIET_NAN ? NAN_CODE : c;
 }

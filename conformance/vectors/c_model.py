@@ -7,19 +7,27 @@ consists of those that its op needs, with the formats and the choices of the pro
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.files import open_new, temporary_name
 from halfulp.conformance.vectors import metadata
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.c_parts import (
+    SYSTEMVERILOG_TYPES,
+    WIDEST,
+    CModel,
+    c_type,
+    constant,
+    format_constant,
+    specialised,
+    too_wide,
+)
+from halfulp.conformance.vectors.c_tiles import TileModel
+from halfulp.conformance.vectors.columns import Chunk, Role, VectorSet
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, C, check_names
@@ -29,7 +37,7 @@ from halfulp.conformance.vectors.formats.mlir import function_of_case, function_
 from halfulp.conformance.vectors.packing import CONTAINERS, Unmarked
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import FloatFormat, NanEncoding, storage_dtype
+from halfulp.fp_formats.formats import NanEncoding, storage_dtype
 from halfulp.fp_formats.mixed import FUSED
 from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 from halfulp.fp_formats.scalar import PREDICATES
@@ -213,14 +221,11 @@ def _cannot_write(folder: Path) -> Iterator[None]:
 
 # --- c model ----------------------------------------------------------------------------------------------------------
 
-WIDEST = 64
-"""The most bits of a format or an integer."""
-
-PRECISE = 53
-"""The most bits of a significand: a product of two fits into 106 bits, beside which sums have room."""
-
 TESTED, BLOCK = 1 << 12, 1 << 6
 """The most rows of a self-test. Of more rows, blocks of so many are taken, spread over all of them."""
+
+CELLS = 1 << 18
+"""The most numbers of a self-test."""
 
 _OPS_OF_KINDS = (
     ("addf", "arith.addf"),
@@ -314,25 +319,7 @@ _RANDOM = ("stochastic", "stochastic_bits")
 _FLUSHING = ("denormals", "denormal_zero", "denormals_f32", "denormal_zero_f32")
 """Choices that are part of the formats."""
 
-_NANS = {
-    NanEncoding.IEEE: "IEEE",
-    NanEncoding.ALL_ONES: "ALL_ONES",
-    NanEncoding.NEGATIVE_ZERO: "NEGATIVE_ZERO",
-    NanEncoding.NONE: "NO_NAN",
-}
 _MODES = {mode.spelling: mode.name for mode in Rounding if mode is not Rounding.STOCHASTIC}
-_SYSTEMVERILOG_TYPES = {8: "byte", 16: "shortint", 32: "int", 64: "longint"}
-
-
-@dataclass(frozen=True)
-class CModel:
-    """A model of an op: C99 with a self-test (a program if ``NAME_SELF_TEST`` is defined), and its import in
-    SystemVerilog.
-    """
-
-    name: str
-    source: str
-    package: str
 
 
 def c_model(recipe: Recipe, name: str) -> CModel:
@@ -346,21 +333,26 @@ def c_model(recipe: Recipe, name: str) -> CModel:
     check_names("C", C, [name])
     check_names("SystemVerilog", SYSTEMVERILOG, [name])
     computation = recipe.computation
-    if not isinstance(computation, OpComputation):
-        what = "a tile operation" if isinstance(computation, TileComputation) else "a program"
+    if isinstance(computation, TileComputation):
+        tile = TileModel(computation, name)
+        about, pieces, function, test = tile.head, tile.parts, tile.function, _test_of_tiles(tile, name)
+        arguments = tile.package_arguments
+    elif isinstance(computation, OpComputation):
+        about = f"{computation.case}, profile {computation.profile.name}"
+        pieces, function, test = _model(computation), _c_function(computation, name), _test_of_op(computation, name)
+        arguments = _package_arguments(computation)
+    else:
         raise InputError(
-            f"a model in C computes one op, not {what}",
+            "a model in C computes one op or tile operation, not a program",
             hint="a test bench can compare with files of vectors, as --format readmemh or testfloat writes them",
         )
-    parts = [
-        f"// {computation.case}, profile {computation.profile.name}: integers in plain C99, made by halfulp.\n"
+    head = (
+        f"// {about}: integers in plain C99, made by halfulp.\n"
         f"// Self-test: cc -std=c99 -D{name.upper()}_SELF_TEST {name}.c && ./a.out\n"
-        "#include <stdint.h>",
-        *_model(computation),
-        _c_function(computation, name),
-        _self_test(recipe, computation, name),
-    ]
-    return CModel(name, "\n\n".join(parts), _package(computation, name))
+        "#include <stdint.h>"
+    )
+    source = "\n\n".join([head, *pieces, function, _self_test(recipe, name, *test)])
+    return CModel(name, source, _package(about, name, arguments))
 
 
 def write_model(model: CModel, folder: Path) -> None:
@@ -384,40 +376,8 @@ def _model(computation: OpComputation) -> Iterator[str]:
         raise _refusal(case, f"the ops that have one are {', '.join(_KINDS)}")
     if kind != "extremum" and any(column.role is Role.OPEN for column in computation.outputs):
         raise _refusal(case, "bits of its results may have either value")
-    common, own = _library()["common"], _library()[kind]
-    functions = _needed([*common, *own], [_body(computation)])
-    used = set(re.findall(r"\w+", "\n".join([*functions, _body(computation)])))
     constants = {**dict(_formats(case, _policy(computation))), **dict(_settings(computation, kind))}
-    yield from (item for item in common if _name_of(item) is None)
-    yield "\n".join(line for name, line in constants.items() if name in used)
-    yield from functions
-
-
-@cache
-def _library() -> Mapping[str, list[str]]:
-    """Return the items of each part of ``c_model.c``: functions with their comments, and declarations."""
-    text = resources.files(__package__).joinpath("c_model.c").read_text(encoding="utf-8")
-    parts = re.split(r"^//% (\w+)\n", text, flags=re.MULTILINE)[1:]
-    return {name: body.strip().split("\n\n") for name, body in zip(parts[::2], parts[1::2], strict=True)}
-
-
-def _name_of(item: str) -> str | None:
-    """Return the name of a function; None for a declaration."""
-    found = re.search(r"^static [^=;]*?(\w+)\(", item, re.MULTILINE)
-    return found[1] if found else None
-
-
-def _needed(items: Sequence[str], callers: Sequence[str]) -> list[str]:
-    """Return the functions among some items that others call, directly or not, in their order."""
-    named = {name: item for item in items if (name := _name_of(item)) is not None}
-    found: dict[str, None] = {}
-    pending = list(callers)
-    while pending:
-        for word in re.findall(r"(\w+)\(", pending.pop()):
-            if word in named and word not in found:
-                found[word] = None
-                pending.append(named[word])
-    return [item for name, item in named.items() if name in found]
+    yield from specialised([kind], _body(computation), constants)
 
 
 def _policy(computation: OpComputation) -> FloatPolicy:
@@ -451,9 +411,11 @@ def _policy(computation: OpComputation) -> FloatPolicy:
 def _formats(case: OpCase, policy: FloatPolicy) -> Iterator[tuple[str, str]]:
     """Yield the formats of the operands and of the result, by the names of their constants."""
     operands = [(_format_of(case, k), type_) for k, type_ in enumerate(case.operand_types)]
-    for constant, type_ in (("FROM", case.operand_types[0]), *operands, ("TO", case.result_types[0])):
+    for name, type_ in (("FROM", case.operand_types[0]), *operands, ("TO", case.result_types[0])):
         if isinstance(type_, ty.FloatType):
-            yield constant, _format(case, constant, type_.format, policy)
+            if (why := too_wide(type_.format)) is not None:
+                raise _refusal(case, why)
+            yield name, format_constant(name, type_.format, policy)
 
 
 def _format_of(case: OpCase, operand: int) -> str:
@@ -461,19 +423,6 @@ def _format_of(case: OpCase, operand: int) -> str:
     if _KINDS[case.op] in _OF_ONE_FORMAT:
         return "FROM"
     return "TO" if case.operand_types[operand] == case.result_types[0] else f"OPERAND_{operand}"
-
-
-def _format(case: OpCase, constant: str, fmt: FloatFormat, policy: FloatPolicy) -> str:
-    if fmt.bits > WIDEST or fmt.precision > PRECISE:
-        raise _refusal(case, f"{fmt} is too wide: a model takes formats of up to {WIDEST} bits")
-    flushing = policy.flushing(fmt)
-    values = [
-        fmt.bits, fmt.mantissa_bits, fmt.bias, int(fmt.signed), int(fmt.zero), int(fmt.infinities), int(fmt.even_code),
-        _NANS[fmt.nan],
-        int(flushing.operands), int(flushing.results), int(flushing.positive), int(flushing.delivered),
-        f"UINT64_C({fmt.max_magnitude:#x})",
-    ]  # fmt: skip
-    return f"static const format {constant} = {{{', '.join(map(str, values))}}}; // {fmt.name}"
 
 
 def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]]:
@@ -484,21 +433,21 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
     if wrong is not None or computation.profile.narrow_floats != "own":
         field = wrong or "narrow_floats"
         raise _refusal(case, f"the profile has {field}={getattr(computation.profile, field)}")
-    for field, (constant, values) in _CHOICES.items():
+    for field, (name, values) in _CHOICES.items():
         value = getattr(policy, field)
         if value not in values:
             raise _refusal(case, f"the profile has {field}={value}")
-        yield constant, _constant(constant, values[value])
-    yield "MODE", _constant("MODE", _mode(computation, kind))
+        yield name, constant(name, values[value])
+    yield "MODE", constant("MODE", _mode(computation, kind))
     rule = policy.stochastic_rule
     yield "RANDOM_BITS", f"enum {{ RANDOM_BITS = {computation.random_bits or 0} }};"
-    yield "RANDOM_FRACTION", _constant("RANDOM_FRACTION", rule.fraction.name)
-    yield "RANDOM_FLIPPED", _constant("RANDOM_FLIPPED", str(int(rule.complement)))
-    yield "IS_MAXIMUM", _constant("IS_MAXIMUM", str(int("max" in case.op)))
-    yield "NUMBER_WINS", _constant("NUMBER_WINS", str(int("num" in case.op)))
+    yield "RANDOM_FRACTION", constant("RANDOM_FRACTION", rule.fraction.name)
+    yield "RANDOM_FLIPPED", constant("RANDOM_FLIPPED", str(int(rule.complement)))
+    yield "IS_MAXIMUM", constant("IS_MAXIMUM", str(int("max" in case.op)))
+    yield "NUMBER_WINS", constant("NUMBER_WINS", str(int("num" in case.op)))
     given = {name: value for name, value in case.properties if name not in _ROUNDING_KEYS and value != "none"}
     if kind == "compare":
-        yield "HOLDS_FOR", _constant("HOLDS_FOR", str(PREDICATES[_predicate(case, given.pop("predicate"))]))
+        yield "HOLDS_FOR", constant("HOLDS_FOR", str(PREDICATES[_predicate(case, given.pop("predicate"))]))
     if given:
         raise _refusal(case, "properties beside a rounding mode and a predicate are not part of models")
     integers = [t for t in (case.operand_types[0], case.result_types[0]) if not isinstance(t, ty.FloatType)]
@@ -507,15 +456,11 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
         if not 1 <= width <= WIDEST:
             raise _refusal(case, f"integers have 1 to {WIDEST} bits in models")
         yield "INTEGER_BITS", f"enum {{ INTEGER_BITS = {width} }};"
-        yield "IS_SIGNED", _constant("IS_SIGNED", str(int(case.op in _SIGNED)))
-    yield "SIGNALS", _constant("SIGNALS", str(int(case.op == "fcmps")))
-    yield "SAYS_INEXACT", _constant("SAYS_INEXACT", str(int(case.op == "froundnx")))
-    for constant, negates in zip(("NEGATES_PRODUCT", "NEGATES_ADDEND"), FUSED.get(case.op, (0, 0)), strict=True):
-        yield constant, _constant(constant, str(negates))
-
-
-def _constant(name: str, value: str) -> str:
-    return f"static const int {name} = {value};"
+        yield "IS_SIGNED", constant("IS_SIGNED", str(int(case.op in _SIGNED)))
+    yield "SIGNALS", constant("SIGNALS", str(int(case.op == "fcmps")))
+    yield "SAYS_INEXACT", constant("SAYS_INEXACT", str(int(case.op == "froundnx")))
+    for name, negates in zip(("NEGATES_PRODUCT", "NEGATES_ADDEND"), FUSED.get(case.op, (0, 0)), strict=True):
+        yield name, constant(name, str(negates))
 
 
 def _mode(computation: OpComputation, kind: str) -> str:
@@ -545,13 +490,9 @@ def _predicate(case: OpCase, spelled: str) -> int:
 # --- what is made of them ---------------------------------------------------------------------------------------------
 
 
-def _c_type(column: Column) -> str:
-    return f"{storage_dtype(column.width).name}_t"
-
-
 def _prototype(computation: OpComputation, name: str) -> str:
-    inputs = [f"{_c_type(column)} {column.name}" for column in computation.inputs]
-    outputs = [f"{_c_type(column)} *{column.name}" for column in computation.outputs]
+    inputs = [f"{c_type(column)} {column.name}" for column in computation.inputs]
+    outputs = [f"{c_type(column)} *{column.name}" for column in computation.outputs]
     return f"void {name}({', '.join([*inputs, *outputs])})"
 
 
@@ -586,7 +527,7 @@ def _body(computation: OpComputation) -> str:
         bits = f"bits_of_ones({random.width})"
         lines.append(f"    how.random = ({random.name} ^ (RANDOM_FLIPPED ? {bits} : 0)) & {bits};")
     lines.append(f"    r = compute({', '.join(arguments)});")
-    lines += [f"    *{c.name} = ({_c_type(c)}){_RETURNED[c.role]};" for c in computation.outputs]
+    lines += [f"    *{c.name} = ({c_type(c)}){_RETURNED[c.role]};" for c in computation.outputs]
     return "\n".join([*lines, "}"])
 
 
@@ -604,24 +545,20 @@ extern "C"
 
 
 def _rows(recipe: Recipe) -> Iterator[Chunk]:
-    count = recipe.rows.count
-    if count <= TESTED:
+    count, most = recipe.rows.count, max(BLOCK, min(TESTED, CELLS // len(recipe.columns)))
+    if count <= most:
         yield from recipe.chunks()
         return
-    blocks = TESTED // BLOCK
+    blocks = most // BLOCK
     for k in range(blocks):
-        start = k * (count - BLOCK) // (blocks - 1)
+        start = k * (count - BLOCK) // max(1, blocks - 1)
         yield from recipe.chunks(start, start + BLOCK)
 
 
-def _self_test(recipe: Recipe, computation: OpComputation, name: str) -> str:
-    """Return a program that compares the model with golden rows."""
-    file = io.BytesIO()
-    rows = f"{name}_golden"
-    write_array(VectorSet(recipe.columns, _rows(recipe)), file, Options(rows))
+def _test_of_op(computation: OpComputation, name: str) -> tuple[Sequence[str], str]:
+    """Return the lines that call the model for a row, and whether the row differs."""
     outputs = computation.outputs
     arguments = [f"row.{c.name}" for c in computation.inputs] + [f"&{c.name}" for c in outputs]
-    declared = "\n".join(f"        {_c_type(c)} {c.name};" for c in outputs)
     poison = next((c.name for c in outputs if c.role is Role.POISON), None)
     free = next((f" & ~row.{c.name}" for c in outputs if c.role is Role.OPEN), "")
     differs = " || ".join(
@@ -631,6 +568,27 @@ def _self_test(recipe: Recipe, computation: OpComputation, name: str) -> str:
     )
     if poison is not None:
         differs = f"{poison} != row.{poison} || (!{poison} && ({differs}))"
+    return [*(f"{c_type(c)} {c.name};" for c in outputs), f"{name}({', '.join(arguments)});"], differs
+
+
+def _test_of_tiles(tile: TileModel, name: str) -> tuple[Sequence[str], str]:
+    """Return the same for a tile operation, whose arguments are arrays."""
+    *given, (result, columns) = tile.arrays
+    lines = [
+        f"const {c_type(each[0])} {array}[] = {{{', '.join(f'row.{column.name}' for column in each)}}};"
+        for array, each in given
+    ]
+    lines.append(f"{c_type(columns[0])} {result}[{len(columns)}];")
+    lines.append(f"{name}({', '.join(array for array, _ in tile.arrays)});")
+    return lines, " || ".join(f"{result}[{k}] != row.{column.name}" for k, column in enumerate(columns))
+
+
+def _self_test(recipe: Recipe, name: str, lines: Sequence[str], differs: str) -> str:
+    """Return a program that compares the model with golden rows."""
+    file = io.BytesIO()
+    rows = f"{name}_golden"
+    write_array(VectorSet(recipe.columns, _rows(recipe)), file, Options(rows))
+    done = "\n".join(f"        {line}" for line in lines)
     return f"""\
 #ifdef {name.upper()}_SELF_TEST
 #include <stdio.h>
@@ -642,8 +600,7 @@ int main(void)
     long differing = 0, k;
     for (k = 0; k < {rows.upper()}_COUNT; k++) {{
         const struct {rows}_row row = {rows}[k];
-{declared}
-        {name}({", ".join(arguments)});
+{done}
         if ({differs}) {{
             if (differing == 0)
                 printf("row %ld differs\\n", k);
@@ -657,19 +614,22 @@ int main(void)
 """
 
 
-def _package(computation: OpComputation, name: str) -> str:
-    """Return the package that imports the function into SystemVerilog."""
+def _package_arguments(computation: OpComputation) -> Iterator[str]:
     sides = [*(("input", column) for column in computation.inputs), *(("output", c) for c in computation.outputs)]
-    arguments = "\n".join(
-        f"      {side:<6} {_SYSTEMVERILOG_TYPES[storage_dtype(c.width).itemsize * 8]} unsigned {c.name}"
-        f"{',' if k + 1 < len(sides) else ''}  // {c.type}, {c.width} bits"
-        for k, (side, c) in enumerate(sides)
-    )
+    for k, (side, c) in enumerate(sides):
+        type_ = SYSTEMVERILOG_TYPES[storage_dtype(c.width).itemsize * 8]
+        comma = "," if k + 1 < len(sides) else ""
+        yield f"      {side:<6} {type_} unsigned {c.name}{comma}  // {c.type}, {c.width} bits"
+
+
+def _package(about: str, name: str, arguments: Iterable[str]) -> str:
+    """Return the package that imports the function into SystemVerilog."""
+    lines = "\n".join(arguments)
     return f"""\
-// {computation.case}, profile {computation.profile.name}: the model in {name}.c, made by halfulp.
+// {about}: the model in {name}.c, made by halfulp.
 package {name}_dpi;
   import "DPI-C" function void {name}(
-{arguments}
+{lines}
   );
 endpackage
 """

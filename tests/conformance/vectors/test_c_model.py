@@ -264,6 +264,68 @@ def test_the_self_test_passes_and_finds_a_planted_bug(tmp_path: Path) -> None:
     assert done.stdout.startswith("row ")
 
 
+NARROW, SMALL_D = "mma.m1n1k8.f32.e4m3.e5m2.f32", "mma.m2n1k8.f16.e4m3.e5m2.f16"
+
+TILES: list[tuple[str, str]] = [
+    ("mma.m1n1k8.f32.f16.f16.f32", "exact"),
+    ("mma.m1n1k32.f64.f64.f64.f64", "exact"),
+    ("mma.m2n2k8.f32.f16.f16.f32", "ieee"),
+    ("mma.m16n8k16.f16.f16.f16.f16", "chip:ampere"),
+    ("mma.m16n8k32.f32.e4m3.e4m3.f32", "chip:ada"),
+    ("MFMA_F32_16x16x16_F16", "chip:cdna2"),
+    ("MFMA_F32_16x16x16_F16", "chip:cdna3"),
+    ("mma.m1n1k64.f32.e2m1.e2m1.f32.ue4m3.block16", "exact"),
+    ("mma.m1n2k64.f32.e2m1.e3m2.f32.ue8m0.block32", "custom:bits=25,group=32,rounding=toward_zero"),
+    (NARROW, "custom:group=4,tree=neighbours,bits=20,partial=toward_zero,c=last,guard=3,cut=to_nearest_even,cut_sums=downward"),
+    (SMALL_D, "custom:group=3,tree=even_odd,bits=24,c=last,zero=sum,cut=to_odd"),
+    (NARROW, "custom:tree=halves,bits=14,zero_exponent=-20,shifter=9,c_shifter=5,cut=upward"),
+    (SMALL_D, "custom:tree=sequential,bits=11,c=last,cut=to_nearest_away,overflow=saturate,fraction=9"),
+    (NARROW, "custom:products=rounded,partial=upward,tree=halves,rounding=downward,c=last"),
+    (SMALL_D, "custom:steps=f16,order=2,group=4,c=end,bits=25,flush=true"),
+    (NARROW, "custom:flush=true,bits=30,product_overflow=true,nan=ones,overflow=infinity"),
+    (SMALL_D, "custom:products=rounded,partial=to_nearest_even,tree=neighbours,c=last,nan=payload,flush=true"),
+    (NARROW, "custom:tree=sequential,partial=to_nearest_even,nan=payload,group=4"),
+    (SMALL_D, "custom:tree=even_odd,c=last,partial=to_odd"),
+]  # fmt: skip
+"""Tile operations and models: each field of an accumulator has another value than its default somewhere."""
+
+
+@pytest.mark.parametrize(("tile", "model"), TILES)
+def test_models_of_tiles(tile: str, model: str, tmp_path: Path) -> None:
+    """The self-tests hold some rows whose exponents lie far apart, sums that cancel, and special operands."""
+    text = c_model(hu.vectors(tile, n=128, mma=model).recipe, "adder").source
+    done = run_self_test(text, tmp_path)
+    assert done.stdout.startswith("0 of ")
+    assert done.returncode == 0
+
+
+def test_a_wrong_rule_of_a_tile_is_noticed(tmp_path: Path) -> None:
+    text = c_model(hu.vectors(NARROW, n=128, mma="custom:bits=20,group=4").recipe, "adder").source
+    planted = text.replace("const int BITS = 20;", "const int BITS = 19;")
+    assert planted != text
+    assert run_self_test(planted, tmp_path).returncode == 1
+
+
+def test_a_tile_has_arrays_in_systemverilog() -> None:
+    model = c_model(hu.vectors("mma.m2n1k8.f16.e4m3.e5m2.f16", n=3).recipe, "unit")
+    assert "  input  byte unsigned a[16],  // f8E4M3FN\n" in model.package
+    assert "  output shortint unsigned result[2]  // f16\n" in model.package
+    assert "void unit(const uint8_t *a, const uint8_t *b, const uint16_t *c, uint16_t *result);" in model.source
+
+
+@pytest.mark.parametrize(
+    ("tile", "model", "message"),
+    [
+        ("mma.m16n8k32.s32.s8.s8.s32", "exact", "models add floats, not i8"),
+        ("mma.m1n1k64.f32.e2m1.e2m1.f32.ue4m3.block16", "ieee", "ieee rounds scaled elements first"),
+        (NARROW, "custom:bits=60", "aligned terms keep up to 48 fraction bits"),
+    ],
+)
+def test_which_tiles_have_no_model(tile: str, model: str, message: str) -> None:
+    with pytest.raises(hu.errors.Unsupported, match=message):
+        c_model(hu.vectors(tile, n=3, mma=model).recipe, "unit")
+
+
 def test_many_rows_are_sampled() -> None:
     text = c_model(hu.vectors("arith.addf", "f16", level="2").recipe, "adder").source
     assert "#define ADDER_GOLDEN_COUNT 4096\n" in text
@@ -295,7 +357,7 @@ def test_names_that_are_none(name: str) -> None:
 
 
 def test_programs_have_no_model() -> None:
-    with pytest.raises(hu.errors.InputError, match="computes one op, not a program"):
+    with pytest.raises(hu.errors.InputError, match="one op or tile operation, not a program"):
         c_model(hu.vectors("func.func @f(%x: f32) -> f32 { return %x : f32 }", n=3).recipe, "model")
 
 

@@ -1,0 +1,231 @@
+"""Models of tile operations in plain C99: what an `Accumulator` says, as constants of a part of ``c_model.c``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from math import prod
+
+from halfulp.conformance.vectors.c_parts import (
+    SYSTEMVERILOG_TYPES,
+    c_type,
+    constant,
+    format_constant,
+    size,
+    specialised,
+    too_wide,
+)
+from halfulp.conformance.vectors.columns import Column
+from halfulp.conformance.vectors.tiles import TileComputation
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, storage_dtype
+from halfulp.fp_formats.policy import SPEC, as_rounding
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, Accumulator, places_of
+from halfulp.semantics.matrix_units.models import rule_of
+from halfulp.semantics.matrix_units.scalar_sums import nan_of
+
+ALIGNED_BITS = 48
+"""The most fraction bits of aligned terms, with guard bits: sums of all terms of a group fit into 64 bits."""
+
+TERMS = 1 << 12
+"""The most terms of a group."""
+
+_FAR = 1 << 30
+"""A shift that is longer than any."""
+
+_SUMS = {
+    "exact": Accumulator(),
+    "ieee": Accumulator(tree="sequential", partial="to_nearest_even", nan="payload"),
+}
+"""The rules of the models that are not chips."""
+
+_PLACES_OF_C = {"with": "C_WITH", "last": "C_LAST", "end": "C_AT_END"}
+_ZEROS = {"ieee": "ZERO_IEEE", "sum": "ZERO_SUM", "positive": "ZERO_POSITIVE"}
+_OVERFLOWS = {"default": "BY_MODE", "infinity": "TO_INFINITY", "saturate": "TO_LARGEST"}
+
+_STATED = frozenset(
+    (
+        *(
+            "group",
+            "tree",
+            "order",
+            "steps",
+            "c",
+            "products",
+            "bits",
+            "guard",
+            "cut",
+            "cut_sums",
+            "shifter",
+            "c_shifter",
+        ),
+        *("zero_exponent", "partial", "rounding", "fraction", "overflow", "product_overflow", "zero", "nan", "flush"),
+        "specials",
+    )
+)
+"""The fields of a rule that models have."""
+
+
+class TileModel:
+    """The pieces of the model of a tile operation: ``parts``, its functions and constants; ``function``, which test
+    benches call; ``arrays``, its arguments with their columns.
+
+    Raises Unsupported for integers, for a rule without a model, and for formats that are too wide.
+    """
+
+    def __init__(self, computation: TileComputation, name: str) -> None:
+        self._op = op = computation.operation
+        self._model = computation.model
+        self._name = name
+        columns = iter((*computation.inputs, *computation.outputs))
+        result = ("result", op.d, computation.operands[2][2])
+        self.arrays: list[tuple[str, list[Column]]] = [
+            (who, [next(columns) for _ in range(prod(shape))]) for who, _, shape in (*computation.operands, result)
+        ]
+        self._length = computation.operands[0][2][-1]
+        self._rule = self._checked(rule_of(self._model, op) or _SUMS.get(self._model))
+
+    def _refusal(self, why: str) -> Unsupported:
+        return Unsupported(f"{self._op} by {self._model} has no model in C: {why}")
+
+    def _checked(self, rule: Accumulator | None) -> Accumulator:
+        op = self._op
+        wrong = next((name for name in (op.a, op.b, op.d) if name not in FORMATS), None)
+        if rule is None or wrong is not None:
+            raise self._refusal(f"models add floats, not {wrong or 'what this one does'}")
+        if self._model == "ieee" and op.scale:
+            raise self._refusal("ieee rounds scaled elements first")
+        for each in fields(rule):
+            if each.name not in _STATED and getattr(rule, each.name) != each.default:
+                raise self._refusal(f"its rule has {each.name}={getattr(rule, each.name)}")
+        if rule.bits is not None and rule.bits + rule.guard > ALIGNED_BITS:
+            raise self._refusal(f"aligned terms keep up to {ALIGNED_BITS} fraction bits in models, with guard bits")
+        if min(rule.group or op.shape[2], op.shape[2]) > TERMS:
+            raise self._refusal(f"a group has up to {TERMS} products in models")
+        for name in {op.a, op.b, op.c, op.d, op.scale or op.a, op.a if rule.steps == OWN else rule.steps}:
+            if (why := too_wide(FORMATS[name])) is not None:
+                raise self._refusal(why)
+        if rule.bits is None and rule.partial == KEPT:
+            # Nothing is rounded before the end, so that no order matters.
+            rule = replace(rule, tree="flat", c="with" if rule.c == "last" else rule.c)
+        return rule
+
+    @property
+    def _part(self) -> str:
+        """The part of ``c_model.c`` that has the rule: IEEE operations, which keep payloads, or all others."""
+        if not self._rule.plain or self._op.scale or self._rule.steps != OWN or self._rule.c == "end":
+            return "dot"
+        return "chain" if self._rule.chain else "tree"
+
+    @property
+    def head(self) -> str:
+        """What the comment at the head says."""
+        known = {
+            "all": "",
+            "nan": " Not known for infinite operands.",
+            "none": " Known for finite operands.",
+            "normal": " Known for finite operands whose sums of groups are zero or normal numbers.",
+        }
+        return f"{self._op}, {self._model}.{known[self._rule.specials]}"
+
+    @property
+    def parts(self) -> Iterator[str]:
+        """The types, constants and functions."""
+        op = self._op
+        types = {"A_TYPE": op.a, "B_TYPE": op.b, "SCALE_TYPE": op.scale or op.a}
+        yield "\n".join(f"#define {name} {_type_of(FORMATS[type_])}" for name, type_ in types.items())
+        yield from specialised(
+            ["fma", "chain"] if self._part == "chain" else [self._part], self._body, dict(self._constants())
+        )
+
+    def _constants(self) -> Iterator[tuple[str, str]]:
+        op, rule = self._op, self._rule
+        d, flushing = FORMATS[op.d], replace(SPEC, denormals="flush_operands", denormal_zero="positive")
+        policy = flushing if rule.flush and self._part == "dot" else SPEC
+        step = FORMATS[op.a if rule.steps == OWN else rule.steps]
+        given = policy if rule.steps == OWN else SPEC
+        for name, fmt, flushes in (
+            ("A", FORMATS[op.a], given), ("B", FORMATS[op.b], given), ("C", FORMATS[op.c], SPEC), ("TO", d, policy),
+            ("SCALE", FORMATS[op.scale or op.a], policy), ("STEP", step, policy),
+            ("NARROW", rule.sum_format(op.d), SPEC),
+        ):  # fmt: skip
+            yield name, format_constant(name, fmt, flushes)
+        group, bits = min(rule.group or op.shape[2], op.shape[2]), -1 if rule.bits is None else rule.bits
+        low, high = self._range()
+        sizes = {
+            "M": op.shape[0], "N": op.shape[1], "K": self._length, "INSTRUCTION": op.shape[2], "GROUP": group,
+            "BLOCK": op.block, "TILES": op.blocks, "LOWEST": low, "LIMBS": (high - low) // 64 + 2, "RANDOM_BITS": 0,
+        }  # fmt: skip
+        yield from ((name, size(name, value)) for name, value in sizes.items())
+        places = places_of(rule, op, self._length)
+        yield "PLACES", f"static const int PLACES[{len(places)}] = {{{', '.join(map(str, places))}}};"
+        yield "NAN_CODE", f"static const uint64_t NAN_CODE = UINT64_C({nan_of(rule, d):#x});"
+        texts = {
+            "TREE": rule.tree.upper(), "C_PLACE": _PLACES_OF_C[rule.c], "ZERO_SIGN": _ZEROS[rule.zero],
+            "ON_OVERFLOW": _OVERFLOWS[rule.overflow], "BITS": bits, "MOST_BITS": bits + rule.guard,
+            "CUT": as_rounding(rule.cut).name, "CUT_SUMS": as_rounding(rule.cut_sums).name,
+            "ROUNDING": as_rounding(rule.rounding).name,
+            "PARTIAL": KEPT.upper() if rule.partial == KEPT else as_rounding(rule.partial).name,
+            "LONGEST_SHIFT": _FAR if rule.shifter is None else rule.shifter,
+            "LONGEST_SHIFT_OF_C": _FAR if rule.c_shifter is None else rule.c_shifter,
+            "ZERO_COUNTS": int(rule.zero_exponent is not None), "ZERO_PLACE": rule.zero_exponent or 0,
+            "FLUSHES": int(rule.flush), "ROUNDS_PRODUCTS": int(rule.products == "rounded"),
+            "PRODUCTS_OVERFLOW": int(rule.product_overflow), "STEPS": int(rule.steps != OWN),
+            "KEEPS_NANS": int(rule.nan == "payload"), "NAN_RESULT": "PAYLOAD", "NAN_WITHOUT_CODE": "POISON",
+            "ZERO_WITHOUT_CODE": "LEAST", "NEGATIVE_WITHOUT_CODE": "NAN_OF_INVALID", "TININESS": "AFTER_ROUNDING",
+            "RANDOM_FRACTION": "TOWARD_ZERO", "NEGATES_PRODUCT": 0, "NEGATES_ADDEND": 0,
+        }  # fmt: skip
+        yield from ((name, constant(name, value)) for name, value in texts.items())
+
+    def _range(self) -> tuple[int, int]:
+        """Return the exponents of the lowest bit of exact sums, and of a bit beyond all of them."""
+        op, d = self._op, FORMATS[self._op.d]
+        factors = [FORMATS[name] for name in (op.a, op.b, *((op.scale,) * 2 if op.scale else ()))]
+        low = min(sum(f.emin - f.mantissa_bits for f in factors), d.emin - d.mantissa_bits)
+        high = max(sum(f.emax + 1 for f in factors), d.emax + 1)
+        return low, high + TERMS.bit_length() + 2
+
+    @property
+    def function(self) -> str:
+        """The function that test benches call."""
+        arguments = [f"const {c_type(columns[0])} *{name}" for name, columns in self.arrays]
+        arguments[-1] = arguments[-1].removeprefix("const ")
+        prototype = f"void {self._name}({', '.join(arguments)})"
+        return (
+            "// The operands and the result, row-major: the number of a tile first where there are several. Verilator\n"
+            "// compiles C as C++.\n"
+            f'#ifdef __cplusplus\nextern "C"\n#endif\n{prototype};\n\n{prototype}\n{self._body}'
+        )
+
+    @property
+    def _body(self) -> str:
+        scaled = bool(self._op.scale)
+        scales = "&scale_a[(t * M + i) * (K / BLOCK)], &scale_b[t * (K / BLOCK) * N + j]" if scaled else "0, 0"
+        c = "c[at] & bits_of_ones(C.bits)"
+        c = c if self._op.c == self._op.d else f"converted(&C, &TO, {c})"
+        return (
+            "{\n"
+            "    int t, i, j;\n"
+            "    for (t = 0; t < TILES; t++)\n"
+            "        for (i = 0; i < M; i++)\n"
+            "            for (j = 0; j < N; j++) {\n"
+            "                int at = (t * M + i) * N + j;\n"
+            f"                uint64_t before = {c};\n"
+            f"                result[at] = ({_type_of(FORMATS[self._op.d])})element(\n"
+            f"                    &a[(t * M + i) * K], &b[t * K * N + j], before, {scales});\n"
+            "            }\n"
+            "}"
+        )
+
+    @property
+    def package_arguments(self) -> Iterator[str]:
+        """The arguments of the function in SystemVerilog: arrays of a fixed size."""
+        for number, (name, columns) in enumerate(self.arrays, 1):
+            last = number == len(self.arrays)
+            kind = SYSTEMVERILOG_TYPES[storage_dtype(columns[0].width).itemsize * 8]
+            way = "output" if last else "input"
+            yield f"      {way:<6} {kind} unsigned {name}[{len(columns)}]{'' if last else ','}  // {columns[0].type}"
+
+
+def _type_of(fmt: FloatFormat) -> str:
+    return f"{fmt.storage_dtype.name}_t"
