@@ -339,7 +339,8 @@ def c_model(recipe: Recipe, name: str) -> CModel:
         arguments = tile.package_arguments
     elif isinstance(computation, OpComputation):
         about = f"{computation.case}, profile {computation.profile.name}"
-        pieces, function, test = _model(computation), _c_function(computation, name), _test_of_op(computation, name)
+        pieces = tuple(_model(computation))
+        function, test = _c_function(computation, name), _test_of_op(computation, name)
         arguments = _package_arguments(computation)
     else:
         raise InputError(
