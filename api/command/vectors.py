@@ -45,8 +45,8 @@ Write golden vectors: operands, and the exact bits of the results of an op or a 
   halfulp vectors make --changed vectors/addf_f8E4M3FN.json
 
 Formats: {", ".join(layout.FORMAT_NAMES)}.
---format dpi writes no vectors, but a model of the op in plain C99, NAME.c, which has some of them as its self-test,
-and NAME_dpi.sv, which imports it into SystemVerilog. It goes alone.
+--format dpi writes no vectors, but a model of the op or tile operation in plain C99, NAME.c, which has some of them as
+its self-test, and NAME_dpi.sv, which imports it into SystemVerilog. It goes alone.
 Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
 These are the columns that every format can hold. If a format cannot hold flags, no file has them (with --flags this is
 an error). If a format has no columns for poison and open (unspecified) bits, --poison chooses the treatment of rows
