@@ -1,4 +1,4 @@
-"""Tile operations of matrix units, 10,000 tiles at a time on one core, and the fma that they are made of."""
+"""Tile operations of matrix units, 10,000 tiles at a time, whole products, and the fma that they are made of."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.products import MatrixUnit, multiply_by_unit
 
 TILES = 10_000
 SECONDS = Target(most=2)
@@ -38,6 +39,13 @@ OPERATIONS: tuple[tuple[str, str, str, tuple[int, int, int], str, str, int, Targ
     ("exact", "f16", "f32", (16, 8, 16), "mma", "", 0, Target()),
     ("ieee", "f16", "f32", (16, 8, 16), "mma", "", 0, Target()),
 )
+# Whole products of 256x256x4096: model, types, shape and unit of the instruction, and what must hold.
+PRODUCTS: tuple[tuple[str, str, tuple[int, int, int], str, Target], ...] = (
+    ("chip:h100", "f8E4M3FN", (64, 128, 32), "wgmma", Target(most=3)),
+    ("chip:h100", "f16", (64, 128, 16), "wgmma", Target()),
+    ("chip:a100", "bf16", (16, 8, 16), "mma", Target()),
+    ("chip:mi300x", "f8E4M3FNUZ", (16, 16, 32), "mfma", Target()),
+)
 FMA = {"f8E4M3FN": 100, "bf16": 100, "f16": 100, "f32": 300, "f64": 300}
 
 
@@ -47,6 +55,11 @@ def rows() -> Iterator[Row]:
         op = TileOp("a tile operation", type_, type_, of_c, of_c, shape, 1, unit, scale, block)
         name = f"{model}, m{m}n{n}k{k} of {type_}, {of_c}" + (f", scales {scale}" if scale else "")
         yield Row("tiles", name, partial(tiles, model, op), "", target, "s")
+    for model, type_, shape, unit, target in PRODUCTS:
+        op = TileOp("a product", type_, type_, "f32", "f32", shape, 1, unit)
+        m, n, k = shape
+        name = f"{model}, 256x256x4096 of {type_} by {unit} m{m}n{n}k{k}, f32"
+        yield Row("tiles", name, partial(product, MatrixUnit(op, model)), "", target, "s")
     for type_, most in FMA.items():
         yield Row("tiles", f"fma of {type_}", partial(fma, type_), "exact/", Target(most=most))
 
@@ -71,6 +84,22 @@ def tiles(model: str, op: TileOp, sizes: Sizes) -> Measured:
     (ours,) = best(lambda: run(*operands), rounds=min(3, sizes.rounds))
     note = PUBLISHED if model.startswith("chip:") and op.shape == (16, 8, 16) else ""
     return Measured(ours * TILES / count, note=note)
+
+
+def product(unit: MatrixUnit, sizes: Sizes) -> Measured:
+    """Measure a whole product, on all cores; a corner of it is checked, instruction by instruction."""
+    op, side, k = unit.operation, min(256, max(8, sizes.exact // 400)), min(4096, max(64, sizes.exact // 40))
+    a, b = normal(op.a, (1, side, k), 1), normal(op.b, (1, k, side), 2)
+    corner = np.zeros((1, 3, 3), np.uint32)
+    for start in range(0, k, op.shape[2]):
+        ks = slice(start, start + op.shape[2])
+        corner = models.multiply_accumulate(unit.model, op, a[:, -3:, ks], b[:, ks, -3:], corner)
+    agree(f"{unit.model}, a corner of a product", multiply_by_unit(unit, a, b)[:, -3:, -3:], corner)
+    (ours,) = best(lambda: multiply_by_unit(unit, a, b), rounds=min(3, sizes.rounds))
+    m, n, depth = op.shape
+    tiles = side * side * k / (m * n * depth)
+    whole = ours * (256 * 256 * 4096) / (side * side * k)
+    return Measured(whole, note=f"{tiles / ours:,.0f} instructions a second")
 
 
 def fma(type_: str, sizes: Sizes) -> Measured:

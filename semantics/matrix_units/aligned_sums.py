@@ -156,22 +156,23 @@ class Numbers(NamedTuple):
 
 def decode(fmt: FloatFormat, codes: Codes, zero_exponent: int = ZERO_EXPONENT, signs: bool = False) -> Numbers:
     """Take codes of a format of up to 64 bits apart. ``signs``: also make masks of the zeros of each sign."""
-    if fmt.bits > _TABLE_BITS or codes.size < 1 << _TABLE_BITS:
+    if fmt.bits > 16 or codes.size < _TABLE_PAYS:
         return _decoded(fmt, codes, zero_exponent, signs)
-    every = _every_code(fmt, zero_exponent, signs)
-    nan, infinite, minus, plus = (None if mask is None else mask[codes] for mask in every[3:])
-    if not any(mask is not None and mask.any() for mask in (nan, infinite)):
-        nan = infinite = None
-    return Numbers(every.significand[codes], every.exponent[codes], every.fraction_bits, nan, infinite, minus, plus)
+    every, special = _every_code(fmt, zero_exponent, signs)
+    if special is not None and not special[codes].any():
+        every = every._replace(nan=None, infinite=None)
+    return every.at(codes)
 
 
-_TABLE_BITS = 8
-"""The bits of formats whose codes are looked up, where there are as many codes as entries."""
+_TABLE_PAYS = 1 << 11
+"""The codes from which on a look-up in the table of a short format saves time."""
 
 
 @lru_cache(maxsize=64)
-def _every_code(fmt: FloatFormat, zero_exponent: int, signs: bool) -> Numbers:
-    return _decoded(fmt, np.arange(1 << fmt.bits, dtype=fmt.storage_dtype), zero_exponent, signs)
+def _every_code(fmt: FloatFormat, zero_exponent: int, signs: bool) -> tuple[Numbers, Mask | None]:
+    """Return all codes taken apart, and which of them are NaNs or infinities."""
+    codes = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
+    return _decoded(fmt, codes, zero_exponent, signs), specials_of(fmt, codes.astype(np.uint64))
 
 
 def _decoded(fmt: FloatFormat, codes: Codes, zero_exponent: int, signs: bool) -> Numbers:

@@ -306,15 +306,13 @@ class Loop:
         self._code = llvm.compile_assembly(text, "rows", straight=False)
         self._entry = _ENTRY(self._code.address)
 
-    def run(
-        self, a: Sequence[Codes], b: Sequence[Codes], c: Codes, d: Codes, refused: Codes, moves: tuple[int, int]
-    ) -> None:
-        """Compute rows of D [rows, lanes]. A and B are significands and exponents, [k, …]. ``moves``: how many elements
-        of A and B a row is away from the row before.
+    def run(self, a: Sequence[Codes], b: Sequence[Codes], rows: Sequence[Codes], moves: tuple[int, int]) -> None:
+        """Compute rows of D. A and B are significands and exponents, [k, …]; ``rows``: C, D [rows, lanes], and what is
+        refused. ``moves``: how many elements of A and B a row is away from the row before.
         """
-        pointers = [each.ctypes.data for each in (*a, *b, c, d, refused)]
+        pointers = [each.ctypes.data for each in (*a, *b, *rows)]
         steps = [each[0].strides[0] // each[0].itemsize for each in (a, b)]
-        self._entry(*pointers, *c.shape, *steps, *moves)
+        self._entry(*pointers, *rows[0].shape, *steps, *moves)
 
 
 def _assembly(kind: Kind) -> tuple[str, bool]:
@@ -436,13 +434,13 @@ def group(
                 left = [each.reshape(described.count, m)[:, start:] for each in held_a]
                 right = [each.reshape(described.count, n) for each in held_b]
                 rows = [each[start:stop] if each.size > 1 or c.size == 1 else each for each in into]
-                loop.run(left, right, *rows, (1, 0))
+                loop.run(left, right, rows, (1, 0))
                 return
             for row in range(start, stop):
                 left = [each.reshape(described.count, m * tiles)[:, row * tiles :] for each in held_a]
                 right = [each.reshape(described.count, n * tiles) for each in held_b]
                 rows = [each[row * n : (row + 1) * n] if each.size > 1 or c.size == 1 else each for each in into]
-                loop.run(left, right, *rows, (0, tiles))
+                loop.run(left, right, rows, (0, tiles))
 
         return work
 

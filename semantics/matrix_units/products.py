@@ -25,8 +25,8 @@ from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
 AT_ONCE = 1 << 20
 """The elements of D at a time by machine code; NumPy takes as many products."""
-_ALONE = 16
-"""The columns from which on matrices of a batch are multiplied one after the other: columns then are lanes enough."""
+_ALONE = 1 << 12
+"""The elements from which on matrices of a batch are multiplied one after the other: below, tiles are the lanes."""
 
 
 class MatrixUnit(NamedTuple):
@@ -155,7 +155,7 @@ def multiply_by_unit(
     tiles, m, n = np.broadcast_shapes((a.shape[0], a.shape[1], 1), (b.shape[0], 1, b.shape[2]))
     op = unit.operation
     d = np.empty((tiles, m, n), FORMATS[op.d].storage_dtype if op.d in FORMATS else storage_dtype(int(op.d[1:])))
-    each = 1 if n >= _ALONE else tiles
+    each = 1 if m * n >= _ALONE else tiles
     for first in range(0, tiles, max(1, each)):
         some = slice(first, first + each)
         left, right = (x[some] if x.shape[0] > 1 else x for x in (a, b))
@@ -266,7 +266,7 @@ class _Block(NamedTuple):
     def _added(self, x: Codes, y: Codes) -> Codes:
         d = self.unit.operation.d
         if d not in FORMATS:
-            return (x + y) & x.dtype.type((1 << int(d[1:])) - 1)
+            return np.asarray((x + y) & x.dtype.type((1 << int(d[1:])) - 1))
         return self._with_nan(fast.add(FORMATS[d], x, y).codes)
 
     def _scaled(self, total: Codes, alpha: int) -> Codes:

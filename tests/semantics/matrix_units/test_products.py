@@ -180,8 +180,9 @@ def test_batches_blocks_and_other_units(monkeypatch: pytest.MonkeyPatch) -> None
     want = np.stack([chain(a[n], b[0], c[n]) for n in range(2)])
     schedule = Schedule(split_k=2)
     split = [add(chain(a[n, :, :32], b[0, :32], c[n]), chain(a[n, :, 32:], b[0, 32:], np.zeros_like(c[n]))) for n in range(2)]  # fmt: skip
-    for room in (products.AT_ONCE, 32 * 7):
+    for room, alone in ((products.AT_ONCE, 1 << 12), (32 * 7, 1)):
         monkeypatch.setattr(products, "AT_ONCE", room)
+        monkeypatch.setattr(products, "_ALONE", alone)
         assert np.array_equal(multiply_by_unit(UNIT, a, b, c), want)
         assert np.array_equal(multiply_by_unit(UNIT, a, b, c, schedule), split)
     integers = MatrixUnit(operation_of(KINDS["MFMA_I32_16x16x32_I8"]), "chip:cdna3")
