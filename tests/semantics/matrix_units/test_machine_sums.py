@@ -30,8 +30,9 @@ def restored() -> Iterator[None]:
 def operations(row: Row, every: bool) -> list[TileOp]:
     """Return the instructions of a row, or one of them."""
     found = []
-    for shape in row.shapes if every else row.shapes[:1]:
-        m, n, k = map(int, shape.replace("*", "8").split("x")[:3])
+    single = [shape for shape in row.shapes if "B" not in shape]  # of one block
+    for shape in single if every else single[:1]:
+        m, n, k = map(int, shape.replace("*", "8").split("x"))
         for types in row.types if every else row.types[-1:]:
             for results in row.results if every else row.results[:1]:
                 (a, b), (c, d) = types.split(","), results.split(",")
