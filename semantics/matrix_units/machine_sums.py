@@ -86,7 +86,7 @@ class Group:
             total = self._sum(halves, bits) if len(halves) > 1 else halves[0]
         else:
             terms = [*first, *terms]
-            total = terms[0]
+            total = terms[0]._replace(cut=rule.cut_sums)  # of one product nothing is added, so it is a sum
             for left, right in shape_of(rule.tree, len(terms)):
                 total = self._sum([terms[left], terms[right]], bits)
                 terms.append(total)
