@@ -42,6 +42,7 @@ _EXPORTS: Mapping[str, str] = {
     "sum": "halfulp.summing",
     "Accumulator": "halfulp.semantics.matrix_units.accumulator",
     # Chips
+    "fit_accumulator": "halfulp.chips.fitting",
     "tell_apart": "halfulp.chips.telling",
     "which_chip": "halfulp.chips.which",
     # Functions of exact reals

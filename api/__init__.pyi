@@ -12,6 +12,7 @@ from halfulp import register as register
 from halfulp.accuracies import accuracy as accuracy
 from halfulp.accuracies import program_accuracy as program_accuracy
 from halfulp.bisecting import bisect as bisect
+from halfulp.chips.fitting import fit_accumulator as fit_accumulator
 from halfulp.chips.telling import tell_apart as tell_apart
 from halfulp.chips.which import which_chip as which_chip
 from halfulp.converting import convert as convert
@@ -110,6 +111,7 @@ __all__ = [
     "explain_dot",
     "explain_op",
     "explore",
+    "fit_accumulator",
     "fixed",
     "float_format",
     "float_formats",

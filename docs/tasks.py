@@ -163,6 +163,11 @@ print([name for match in hu.which_chip(a, b, None, d, type="f16", acc="f32").chi
             "tell_apart": """
 print(hu.tell_apart("chip:a100", "chip:h100", type="f16", count=2))
 """,
+            "fit_accumulator": """
+a, b, d = [[1.0, 2**-6], [1.0, 1.25]], [[1.0, 2**-6], [1.0, 0.5]], [1.0, 1.625]  # 1 + 2^-12 gives 1
+found = hu.fit_accumulator(a, b, None, d, type="f8E5M2", acc="f16")
+print(found.explained, "bits" in found.open, len(found.next) > 0)
+""",
         },
     ),
     Task(

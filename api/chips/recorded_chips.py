@@ -10,6 +10,8 @@ A recording is a file ``.npz`` of bit patterns, whose keys have three parts, CHI
   nearest even. For an instruction wgmma, which then adds to +0, c is not used.
 
 Each row is one element of D = A * B + C, of one instruction. The programs in ``examples/chips`` record a chip.
+
+``--fit`` searches the accumulator of each recording instead, from its first rows, and compares it with the model.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from halfulp.chips.candidates import differences, reduced
+from halfulp.chips.fitting import fit
 from halfulp.chips.rows import Rows, hexadecimal, instructions
 from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.vectors.stimulus.arrays import read_arrays
@@ -30,6 +34,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import table_lines
 from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.semantics.matrix_units.accumulator import spelled
 from halfulp.semantics.matrix_units.chips import CHIPS, PRODUCTS, model_hint
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import Unpublished, rule_of
@@ -140,16 +145,51 @@ def explanation(recording: Recording, row: int) -> str:
     return f"{recording.name}, row {row}: the chip has {d}\n{explained}"
 
 
+def _fitted(recording: Recording, count: int) -> bool:
+    """Print which accumulator explains the first rows of a recording. Tell whether it is that of the model, or differs
+    from it only in fields that the rows leave open.
+    """
+    rows = recording.rows.at(slice(0, count))
+    found = fit(rows, chips=False)
+    print(f"{recording.name}, {len(rows):,} rows: {found.nearest}")
+    if found.accumulator is None:
+        print(f"  explains {found.explained:,} of them; none was found that explains all")
+        return False
+    published = rule_of(recording.model, recording.operation)
+    assert published is not None
+    found_rule, known_rule = (
+        reduced(replace(rule, specials="all"), rows.operation()) for rule in (found.accumulator, published)
+    )
+    against = differences(found_rule, known_rule)
+    left = {name: value for name, value in against.items() if value in found.open.get(name, ()) or name in found.idle}
+    values = ",".join(f"{name}={spelled(value)}" for name, value in left.items())
+    print(f"  published, and left open by the rows: {values or 'nothing'}")
+    excluded = [name for name in against if name not in left]
+    if excluded:
+        print(f"  NOT AS PUBLISHED: {', '.join(excluded)}")
+    return not excluded
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of the files. Return 0 where all rows are equal, 1 where some differ, 2 for a file that cannot be
-    read, 3 where nothing is published for a row.
+    read, 3 where nothing is published for a row. With ``--fit``, print the accumulators that explain the recordings,
+    and return 1 where one is not the published one.
     """
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.chips.recorded_chips", description="Compare the models of chips with recordings."
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of chips, .npz")
+    parser.add_argument(
+        "--fit", action="store_true", help="search the accumulator of each recording, without the rules of chips"
+    )
+    parser.add_argument("--rows", type=int, default=2000, metavar="N", help="fit the first N rows of each (2000)")
+    options = parser.parse_args(arguments)
+    if options.rows < 1:
+        parser.error("--rows must be at least 1")
     try:
-        recordings = [each for path in parser.parse_args(arguments).files for each in read(path)]
+        recordings = [each for path in options.files for each in read(path)]
+        if options.fit:
+            return 1 if [each for each in recordings if not _fitted(each, options.rows)] else 0
     except HalfulpError as error:
         print(error, file=sys.stderr)
         return 2

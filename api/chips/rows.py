@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats.formats import FORMATS, Codes, Mask
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask, NanEncoding
 from halfulp.inputs import as_value
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.values.coerce import as_type
+from halfulp.semantics.matrix_units.accumulator import Accumulator
 from halfulp.semantics.matrix_units.chips import CHIPS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import BLOCK, Unpublished, multiply_accumulate
@@ -44,7 +45,7 @@ class Rows:
         """Return an operation of these types, that adds ``k`` products at a time, or all."""
         return TileOp("dot products", *self.types, (1, 1, k or self.length), 1)
 
-    def by(self, model: str, op: TileOp) -> Computed:
+    def by(self, model: str | Accumulator, op: TileOp) -> Computed:
         """Compute the rows by a model. Raises ValueError if the model cannot compute these types."""
         codes, unknown = np.zeros_like(self.d), np.zeros(len(self), np.bool_)
         step = max(1, BLOCK // self.length)  # so many at a time are done at once
@@ -131,3 +132,58 @@ def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, 
 def hexadecimal(codes: Sequence[int] | Codes) -> list[str]:
     """Return codes as `explain_dot` takes them."""
     return [hex(int(code)) for code in codes]
+
+
+def hard_rows(types: tuple[str, str, str, str], length: int, count: int, seed: int, special: bool = True) -> Rows:
+    """Return rows on which rules of addition differ: terms some binades apart or next to each other, terms that cancel,
+    significands of all ones and of a single one, zeros, subnormals, and numbers at the ends of the ranges.
+
+    ``special``: a twentieth of the rows has infinities and NaNs, where the types have them. The results are 0.
+    """
+    dice = np.random.default_rng(seed)
+    spread = dice.choice([0, 1, 2, 4, 8, 14, 30], (count, 1))
+    a, b, c, d = (FORMATS[name] for name in types)
+    middle = dice.integers(max(a.emin, -12), min(a.emax, 12), (count, 1), endpoint=True)
+    other = np.clip(dice.integers(-6, 6, (count, 1), endpoint=True), b.emin, b.emax)
+    # A tenth of the rows has exponents from the whole ranges, of which half are at the upper ends.
+    far, top = dice.random((count, 1)) < 0.1, dice.random((count, 1)) < 0.5
+    middle = np.where(far, np.where(top, a.emax, dice.integers(a.emin, a.emax, (count, 1), endpoint=True)), middle)
+    other = np.where(far, np.where(top, b.emax, dice.integers(b.emin, b.emax, (count, 1), endpoint=True)), other)
+    zeros = dice.choice([0, 0, 0, 0, 0.1, 0.1, 0.6, 1], (count, 1))
+    shape = (count, length)
+    x = _drawn(a, middle + dice.integers(-spread, spread, shape, endpoint=True), zeros, dice)
+    y = _drawn(b, other + dice.integers(-spread // 2, spread // 2, shape, endpoint=True), zeros / 2, dice)
+    if length > 1:
+        # Some neighbours cancel, or almost.
+        pairs = (dice.random((count, length // 2)) < 0.5) & (dice.random((count, 1)) < 0.4)
+        first, second = slice(0, length // 2 * 2, 2), slice(1, None, 2)
+        x[:, second] = np.where(pairs, x[:, first], x[:, second][:, : length // 2])
+        y[:, second] = np.where(pairs, y[:, first] ^ y.dtype.type(b.sign_mask or 0), y[:, second][:, : length // 2])
+    below = dice.integers(-30, 5, (count, 1), endpoint=True)
+    below = np.where(far & (dice.random((count, 1)) < 0.5), c.emax - middle - other, below)
+    z = _drawn(c, middle + other + below, dice.choice([0, 0, 0.3, 0.6], (count, 1)), dice)[:, 0]
+    rows = dice.random((count, 1)) < (0.05 if special else 0)
+    for fmt, codes in ((a, x), (b, y), (c, z[:, None])):
+        ends = [code for code in (fmt.infinity_code, fmt.nan_code) if code is not None]
+        if ends:
+            put = rows & (dice.random(codes.shape) < 1 / length)
+            codes[put] = dice.choice(np.array(ends, codes.dtype), codes.shape)[put] | (
+                codes[put] & codes.dtype.type(fmt.sign_mask or 0)
+            )
+    return Rows(x, y, z, np.zeros(count, d.storage_dtype), types)
+
+
+def _drawn(fmt: FloatFormat, exponents: Any, zeros: Any, dice: np.random.Generator) -> Codes:
+    """Return finite codes with these exponents, as far as the format has them; those below its range are subnormal."""
+    shape, places = exponents.shape, fmt.mantissa_bits
+    ones = (1 << places) - 1
+    kind = dice.random(shape)
+    mantissa = dice.integers(0, ones, shape, endpoint=True)
+    mantissa = np.where(kind < 0.15, 0, np.where(kind < 0.3, ones, np.where(kind < 0.4, 1 & ones, mantissa)))
+    field = np.clip(exponents - fmt.emin + 1, 0, fmt.max_code >> places)
+    codes = np.minimum(field.astype(np.uint64) << np.uint64(places) | mantissa.astype(np.uint64), fmt.max_code)
+    codes = np.where(dice.random(shape) < zeros, 0, codes)
+    signs = dice.integers(0, 1, shape, endpoint=True).astype(np.uint64) * np.uint64(fmt.sign_mask or 0)
+    if fmt.nan is NanEncoding.NEGATIVE_ZERO:
+        signs = np.where(codes == 0, 0, signs)
+    return np.asarray((codes | signs).astype(fmt.storage_dtype))

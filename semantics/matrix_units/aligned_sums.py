@@ -323,6 +323,32 @@ def aligned_sum(terms: Sequence[Terms], bits: int, trace: SumTrace | None = None
     return result._replace(significand=total, nan=nan, infinite=(specials.positive | specials.negative) & ~nan)
 
 
+def exact_sum(op: TileOp, terms: Sequence[Terms]) -> Numbers:
+    """Add terms along their first axes. The sum has 61 bits, the last of which is set if more is below: it must be
+    rounded to D next.
+    """
+    masks = aligned_sum([term._replace(bits=0) for term in terms], 0)
+    lowest, length = _places(op)
+    digits = Digits(masks.significand.size, lowest - 64, length + 2)  # so that no sum but 0 is below 2**64
+    shape = masks.significand.shape
+    for numbers in (term.numbers for term in terms):
+        special = [mask for mask in (numbers.nan, numbers.infinite) if mask is not None]
+        if special:  # they have no number
+            numbers = numbers._replace(significand=np.where(np.logical_or.reduce(special), 0, numbers.significand))
+        for piece, place in pieces(numbers):
+            for row, at in zip(piece, np.broadcast_to(place, piece.shape), strict=True):
+                digits.add(np.broadcast_to(row, shape), np.broadcast_to(at, shape))
+    negative, size, place = digits.totals()
+    above = np.frexp(size.hi.astype(np.float64))[1].astype(np.int64)  # bits beside the 64 of the lower half, up to 32
+    below = (above + 3).view(np.uint64)
+    rest = size.lo & ((np.uint64(1) << below) - np.uint64(1)) != 0
+    magnitude = (size.hi << (np.uint64(64) - below) | size.lo >> below | rest).view(np.int64)
+    significand = np.where(negative, -magnitude, magnitude).reshape(shape)
+    if masks.infinite is not None:
+        significand = np.where(masks.infinite, np.sign(masks.significand), significand)
+    return masks._replace(significand=significand, exponent=(place + above + 3).reshape(shape), fraction_bits=0)
+
+
 def _all_of(masks: Sequence[Any]) -> Mask | None:
     """Return what holds in all masks along the first axes; None if they are None."""
     if any(mask is None for mask in masks):
@@ -422,11 +448,11 @@ def holds_products(op: TileOp) -> bool:
     return sum(fmt.precision for fmt in formats) <= 62
 
 
-def aligned_group(rule: Accumulator, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as the rule says; aligned terms keep ``bits`` bits."""
-    assert rule.bits is not None
+def aligned_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
+    """Add a group as the rule says; aligned terms keep ``bits`` bits, or all where each sum is rounded to D."""
+    fmt = FORMATS[op.d]
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, group)
-    count, bits = len(products.significand), rule.bits
+    count, bits = len(products.significand), rule.bits or 0
     if rule.products == "rounded":
         codes = rounded(rule, fmt, products, rule.partial, partial=True)
         if trace is not None:
@@ -451,7 +477,7 @@ def aligned_group(rule: Accumulator, fmt: FloatFormat, group: Factors, c: Codes,
     def summed(terms: Sequence[Terms], unit: int = bits) -> tuple[Numbers, Members]:
         members = [member for part in terms for member in part.members]
         whole = Members(tuple(sorted(n for m in members for n in m.products)), any(m.c for m in members))
-        return aligned_sum(terms, unit, trace), whole
+        return (exact_sum(op, terms) if rule.bits is None else aligned_sum(terms, unit, trace)), whole
 
     with_c = Terms(addend, rule.cut, bits, rule.c_shifter, [Members((), True)])
     first = [with_c] if rule.c == "with" else []

@@ -80,18 +80,19 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
     group = min(rule.group or op.shape[2], op.shape[2])
 
     def in_arrays(factors: aligned_sums.Factors, c: Codes) -> Codes:
-        return aligned_sums.aligned_group(rule, fmt, factors, c, None)
+        return aligned_sums.aligned_group(rule, op, factors, c, None)
 
     def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y = aligned_sums.decoded(rule, fmt_a, a), aligned_sums.decoded(rule, fmt_b, b)
         z = tuple(aligned_sums.decoded(rule, FORMATS[op.scale], scale) for scale in scales)
         for part in _slices(len(a), group):
             factors = aligned_sums.Factors(x.at(part), y.at(part), tuple(scale.at(part) for scale in z))
-            if rule.bits is None:
+            if rule.bits is None and rule.partial == KEPT:
                 c = aligned_sums.exact_group(rule, op, factors, c, trace)
             else:
-                by_code = None if trace is not None else machine_sums.group(rule, fmt, factors, c, in_arrays)
-                c = aligned_sums.aligned_group(rule, fmt, factors, c, trace) if by_code is None else by_code
+                written = trace is None and rule.bits is not None
+                by_code = machine_sums.group(rule, fmt, factors, c, in_arrays) if written else None
+                c = aligned_sums.aligned_group(rule, op, factors, c, trace) if by_code is None else by_code
             _check_sum(model, op, rule, c)
         return aligned_sums.flushed(fmt, c, signed=True) if rule.flush else c
 
@@ -133,9 +134,8 @@ def _by_rule(model: str, op: TileOp, rule: Accumulator) -> Chunk:
             trace.rounded(aligned_sums.Members(tuple(range(len(a))), True), fmt, sums, last=True)
         return sums
 
-    exactly = (
-        rule.bits is None and rule.partial == KEPT and (aligned_sums.holds_products(op) or not rule.product_overflow)
-    )
+    holding = aligned_sums.holds_products(op)
+    exactly = rule.bits is None and (holding if rule.partial != KEPT else holding or not rule.product_overflow)
     if rule.lsb is not None:
         each = registering
     elif rule.plain and not op.scale:
@@ -266,16 +266,17 @@ def _ones(width: int) -> np.uint64:
 # The front.
 
 
-def rule_of(model: str, op: TileOp) -> Accumulator | None:
+def rule_of(model: str | Accumulator, op: TileOp) -> Accumulator | None:
     """Return the rule by which a model computes an operation: that of a chip or of a user; None for "exact" and "ieee".
 
     Raises `Unpublished` if the rule of a chip is not known, ValueError if a rule does not go with the types.
     """
-    model = as_model(model)
-    if model.startswith(PREFIX):
-        rule = Accumulator.from_text(model)
-        rule.check((op.a, op.b), op.d, op.scale)
-        return rule
+    if not isinstance(model, Accumulator):
+        model = as_model(model)
+        model = Accumulator.from_text(model) if model.startswith(PREFIX) else model
+    if isinstance(model, Accumulator):
+        model.check((op.a, op.b), op.d, op.scale)
+        return model
     if not model.startswith("chip:"):
         return None
     m, n, k = op.shape
@@ -308,15 +309,15 @@ class TileModel(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _model(model: str, op: TileOp) -> TileModel:
-    model = as_model(model)
+def _model(given: str | Accumulator, op: TileOp) -> TileModel:
+    model = as_model(given)
     if op.name.startswith("VDMFMA"):
         raise Unpublished(model, op.name)
-    rule = rule_of(model, op)
+    rule = rule_of(given, op)
     if op.d not in FORMATS:
         return TileModel(None, rule)
     if rule is not None:
-        exact = rule.bits is None and rule.partial == KEPT
+        exact = rule.bits is None and not rule.plain
         return TileModel(_by_rule(model, op, rule), rule, aligned_sums.exact_model(op)[1] // 4 if exact else 1)
     if model == "ieee":
         return TileModel(_ieee(op))
@@ -325,7 +326,7 @@ def _model(model: str, op: TileOp) -> TileModel:
 
 
 def multiply_accumulate(
-    model: str,
+    model: str | Accumulator,
     op: TileOp,
     a: Codes,
     b: Codes,
@@ -339,6 +340,7 @@ def multiply_accumulate(
     Raises `Unpublished` if the results of a chip are not known, and ValueError for shapes that do not fit.
     """
     chunk, rule, elements = _model(model, op)
+    model = str(model)
     scales = () if scale_a is None or scale_b is None else (scale_a, scale_b)
     _check_shapes(op, a, b, c, scales)
     if rule is not None:
