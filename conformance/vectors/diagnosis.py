@@ -13,9 +13,10 @@ from itertools import product
 
 import numpy as np
 
-from halfulp.conformance.vectors.causes import DIAGNOSES, FEW_PRODUCTS, Cause, Device, Stage, rule_or_usual
+from halfulp.conformance.vectors.causes import DIAGNOSES, FEW_PRODUCTS, rule_or_usual
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, by_row, format_of, marks_of
 from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.device import Cause, Device, Stage
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import Codes, Mask
@@ -338,11 +339,12 @@ class Examination:
             (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
         )
         leading = list(dict.fromkeys(one.causes[0] for one in own))[:LEADING]
+        acting = dict(self._acting(trials[TRIAL]))
         pairs = list(
             dict.fromkeys(
                 tuple(sorted(pair, key=lambda cause: (-cause.stage, place[cause])))
-                for pair in product(leading, self._acting(trials[TRIAL]))
-                if pair[0] is not pair[1]
+                for pair in product(leading, acting)
+                if pair[0] is not pair[1] and (acting[pair[1]] or min(pair[0].stage, pair[1].stage) < Stage.COMPUTATION)
             )
         )
         for most, trial in trials.items():
@@ -364,13 +366,13 @@ class Examination:
             device = self._together(causes)
             if device is None:
                 continue
-            key = device.computation, device.datapath, device.reads
+            key = device.computation, device.datapath, device.faults, device.reads
             if key not in computed:
                 computed[key] = device.computed(self._columns, trial.inputs, trial.expected)
             made = computed[key]
             if made is None:
                 continue
-            written = device.written(self._columns, made[0]), made[1]
+            written = device.written(self._columns, made[0], trial.inputs), made[1]
             scores = [one.score(trial) for one in self._in_forms("", causes, written, trial)]
             if scores:
                 found[causes] = min(scores)
@@ -392,14 +394,16 @@ class Examination:
                 likely += self._explained(one.name, causes, device, self.sample)
         return [one for one in likely if one.score(self.sample) < bound]
 
-    def _acting(self, trial: Sample) -> Iterator[Cause]:
-        """Yield the causes that change an output of a row of the trial, except slow ones."""
+    def _acting(self, trial: Sample) -> Iterator[tuple[Cause, bool]]:
+        """Yield the causes that change an output of a row of the trial, except slow ones, and whether each gives a row
+        that differs: of two computations, both must.
+        """
         for cause, device in self._causes:
             if cause.slow:
                 continue
             made = device.outputs(self._columns, trial.inputs, trial.expected)
             if made is not None and self._differs(made[0], trial.expected, trial).any():
-                yield cause
+                yield cause, any(self._in_forms("", (cause,), made, trial))
 
     def _together(self, causes: Sequence[Cause]) -> Device | None:
         device: Device | None = Device(self.computation)

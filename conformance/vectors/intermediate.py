@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -265,32 +265,41 @@ def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -
     """Return the exact result; None where it is not a number or the op does not round. ``kind``: compute this kind
     instead.
     """
-    numbers = [operand(source, code) for source, code in zip(case.sources, operands, strict=True)]
-    x = numbers[0]
-    if x is None:
-        return None
-    kind = kind or case.kind
+    numbers = tuple(operand(source, code) for source, code in zip(case.sources, operands, strict=True))
+    terms = None if None in numbers else terms_of(case, cast(tuple[ExactResult, ...], numbers), kind)
+    return None if terms is None else exact_sum(terms)
+
+
+def terms_of(
+    case: ModelCase, numbers: tuple[ExactResult, ...], kind: str | None = None
+) -> tuple[ExactResult, ...] | None:
+    """Return the one or two numbers whose sum is the exact result for these operands; None as in `exact`."""
     if len(numbers) == 1:
-        return x
-    y = numbers[1]
-    if y is None:
-        return None
-    match kind:
+        return numbers
+    x, y, *addend = numbers
+    match kind or case.kind:
         case "multiply-add":
-            return None if numbers[2] is None else _sum(product_of(case, x, y), addend_of(case, numbers[2]))
-        case "add" | "subtract":
-            return _sum(x, y._replace(sign=y.sign ^ (kind == "subtract")))
+            return product_of(case, x, y), addend_of(case, addend[0])
+        case "add":
+            return x, y
+        case "subtract":
+            return x, y._replace(sign=y.sign ^ 1)
         case "multiply":
-            return ExactResult(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
+            return (ExactResult(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent),)
         case "divide" if y.significand:
             shift = max(4 * case.float_source.precision + 16 + y.significand.bit_length(), 0)
             quotient, rest = divmod(x.significand << shift, y.significand)
-            return ExactResult(x.sign ^ y.sign, quotient << 1 | bool(rest), x.exponent - y.exponent - shift - 1)
+            return (ExactResult(x.sign ^ y.sign, quotient << 1 | bool(rest), x.exponent - y.exponent - shift - 1),)
         case "remainder" if y.significand:
             exponent = min(x.exponent, y.exponent)
             dividend = x.significand << x.exponent - exponent
-            return ExactResult(x.sign, dividend % (y.significand << y.exponent - exponent), exponent)
+            return (ExactResult(x.sign, dividend % (y.significand << y.exponent - exponent), exponent),)
     return None
+
+
+def exact_sum(terms: tuple[ExactResult, ...]) -> ExactResult:
+    """Return the exact sum of one or two numbers."""
+    return terms[0] if len(terms) == 1 else _sum(*terms)
 
 
 def product_of(case: ModelCase, x: ExactResult, y: ExactResult) -> ExactResult:

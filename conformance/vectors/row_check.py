@@ -17,9 +17,9 @@ import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import op_inputs
-from halfulp.conformance.vectors.causes import Stage, flag_name
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, by_row, rechunked, results_of, type_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.device import Stage, flag_name
 from halfulp.conformance.vectors.diagnosis import (
     Examination,
     Explanation,

@@ -7,15 +7,18 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from amounts import amounts
+from planted_datapaths import E4M3, F16, MISTAKES, Mistake, Unit, bounds_of_integers, cancelled_sign, computation_of
+from planted_datapaths import outputs_of as made_by
 from planted_devices import PLANTS, Dice, Plant, accumulated, split
 from present import present
 from tree import ROOT
 
 from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.causes import DIAGNOSES, Device
+from halfulp.conformance.vectors.causes import DIAGNOSES
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.device import Device
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import MOST_EXAMINED, Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
@@ -52,6 +55,51 @@ def test_what_is_planted_is_named_first(planted: Callable[[Dice], Plant], seeds:
         if not (found.explanations and found.explanations[0].name.startswith(plant.name))
     ]
     assert len(wrong) <= (WRONG if seeds == 20 else 0), wrong
+
+
+def named(mistake: Mistake, any_nan: bool = False) -> Check:
+    computation, rows = mistake.computation, mistake.rows
+    place = len(computation.inputs)
+    outputs = mistake.outputs + rows[place + len(mistake.outputs) :]
+    checker = VectorChecker(computation, computation.inputs + computation.outputs, any_nan=any_nan)
+    return checker.read([rows[:place] + outputs])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("planted", MISTAKES, ids=lambda planted: planted.__name__)
+@pytest.mark.parametrize("seeds", amounts(1, 20))
+def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake], seeds: int) -> None:
+    """Of twenty units of a kind, 19 are named first, and all among the first three."""
+    mistakes = (planted(np.random.default_rng(seed)) for seed in count())
+    checked = ((mistake, named(mistake)) for mistake in mistakes)
+    wrong = []
+    for mistake, found in islice((pair for pair in checked if pair[1].differing >= FEWEST), seeds):
+        told = [any(one.name.startswith(mistake.names) for one in found.explanations[:first]) for first in (1, 3)]
+        if not all(told):
+            wrong.append((told[1], str(mistake.computation), mistake.names[0], found.explanations[:3]))
+    assert len(wrong) <= (WRONG if seeds == 20 else 0), wrong
+    assert all(among_three for among_three, *_ in wrong), wrong
+
+
+@pytest.mark.parametrize("planted", [cancelled_sign, bounds_of_integers], ids=lambda planted: planted.__name__)
+def test_a_mistake_in_a_datapath_is_named_first(planted: Callable[[Dice], Mistake]) -> None:
+    mistake = planted(np.random.default_rng(1))
+    first = named(mistake).explanations[0]
+    assert first.name.startswith(mistake.names), first
+
+
+@pytest.mark.parametrize(("op", "fmt"), [("add", E4M3), ("mul", F16), ("fma", E4M3), ("cvt", F16)])
+@pytest.mark.parametrize("mode", ["to_nearest_even", "downward"])
+def test_a_right_unit_has_no_cause(op: str, fmt: Any, mode: str) -> None:
+    """Whichever NaN it gives, where any NaN is right."""
+    unit = Unit(op, fmt, E4M3 if op == "cvt" else fmt, mode)
+    computation = computation_of(unit)
+    rows = Recipe(computation, "random", count=400).vectors().gather()
+    place = len(computation.inputs)
+    assert all(map(np.array_equal, made_by(unit, computation, rows), rows[place:]))
+    unit.wrong["nan_code"] = unit.dst.inf + 3
+    found = named(Mistake(computation, rows, made_by(unit, computation, rows), ()), any_nan=True)
+    assert (found.differing, found.explanations) == (0, [])
 
 
 def rows_of(computation: OpComputation, rows: int, level: Literal["1", "random"] = "1") -> tuple[Chunk, Chunk]:

@@ -1,0 +1,562 @@
+"""Causes in what a device delivers: carries, signs of zero and infinity, NaNs, bounds, flags, and entries of a table.
+
+The number is right before it is rounded. What replaces a right result or flag is found from the operands and the right
+outputs of its row, on whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
+from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
+from halfulp.conformance.vectors.datapaths import SUMS, powers_of, rows_of, unit_of
+from halfulp.conformance.vectors.device import (
+    Cause,
+    Stage,
+    changed,
+    chosen,
+    flag_name,
+    of_flags,
+    through,
+    writing,
+)
+from halfulp.conformance.vectors.sampling import Sample
+from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.policy import Flags
+from halfulp.interp.ir.types import width_of
+from halfulp.semantics import floats
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """Rows with their right outputs: what rules ask of them."""
+
+    inputs: Sequence[Column]
+    given: Chunk
+    outputs: Sequence[Column]
+    made: Chunk
+
+    @cached_property
+    def place(self) -> int:
+        """The position of the first result."""
+        return next(k for k, column in enumerate(self.outputs) if column.role is Role.RESULT)
+
+    @property
+    def codes(self) -> Codes:
+        """The codes of the first result."""
+        return self.made[self.place]
+
+    @cached_property
+    def fmt(self) -> FloatFormat | None:
+        """The format of the first result; None for other types, and for codes of several limbs."""
+        fmt = format_of(self.outputs[self.place])
+        return fmt if fmt is not None and fmt.bits <= LIMB_BITS else None
+
+    @cached_property
+    def flags(self) -> Codes:
+        """The flags; none are raised in outputs without flags."""
+        found = (codes for column, codes in zip(self.outputs, self.made, strict=True) if column.role is Role.FLAGS)
+        return next(found, np.zeros(len(self.codes), np.uint8))
+
+    def raised(self, flag: Flags) -> Mask:
+        """Return the rows with a flag."""
+        return np.asarray(self.flags & np.uint8(flag) != 0)
+
+    def _of_result(self, test: Callable[[FloatFormat, Codes], Mask]) -> Mask:
+        none: Mask = np.zeros(len(self.codes), np.bool_)
+        return none if self.fmt is None else test(self.fmt, self.codes)
+
+    @cached_property
+    def zero(self) -> Mask:
+        """Rows whose result is zero."""
+        return self._of_result(floats.is_zero)
+
+    @cached_property
+    def infinite(self) -> Mask:
+        """Rows whose result is infinite."""
+        return self._of_result(floats.is_infinite)
+
+    @cached_property
+    def nan(self) -> Mask:
+        """Rows whose result is NaN."""
+        return self._of_result(floats.is_nan)
+
+    @cached_property
+    def subnormal(self) -> Mask:
+        """Rows whose result is subnormal."""
+        return self._of_result(lambda fmt, codes: magnitudes(fmt, codes) < fmt.min_normal_magnitude) & ~self.zero
+
+    @cached_property
+    def negative(self) -> Mask:
+        """Rows whose result has the sign bit."""
+        return self._of_result(negative)
+
+    def of_operands(self, test: Callable[[FloatFormat, Codes], Mask]) -> list[Mask]:
+        """Return the rows in which each operand passes a test; no rows for an operand that is no float."""
+        none = np.zeros(len(self.codes), np.bool_)
+        formats = [format_of(column) if column.role is Role.OPERAND else None for column in self.inputs]
+        return [
+            none if fmt is None or fmt.bits > LIMB_BITS else test(fmt, codes)
+            for fmt, codes in zip(formats, self.given, strict=False)
+        ]
+
+    @cached_property
+    def nan_operand(self) -> Mask:
+        """Rows with a NaN operand."""
+        return np.asarray(np.logical_or.reduce(self.of_operands(floats.is_nan)))
+
+    @cached_property
+    def signalling_operand(self) -> Mask:
+        """Rows with a signalling NaN operand."""
+        return np.asarray(np.logical_or.reduce(self.of_operands(_is_signalling)))
+
+
+def magnitudes(fmt: FloatFormat, codes: Codes) -> Codes:
+    """Return codes without their signs."""
+    made: Codes = codes & codes.dtype.type(fmt.code_mask >> fmt.signed)
+    return made
+
+
+def negative(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Tell which codes have the sign bit."""
+    return np.asarray(codes & codes.dtype.type(fmt.sign_mask or 0) != 0)
+
+
+def _is_signalling(fmt: FloatFormat, codes: Codes) -> Mask:
+    quiet = codes.dtype.type(fmt.quiet_bit or 0)
+    return floats.is_nan(fmt, codes) & (codes & quiet == 0) if fmt.quiet_bit else np.zeros(len(codes), np.bool_)
+
+
+Rule = Callable[[Delivered], Codes]
+
+
+def _ruled(name: str, computation: Computation, rule: Rule, role: Role = Role.RESULT) -> Cause:
+    """Return the cause by which the first result, or the flags, are what a rule says."""
+
+    def write(columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
+        rows = Delivered(computation.inputs, inputs, columns, outputs)
+        place = next(k for k, column in enumerate(columns) if column.role is role)
+        made = rule(rows).astype(outputs[place].dtype)
+        return tuple(made if k == place else codes for k, codes in enumerate(outputs))
+
+    return replace(writing(name, write), stage=Stage.COMPUTATION)
+
+
+def _of_sample(computation: Computation, sample: Sample) -> Delivered:
+    return Delivered(computation.inputs, sample.inputs, computation.outputs, sample.expected)
+
+
+def _result_format(computation: Computation) -> FloatFormat | None:
+    column = next((column for column in computation.outputs if column.role is Role.RESULT), None)
+    fmt = None if column is None else format_of(column)
+    return fmt if fmt is not None and fmt.bits <= LIMB_BITS else None
+
+
+def _digits(code: int, width: int) -> str:
+    return f"0x{code:0{-(-width // 4)}X}"
+
+
+def _most_frequent(codes: Codes) -> int | None:
+    found, counts = np.unique(codes, return_counts=True)
+    return int(found[counts.argmax()]) if len(found) else None
+
+
+# --- carries ----------------------------------------------------------------------------------------------------------
+
+
+def carries(computation: OpComputation) -> Iterator[Cause]:
+    """Yield carries of rounding out of the fraction that do not reach the exponent: of normal numbers, into the
+    smallest normal number, and both.
+    """
+    fmt = _result_format(computation)
+    if unit_of(computation) is None or fmt is None or not fmt.mantissa_bits or not fmt.zero:
+        return
+    for about, normal, smallest in (
+        ("out of rounding", True, True),
+        ("out of rounding normal numbers", True, False),
+        ("into the smallest normal number", False, True),
+    ):
+        yield through(f"the carry {about} lost", partial(_uncarried, fmt, normal, smallest, False))
+        yield through(f"numbers cut where the carry {about} is due", partial(_uncarried, fmt, normal, smallest, True))
+
+
+def _uncarried(
+    fmt: FloatFormat, normal: bool, smallest: bool, cuts: bool, computation: OpComputation, inputs: Chunk
+) -> Computed:
+    own = computation.compute(inputs)
+    case = computation.case
+    properties = {**dict(case.properties), "rounding": "toward_zero"}
+    cut = replace(computation, case=op_case(case.op, case.operands, case.results[0], **properties)).compute(inputs)
+    codes, lower = own.outputs[0], cut.outputs[0]
+    size, less = magnitudes(fmt, codes), magnitudes(fmt, lower)
+    first = size == fmt.min_normal_magnitude
+    carried = (size > less) & (size & size.dtype.type(fmt.fraction_mask) == 0) & (size >= fmt.min_normal_magnitude)
+    carried &= (first & smallest) | (~first & normal)
+    unit = unit_of(computation)
+    rows = [] if unit is None else rows_of(unit, inputs)
+    for k in np.flatnonzero(carried & (size > fmt.max_magnitude)).tolist():
+        # Only numbers below the next power of two become infinite by a carry.
+        row = rows[k]
+        carried[k] = row is not None and row.exact.lead <= fmt.emax
+    made = lower if cuts else codes - codes.dtype.type(1 << fmt.mantissa_bits)
+    return Computed((np.where(carried, made, codes), *own.outputs[1:]), own.undefined)
+
+
+# --- zeros, infinities, powers of two ---------------------------------------------------------------------------------
+
+
+def zero_signs(computation: OpComputation) -> Iterator[Cause]:
+    """Yield other signs of zeros, and of cancelled sums alone."""
+    fmt, unit = _result_format(computation), unit_of(computation)
+    if fmt is None or not fmt.has_negative_zero:
+        return
+    bit = fmt.sign_mask or 0
+    wheres: dict[str, Callable[[Delivered], Mask]] = {"zeros": lambda rows: rows.zero}
+    if unit is not None and unit.case.kind in SUMS:
+        wheres = {"cancelled sums": lambda rows: rows.zero & ~_zero_term(rows)} | wheres
+    operands = [k for k, type_ in enumerate(computation.case.operands) if type_ == computation.case.results[0]]
+    for about, where in wheres.items():
+        for value, told in ((0, "+"), (bit, "-")):
+            yield _ruled(f"the sign of {about} always {told}", computation, partial(_signed, bit, where, value))
+        for k in operands if len(operands) > 1 else ():
+            yield _ruled(f"the sign of {about} that of {'abc'[k]}", computation, partial(_signed_as, bit, where, k))
+
+
+def infinity_signs(computation: Computation) -> Iterator[Cause]:
+    """Yield infinities of one sign, of the first result."""
+    fmt = _result_format(computation)
+    if fmt is not None and fmt.infinities and fmt.signed:
+        bit = fmt.sign_mask or 0
+        for value, told in ((0, "+"), (bit, "-")):
+            rule = partial(_signed, bit, lambda rows: rows.infinite, value)
+            yield _ruled(f"the sign of infinities always {told}", computation, rule)
+
+
+def _zero_term(rows: Delivered) -> Mask:
+    zeros = rows.of_operands(floats.is_zero)
+    return np.asarray(np.logical_or.reduce(zeros))
+
+
+def _signed(bit: int, where: Callable[[Delivered], Mask], value: int, rows: Delivered) -> Codes:
+    kind = rows.codes.dtype.type
+    return np.where(where(rows), rows.codes & ~kind(bit) | kind(value), rows.codes)
+
+
+def _signed_as(bit: int, where: Callable[[Delivered], Mask], operand: int, rows: Delivered) -> Codes:
+    kind = rows.codes.dtype.type
+    return np.where(where(rows), rows.codes & ~kind(bit) | rows.given[operand] & kind(bit), rows.codes)
+
+
+def exponents(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield results whose exponent field is off by a number, after they are rounded."""
+    fmt, unit = _result_format(computation), unit_of(computation)
+    if fmt is not None and unit is not None:
+        for power in powers_of(unit, sample):
+            yield _ruled(f"the rounded result times 2^{power}", computation, partial(_moved, fmt, power))
+
+
+def _moved(fmt: FloatFormat, power: int, rows: Delivered) -> Codes:
+    size = magnitudes(fmt, rows.codes).astype(np.int64)
+    moved = size + (power << fmt.mantissa_bits)
+    counts = (size > 0) & (size <= fmt.max_magnitude)
+    moved = np.maximum(moved, 0)
+    moved = np.where(moved > fmt.max_magnitude, fmt.max_magnitude + 1 if fmt.infinities else fmt.max_magnitude, moved)
+    made = rows.codes & rows.codes.dtype.type(fmt.sign_mask or 0) | moved.astype(rows.codes.dtype)
+    return np.where(counts, made, rows.codes)
+
+
+# --- NaNs -------------------------------------------------------------------------------------------------------------
+
+
+def other_nans(computation: OpComputation) -> Iterator[Cause]:
+    """Yield NaN operands that come before others, that stay signalling, and that lose their sign."""
+    fmt = _result_format(computation)
+    if (
+        fmt is None
+        or not fmt.quiet_bit
+        or any(type_ != computation.case.results[0] for type_ in computation.case.operands)
+    ):
+        return
+    count = len(computation.case.operands)
+    for first in range(1, count):
+        order = [first, *(k for k in range(count) if k != first)]
+        chosen_nan = partial(_nan_of, fmt, order, fmt.quiet_bit)
+        yield _ruled(f"the NaN {'abc'[first]} before others", computation, chosen_nan)
+    if count == 3:
+        yield _ruled("the last NaN operand", computation, partial(_nan_of, fmt, [2, 1, 0], fmt.quiet_bit))
+    yield _ruled("NaN operands that stay signalling", computation, partial(_nan_of, fmt, list(range(count)), 0))
+    for about, bit in (("+", 0), ("-", fmt.sign_mask or 0)):
+        yield _ruled(
+            f"the sign of NaN always {about}",
+            computation,
+            partial(_signed, fmt.sign_mask or 0, lambda rows: rows.nan, bit),
+        )
+
+
+def _nan_of(fmt: FloatFormat, order: Sequence[int], quiet: int, rows: Delivered) -> Codes:
+    made = rows.codes
+    for k in reversed(order):
+        nan = floats.is_nan(fmt, rows.given[k]) & rows.nan
+        made = np.where(nan, rows.given[k] | made.dtype.type(quiet), made)
+    return made
+
+
+def constant_nans(computation: Computation, sample: Sample) -> Iterator[Cause]:
+    """Yield the NaN that the device gives most often as its only one, of each result."""
+    results = [k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT]
+    for k in results:
+        column, fmt = computation.outputs[k], format_of(computation.outputs[k])
+        if fmt is None or fmt.bits > LIMB_BITS:
+            continue
+        expected, actual = sample.expected[k], sample.actual[k]
+        nans = sample.differs & floats.is_nan(fmt, expected) & floats.is_nan(fmt, actual)
+        codes, counts = np.unique(actual[nans], return_counts=True)
+        if len(codes):
+            code = int(codes[counts.argmax()])
+            name = f"NaN always 0x{code:0{-(-fmt.bits // 4)}X}{f' in {column.name}' if len(results) > 1 else ''}"
+            yield replace(writing(name, partial(_with_nan, fmt, column.name, code)), stage=Stage.COMPUTATION)
+
+
+def _with_nan(
+    fmt: FloatFormat, name: str, code: int, columns: Sequence[Column], outputs: Chunk, inputs: Chunk
+) -> Chunk:
+    def one(codes: Codes, width: int) -> Codes:
+        return np.where(floats.is_nan(fmt, codes), codes.dtype.type(code), codes)
+
+    return changed(lambda column: column.name == name, one, columns, outputs)
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield the codes that a device gives in place of what is out of range, and of NaN for integers: those of the
+    sample.
+    """
+    rows = _of_sample(computation, sample)
+    column = computation.outputs[rows.place]
+    if column.width > LIMB_BITS:
+        return
+    wheres = _beyond(computation, rows)
+    found: dict[str, int] = {}
+    for about, where in wheres.items():
+        actual = sample.actual[rows.place]
+        code = _most_frequent(actual[where & sample.differs & (actual != rows.codes)])
+        if code is not None:
+            found[about] = code
+    for part in ([*found], *([about] for about in (found if len(found) > 1 else ()))):
+        if part:
+            name = " and ".join(f"{about} gives {_digits(found[about], column.width)}" for about in part)
+            yield _ruled(name, computation, partial(_beyond_as, computation, {about: found[about] for about in part}))
+
+
+def _beyond(computation: OpComputation, rows: Delivered) -> dict[str, Mask]:
+    fmt = rows.fmt
+    if fmt is not None:
+        flagged = any(map(of_flags, rows.outputs))
+        special = np.logical_or.reduce(rows.of_operands(floats.is_infinite))
+        over = rows.raised(Flags.OVERFLOW) if flagged else rows.infinite & ~special
+        return {"overflow above": over & ~rows.negative, "overflow below": over & rows.negative}
+    source = format_of(computation.inputs[0])
+    if source is None or source.bits > LIMB_BITS or not any(map(of_flags, rows.outputs)):
+        return {}
+    nan, low = floats.is_nan(source, rows.given[0]), negative(source, rows.given[0])
+    out = rows.raised(Flags.INVALID) & ~nan
+    return {"a number too large": out & ~low, "a number too small": out & low, "NaN": nan}
+
+
+def _beyond_as(computation: OpComputation, codes: dict[str, int], rows: Delivered) -> Codes:
+    made = rows.codes
+    for about, where in _beyond(computation, rows).items():
+        if about in codes:
+            made = np.where(where, made.dtype.type(codes[about]), made)
+    return made
+
+
+# --- entries of a table -----------------------------------------------------------------------------------------------
+
+
+def entries(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield results that are off by a number for a range of the operand: of its code, its magnitude, its fraction."""
+    column = computation.inputs[0]
+    rows = _of_sample(computation, sample)
+    if len(computation.inputs) > 1 or max(column.width, computation.outputs[rows.place].width) > LIMB_BITS:
+        return
+    actual, wrong = sample.actual[rows.place], sample.differs & sample.values
+    off = _most_frequent((actual - rows.codes)[wrong])
+    if off is None:
+        return
+    fmt = format_of(column)
+    spaces = {"the operand": (1 << column.width) - 1}
+    if fmt is not None:
+        spaces |= {"the magnitude of the operand": fmt.code_mask >> fmt.signed, "its fraction": fmt.fraction_mask}
+    half = 1 << computation.outputs[rows.place].width
+    told = off if 2 * off <= half else off - half
+    for about, mask in spaces.items():
+        index = sample.inputs[0] & sample.inputs[0].dtype.type(mask)
+        low, high = int(index[wrong].min()), int(index[wrong].max())
+        if (low, high) != (int(index.min()), int(index.max())):
+            name = f"{about} from {low:#X} to {high:#X} looked up {told:+d} off".replace("0X", "0x")
+            yield _ruled(name, computation, partial(_off, mask, low, high, off))
+
+
+def _off(mask: int, low: int, high: int, off: int, rows: Delivered) -> Codes:
+    index = rows.given[0] & rows.given[0].dtype.type(mask)
+    return np.where((index >= low) & (index <= high), rows.codes + rows.codes.dtype.type(off), rows.codes)
+
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+_I, _U, _O, _Z, _V = Flags
+FLAG_RULES: tuple[tuple[str, Flags, Callable[[Delivered], Mask]], ...] = (
+    ("the flag invalid for every NaN operand", _V, lambda rows: rows.raised(_V) | rows.nan_operand),
+    ("the flag invalid for every NaN result", _V, lambda rows: rows.raised(_V) | rows.nan),
+    ("the flag invalid never for signalling NaNs", _V, lambda rows: rows.raised(_V) & ~rows.signalling_operand),
+    ("the flag invalid for signalling NaNs alone", _V, lambda rows: rows.raised(_V) & rows.signalling_operand),
+    ("overflow raised only where the result is infinite", _O, lambda rows: rows.raised(_O) & rows.infinite),
+    ("underflow raised only where the result is zero", _U, lambda rows: rows.raised(_U) & rows.zero),
+    (
+        "underflow raised only where the rounded result is subnormal or zero", _U,
+        lambda rows: (rows.subnormal | rows.zero) & rows.raised(_I),
+    ),
+    (
+        "underflow raised only where the rounded result is subnormal", _U,
+        lambda rows: rows.subnormal & rows.raised(_I),
+    ),
+    ("underflow raised for exact subnormal results too", _U, lambda rows: rows.raised(_U) | rows.subnormal),
+    ("inexact not raised with overflow", _I, lambda rows: rows.raised(_I) & ~rows.raised(_O)),
+    ("inexact not raised with underflow", _I, lambda rows: rows.raised(_I) & ~rows.raised(_U)),
+    ("division by zero raised for 0/0 too", _Z, lambda rows: rows.raised(_Z) | rows.raised(_V) & _zero_term(rows)),
+)  # fmt: skip
+"""Rules of flags that devices have: the name, the flag, and the rows in which it is raised."""
+
+
+def flag_rules(computation: OpComputation) -> Iterator[Cause]:
+    """Yield other rules of flags, and the flags of the product of a multiply-add."""
+    if not any(map(of_flags, computation.outputs)):
+        return
+    fmt = _result_format(computation)
+    for name, flag, raised in FLAG_RULES:
+        if fmt is not None or flag is Flags.INVALID:
+            yield _ruled(name, computation, partial(_by_rule, flag, raised), Role.FLAGS)
+    if computation.case.op in _PRODUCTS and len(set(computation.case.operands)) == 1:
+        yield through("the flags of the product alone", _flags_of_product)
+
+
+_PRODUCTS = {"math.fma": "arith.mulf", "fmadd": "fmul", "fmsub": "fmul"}
+
+
+def _by_rule(flag: Flags, raised: Callable[[Delivered], Mask], rows: Delivered) -> Codes:
+    return rows.flags & np.uint8(0x1F ^ flag) | np.where(raised(rows), np.uint8(flag), np.uint8(0))
+
+
+def _flags_of_product(computation: OpComputation, inputs: Chunk) -> Computed:
+    case = computation.case
+    product = replace(computation, case=op_case(_PRODUCTS[case.op], case.operands[:2], **dict(case.properties)))
+    own, other = computation.compute(inputs), product.compute(inputs[:2])
+    pairs = zip(computation.outputs, own.outputs, strict=True)
+    flags = next(codes for column, codes in zip(product.outputs, other.outputs, strict=True) if of_flags(column))
+    return Computed(tuple(flags if of_flags(column) else codes for column, codes in pairs), own.undefined)
+
+
+CONFUSED = (
+    (Flags.OVERFLOW, Flags.INVALID),
+    (Flags.INVALID, Flags.OVERFLOW),
+    (Flags.DIVIDE_BY_ZERO, Flags.INVALID),
+    (Flags.INVALID, Flags.DIVIDE_BY_ZERO),
+    (Flags.UNDERFLOW, Flags.OVERFLOW),
+    (Flags.OVERFLOW, Flags.UNDERFLOW),
+)
+"""Flags, and others that a device may raise in their place."""
+
+
+def other_flags(computation: Computation) -> Iterator[Cause]:
+    """Yield a flag that is raised in the place of another."""
+    roles = [column.role for column in computation.outputs]
+    if Role.FLAGS not in roles:
+        return
+    for flag, other in CONFUSED:
+        yield writing(f"the flag {flag_name(other)} in place of {flag_name(flag)}", partial(_confused, flag, other))
+
+
+def _confused(flag: Flags, other: Flags, columns: Sequence[Column], outputs: Chunk, inputs: Chunk) -> Chunk:
+    def moved(codes: Codes, width: int) -> Codes:
+        return np.where(codes & flag != 0, codes & np.uint8(0x1F ^ flag) | np.uint8(other), codes)
+
+    return changed(of_flags, moved, columns, outputs)
+
+
+# --- the range of an integer ------------------------------------------------------------------------------------------
+
+_TO_INTEGER = {
+    "arith.fptosi": "fcvt_to_si",
+    "arith.fptoui": "fcvt_to_ui",
+    "fcvt_to_si": "fcvt_to_si",
+    "fcvt_to_ui": "fcvt_to_ui",
+}
+
+
+def integer_ranges(computation: OpComputation) -> Iterator[Cause]:
+    """Yield conversions to integers that compare the operand with the range before they round it, or that lose the bit
+    into which the rounding of a negative operand carries.
+    """
+    if computation.case.op not in _TO_INTEGER:
+        return
+    width = width_of(computation.case.result_types[0])
+    yield through("the lower bound compared before rounding", partial(_before_rounding, False))
+    yield through("both bounds compared before rounding", partial(_before_rounding, True))
+    if _TO_INTEGER[computation.case.op] == "fcvt_to_ui" and width < 62:
+        yield through(f"numbers that round to -2^{width} taken as 0", _carry_lost)
+
+
+def _before_rounding(both: bool, computation: OpComputation, inputs: Chunk) -> Computed:
+    """For rounding away from zero: an operand is outside of the range if and only if it is outside before rounding."""
+    own, negative = computation.compute(inputs), _negative(computation, inputs[0])
+    for mode, where in (("downward", negative), ("upward", ~negative)):
+        if both or mode == "downward":
+            outward = _rounded(computation, mode).compute(inputs)
+            own = chosen(where & _raises(computation, outward, Flags.INVALID), outward, own)
+    return own
+
+
+def _carry_lost(computation: OpComputation, inputs: Chunk) -> Computed:
+    own, width = computation.compute(inputs), width_of(computation.case.result_types[0])
+    mode = dict(computation.case.properties).get("rounding", computation.profile.to_integer_rounding)
+    rounded, cut = (_wider(computation, f"i{width + 2}", mode, inputs) for mode in (mode, "toward_zero"))
+    carried = (rounded == 3 << width) & (cut == (3 << width) + 1)  # -2^width, and one more
+    zero = tuple(
+        np.full_like(codes, Flags.INEXACT if column.role is Role.FLAGS else 0)
+        for column, codes in zip(computation.outputs, own.outputs, strict=True)
+    )
+    return chosen(carried, Computed(zero), own)
+
+
+def _wider(computation: OpComputation, type_: str, mode: str, inputs: Chunk) -> Codes:
+    """Return the operands as signed integers of another type."""
+    case = op_case("fcvt_to_si", computation.case.operands, type_, rounding=mode)
+    return replace(computation, case=case).compute(inputs).outputs[0]
+
+
+def _rounded(computation: OpComputation, mode: str) -> OpComputation:
+    case = computation.case
+    return replace(computation, case=op_case(_TO_INTEGER[case.op], case.operands, case.results[0], rounding=mode))
+
+
+def _negative(computation: OpComputation, codes: Codes) -> Mask:
+    fmt = FORMATS[computation.case.operands[0]]
+    return np.asarray(codes & codes.dtype.type(fmt.sign_mask or 0) != 0)
+
+
+def _raises(computation: OpComputation, made: Computed, flag: Flags) -> Mask:
+    flags = (
+        codes for column, codes in zip(computation.outputs, made.outputs, strict=True) if column.role is Role.FLAGS
+    )
+    return next((codes & flag != 0 for codes in flags), np.zeros(len(made.outputs[0]), np.bool_))
