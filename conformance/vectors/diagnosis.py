@@ -395,15 +395,17 @@ class Examination:
         return [one for one in likely if one.score(self.sample) < bound]
 
     def _acting(self, trial: Sample) -> Iterator[tuple[Cause, bool]]:
-        """Yield the causes that change an output of a row of the trial, except slow ones, and whether each gives a row
-        that differs: of two computations, both must.
+        """Yield the causes that change an output of a row of the trial, except slow ones, and whether each gives a
+        column of a row that differs: of two computations, both must.
         """
         for cause, device in self._causes:
             if cause.slow:
                 continue
             made = device.outputs(self._columns, trial.inputs, trial.expected)
             if made is not None and self._differs(made[0], trial.expected, trial).any():
-                yield cause, any(self._in_forms("", (cause,), made, trial))
+                columns = zip(made[0], trial.expected, trial.actual, strict=True)
+                gives = (by_row(own != right) & ~by_row(own != got) for own, right, got in columns)
+                yield cause, any(bool((rows & trial.differs).any()) for rows in gives)
 
     def _together(self, causes: Sequence[Cause]) -> Device | None:
         device: Device | None = Device(self.computation)
