@@ -161,6 +161,7 @@ class Report:
             "explanations": [
                 {"name": told.name, "rows": told.rows, "equal": told.equal} for told in found.explanations
             ],
+            "described": found.described,
             "kinds": found.kinds,
         }
 
@@ -319,6 +320,7 @@ def _explanation_lines(found: Check) -> list[str]:
             break
         verb = "is" if told.rows == 1 else "are"
         lines.append(f"{share(told.rows, of, among)} {verb} what {told.name} gives{_controls(told, found)}")
+    lines += found.described
     kinds = list(found.kinds.items())[:SEVERAL_LINES]
     lines += [f"{share(count, found.differing, '')}: {kind}" for kind, count in kinds]
     return [*lines, ""]

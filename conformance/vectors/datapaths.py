@@ -361,7 +361,7 @@ class _Aligned(NamedTuple):
     lowest: int
 
 
-def _aligned(unit: Unit, terms: Numbers) -> _Aligned | None:
+def aligned(unit: Unit, terms: Numbers) -> _Aligned | None:
     """Return how the terms of a sum are aligned: by their exponent fields, as hardware does; None for a zero."""
     if not all(term.significand for term in terms):
         return None
@@ -378,11 +378,11 @@ def _aligning(edit: Callable[[ExactResult, _Aligned, Any], ExactResult]) -> Edit
     """Return the edit of the smaller term."""
 
     def edited(unit: Unit, terms: Numbers, value: Any) -> Numbers:
-        aligned = _aligned(unit, terms)
-        if aligned is None:
+        found = aligned(unit, terms)
+        if found is None:
             return terms
         made = list(terms)
-        made[aligned.place] = edit(made[aligned.place], aligned, value)
+        made[found.place] = edit(made[found.place], found, value)
         return tuple(made)
 
     return edited
@@ -404,9 +404,9 @@ def _dropped_bits(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, int |
     """Always, and at the shift that all rows have that differ, if there is one."""
     shifts: Counter[int] = Counter()
     for row in rows_of(unit, tuple(codes[sample.differs & sample.values][:64] for codes in sample.inputs)):
-        aligned = None if row is None else _aligned(unit, terms_of(unit.case, row.operands) or ())
-        if aligned is not None:
-            shifts[aligned.shift] += 1
+        found = None if row is None else aligned(unit, terms_of(unit.case, row.operands) or ())
+        if found is not None:
+            shifts[found.shift] += 1
     for place, name in enumerate(_BITS, 1):
         yield (place, None), (name, "")
         for shift, count in shifts.most_common(2):

@@ -19,6 +19,7 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import op_inputs
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, by_row, rechunked, results_of, type_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.described import describe
 from halfulp.conformance.vectors.device import Stage, flag_name
 from halfulp.conformance.vectors.diagnosis import (
     Examination,
@@ -268,7 +269,8 @@ class Check:
     number of examined rows for each remark. ``digest``: the digest of the file's columns. ``strayed``: the first row
     whose operands are not those of the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so
     many are surplus; 0: neither is seen); ``reordered``: the file has all rows of the recipe, in another order.
-    ``problem``: why reading ended before the end.
+    ``described``: what the rows that differ have in common, if no cause explains half of them. ``problem``: why reading
+    ended before the end.
     """
 
     rows: int = 0
@@ -281,6 +283,7 @@ class Check:
     controls: int = 0
     explanations: list[LikelyCause] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
+    described: list[str] = field(default_factory=list)
     digest: str | None = None
     strayed: int | None = None
     slipped: int = 0
@@ -616,6 +619,9 @@ class VectorChecker:
             LikelyCause(one.name, int((one.gives & sample.differs).sum()), int((one.gives & sample.control).sum()))
             for one in explained
         ]
+        best = explained[0] if explained else None
+        if best is None or best.refuted(sample) or 2 * int((best.gives & sample.differs).sum()) < found.examined:
+            found.described = describe(self.computation, sample)
         listed = {mismatch.row: k for k, mismatch in enumerate(found.mismatches)}
         for k in np.flatnonzero(sample.differs).tolist():
             place = listed.get(int(sample.numbers[k]))

@@ -216,6 +216,21 @@ def test_rows_of_diagnoses_are_told_apart_and_documented() -> None:
     assert listed[1:] == [f"- {row.about}" for row in DIAGNOSES]
 
 
+def test_rows_that_no_cause_explains_are_described() -> None:
+    """Of a sum with exactly one subnormal operand, bits are inverted by chance."""
+    computation = OpComputation(op_case("arith.addf", "f8E5M2"))
+    (a, b), (right, flags) = split(computation, Recipe(computation, "random", count=4000).vectors().gather())
+    one, other = ((codes & 0x7F > 0) & (codes & 0x7F < 4) for codes in (a, b))
+    noise = np.random.default_rng(5).integers(1, 60, 4000, dtype=np.uint8)
+    made = np.where(one != other, right ^ noise, right).astype(np.uint8)
+    found = VectorChecker(computation, computation.inputs + computation.outputs).read([(a, b, made, flags)])
+    rows = int((one != other).sum())
+    start = f"all {rows:,} rows tried that differ have exactly one operand subnormal; so have 0 of"
+    assert found.described[0].startswith(start), found.described
+    assert found.described[1].startswith("the smallest: row ")
+    assert "right: " in found.described[-1]
+
+
 def sampler_of(computation: OpComputation, period: int = 1, controls: int = 100) -> Sampler:
     return Sampler(computation.inputs, computation.outputs, period, 50, controls)
 
