@@ -44,7 +44,8 @@ def each_row(*rows: Any, every: int = 1) -> Callable[[Callable[..., None]], Call
         looping.__signature__ = inspect.Signature([*others, some])  # type: ignore[attr-defined]
         rest = [row for number, row in enumerate(table) if number % every]
         shares = [pytest.param(table[::every], id="some"), pytest.param(rest, id="others", marks=pytest.mark.long)]
-        return pytest.mark.parametrize("some", shares)(looping)
+        shared: Callable[..., None] = pytest.mark.parametrize("some", shares)(looping)
+        return shared
 
     return of_all
 
