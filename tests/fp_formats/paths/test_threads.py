@@ -301,7 +301,12 @@ def test_the_number_of_threads() -> None:
         assert int(done.stdout) == expected, (own, all_)
 
 
-def test_a_wrong_number_is_refused() -> None:
+def test_a_wrong_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ("-1", "two", "1e3"):
+        monkeypatch.setenv("HALFULP_THREADS", wrong)
+        with pytest.raises(ValueError, match=f"HALFULP_THREADS is '{wrong}'"):
+            llvm._number_of_threads()
+    monkeypatch.delenv("HALFULP_THREADS")
     for wrong in ("0", "99999"):
         done = halfulp("formats", environment={"HALFULP_THREADS": wrong})
         assert (done.code, done.out) == (2, "")
