@@ -145,7 +145,7 @@ def any_rule(dice: random.Random, fraction: int) -> Accumulator:
 def test_a_group_of_one_product_is_cut_as_a_sum(restored: None) -> None:
     """The fourth product is a group alone; no addition cuts it before C comes."""
     op = TileOp("a sum", "f16", "f16", "f32", "f32", (4, 4, 4))
-    text = "custom:group=3,tree=neighbours,c=last,bits=3,cut=upward,cut_sums=downward,zero=positive"
+    text = "custom:group=3,tree=neighbours,c=last,bits=3,cut=upward,cut_sums=downward,zero=positive,specials=none"
     assert_equal(text, op, operands_of(Accumulator.from_text(text), op, (1, 9, 41), 5))
 
 
