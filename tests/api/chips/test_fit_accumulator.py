@@ -207,13 +207,15 @@ def test_recordings_are_fitted(
     search_less(monkeypatch, 150)
     rows = planted(VOLTA, "f16", "f32", 4, 120)
     name, path = "V100/mma.m8n8k4.f32.f16.f16.f32", str(tmp_path / "a.npz")
-    np.savez(path, **{f"{name}/{key}": getattr(rows, key) for key in "abcd"})
+    arrays: dict[str, Any] = {f"{name}/{key}": getattr(rows, key) for key in "abcd"}
+    np.savez(path, **arrays)
     assert main([path, "--fit"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"{name}, 120 rows: custom:")
     assert "bits=23" in shown.splitlines()[0]
     d = np.where((rows.d & 0x7F800000) == 0x7F800000, rows.d, rows.d | 1)
-    np.savez(path, **{f"{name}/{key}": d if key == "d" else getattr(rows, key) for key in "abcd"})
+    arrays[f"{name}/d"] = d
+    np.savez(path, **arrays)
     search_less(monkeypatch, 20)
     assert main([path, "--fit", "--rows", "100"]) == 1
     assert "none was found that explains all" in capsys.readouterr().out
