@@ -18,6 +18,7 @@ from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors import packing as layout
 from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
 from halfulp.conformance.vectors.columns import Role
+from halfulp.conformance.vectors.compressed import plain_name
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
@@ -28,6 +29,7 @@ from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.described import amount, argument, choice, first_given, flag, option
 from halfulp.fp_formats.formats import codes_to_ints
+from halfulp.golden import regression
 from halfulp.golden.checking import check_file, described
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
 from halfulp.inputs import read_file, write_file
@@ -71,6 +73,7 @@ class VectorsArguments(RecipeOptions):
         layout.UNMARKED, "the treatment of rows with poison or open bits, if a format has no columns for them"
     )
     pack: str | None = choice(layout.PACKINGS, "the packing in bin of elements of other than 8, 16, 32 or 64 bits")
+    compress: str | None = choice(("gz", "zst"), "with --out: compress the files, as NAME.tv.gz")
     mx: layout.ScalePlace | None = choice(
         layout.SCALE_PLACES, "write the operands of scaling ops in blocks, in bin; the place of the scales"
     )
@@ -81,10 +84,11 @@ class VectorsArguments(RecipeOptions):
 
 
 BINARY = ("npz", "npy", "bin")
-_OF_FILES = ("metadata", "poison", "pack", "mx", "block")
+_OF_FILES = ("metadata", "poison", "pack", "mx", "block", "compress")
 _MAKING = (
     "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
-    "operands", "n", "flags", "out", "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage",
+    "operands", "n", "flags", "out", "metadata", "name", "poison", "pack", "mx", "block", "compress", "any_nan",
+    "coverage",
     "keep_ub",
 )  # fmt: skip
 
@@ -158,6 +162,8 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
     for name in ("pack", "mx"):
         if getattr(arguments, name) is not None and "bin" not in formats:
             raise InputError(f"--{name} goes with the format 'bin', whose files do not describe the layout of elements")
+    if arguments.compress is not None and arguments.out is None:
+        raise InputError("--compress goes with --out; a program such as gzip compresses what goes to stdout")
     if arguments.block is not None and arguments.mx is None:
         raise InputError("--block goes with --mx")
     if Role.FLAGS not in carried:
@@ -182,7 +188,8 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
         options: Options = Options(name, packing, blocks=blocks)
     except ValueError as error:
         raise InputError(f"--name: {error}") from None
-    return output.Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan)
+    ending = "" if arguments.compress is None else f".{arguments.compress}"
+    return output.Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan, ending)
 
 
 def _check_place(path: Path) -> None:
@@ -256,7 +263,7 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
             continue
         file, format = beside
         columns, options = metadata.columns_of(part), metadata.options_of(part, file.name)
-        with _opened(file) as first, _opened(file) as again:
+        with metadata.opened(str(file)) as (first, _), metadata.opened(str(file)) as (again, _):
             check_unaltered(part, read_vectors(first, format, columns, options), str(file))
             try:
                 for change in changes(part, recipe, read_vectors(again, format, columns, options)):
@@ -281,19 +288,12 @@ def _change_text(change: Change, file: str | None, format: str | None) -> str:
     return str(change) if file is None else f"{file}: {change}"
 
 
-def _opened(path: Path) -> Any:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
-
-
 def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Path, str] | None:
     """Find the data file of a set and its format; return None where none of them exists. Raise InputError."""
     files = [(file.get("name"), file["format"]) for file in data["files"]]
     if given is not None:
         named = [format for name, format in files if name == Path(given).name]
-        guessed = format_of_file(given)
+        guessed = format_of_file(plain_name(given))
         formats = named or ([guessed.name] if guessed else [format for _, format in files])
         if not formats:
             raise InputError(f"{path}: the format of '{given}' is not known")
@@ -322,6 +322,19 @@ class CheckVectorsArguments(CheckOptions, ComputationOptions):
     """The options of ``halfulp vectors check``."""
 
     json: bool = flag("print one JSON object")
+    junit: str | None = option("FILE", "also write the result as JUnit XML, which CI systems read")
+    failing: str | None = option(
+        "FILE",
+        "also write the operands of the rows that differ and the expected results (the first 65,536), in the format of "
+        "the file's ending: a set of vectors that can be run again",
+    )
+    github: bool = flag("also print the result as an annotation of GitHub Actions")
+    flags: Any = option(
+        "FLAG[,FLAG...]",
+        "the exception flags that are compared, the others are ignored: invalid, divide_by_zero, overflow, underflow, "
+        "inexact",
+    )
+    no_flags: bool = flag("the file has no column of exception flags")
 
 
 _FOR_OP = [each.name for each in fields(ComputationOptions) if each.name != "flags"]
@@ -332,6 +345,10 @@ def check_vectors(arguments: CheckVectorsArguments, sources: Sources) -> int:
     try:
         return _check(arguments, sources)
     except HalfulpError as error:
+        if arguments.junit is not None:
+            write_file(arguments.junit, regression.junit(arguments.file, None, str(error)).encode())
+        if arguments.github:
+            say(regression.annotation(arguments.file, None, str(error)))
         if arguments.json:
             write(json.dumps({"file": arguments.file, "equal": False, "problem": str(error)}) + "\n")
         raise
@@ -344,8 +361,16 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
     see(arguments.file)
     asked = _asked(arguments, sources)
     with progress_bar("rows") as progress:
-        found = check_file(arguments, asked, progress, arguments.flags)
+        only = () if arguments.flags is None else arguments.flags.split(",")
+        kept = 0 if arguments.failing is None else regression.MOST_FAILING
+        found = check_file(arguments, asked, progress, False if arguments.no_flags else None, only, kept)
+    if arguments.junit is not None:
+        write_file(arguments.junit, regression.junit(arguments.file, found).encode())
+    if arguments.failing is not None:
+        write_file(arguments.failing, regression.failing_rows(found, arguments.failing))
     write(json.dumps(found.to_json()) + "\n" if arguments.json else "".join(f"{line}\n" for line in found.lines()))
+    if arguments.github:
+        say(regression.annotation(arguments.file, found))
     sys.stdout.flush()
     if found.note:
         say(f"note: {arguments.file}: {found.note}")
@@ -362,7 +387,8 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
             raise InputError("--op and --metadata both say what is computed: give one of them")
         if arguments.op == arguments.file == "-":
             raise InputError("the program and the vectors cannot both come from the standard input")
-        return CheckedAgainst(computation_of(arguments.op, arguments, sources))
+        asked = replace(arguments, flags=False) if arguments.no_flags else arguments
+        return CheckedAgainst(computation_of(arguments.op, asked, sources))
     option = first_given(arguments, _FOR_OP)
     if option is not None:
         raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from halfulp.conformance.vectors import metadata as documents
 from halfulp.conformance.vectors.changes import check_unaltered
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
+from halfulp.conformance.vectors.compressed import plain_name
 from halfulp.conformance.vectors.formats import format_named, read_vectors
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.metadata import (
@@ -22,7 +23,7 @@ from halfulp.conformance.vectors.metadata import (
     vectors_of,
 )
 from halfulp.conformance.vectors.recipe import computation_of, profile_of, recipe_of, rows_of
-from halfulp.conformance.vectors.row_check import Check, VectorChecker
+from halfulp.conformance.vectors.row_check import EVERY_FLAG, Check, VectorChecker, flags_named
 from halfulp.golden.recipes import CheckOptions, codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
@@ -44,6 +45,7 @@ def check(
     columns: Sequence[str] = (),
     any_nan: bool | None = None,
     ignore_flags: bool = False,
+    only_flags: Sequence[str] = (),
     partial: bool = False,
     n: int = 1,
 ) -> Report:
@@ -60,7 +62,8 @@ def check(
     ``metadata``: the metadata of the file, if it is not beside it.
     ``format``, ``columns``: the format and the names of the columns of a file that does not describe itself.
     ``any_nan``: accept every NaN if a NaN is expected. By default the metadata decides.
-    ``ignore_flags``: do not compare the flags in a file.
+    ``ignore_flags``: do not compare the flags in a file. ``only_flags``: compare only these, and ignore the others:
+    ``("invalid", "overflow")``; the names are invalid, divide_by_zero, overflow, underflow and inexact.
     ``partial``: allow fewer rows than in the metadata.
     ``n``: the number of different rows that the report shows in full.
 
@@ -70,7 +73,8 @@ def check(
     if isinstance(given, Vectors) and not isinstance(results, str | os.PathLike):
         if results is None:
             raise InputError("the results are missing: check(vectors, results), or check(vectors, 'FILE')")
-        return _values_checked(given, results, flags, operands, bool(any_nan), n)
+        only = flags_named(only_flags) if only_flags else EVERY_FLAG
+        return _values_checked(given, results, flags, operands, bool(any_nan), n, only)
     if not isinstance(given, Vectors | str | os.PathLike):
         raise TypeMismatch(
             f"hu.check takes the vectors of hu.vectors, or the path of a file, not {type(given).__name__}",
@@ -89,11 +93,12 @@ def check(
         partial=partial,
         max=n,
     )
-    return check_file(options, CheckedAgainst(given.computation) if isinstance(given, Vectors) else described(options))
+    asked = CheckedAgainst(given.computation) if isinstance(given, Vectors) else described(options)
+    return check_file(options, asked, only_flags=only_flags)
 
 
 def _values_checked(
-    vectors: Vectors, results: Any, flags: Any, operands: Sequence[Any] | None, any_nan: bool, most: int
+    vectors: Vectors, results: Any, flags: Any, operands: Sequence[Any] | None, any_nan: bool, most: int, only: int
 ) -> Report:
     computation = vectors.computation
     if operands is None:
@@ -112,7 +117,7 @@ def _values_checked(
     if len(rows) > 1:
         told = f"{len(outputs[0]):,} results are given for {len(inputs[0]):,} rows"
         raise InputError(told if len({len(codes) for codes in outputs}) == 1 else "the arrays have different lengths")
-    checker = VectorChecker(computation, (*computation.inputs, *wanted), any_nan=any_nan, most=most)
+    checker = VectorChecker(computation, (*computation.inputs, *wanted), any_nan=any_nan, flags=only, most=most)
     return Report(checker.read([(*inputs, *outputs)] if rows != {0} else []), computation, "results")
 
 
@@ -131,10 +136,13 @@ def check_file(
     asked: CheckedAgainst,
     progress: Callable[[int, int], object] | None = None,
     flags: bool | None = None,
+    only_flags: Sequence[str] = (),
+    failing: int = 0,
 ) -> Report:
     """Compare a file with a computation. Problems of the file are part of the report.
 
-    ``flags``: False for a file without exception flags. Raises HalfulpError.
+    ``flags``: False for a file without exception flags. ``only_flags``: the flags that are compared; none: all.
+    ``failing``: the number of rows that differ to keep for a file. Raises HalfulpError.
     """
     notes, document = Notes(), asked.document
     foreseen, lacking = _foreseen(asked, options.file)
@@ -148,9 +156,11 @@ def check_file(
             vectors.columns,
             any_nan=_any_nan(options, document),
             ignored=frozenset({Role.FLAGS} if options.ignore_flags else ()),
+            flags=flags_named(only_flags) if only_flags else EVERY_FLAG,
             notes=notes,
             foreseen=foreseen,
             most=options.max,
+            failing=failing,
             leaves=() if document is None else documents.leaves_of(document),
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
@@ -193,7 +203,7 @@ def described(options: CheckOptions) -> CheckedAgainst:
             f"{options.file}: nothing says what is computed",
             hint="give --metadata FILE.json, or the op: --op arith.addf --type f16",
         )
-    data = documents.of_file(documents.from_text(read_file(path), path), pathlib.Path(options.file).name)
+    data = documents.of_file(documents.from_text(read_file(path), path), plain_name(pathlib.Path(options.file).name))
     try:
         kept = data.get("inputs", {}).get("options", {})
         computation = computation_of(data["source"], profile_of(data["profile"]), kept)
@@ -210,7 +220,9 @@ def _beside(path: str) -> str | None:
     """
     if path == "-":
         return None
+    whole, path = path, plain_name(path)
     places = [str(pathlib.Path(path).with_suffix(".json")) if pathlib.Path(path).name else path, f"{path}.json"]
+    places.append(f"{whole}.json")
     of_sweep = str(pathlib.Path(path).parent / METADATA)
     # sweep.json beside sweep.runs describes the sweep, not its results.
     places.insert(0 if pathlib.Path(path).name == MERGED else len(places), of_sweep)
@@ -259,11 +271,11 @@ def _kept(asked: CheckedAgainst, document: Document, checked: str) -> Iterable[C
     places = {column.name: place for place, column in enumerate(columns)}
     if not all(column.name in places for column in asked.computation.inputs):
         return None
-    with path.open("rb") as file:
+    with opened(str(path)) as (file, _):
         check_unaltered(document, read_vectors(file, format, columns, options), str(path))
 
     def rows() -> Iterator[Chunk]:
-        with path.open("rb") as file:
+        with opened(str(path)) as (file, _):
             for chunk in read_vectors(file, format, columns, options):
                 inputs = tuple(chunk[places[column.name]] for column in asked.computation.inputs)
                 yield inputs + asked.computation.compute(inputs).outputs
@@ -279,7 +291,9 @@ def _judge_count(found: Check, period: int, asked: CheckedAgainst, options: Chec
         return
     if not found.compared:
         why = (
-            "every row has undefined behaviour"
+            "the file says so of every row"
+            if found.ignored == found.rows
+            else "every row has undefined behaviour"
             if found.undefined == found.rows
             else "no row has a value: all are poison"
         )

@@ -103,6 +103,8 @@ class Report:
             counts.append(f"{found.poison:,} poison, of which results count for nothing")
         if found.undefined:
             counts.append(f"{found.undefined:,} not compared: undefined behaviour")
+        if found.ignored:
+            counts.append(f"{found.ignored:,} not compared: the file says so")
         if found.unknown:
             counts.append(f"{found.unknown:,} with an X or Z")
         if found.rows:
@@ -132,6 +134,7 @@ class Report:
             "unknown": found.unknown,
             "poison": found.poison,
             "undefined": found.undefined,
+            "ignored": found.ignored,
             "equal": self.equal,
             "golden": self.golden,
             "strayed": found.strayed,

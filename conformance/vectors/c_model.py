@@ -28,6 +28,7 @@ from halfulp.conformance.vectors.c_parts import (
 )
 from halfulp.conformance.vectors.c_tiles import TileModel
 from halfulp.conformance.vectors.columns import Chunk, Role, VectorSet
+from halfulp.conformance.vectors.compressed import compressing
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.c import SYSTEMVERILOG, C, check_names
@@ -61,7 +62,8 @@ class Order:
 
     All files hold the same columns, those that every format has a place for, so that they have one digest. ``options``:
     the options of the formats; those of ``mlir`` are added. ``unmarked``: the treatment of poison and unspecified bits
-    that have no column. ``any_nan``: a checker accepts any NaN if a result is a NaN.
+    that have no column. ``any_nan``: a checker accepts any NaN if a result is a NaN. ``compress``: the ending of files
+    that are compressed, ``.gz`` or ``.zst``; empty: they are not.
     """
 
     recipe: Recipe
@@ -69,6 +71,7 @@ class Order:
     options: Options = field(default_factory=Options)
     unmarked: Unmarked = "refuse"
     any_nan: bool = False
+    compress: str = ""
 
     @property
     def carried(self) -> frozenset[Role]:
@@ -165,11 +168,12 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
     cannot be written, and what `write_stream` raises. Nothing half-written is left, except after a kill.
     """
     name = order.options.name
-    names = [name + format_named(format).suffix for format in order.formats]
+    names = [name + format_named(format).suffix + order.compress for format in order.formats]
     with whole_files(folder, [*names, f"{name}.json"]) as files:
-        sets = [
-            write_stream(order, format, file, progress) for format, file in zip(order.formats, files[:-1], strict=True)
-        ]
+        sets = []
+        for format, file, told in zip(order.formats, files[:-1], names, strict=False):
+            with compressing(file, order.compress, told) as sink:
+                sets.append(write_stream(order, format, sink, progress))
         if len({made.written.digest for made in sets}) > 1:
             raise RuntimeError("two files of one set have different digests")
         files[-1].write(metadata.to_text(document(order, sets[0], names)).encode())

@@ -42,6 +42,10 @@ class Role(Enum):
     """One bit: the result is poison, so that hardware may return anything."""
     OPEN = "open"
     """The bits of the result that are unspecified: where one is set, either value of that bit is right."""
+    IGNORE = "ignore"
+    """Written by whoever made the file: bits of a result or of the flags that are not compared in a row; or one bit,
+    for the whole row. halfulp makes no such column.
+    """
 
 
 _ORDER = {role: position for position, role in enumerate(Role)}
@@ -148,6 +152,19 @@ def marks_of(columns: Sequence[Column]) -> list[tuple[int, tuple[int, ...]]]:
     ]
 
 
+IGNORE = "ignore"
+
+
+def ignoring(outputs: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the columns that a file may have beside these outputs, to say what is not compared in a row: ``ignore``,
+    one bit for the whole row, and ``ignore_NAME`` for a result or the flags, with a bit for each bit of that column.
+    """
+    whole = Column(IGNORE, 1, "i1", Role.IGNORE)
+    about = (column for column in outputs if column.role in (Role.RESULT, Role.FLAGS))
+    each = (Column(f"{IGNORE}_{one.name}", one.width, f"i{one.width}", Role.IGNORE, one.name) for one in about)
+    return (whole, *each)
+
+
 def check_columns(columns: Sequence[Column]) -> None:
     """Raise ValueError where columns are not in the order of `Role`, share a name, or do not fit their results."""
     names = [column.name for column in columns]
@@ -163,7 +180,16 @@ def check_columns(columns: Sequence[Column]) -> None:
             raise ValueError(f"column {column.name!r} must name its result")
         if column.width != 1 if column.role is Role.POISON else {column.width} != widths:
             raise ValueError(f"column {column.name!r} has {column.width} bits, which does not fit its result")
+    known = {column.name: column for column in columns if column.role in (Role.RESULT, Role.FLAGS)}
     for column in columns:
+        if column.role is Role.IGNORE and column.of:
+            about_it = known.get(column.of)
+            if about_it is None or about_it.width != column.width:
+                raise ValueError(
+                    f"column {column.name!r} must have the width of a result or of the flags, '{column.of}'"
+                )
+        elif column.role is Role.IGNORE and column.width != 1:
+            raise ValueError(f"column {column.name!r} has {column.width} bits, but one bit is for a whole row")
         if column.role is Role.FLAGS and column.width != FLAG_BITS:
             raise ValueError(f"column {column.name!r} has {column.width} bits, but there are {FLAG_BITS} flags")
 

@@ -36,8 +36,10 @@ from halfulp.conformance.vectors.columns import (
     check_columns,
     columns_from_text,
     format_of,
+    ignoring,
     root_of,
 )
+from halfulp.conformance.vectors.compressed import expanded, is_compressed, plain_name
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats import format_named, format_of_file
 from halfulp.conformance.vectors.formats.format import Format, Notes, Options, Written, seekable
@@ -276,7 +278,8 @@ def columns_of(data: Document) -> tuple[Column, ...]:
 def packing_of(data: Document, name: str | None = None) -> Packing:
     """Return the packing of the file with that name, else of the first file that gives one."""
     files = [file for file in data["files"] if isinstance(file, dict)]
-    own = [file for file in files if name is not None and file.get("name") == name] or files
+    named = [file for file in files if isinstance(file.get("name"), str)]
+    own = [file for file in named if name is not None and plain_name(file["name"]) == plain_name(name)] or files
     try:
         return next((Packing(**file["packing"]) for file in own if "packing" in file), CONTAINERS)
     except (TypeError, ValueError) as error:
@@ -464,7 +467,18 @@ class _Peeked(io.RawIOBase):
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
-    """Open a file, and read its first bytes."""
+    """Open a file, and read its first bytes; of a compressed file, those that it expands to."""
+    with _opened(path) as (file, head):
+        if not is_compressed(head):
+            yield file, head
+            return
+        inside = expanded(file, head, "<stdin>" if path == "-" else path)
+        head = inside.read(HEAD)
+        yield cast("BinaryIO", io.BufferedReader(_Peeked(head, inside), 1 << 20)), head
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
     if path == "-":
         head = sys.stdin.buffer.read(HEAD)
         yield cast("BinaryIO", io.BufferedReader(_Peeked(head, sys.stdin.buffer), 1 << 20)), head
@@ -497,7 +511,7 @@ def see(path: str) -> None:
 
 def format_of_vectors(path: str, head: bytes) -> Format:
     """Choose the format of a file by its name, else by its content. Raise InputError if no format fits."""
-    named = None if path == "-" else format_of_file(path)
+    named = None if path == "-" else format_of_file(plain_name(path))
     if named is not None:
         return named
     found = next((name for name, sign in _SIGNS if sign.match(head)), None)
@@ -523,7 +537,7 @@ def vectors_of(
     ``columns``: the names of the columns, with commas. ``flags``: False for a file without exception flags.
     """
     name = "<stdin>" if path == "-" else path
-    options = Options() if asked.document is None else options_of(asked.document, Path(name).name)
+    options = Options() if asked.document is None else options_of(asked.document, plain_name(Path(name).name))
     options = replace(options, file=name, notes=notes)
     try:
         if format_.name == "npz":
@@ -555,6 +569,7 @@ def _names(file: BinaryIO, head: bytes, format_: Format) -> frozenset[str] | Non
 def _named_columns(given: str, computation: Computation) -> tuple[Column, ...]:
     """Return the columns of these names. Raise InputError."""
     by_name = {column.name: column for column in (*computation.inputs, *computation.outputs)}
+    by_name |= {column.name: column for column in ignoring(computation.outputs)}
     names = [name.strip() for name in given.split(",")]
     unknown = next((name for name in names if name not in by_name), None)
     if unknown is not None:
@@ -581,7 +596,8 @@ def _columns(
         columns = tuple(column for column in columns if column.role is not Role.FLAGS)
     if format_.name in FORMATS_WITH_NAMES:
         marks = (Role.FLAGS, Role.POISON, Role.OPEN)
-        return tuple(column for column in columns if column.role not in marks or column.name in names)
+        found = tuple(column for column in columns if column.role not in marks or column.name in names)
+        return found + tuple(column for column in ignoring(computation.outputs) if column.name in names)
     if format_.name in WORDS:
         first = _FIRST_WORD.search(head)
         bare = tuple(column for column in columns if column.role not in (Role.POISON, Role.OPEN))

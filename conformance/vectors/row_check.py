@@ -11,13 +11,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import op_inputs
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, TreeDigest, by_row, rechunked, results_of, type_of
+from halfulp.conformance.vectors.columns import (
+    FLAG_BITS,
+    Chunk,
+    Column,
+    Role,
+    TreeDigest,
+    by_row,
+    ignoring,
+    rechunked,
+    results_of,
+    type_of,
+)
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.described import describe
 from halfulp.conformance.vectors.device import Stage, flag_name
@@ -215,6 +226,8 @@ def _float_remarks(fmt: FloatFormat, expected: Codes, got: Codes) -> Iterator[tu
 
 # --- a stream of rows -------------------------------------------------------------------------------------------------
 
+EVERY_FLAG = (1 << FLAG_BITS) - 1
+
 ROWS = 1 << 16
 """Number of rows that are computed and compared at once."""
 
@@ -261,21 +274,22 @@ class LikelyCause:
 @dataclass
 class Check:
     """The result of a check. ``rows``: the number of rows of the file; ``undefined``: those that were not compared,
-    because of undefined behaviour; ``poison``: rows in which no result counts; ``differing``: rows that differ, of
-    which ``unknown`` have an X or Z.
+    because of undefined behaviour; ``poison``: rows in which no result counts; ``ignored``: rows that the file says are
+    not compared; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
 
     ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
     ``controls`` that of equal ones; ``explanations``: the alternatives that fit, the likeliest first. ``kinds``: the
-    number of examined rows for each remark. ``digest``: the digest of the file's columns. ``strayed``: the first row
-    whose operands are not those of the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so
-    many are surplus; 0: neither is seen); ``reordered``: the file has all rows of the recipe, in another order.
-    ``described``: what the rows that differ have in common, if no cause explains half of them. ``problem``: why reading
-    ended before the end.
+    number of examined rows for each remark. ``failing``: the first rows that differ, with operands and expected
+    results. ``digest``: the digest of the file's columns. ``strayed``: the first row whose operands are not those of
+    the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so many are surplus; 0: neither is
+    seen); ``reordered``: the file has all rows of the recipe, in another order. ``described``: what the rows that differ
+    have in common, if no cause explains half of them. ``problem``: why reading ended before the end.
     """
 
     rows: int = 0
     undefined: int = 0
     poison: int = 0
+    ignored: int = 0
     differing: int = 0
     unknown: int = 0
     mismatches: list[RowMismatch] = field(default_factory=list)
@@ -285,6 +299,7 @@ class Check:
     kinds: dict[str, int] = field(default_factory=dict)
     described: list[str] = field(default_factory=list)
     digest: str | None = None
+    failing: list[Chunk] = field(default_factory=list)
     strayed: int | None = None
     slipped: int = 0
     reordered: bool = False
@@ -293,26 +308,28 @@ class Check:
     @property
     def compared(self) -> int:
         """Return the number of rows in which a value was compared; 0 if all results are poison."""
-        defined = self.rows - self.undefined
+        defined = self.rows - self.undefined - self.ignored
         return 0 if self.poison and self.undefined + self.poison >= self.rows and not self.differing else defined
 
 
 def columns_in_order(
     computation: Computation, columns: Sequence[Column], elsewhere: bool = False
-) -> tuple[list[int], list[int | None]]:
+) -> tuple[list[int], list[int | None], list[int]]:
     """Find a computation's inputs and outputs among the columns of a file by name; None for an output that is missing.
+    With them: the columns that say what is not compared in a row.
 
     ``elsewhere``: the inputs are known from elsewhere, so that a file may have none of them. Raises InputError for a
     missing input, a column that the computation does not have, other widths, and files without any result or flags.
     """
     places = {column.name: k for k, column in enumerate(columns)}
     known = {column.name: column for column in (*computation.inputs, *computation.outputs)}
+    known |= {column.name: column for column in ignoring(computation.outputs)}
     for column in columns:
         own = known.get(column.name)
         if own is None:
             raise InputError(
                 f"the file has a column '{column.name}' ({column.role.value}), but what is computed has the columns "
-                f"{', '.join(known)}"
+                f"{', '.join(column.name for column in (*computation.inputs, *computation.outputs))}"
             )
         if (own.width, own.role, own.of) != (column.width, column.role, column.of):
             raise InputError(
@@ -326,7 +343,18 @@ def columns_in_order(
     outputs = [places.get(column.name) for column in computation.outputs]
     if not any(columns[k].role in (Role.RESULT, Role.FLAGS) for k in outputs if k is not None):
         raise InputError("the file has no results")
-    return [] if alone else [places[column.name] for column in computation.inputs], outputs
+    ignored = [place for place, column in enumerate(columns) if column.role is Role.IGNORE]
+    return [] if alone else [places[column.name] for column in computation.inputs], outputs, ignored
+
+
+def flags_named(names: Iterable[str]) -> int:
+    """Return exception flags of these names as bits. Raises InputError for an unknown name."""
+    bits, known = 0, {str(flag.name).lower(): int(flag) for flag in Flags}
+    for name in names:
+        if name not in known:
+            raise InputError(f"there is no exception flag '{name}'", hint=f"the flags are {', '.join(known)}")
+        bits |= known[name]
+    return bits
 
 
 @dataclass
@@ -355,10 +383,11 @@ class VectorChecker:
     """Comparison of the rows of a file with a computation.
 
     ``columns``: the columns of the file, which may lack some outputs. ``any_nan``: as in `differing_columns`.
-    ``ignored``: roles that are not compared. ``notes``: the notes of the reader. ``foreseen``: the whole rows of the
-    set as a recipe makes them; their outputs are used as long as the file has the same operands, or no operands.
-    ``most``: the number of mismatches kept in full. ``leaves``: the rows of the leaves of the set's digest. Raises what
-    `columns_in_order` raises.
+    ``ignored``: roles that are not compared; ``flags``: the exception flags that are. ``notes``: the notes of the
+    reader. ``foreseen``: the whole rows of the set as a recipe makes them; their outputs are used as long as the file
+    has the same operands, or no operands. ``most``: the number of mismatches kept in full; ``failing``: that of rows
+    for a file of failing rows. ``leaves``: the rows of the leaves of the set's digest. Raises what `columns_in_order`
+    raises.
     """
 
     def __init__(
@@ -368,13 +397,16 @@ class VectorChecker:
         *,
         any_nan: bool = False,
         ignored: frozenset[Role] = frozenset(),
+        flags: int = EVERY_FLAG,
         notes: Notes | None = None,
         foreseen: Iterable[Chunk] | None = None,
         most: int = 1,
+        failing: int = 0,
         leaves: Iterable[int] = (),
     ) -> None:
         self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
-        self._inputs, places = columns_in_order(computation, columns, foreseen is not None)
+        self._inputs, places, self._ignored = columns_in_order(computation, columns, foreseen is not None)
+        self._flags = flags
         self._outputs = [
             None if column.role in ignored else place for column, place in zip(computation.outputs, places, strict=True)
         ]
@@ -383,7 +415,7 @@ class VectorChecker:
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
         self._surplus = _Surplus()
         self._strayed_from: Iterator[Chunk] | None = None
-        self._most = most
+        self._most, self._failing = most, failing
         self._fast = not (isinstance(computation, ProgramComputation) and not computation.scalars)
         limit = MOST_EXAMINED if self._fast else SLOW_EXAMINED
         if isinstance(computation, TileComputation):
@@ -447,8 +479,12 @@ class VectorChecker:
             inputs, expected, undefined = made[:width], made[width:], None
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
         outputs = self.computation.outputs
+        masks = self._masks(chunk, rows)
+        actual = tuple(
+            codes if masks[k] is None else codes & ~masks[k] | expected[k] & masks[k] for k, codes in enumerate(actual)
+        )
         wrong = differing_columns(outputs, expected, actual, self.any_nan)
-        unknown = self._unknown(expected, rows)
+        unknown = self._unknown(expected, rows, masks)
         differs, values = np.zeros(rows, np.bool_), np.zeros(rows, np.bool_)
         for k, own in wrong.items():
             differs |= own
@@ -462,6 +498,10 @@ class VectorChecker:
         found.unknown += sum(bool(differs[k]) for k in unknown)
         for k in np.flatnonzero(differs)[: max(self._most - len(found.mismatches), 0)]:
             found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
+        places = np.flatnonzero(differs)[: self._failing]
+        if len(places):
+            self._failing -= len(places)
+            found.failing.append(tuple(codes[places] for codes in (*inputs, *expected)))
         if differs.any():
             self._count(expected, actual, wrong, differs, unknown)
         counted = ~differs & ~poison
@@ -474,6 +514,27 @@ class VectorChecker:
         found.differing += int(differs.sum())
         found.rows += rows
         self._notes.forget(found.rows)
+
+    def _masks(self, chunk: Chunk, rows: int) -> list[Any]:
+        """Return the bits of each output that are not compared; None where all are."""
+        masks: list[Any] = [None] * len(self.computation.outputs)
+        for k, column in enumerate(self.computation.outputs):
+            if column.role is Role.FLAGS and self._flags != EVERY_FLAG:
+                masks[k] = np.full(rows, EVERY_FLAG & ~self._flags, np.uint8)
+        for place in self._ignored:
+            named, codes = self.columns[place].of, chunk[place]
+            for k, column in enumerate(self.computation.outputs):
+                if named not in ("", column.name):
+                    continue
+                mask = codes
+                if not named:
+                    shape = (rows,) if column.width <= LIMB_BITS else (rows, 1)
+                    every = ints_to_codes([(1 << column.width) - 1], column.width, (1,))
+                    mask = np.where(np.reshape(codes != 0, shape), every, every & 0)
+                masks[k] = mask if masks[k] is None else masks[k] | mask
+            if not named:
+                self.found.ignored += int((codes != 0).sum())
+        return masks
 
     def _computed(self, inputs: Chunk, rows: int) -> Computed:
         """Return the expected outputs: those of the recipe if it has the same operands, else computed ones."""
@@ -519,7 +580,7 @@ class VectorChecker:
             # The recipe's operands only save time: a document may describe rows that the recipe does not have.
             return None
 
-    def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
+    def _unknown(self, expected: Chunk, rows: int, ignored: Sequence[Any]) -> dict[int, dict[str, str]]:
         """Return the rows of this chunk that have an X or Z in a significant bit, by their place in the chunk."""
         begin, outputs = self.found.rows, self.computation.outputs
         numbers = [row for row in self._notes.unknown if begin <= row < begin + rows]
@@ -537,6 +598,8 @@ class VectorChecker:
                 counts = unknown_bits(word) & ((1 << column.width) - 1)
                 for mask in masks:
                     counts &= ~codes_to_ints(expected[mask][k : k + 1], column.width)[0]
+                if ignored[at] is not None:
+                    counts &= ~codes_to_ints(ignored[at][k : k + 1], column.width)[0]
                 if counts:
                     counting.setdefault(k, {})[column.name] = word
         return counting

@@ -1,11 +1,15 @@
 """``halfulp vectors check`` as a hardware team uses it: golden files, a device's output, TestFloat's own text."""
 
+import gzip
 import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,7 +23,7 @@ from vector_files import run as run_here
 
 from halfulp.command.main import main
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors import compressed, metadata
 from halfulp.conformance.vectors.columns import Role, VectorSet
 from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats import format_named, write_vectors
@@ -579,3 +583,149 @@ def test_operands_that_cannot_be_made_again_are_told(tmp_path: Path) -> None:
     told = run_here(*wanted, cwd=tmp_path)
     assert told.code == 2
     assert "the file has no operands, and the operands of" in told.err
+
+
+# --- regressions ------------------------------------------------------------------------------------------------------
+
+
+def planted(tmp_path: Path, count: int = 20) -> list[str]:
+    """Write a set of sums, and return the lines of its file, of which the third has a wrong result and all flags."""
+    golden(tmp_path, count=count)
+    lines = (tmp_path / "set.tv").read_text().splitlines()
+    a, b, result, _ = lines[2].split()
+    lines[2] = f"{a} {b} {int(result, 16) ^ 1:02X} 1F"
+    return lines
+
+
+def test_masks_of_flags(tmp_path: Path) -> None:
+    lines = planted(tmp_path)
+    lines[2] = f"{(tmp_path / 'set.tv').read_text().splitlines()[2][:-2]}1F"
+    device = tmp_path / "device.tv"
+    device.write_text("\n".join(lines) + "\n")
+    options = ("vectors", "check", str(device), "--metadata", str(tmp_path / "set.json"))
+    right = int((tmp_path / "set.tv").read_text().splitlines()[2][-2:], 16)
+    names = {"inexact": 1, "underflow": 2, "overflow": 4, "divide_by_zero": 8, "invalid": 16}
+    for name, bit in names.items():
+        assert run_here(*options, f"--flags={name}").code == int(not right & bit), name
+    both = run_here(*options, "--flags=inexact,overflow")
+    assert "overflow raised" in both.out
+    assert "invalid raised" not in both.out
+    assert "there is no exception flag 'inexakt'" in run_here(*options, "--flags=inexakt").err
+
+
+def test_columns_that_say_what_does_not_count(tmp_path: Path) -> None:
+    rows = [line.split() for line in planted(tmp_path)]
+
+    def checked(*extra: tuple[str, str]) -> Any:
+        """Check the rows with these columns, which have a value in the wrong row and 0 in all others."""
+        head = ",".join(["a,b,result,flags", *(name for name, _ in extra)])
+        body = [
+            ",".join([*(f"0x{word}" for word in row), *(value if k == 2 else "0x0" for _, value in extra)])
+            for k, row in enumerate(rows)
+        ]
+        (tmp_path / "m.csv").write_text("\n".join([head, *body]) + "\n")
+        return run_here("vectors", "check", str(tmp_path / "m.csv"), *OP)
+
+    assert checked().code == 1
+    assert checked(("ignore_flags", "0x1F")).code == 1
+    assert checked(("ignore_result", "0x01")).code == 1
+    assert checked(("ignore_result", "0x01"), ("ignore_flags", "0x1F")).code == 0
+    assert checked(("ignore_result", "0xFE"), ("ignore_flags", "0x1F")).code == 1
+    whole = checked(("ignore", "0x1"))
+    assert (whole.code, whole.out) == (
+        0,
+        "arith.addf f8E4M3FN: 20 rows, none differs; 1 not compared: the file says so\n",
+    )
+    # In a format without names, --columns names them.
+    text = "\n".join(" ".join([*row, "1" if k == 2 else "0"]) for k, row in enumerate(rows)) + "\n"
+    (tmp_path / "m.tv").write_text(text)
+    options = ("vectors", "check", str(tmp_path / "m.tv"), *OP, "--columns")
+    assert run_here(*options, "a,b,result,flags,ignore").code == 0
+    assert "there is no column 'ignore_c'" in run_here(*options, "a,b,result,flags,ignore_c").err
+
+
+def test_a_regression_gets_files(tmp_path: Path) -> None:
+    lines = planted(tmp_path)
+    (tmp_path / "device.tv").write_text("\n".join(lines) + "\n")
+    options = ("vectors", "check", str(tmp_path / "device.tv"), "--metadata", str(tmp_path / "set.json"))
+    files = ("--junit", str(tmp_path / "j.xml"), "--failing", str(tmp_path / "failing.csv.gz"), "--github")
+    done = run_here(*options, *files)
+    assert done.code == 1
+    assert re.fullmatch(
+        r"::error file=[^,]*device.tv,line=3,title=halfulp vectors check::1 of 20 rows differ\n", done.err
+    )
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
+    assert suite.attrib == {"name": "halfulp vectors check", "tests": "1", "failures": "1", "errors": "0"}
+    (failure,) = suite[0]
+    assert (failure.tag, failure.attrib["message"]) == ("failure", "1 of 20 rows differ")
+    assert "row 2, line 3" in str(failure.text)
+    # The rows that differ are a set with the right results.
+    right = (tmp_path / "set.tv").read_text().splitlines()[2].split()
+    kept = gzip.decompress((tmp_path / "failing.csv.gz").read_bytes()).decode()
+    assert kept == f"a,b,result,flags\n{','.join(f'0x{word}' for word in right)}\n"
+    assert run_here("vectors", "check", str(tmp_path / "failing.csv.gz"), *OP).code == 0
+    # Without a difference, and with an error that ends the check.
+    equal = run_here("vectors", "check", str(tmp_path / "set.tv"), *files)
+    assert (equal.code, "::notice file=" in equal.err) == (0, True)
+    assert [each.tag for each in ElementTree.parse(tmp_path / "j.xml").getroot()[0][0]] == ["system-out"]
+    (tmp_path / "device.tv").write_text("12 3\x1b4 zz\n")
+    broken = run_here(*options, *files)
+    assert broken.code == 2
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()[0]
+    assert (suite.attrib["errors"], suite[0][0].tag) == ("1", "error")
+
+
+def test_compressed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    formats = "testfloat,readmemh,npz,npy,bin,csv,jsonl,c,sv,coe"
+    wanted = ("vectors", "make", "arith.addf", "--type", "f8E4M3FN", "-n", "20", "--format", formats)
+    assert run_here(*wanted, "--compress", "gz", "--out", str(tmp_path / "a")).code == 0
+    assert run_here(*wanted, "--compress", "gz", "--out", str(tmp_path / "b")).code == 0
+    files = sorted((tmp_path / "a").glob("*.gz"))
+    assert len(files) == 10
+    for file in files:
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+        done = run_here("vectors", "check", str(file))
+        assert (done.code, "those of the golden set" in done.out) == (0, True), (file.name, done.err)
+    changed = run_here("vectors", "make", "--changed", str(tmp_path / "a" / "addf_f8E4M3FN.json"))
+    assert (changed.code, changed.err) == (0, "0 of 20 vectors change\n")
+    text = tmp_path / "a" / "addf_f8E4M3FN.tv.gz"
+    data = text.read_bytes()
+    text.write_bytes(data[:-12])
+    assert "the compressed file is broken" in run_here("vectors", "check", str(text)).err
+    text.write_bytes(data)
+    monkeypatch.setattr(compressed, "MOST_EXPANDED", 100)
+    assert "expands to more than" in run_here("vectors", "check", str(text)).err
+
+
+def test_zstandard_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    golden(tmp_path, count=20)
+    (tmp_path / "set.tv.zst").write_bytes(compressed.MARKS[".zst"] + b"\0")
+    for name in ("zstandard", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    done = run_here("vectors", "check", str(tmp_path / "set.tv.zst"))
+    assert done.code == 3
+    assert "needs the package zstandard, or Python 3.14" in done.err
+    # Any package with this function will do.
+    packed = gzip.compress((tmp_path / "set.tv").read_bytes())
+    opened = SimpleNamespace(open=lambda file, mode, closefd: gzip.GzipFile(fileobj=io.BytesIO(packed)))
+    monkeypatch.setitem(sys.modules, "zstandard", opened)
+    assert run_here("vectors", "check", str(tmp_path / "set.tv.zst")).code == 0
+
+
+def test_the_example_of_a_regression(tmp_path: Path) -> None:
+    """The lines of the Makefile, with the stand-in for a device, and with one that flips a bit."""
+    text = (ROOT / "examples" / "regression" / "Makefile").read_text()
+    assert "--junit out/junit.xml --failing out/failing.tv" in text
+    made = run_here(
+        "vectors", "make", "fadd", "--type", "f16", "--level", "weighted", "-n", "50", "--out", "out", cwd=tmp_path
+    )
+    assert made.code == 0
+    check = re.search(r"halfulp (vectors check [^$]*)\$\(OP\)_\$\(TYPE\)(.json) \\\n\s*([^$]*)\$", text)
+    assert check is not None
+    command = f"{check[1]}fadd_f16{check[2]} {check[3]}".split()
+    lines = (tmp_path / "out" / "fadd_f16.tv").read_text().splitlines()
+    for flipped in (0, 1):
+        lines[7] = f"{lines[7][:10]}{int(lines[7][10:14], 16) ^ flipped:04X}{lines[7][14:]}"
+        (tmp_path / "out" / "results.tv").write_text("\n".join(lines) + "\n")
+        assert run_here(*command, cwd=tmp_path).code == flipped
+        assert len((tmp_path / "out" / "failing.tv").read_text().splitlines()) == flipped

@@ -1,0 +1,114 @@
+"""Files of vectors that are compressed: gzip (``.gz``) and Zstandard (``.zst``), read and written as streams.
+
+Python has gzip. Zstandard is in Python from 3.14 on, or in the package ``zstandard``. What is read has a bound, as a
+small file may expand to more than any disk holds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import IO, Any, BinaryIO, cast
+
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+
+MARKS = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+"""The endings of compressed files, and the bytes that such a file begins with."""
+
+MOST_EXPANDED = 1 << 34
+"""The most bytes that are read from a compressed file: 16 GiB."""
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a file without the ending of a compressed one."""
+    return next((name.removesuffix(ending) for ending in MARKS if name.endswith(ending)), name)
+
+
+def is_compressed(head: bytes) -> bool:
+    """Tell from the first bytes of a file whether it is compressed."""
+    return any(head.startswith(mark) for mark in MARKS.values())
+
+
+def expanded(file: BinaryIO, head: bytes, name: str) -> BinaryIO:
+    """Return what a compressed file expands to, as a stream that cannot seek. ``head``: its first bytes, which were not
+    read from ``file`` yet. Reading raises InputError for a broken file, and beyond `MOST_EXPANDED` bytes.
+
+    Raises Unsupported for Zstandard without a package for it.
+    """
+    source: Any = gzip.GzipFile(fileobj=file) if head.startswith(MARKS[".gz"]) else _zstandard(file, "rb", name)
+    return cast("BinaryIO", io.BufferedReader(_Bounded(source, name), 1 << 20))
+
+
+@contextmanager
+def compressing(file: BinaryIO, ending: str, name: str) -> Iterator[BinaryIO]:
+    """Give a stream whose bytes go to a file compressed. ``ending``: ``.gz``, ``.zst``, or empty: as they are.
+
+    The same bytes give the same file. Raises Unsupported for Zstandard without a package for it.
+    """
+    if not ending:
+        yield file
+        return
+    sink: Any = (
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+        if ending == ".gz"
+        else _zstandard(file, "wb", name)
+    )
+    with sink:
+        yield cast("BinaryIO", _Sink(sink))
+
+
+def _zstandard(file: BinaryIO, mode: str, name: str) -> Any:
+    for module, of in (("compression.zstd", "ZstdFile"), ("zstandard", "open")):
+        try:
+            found = getattr(import_module(module), of)
+        except ImportError:
+            continue
+        return found(file, mode) if of == "ZstdFile" else found(file, mode, closefd=False)
+    raise Unsupported(
+        f"{name}: a file compressed by Zstandard needs the package zstandard, or Python 3.14",
+        hint="pip install zstandard, or compress by gzip",
+    )
+
+
+class _Sink(io.RawIOBase):
+    """A stream that is only written forward: gzip would say that it can seek."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        super().__init__()
+        self._sink = sink
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._sink.write(data)
+
+
+class _Bounded(io.RawIOBase):
+    """A stream of expanded bytes, with a bound."""
+
+    def __init__(self, source: IO[bytes], name: str) -> None:
+        super().__init__()
+        self._source, self._name, self._read = source, name, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._source.read(len(buffer))
+        except HalfulpError:
+            raise
+        except Exception as error:  # gzip, zlib and packages for Zstandard each have their own
+            raise InputError(f"{self._name}: the compressed file is broken: {error}") from None
+        self._read += len(data)
+        if self._read > MOST_EXPANDED:
+            raise InputError(
+                f"{self._name}: the compressed file expands to more than {MOST_EXPANDED >> 30} GiB",
+                hint="expand it yourself, and give it to the standard input",
+            )
+        buffer[: len(data)] = data
+        return len(data)
