@@ -90,6 +90,6 @@ def failing_rows(report: Report, path: str) -> bytes:
     chunks = [tuple(chunk[k] for k in kept) for chunk in report.found.failing]
     vectors = VectorSet(tuple(columns[k] for k in kept), chunks, sum(len(chunk[0]) for chunk in chunks))
     ending = next((ending for ending in MARKS if path.endswith(ending)), "")
-    with compressing(sink, ending, path) as file:  # type: ignore[arg-type]
+    with compressing(sink, ending, path) as file:
         write_vectors(vectors, file, format.name, "canonical")
     return sink.getvalue()
