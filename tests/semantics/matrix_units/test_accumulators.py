@@ -372,7 +372,8 @@ def register_by_hand(rule: Accumulator, d: str, products: list[Fraction], c: Fra
     for start in range(0, len(products), group):
         register = held(register + sum(cut(each / Fraction(2) ** lsb) for each in products[start : start + group]))
     exact = register * Fraction(2) ** lsb
-    return scalar.from_fraction(FORMATS[d], exact, as_rounding(rule.rounding)).code if exact else 0
+    code: int = scalar.from_fraction(FORMATS[d], exact, as_rounding(rule.rounding)).code
+    return code if exact else 0
 
 
 def random_register(dice: random.Random) -> Accumulator:
