@@ -282,8 +282,8 @@ class Check:
     number of examined rows for each remark. ``failing``: the first rows that differ, with operands and expected
     results. ``digest``: the digest of the file's columns. ``strayed``: the first row whose operands are not those of
     the recipe; ``slipped``: so many rows of the recipe are missing there (below 0: so many are surplus; 0: neither is
-    seen); ``reordered``: the file has all rows of the recipe, in another order. ``described``: what the rows that differ
-    have in common, if no cause explains half of them. ``problem``: why reading ended before the end.
+    seen); ``reordered``: the file has all rows of the recipe, in another order. ``described``: what the rows that
+    differ have in common, if no cause explains half of them. ``problem``: why reading ended before the end.
     """
 
     rows: int = 0
