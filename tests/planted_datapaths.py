@@ -457,8 +457,8 @@ def smallest_carry_lost(dice: Dice) -> Mistake:
 
 
 def cancelled_sign(dice: Dice) -> Mistake:
-    unit = some(dice, ("add", "fma"), (E4M3, E5M2, F16), cancel_minus=1)
-    return planted(dice, unit, "the sign of cancelled sums always -")
+    unit = some(dice, ("add",), (E4M3, E5M2, E3M7), cancel_minus=1)
+    return planted(dice, unit, "the sign of cancelled sums always -", count=6000)
 
 
 def zero_plus(dice: Dice) -> Mistake:
