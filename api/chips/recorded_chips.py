@@ -30,6 +30,7 @@ from halfulp.chips.rows import Rows, hexadecimal, instructions
 from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.vectors.stimulus.arrays import read_arrays
 from halfulp.explanations.dot import explain_dot
+from halfulp.explanations.dot_steps import text_of
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import table_lines
@@ -61,14 +62,16 @@ class Comparison(NamedTuple):
     open: int
 
 
-def read(path: str) -> list[Recording]:
-    """Read the recordings of a file. Raises InputError for a file that does not hold recordings."""
+def read(path: str, known: bool = True) -> list[Recording]:
+    """Read the recordings of a file. ``known``: their chips must have a model. Raises InputError for a file that does
+    not hold recordings.
+    """
     if not path.lower().endswith(".npz"):
         raise InputError(f"{path}: recordings are files .npz, as numpy.savez writes them")
     arrays = {name: array().array for name, array in read_arrays(path).items()}
     stems = dict.fromkeys(name.rpartition("/")[0] for name in arrays)
     try:
-        found = [each for stem in stems for each in _recordings(stem, arrays)]
+        found = [each for stem in stems for each in _recordings(stem, arrays, known)]
     except KeyError as error:
         raise InputError(f"{path}: the array {error} is missing") from None
     except InputError as error:
@@ -78,9 +81,9 @@ def read(path: str) -> list[Recording]:
     return found
 
 
-def _recordings(stem: str, arrays: Mapping[str, Any]) -> Iterator[Recording]:
+def _recordings(stem: str, arrays: Mapping[str, Any], known: bool) -> Iterator[Recording]:
     chip, _, what = stem.partition("/")
-    model = _model(chip)
+    model = _model(chip, known)
     a, b, c = (arrays[f"{stem}/{name}"] for name in "abc")
     if what not in FORMATS:
         op = operation_named(what)
@@ -94,9 +97,9 @@ def _recordings(stem: str, arrays: Mapping[str, Any]) -> Iterator[Recording]:
             yield Recording(f"{stem} to {d}", model, op, _checked(stem, op, a, b, rounded, arrays[f"{stem}/d_{d}"]))
 
 
-def _model(chip: str) -> str:
+def _model(chip: str, known: bool) -> str:
     name = chip.lower().replace(" ", "").replace("_", "") if chip.lower() not in PRODUCTS else chip.lower()
-    if name not in PRODUCTS and name not in CHIPS:
+    if known and name not in PRODUCTS and name not in CHIPS:
         raise InputError(f"no chip is called '{chip}'", hint=model_hint(chip))
     return f"chip:{name}"
 
@@ -142,7 +145,8 @@ def explanation(recording: Recording, row: int) -> str:
         hexadecimal(codes) for codes in (rows.a[row], rows.b[row], rows.c[row : row + 1], rows.d[row : row + 1])
     )
     explained = explain_dot(recording.operation.name, a, b, c, recording.model)
-    return f"{recording.name}, row {row}: the chip has {d}\n{explained}"
+    chip, model = (text_of(recording.operation.d, code) for code in (int(d, 16), explained.result))
+    return f"{recording.name}, row {row}: the chip has {chip}, the model {model}\n{explained}"
 
 
 def _fitted(recording: Recording, count: int) -> bool:

@@ -80,13 +80,14 @@ class Computed(NamedTuple):
 def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -> Rows:
     """Return what a user gives as rows: Values, arrays, or arrays of codes of an unsigned dtype.
 
-    ``type``: the element type of A and B, and ``acc`` of C and D, where arrays do not say so. C may be None: +0.
-    Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
+    ``type``: the element type of A and B, or a pair of types, and ``acc`` of C and D, where arrays do not say so. C may
+    be None: +0. Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
     """
-    x, a_type = _codes(a, type, "a")
-    y, b_type = _codes(b, type, "b")
-    results, d_type = _codes(d, acc, "d")
-    addends, c_type = (np.zeros_like(results), d_type) if c is None else _codes(c, acc, "c")
+    (of_a, of_b), (of_c, of_d) = pair(type, "type"), pair(acc, "acc")
+    x, a_type = _codes(a, of_a, "a")
+    y, b_type = _codes(b, of_b, "b")
+    results, d_type = _codes(d, of_d, "d")
+    addends, c_type = (np.zeros_like(results), d_type) if c is None else _codes(c, of_c, "c")
     x, y = np.atleast_2d(x), np.atleast_2d(y)
     addends, results = np.atleast_1d(addends), np.atleast_1d(results)
     if (
@@ -101,6 +102,15 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
         )
         raise InputError(f"a and b must be [rows, K], and c and d [rows]; given are {shapes}")
     return Rows(x, y, addends, results, (a_type, b_type, c_type, d_type))
+
+
+def pair(given: Any, what: str) -> tuple[Any, Any]:
+    """Return two types, where one type or two are given. Raises InputError for another number of them."""
+    if not isinstance(given, (tuple, list)):
+        return given, given
+    if len(given) != 2:
+        raise InputError(f"{what} is one type or two, but {len(given)} are given")
+    return given[0], given[1]
 
 
 def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
@@ -127,6 +137,19 @@ def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, 
                     name = f"{row.unit}.m{m}n{n}k{k}.{d}.{a}.{b}.{c}"
                     op = TileOp(name, a, b, c, d, (m, n, k), math.prod(blocks), row.unit)
                     yield chip, op, row.rule.text
+
+
+def named_instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, str]]:
+    """Yield the instructions of all chips that multiply one block: a name such as "chip:hopper wgmma K=16", the
+    operation, and the rule as text. Where K does not tell the rules of a chip apart, the name has M and N, too.
+    """
+    ours = [each for each in instructions(a, b, c, d) if each[1].blocks == 1]
+    rules: dict[str, set[str]] = {}
+    names = [f"chip:{chip} {op.unit} K={op.shape[2]}" for chip, op, _ in ours]
+    for name, (_, _, rule) in zip(names, ours, strict=True):
+        rules.setdefault(name, set()).add(rule)
+    for name, (chip, op, rule) in zip(names, ours, strict=True):
+        yield name if len(rules[name]) == 1 else f"chip:{chip} {op.unit} {'x'.join(map(str, op.shape))}", op, rule
 
 
 def hexadecimal(codes: Sequence[int] | Codes) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.chips.rows import Rows, instructions
+from halfulp.chips.rows import Rows, named_instructions, pair
 from halfulp.chips.which import filled
 from halfulp.codegen.tile_names import model_for
+from halfulp.explanations.dot_steps import ranges
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import table_lines, value_text
@@ -41,33 +43,41 @@ class Input:
 
 @dataclass(frozen=True)
 class Distinction:
-    """The inputs for which two models differ. ``instructions``: those that were compared. ``inputs``: codes, the fewest
-    products first; none where no input does. ``reason``: why there is none, or what was tried with fewer products.
+    """The inputs for which two models differ. ``instructions``: those that were compared. ``types``: of A, B, C and
+    D. ``inputs``: codes, the fewest products first; none where no input does. ``reason``: why there is none, or what was
+    tried with fewer products.
     """
 
     models: tuple[str, str]
     instructions: tuple[str, str]
-    types: tuple[str, str]
+    types: tuple[str, str, str, str]
     inputs: tuple[Input, ...]
     reason: str
 
     @property
     def products(self) -> int | None:
         """The products of the first input that are not zero; None where there is no input."""
-        return None if not self.inputs else sum(x != 0 for x in self.inputs[0].a)
+        if not self.inputs:
+            return None
+        of_a, of_b = (FORMATS[name] for name in self.types[:2])
+        first = self.inputs[0]
+        return sum(bool(scalar.value(of_a, x) and scalar.value(of_b, y)) for x, y in zip(first.a, first.b, strict=True))
 
     def __str__(self) -> str:
-        type_, acc = self.types
         lines = [" and ".join(f"{model} ({name})" for model, name in zip(self.models, self.instructions, strict=True))]
         rows: list[tuple[str, ...]] = [("a * b", "c", *self.models)]
+        of_a, of_b, of_c, of_d = (FORMATS[name] for name in self.types) if self.inputs else [None] * 4
         for each in self.inputs:
+            places: dict[tuple[int, int], list[int]] = {}
+            for k, factors in enumerate(zip(each.a, each.b, strict=True)):
+                places.setdefault(factors, []).append(k)
             terms = [
-                f"{value_text(FORMATS[type_], x)} * {value_text(FORMATS[type_], y)} at {k}"
-                for k, (x, y) in enumerate(zip(each.a, each.b, strict=True))
-                if x
+                f"{value_text(of_a, x)} * {value_text(of_b, y)} at {ranges(ks)}"
+                for (x, y), ks in places.items()
+                if x or y
             ]
-            codes = (each.c, *each.results)
-            rows.append((", ".join(terms) or "zeros", *(value_text(FORMATS[acc], code) for code in codes)))
+            results = (value_text(of_d, code) for code in each.results)
+            rows.append((", ".join(terms) or "zeros", value_text(of_c, each.c), *results))
         return "\n".join([*lines, *(table_lines(rows) if self.inputs else []), *filter(None, [self.reason])])
 
     def __repr__(self) -> str:
@@ -78,10 +88,13 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
     """Find up to ``count`` inputs of one instruction for which two models give different results.
 
     ``one``, ``other``: "chip:<name>", with its first instruction for the types, or with another one, as in
-    "chip:b200 tcgen05"; or an `Accumulator`. ``type``: the element type of A and B, ``acc`` of C and D. The inputs have
-    as few products as possible that are not zero: all inputs with fewer products that are tried give equal results.
-    What is tried are terms of one to four kinds of significands at all distances up to 45 binades, at the places
-    where units divide K. Where the rules are the same, the models are equal, and the reason says so.
+    "chip:b200 tcgen05", "chip:h100 mma K=8" and "chip:mi250 mfma 32x32x8"; or an `Accumulator`. ``type``: the element
+    type of A and B, or a pair of types; ``acc`` that of C and D, or a pair.
+
+    The first input has as few products as possible that are not zero: all inputs with fewer products that are tried
+    give equal results. What is tried are terms of one to four kinds of significands at all distances up to 45 binades,
+    at the places where units divide K, and zeros of both signs. Where the rules are the same, the models are equal, and
+    the reason says so.
 
     Raises Unsupported if a chip has no instruction for the types, and InputError for an unknown model.
 
@@ -89,34 +102,34 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
         >>> told.products
         1
     """
-    element, into = str(as_type(type)), str(as_type(acc))
-    if element not in FORMATS or into not in FORMATS:
-        raise InputError(f"type and acc must be float types, not {type} and {acc}")
+    a, b, c, d = (str(as_type(each)) for each in (*pair(type, "type"), *pair(acc, "acc")))
+    types = (a, b, c, d)
     if count < 1:
         raise InputError(f"count is {count}, but must be at least 1")
-    first, second = (_instruction(model, element, into) for model in (one, other))
+    first, second = (_instruction(model, types) for model in (one, other))
     models, names = (str(one), str(other)), (first[0].name, second[0].name)
-    length = min(first[0].shape[2], second[0].shape[2])
     if same := _same(first, second):
-        return Distinction(models, names, (element, into), (), same)
-    found, fewer = different(first, second, length, count)
+        return Distinction(models, names, types, (), same)
+    if any(name not in FORMATS for name in types):
+        raise InputError(f"type and acc must be float types where the rules differ, not {type} and {acc}")
+    found, fewer = different(first, second, min(first[0].shape[2], second[0].shape[2]), count)
     reason = f"all {fewer} inputs that were tried give equal results"
     if found:
         reason = f"all {fewer} inputs with fewer products that were tried give equal results" if fewer else ""
-    return Distinction(models, names, (element, into), tuple(found), reason)
+    return Distinction(models, names, types, tuple(found), reason)
 
 
 def different(
     first: tuple[TileOp, str], second: tuple[TileOp, str], length: int, count: int, most: int = MOST_PRODUCTS
 ) -> tuple[list[Input], int]:
-    """Find up to ``count`` inputs for which two rules differ, with the fewest products that are not zero, up to
-    ``most``. Also returns the number of inputs that were tried with fewer products.
+    """Find up to ``count`` inputs for which two rules differ, those with the fewest products that are not zero first,
+    up to ``most``. Also returns the number of inputs that were tried with fewer products than the first one.
     """
-    element, into, tried = first[0].a, first[0].d, 0
+    op = first[0]
+    found: list[Input] = []
+    fewer, tried = 0, 0
     for products in range(most + 1):
-        found: list[Input] = []
-        fewer = tried
-        for rows in _inputs(element, into, length, products):
+        for rows in _inputs((op.a, op.b, op.c, op.d), length, products):
             results = [filled(rows, op.shape[2]).by(rule, op) for op, rule in (first, second)]
             differ = (results[0].codes != results[1].codes) & ~results[0].unknown & ~results[1].unknown
             for row in np.flatnonzero(differ)[: count - len(found)]:
@@ -124,24 +137,38 @@ def different(
                 found.append(Input(tuple(rows.a[row].tolist()), tuple(rows.b[row].tolist()), int(rows.c[row]), pair))
             tried += len(rows)
             if len(found) == count:
-                break
-        if found:
-            return found, fewer
-    return [], tried
+                return found, fewer
+        if not found:
+            fewer = tried
+    return found, fewer
 
 
-def _instruction(model: Any, element: str, into: str) -> tuple[TileOp, str]:
+_MODEL = re.compile(
+    r"(?P<name>\S+)(?: (?P<unit>[a-z]\w*))?(?: (?:K=(?P<k>\d{1,6})|(?P<shape>\d{1,4}x\d{1,4}x\d{1,4})))?", re.ASCII
+)
+
+
+def _instruction(model: Any, types: tuple[str, str, str, str]) -> tuple[TileOp, str]:
     """Return the operation of a model, and its rule as text."""
-    name, _, unit = (model, "", "") if isinstance(model, Accumulator) else str(model).partition(" ")
-    text = model_for(name)
+    match = None if isinstance(model, Accumulator) else _MODEL.fullmatch(str(model))
+    asked = {"name": model, "unit": None, "k": None, "shape": None} if match is None else match.groupdict()
+    text = model_for(asked["name"])
     if text.startswith(PREFIX):
-        return TileOp("the accumulator", element, element, into, into, (1, 1, 32)), text
-    for chip, op, rule in instructions(element, element, into, into):
-        if f"chip:{chip}" == text and op.unit == (unit or op.unit) and op.blocks == 1:
-            return op, rule
+        return TileOp("the accumulator", *types, (1, 1, int(asked["k"] or 32))), text
     if not text.startswith("chip:"):
         raise InputError(f"'{model}' is not a chip", hint="name chips, as in chip:h100, or accumulators")
-    raise Unsupported(f"{model}: how it multiplies {element} into {into} is not published")
+    ours = [each for each in named_instructions(*types) if each[0].startswith(f"{text} ")]
+    for _, op, rule in ours:
+        have = {"unit": op.unit, "k": str(op.shape[2]), "shape": "x".join(map(str, op.shape))}
+        if all(asked[part] in (None, own) for part, own in have.items()):
+            return op, rule
+    a, b, c, d = types
+    what = f"{a}{f' and {b}' if a != b else ''} into {d}{f' with C of {c}' if c != d else ''}"
+    having = ", ".join(dict.fromkeys(name.partition(" ")[2] for name, *_ in ours))
+    raise Unsupported(
+        f"{model}: how it multiplies {what} is not published",
+        hint=f"published are: {having}" if ours else None,
+    )
 
 
 def _same(first: tuple[TileOp, str], second: tuple[TileOp, str]) -> str:
@@ -154,25 +181,50 @@ def _same(first: tuple[TileOp, str], second: tuple[TileOp, str]) -> str:
         rule = replace(Accumulator.from_text(text), specials="all")
         alone = rule.c == "with" and not rule.order and rule.group >= length
         rules.append(replace(rule, group=0) if alone else rule)
+    floats = first[0].d in FORMATS
     apart = sizes[0] != sizes[1] and (rules[0].c != "with" or rules[0].order or rules[0].zero == "ieee")
-    if rules[0] != rules[1] or apart:
+    if rules[0] != rules[1]:
         return ""
+    if apart and floats:
+        if not all(_large(op, rules[0]) for op, _ in (first, second)):
+            return ""
+        return (
+            f"they cannot differ: both add by the rule {rules[0]}, and more products of +0 change only a sum that is "
+            f"-0 or to be flushed, but none is where {first[0].a} and {first[0].b} are multiplied"
+        )
+    if not floats and rules[0] == Accumulator():
+        return f"they cannot differ: both add integers exactly, modulo 2 to the power of the width of {first[0].d}"
     return f"they cannot differ: both add so many products by the rule {rules[0]}"
+
+
+def _large(op: TileOp, rule: Accumulator) -> bool:
+    """Say whether groups of +0 behind the others change no sum that can be, though C is added last.
+
+    Such a group changes sums that are -0, and flushes subnormal ones. Neither can be: the sum of products is zero or
+    far larger, so is its difference from a C with its last bit near, and a smaller C is cut downward, or is flushed.
+    """
+    least = sum(_least(FORMATS[name]) for name in (op.a, op.b))
+    d = FORMATS[op.d]
+    no_sign = rule.flush or (rule.zero == "sum" and rule.cut_sums == "downward")
+    return rule.c == "last" and not rule.order and no_sign and least - d.precision > d.emin
 
 
 # --- inputs -----------------------------------------------------------------------------------------------------------
 
 
-def _inputs(element: str, into: str, length: int, products: int) -> Iterator[Rows]:
+def _inputs(types: tuple[str, str, str, str], length: int, products: int) -> Iterator[Rows]:
     """Yield rows of so many products that are not zero."""
-    fmt, wide = FORMATS[element], FORMATS[into]
-    near, all_ = _terms(fmt, few=True), _terms(fmt, few=False)
+    factors, wide = (FORMATS[types[0]], FORMATS[types[1]]), FORMATS[types[2]]
+    near, all_ = _terms(*factors, few=True), _terms(*factors, few=False)
     small = [0, *_addends(wide, few=True)]
+    sign = factors[0].sign_mask or 0
     match products:
         case 0:
-            combinations: Iterator[Any] = ((c, ()) for c in _addends(wide, few=False))
+            combinations: Iterator[Any] = ((c, ()) for c in [0, *_addends(wide, few=False)])
         case 1:
             combinations = ((c, (x,)) for x in near for c in [0, *_addends(wide, few=False)])
+            ties = ((c, (x,)) for x in _products(*factors, 0, every=True) for c in [0, *_addends(wide, few=False)])
+            combinations = itertools.chain(combinations, ties, _at_the_ends(*factors, wide))
         case 2:
             combinations = ((c, (x, y)) for c in small[:1] for x in near for y in all_)
             combinations = itertools.chain(
@@ -180,25 +232,53 @@ def _inputs(element: str, into: str, length: int, products: int) -> Iterator[Row
             )
         case _:
             # Two terms that cancel, or do not, beside copies of a third one.
-            pairs = [(x, y) for x in near[:4] for y in (x, (fmt.sign_mask ^ x[0] if fmt.sign_mask else x[0], x[1]))]
+            pairs = [(x, y) for x in near[:4] for y in (x, (sign ^ x[0], x[1]))]
             combinations = ((0, (*pair, *[z] * (products - 2))) for pair in pairs for z in all_)
     places = list(_places(length, products))
     while batch := list(itertools.islice(combinations, 8192 // len(places))):
         count = len(batch) * len(places)
-        a, b = (np.zeros((count, length), fmt.storage_dtype) for _ in range(2))
-        c = np.repeat(np.array([c for c, _ in batch], wide.storage_dtype), len(places))
-        at = np.tile(np.array(places, np.intp).reshape(len(places), products), (len(batch), 1))
+        a, b = (np.zeros((count, length), fmt.storage_dtype) for fmt in factors)
+        # One place after the other, so that the first inputs that differ are not one input at several places.
+        c = np.tile(np.array([c for c, _ in batch], wide.storage_dtype), len(places))
+        at = np.repeat(np.array(places, np.intp).reshape(len(places), products), len(batch), axis=0)
         for side, array in enumerate((a, b)):
-            codes = np.array([[term[side] for term in terms] for _, terms in batch], fmt.storage_dtype)
-            array[np.arange(count)[:, None], at] = np.repeat(codes.reshape(len(batch), products), len(places), axis=0)
-        yield Rows(a, b, c, np.zeros_like(c), (element, element, into, into))
+            codes = np.array([[term[side] for term in terms] for _, terms in batch], array.dtype)
+            array[np.arange(count)[:, None], at] = np.tile(codes.reshape(len(batch), products), (len(places), 1))
+        yield Rows(a, b, c, np.zeros(count, FORMATS[types[3]].storage_dtype), types)
+    if products == 0:
+        yield _zeros(types, length)
+
+
+def _at_the_ends(of_a: FloatFormat, of_b: FloatFormat, of_c: FloatFormat) -> Iterator[tuple[int, Any]]:
+    """Yield a C and a product near it, where sums become subnormal, zero or infinite."""
+    ends = {_least(of_c), of_c.emin, of_c.emax, _least(of_a) + _least(of_b), of_a.emax + of_b.emax}
+    for exponent in sorted({end + more for end in ends for more in (-2, -1, 0, 1)}):
+        for x in _products(of_a, of_b, exponent):
+            for y in (x, ((of_a.sign_mask or 0) | x[0], x[1])):
+                for c in (0, *_numbers(of_c, range(exponent - 2, exponent + 3))):
+                    yield c, (y,)
+
+
+def _zeros(types: tuple[str, str, str, str], length: int) -> Rows:
+    """Return rows of products that are +0 or -0, and of a C that is +0 or -0."""
+    formats = [FORMATS[name] for name in types]
+    negative = [(fmt.sign_mask or 0) * fmt.has_negative_zero for fmt in formats]
+    counts = [count for count in (0, 1, length // 2, length) for _ in range(2)]
+    a, b, c, d = (
+        np.zeros((len(counts), length) if name in "ab" else len(counts), fmt.storage_dtype)
+        for name, fmt in zip("abcd", formats, strict=True)
+    )
+    for row, count in enumerate(counts):
+        a[row, :count] = negative[0]
+    c[1::2] = negative[2]
+    return Rows(a, b, c, d, types)
 
 
 def _places(length: int, products: int) -> Iterator[tuple[int, ...]]:
     """Yield places along K: neighbours, and those that groups, halves and pairs part."""
     apart = dict.fromkeys(k for k in (1, 2, 4, 8, 16, length - 1) if k < length)
     if products < 2:
-        yield tuple(range(products))
+        yield from ((k,) for k in (0, *apart)) if products else ((),)
         return
     for k in apart:
         places = list(dict.fromkeys((0, k, *range(1, length))))[:products]
@@ -208,39 +288,81 @@ def _places(length: int, products: int) -> Iterator[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=16)
-def _terms(fmt: FloatFormat, few: bool) -> tuple[tuple[int, int], ...]:
-    """Return pairs of codes, factors of products: significands of all ones and a single one, at many exponents."""
-    ulp = Fraction(1, 1 << fmt.mantissa_bits)
-    significands = ((Fraction(1), Fraction(1)), (2 - ulp, 2 - ulp), (1 + ulp, 1 + ulp), (2 - ulp, Fraction(1)))
-    low, high = max(2 * (fmt.emin - fmt.mantissa_bits), -FAR), min(2 * fmt.emax, FAR)
-    exponents = list(dict.fromkeys((0, high, low, 1, (low + high) // 2))) if few else _inside_out(low, high)
+def _terms(of_a: FloatFormat, of_b: FloatFormat, few: bool) -> tuple[tuple[int, int], ...]:
+    """Return pairs of codes, factors of products, at many exponents. ``few``: at few, and positive."""
+    all_ = _exponents(_least(of_a) + _least(of_b), of_a.emax + of_b.emax)
+    near = [each for each in all_ if abs(each) <= FAR]
+    exponents = dict.fromkeys((0, max(near), min(near), 1, (min(near) + max(near)) // 2)) if few else all_
     found: dict[tuple[int, int], None] = {}
     for exponent in exponents:
-        for x, y in significands:
-            left = exponent // 2
-            pair = [scalar.from_fraction(fmt, s * Fraction(2) ** e).code for s, e in ((x, left), (y, exponent - left))]
-            if all(scalar.value(fmt, code) for code in pair):
-                found[pair[0], pair[1]] = None
-                if not few and fmt.sign_mask:
-                    found[pair[0] | fmt.sign_mask, pair[1]] = None
+        for x, y in _products(of_a, of_b, exponent):
+            found[x, y] = None
+            if not few and of_a.sign_mask:
+                found[x | of_a.sign_mask, y] = None
     return tuple(found)
 
 
-def _inside_out(low: int, high: int) -> list[int]:
-    """Return the numbers from low to high, those near 0 first."""
-    return sorted(range(low, high + 1), key=abs)
+def _products(of_a: FloatFormat, of_b: FloatFormat, exponent: int, every: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the codes of positive factors of an exponent in all: significands of all ones and a single one. ``every``:
+    of all kinds.
+    """
+    left = min(max(exponent // 2, _least(of_a), exponent - of_b.emax), of_a.emax, exponent - _least(of_b))
+    for factors in _significands(of_a, of_b, every):
+        x, y = (
+            scalar.from_fraction(fmt, significand * Fraction(2) ** power).code
+            for fmt, significand, power in zip((of_a, of_b), factors, (left, exponent - left), strict=True)
+        )
+        if scalar.value(of_a, x) and scalar.value(of_b, y):
+            yield x, y
+
+
+@lru_cache(maxsize=16)
+def _significands(of_a: FloatFormat, of_b: FloatFormat, every: bool) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Return pairs of significands: of all ones and a single one. ``every``: all pairs of short ones; of others also
+    those whose product is as near as can be to 1, or 2, and a bit below it: sums that are nearly a tie.
+    """
+    one, short = Fraction(1), of_a.mantissa_bits + of_b.mantissa_bits <= 8
+    ulps = [Fraction(1, 1 << fmt.mantissa_bits) for fmt in (of_a, of_b)]
+    found = [(one, one), (2 - ulps[0], 2 - ulps[1]), (1 + ulps[0], 1 + ulps[1]), (2 - ulps[0], one)]
+    if every and short:
+        sides = [
+            [1 + n * ulp for n in range(1 << fmt.mantissa_bits)] for fmt, ulp in zip((of_a, of_b), ulps, strict=True)
+        ]
+        found += itertools.product(*sides)
+    elif every:
+        size_a, size_b = (1 << min(fmt.mantissa_bits, 12) for fmt in (of_a, of_b))
+        x = np.arange(size_a, 2 * size_a, dtype=np.int64)
+        for place in range(1, of_a.mantissa_bits + of_b.mantissa_bits + 1):
+            # x * y is at least 2 + 2**(1 - place), as integers with the sizes as units; y is the smallest such one.
+            least = 2 * size_a * size_b + (2 * size_a * size_b >> place)
+            y = -(-least // x)
+            best = int(np.where(y < 2 * size_b, x * y, np.iinfo(np.int64).max).argmin())
+            found.append((Fraction(int(x[best]), size_a), Fraction(int(y[best]), size_b)))
+    return tuple(dict.fromkeys(found))
+
+
+def _least(fmt: FloatFormat) -> int:
+    """Return the exponent of the smallest positive number."""
+    return fmt.emin - fmt.mantissa_bits
+
+
+def _exponents(low: int, high: int) -> tuple[int, ...]:
+    """Return the exponents of numbers, those near 0 first, then those at the ends of the range."""
+    near = sorted(range(max(low, -FAR), min(high, FAR) + 1), key=abs)
+    return tuple(dict.fromkeys((*near, low, low + 1, high - 1, high)))
 
 
 @lru_cache(maxsize=16)
 def _addends(fmt: FloatFormat, few: bool) -> tuple[int, ...]:
     """Return codes of C that are not zero."""
+    return _numbers(fmt, (0, -12, 12) if few else (*_exponents(_least(fmt), fmt.emax), fmt.emin - 1, fmt.emin))
+
+
+def _numbers(fmt: FloatFormat, exponents: Iterable[int]) -> tuple[int, ...]:
+    """Return codes of both signs, with significands of all ones and a single one, at exponents."""
     ulp = Fraction(1, 1 << fmt.mantissa_bits)
-    low, high = max(fmt.emin - fmt.mantissa_bits, -FAR), min(fmt.emax, FAR)
     numbers = [
-        s * Fraction(2) ** e * sign
-        for e in ([0, -12, 12] if few else _inside_out(low, high))
-        for s in (Fraction(1), 2 - ulp, 1 + ulp)
-        for sign in (1, -1)
+        s * Fraction(2) ** e * sign for e in exponents for s in (Fraction(1), 2 - ulp, 1 + ulp) for sign in (1, -1)
     ]
     codes = [scalar.from_fraction(fmt, number).code for number in numbers]
     return tuple(code for code in dict.fromkeys(codes) if scalar.value(fmt, code))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.chips.rows import Rows, instructions, rows_of
+from halfulp.chips.rows import Rows, named_instructions, rows_of
 from halfulp.fp_formats.spelling import table_lines
 from halfulp.semantics.matrix_units.kinds import TileOp
 
@@ -61,14 +61,30 @@ class ChipRanking:
     def __repr__(self) -> str:
         return str(self)
 
+    def record(self) -> dict[str, Any]:
+        """Return the matches as JSON has them."""
+        matches = [
+            {
+                "models": list(each.names),
+                "order": each.order or None,
+                "equal": each.equal,
+                "differ": each.rows - each.equal - each.open,
+                "not_published": each.open,
+                "first_different": each.first,
+            }
+            for each in self.matches
+        ]
+        return {"matches": matches}
+
 
 def which_chip(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = None) -> ChipRanking:
     """Rank the chips, their instructions and the orders of K by how many of the results ``d`` they give.
 
     ``a``, ``b``: rows of A and columns of B, [rows, K], or one of each. ``c``, ``d``: elements of C and D, [rows]; C
     may be None for +0. Each is a `Value`, an array, or an array of codes of an unsigned dtype. ``type``: the element
-    type of A and B, and ``acc`` of C and D, where arrays do not say so. If K is that of several instructions, they
-    follow one another along K in ascending or descending order. The models "exact" and "ieee" are ranked, too.
+    type of A and B, or a pair of types, and ``acc`` of C and D, where arrays do not say so. If K is that of several
+    instructions, they follow one another along K in ascending or descending order. The models "exact" and "ieee" are
+    ranked, too.
 
     Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
 
@@ -76,15 +92,18 @@ def which_chip(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = N
         >>> any("hopper" in name for match in ranking.chips for name in match.names)
         False
     """
-    rows = rows_of(a, b, c, d, type, acc)
+    return ranking_of(rows_of(a, b, c, d, type, acc))
+
+
+def ranking_of(rows: Rows) -> ChipRanking:
+    """Rank the chips for some rows."""
     return ChipRanking(tuple(sorted(_matches(rows), key=lambda each: (-each.equal, each.open, each.names))))
 
 
 def _matches(rows: Rows) -> Iterator[ChipMatch]:
     found: dict[tuple[str, int], list[str]] = {("exact", rows.length): ["exact"], ("ieee", rows.length): ["ieee"]}
-    for chip, op, rule in instructions(*rows.types):
-        if op.blocks == 1:
-            found.setdefault((rule, op.shape[2]), []).append(f"chip:{chip} {op.unit} K={op.shape[2]}")
+    for name, op, rule in named_instructions(*rows.types):
+        found.setdefault((rule, op.shape[2]), []).append(name)
     for (model, k), names in found.items():
         whole = filled(rows, k)
         orders = ORDERS if whole.length > k else ("",)

@@ -8,17 +8,21 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import halfulp as hu
+from halfulp.codegen.tile_names import operation_named
 from halfulp.command import calls
 from halfulp.command.calls import INPUTS, FunctionOptions, run_keywords
-from halfulp.command.console import EXIT_CODES, SUCCESS, write
+from halfulp.command.console import DIFFERENT, EXIT_CODES, SUCCESS, write
 from halfulp.command.execution import Sources, read
 from halfulp.command.option import Command
 from halfulp.command.values import naming, profile_named, properties_of, read_npy
 from halfulp.described import argument, first_given, flag, option, profile_option, repeated
 from halfulp.explanations.applications import keywords_of
-from halfulp.explanations.dot import explain_dot
+from halfulp.explanations.dot import explain_dot, operand_codes
 from halfulp.explanations.op import explained_ops, signature_of
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.inputs import read_file, write_file
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError
@@ -28,6 +32,8 @@ from halfulp.running import TraceKeywords, run_options
 from halfulp.semantics.profile import Profile
 
 if TYPE_CHECKING:
+    from halfulp.chips.rows import Rows
+    from halfulp.chips.which import ChipRanking
     from halfulp.explanations.records import OpExplanation, RoundingExplanation
 
 
@@ -162,6 +168,15 @@ elements per scale follow: mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16.
 
 Values are numbers as for halfulp explain (0.3, nan, bits 0x3C00), separated by spaces or commas; 0*6 means six zeros.
 @FILE.npy is an array of exactly the right type.
+
+--which ranks the chips, instructions and orders of K by how many of the given results they give, --d. The types are
+those of KIND; K is as long as --a. In files --a and --b are [rows, K], --c and --d [rows]. --rows=FILE.npz has
+recordings, as halfulp.chips.recorded_chips reads them; their chips may have any name:
+
+  halfulp explain dot --which mma.m16n8k16.f32.f16.f16 --a="1 0x0800" --b="1 0x8C00" --d=0x3F7FFFFF
+  halfulp explain dot --which --rows=unknown.npz --json
+
+The exit code of --which is 0 if for each recording a model differs in no row, else 1.
 """
 
 
@@ -176,9 +191,11 @@ def _element(text: str) -> tuple[int, int]:
 class ExplainDotArguments:
     """The options of ``halfulp explain dot``."""
 
-    kind: str = argument("KIND", "the operation: MFMA_F32_16x16x16_F16, or mma.m16n8k16.f32.f16.f16.f32")
-    a: str = option("VALUES", "a row of A, of K elements; with --element, all of A, [M, K]", name="--a", required=True)
-    b: str = option("VALUES", "a column of B; with --element, all of B, [K, N]", name="--b", required=True)
+    kind: str | None = argument(
+        "KIND", "the operation: MFMA_F32_16x16x16_F16, or mma.m16n8k16.f32.f16.f16.f32", nargs="?"
+    )
+    a: str | None = option("VALUES", "a row of A, of K elements; with --element, all of A, [M, K]", name="--a")
+    b: str | None = option("VALUES", "a column of B; with --element, all of B, [K, N]", name="--b")
     c: str = option("VALUE", "the element of C (default: 0); with --element, all of C, [M, N]", "0", name="--c")
     mma: str = option(
         "MODEL", "the model that adds: exact (default), ieee, chip:NAME or custom:FIELD=VALUE,...", "exact"
@@ -191,6 +208,10 @@ class ExplainDotArguments:
     a_type: str | None = option("TYPE", "the element type of A, if the kind does not fix it")
     b_type: str | None = option("TYPE", "the element type of B, if the kind does not fix it")
     html: str | None = option("FILE", "write the explanation as an HTML page instead")
+    which: bool = flag("rank the chips by how many of the results they give")
+    d: str | None = option("VALUES", "with --which: the result, an element of D", name="--d")
+    rows: str | None = option("FILE.npz", "with --which: recordings, instead of KIND and values")
+    json: bool = flag("with --which: print one JSON object")
 
 
 _REPEATED = re.compile(r"([^*]+)\*(\d{1,18})", re.ASCII)
@@ -216,13 +237,16 @@ def _numbers(text: str | None, name: str) -> Any:
 def explain_product(arguments: ExplainDotArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     given = arguments
+    if given.which:
+        return _rank(given)
+    if foreign := first_given(given, ("d", "rows", "json")):
+        raise InputError(f"{foreign} goes with --which")
+    if given.kind is None or given.a is None or given.b is None:
+        raise InputError("halfulp explain dot takes a KIND, --a and --b")
     row, column, addend, *scales = [
         _numbers(getattr(given, name), name.replace("_", "-")) for name in ("a", "b", "c", "scale_a", "scale_b")
     ]
-    if isinstance(addend, list):
-        if len(addend) != 1:
-            raise InputError(f"--c is one number, not {len(addend)}")
-        (addend,) = addend
+    addend = _single(addend, "c")
     explanation = explain_dot(
         given.kind,
         row,
@@ -240,6 +264,75 @@ def explain_product(arguments: ExplainDotArguments, sources: Sources) -> int:
     if given.html is None:
         write(f"{explanation}\n")
     return SUCCESS
+
+
+def _single(given: Any, name: str) -> Any:
+    """Return the one number of an option; of a file, its array."""
+    if not isinstance(given, list):
+        return given
+    if len(given) != 1:
+        raise InputError(f"--{name} is one number, not {len(given)}")
+    return given[0]
+
+
+def _rank(given: ExplainDotArguments) -> int:
+    """Print the chips by how many of the results they give."""
+    from halfulp.chips.recorded_chips import read as recordings_of
+    from halfulp.chips.which import ranking_of
+
+    if foreign := first_given(given, ("mma", "element", "scale_a", "scale_b", "html")):
+        raise InputError(f"{foreign} does not go with --which")
+    notes: list[str] = []
+    if given.rows is not None:
+        foreign = first_given(given, ("a", "b", "c", "d", "a_type", "b_type"))
+        if foreign := foreign or ("KIND" if given.kind else None):
+            raise InputError(f"--rows has the values and their types: leave out {foreign}")
+        named = [(each.name, each.rows) for each in recordings_of(given.rows, known=False)]
+    else:
+        named = [("", _rows(given, notes))]
+    rankings = [(name, rows, ranking_of(rows)) for name, rows in named]
+    if given.json:
+        records = [
+            {"recording": name or None, "types": rows.types, "rows": len(rows), "k": rows.length, **ranked.record()}
+            for name, rows, ranked in rankings
+        ]  # fmt: skip
+        write(json.dumps({"notes": notes, "rankings": records}) + "\n")
+    else:
+        write("".join(f"note  {note}\n" for note in notes))
+        write("\n".join(_ranking_text(*each) for each in rankings))
+    return SUCCESS if all(ranking.chips for *_, ranking in rankings) else DIFFERENT
+
+
+def _rows(given: ExplainDotArguments, notes: list[str]) -> Rows:
+    """Return the rows that options have: one as numbers, or several in files."""
+    if given.kind is None or given.a is None or given.b is None or given.d is None:
+        raise InputError("halfulp explain dot --which takes a KIND, --a, --b and --d; or --rows=FILE.npz")
+    from halfulp.chips.rows import rows_of
+
+    op = operation_named(given.kind, given.a_type, given.b_type)
+    if op.scale:
+        raise InputError(f"--which ranks instructions without scales, but {op.name} has scales")
+    values = {name: _numbers(getattr(given, name), name) for name in "abcd"}
+    arrays = []
+    for (name, value), type_ in zip(values.items(), (op.a, op.b, op.c, op.d), strict=True):
+        if isinstance(value, list) and type_ in FORMATS:
+            numbers = _single(value, name) if name in "cd" else value
+            codes = operand_codes(numbers, type_, name, 0, 0, False, notes)
+            value = np.array(codes, FORMATS[type_].storage_dtype)
+        arrays.append(value)
+    a, b, c, d = arrays
+    if first_given(given, ("c",)) is None:
+        c = None
+    return rows_of(a, b, c, d, (op.a, op.b), (op.c, op.d))
+
+
+def _ranking_text(name: str, rows: Rows, ranking: ChipRanking) -> str:
+    a, b, c, d = rows.types
+    count = f"{len(rows)} row{'s'[: len(rows) != 1]}"
+    head = f"{name}: " if name else ""
+    many = len(ranking.chips)
+    verdict = f"{many} model{'s'[: many != 1]} differ{'s'[: many == 1]} in no row" if many else "all models differ"
+    return f"{head}{count} of K = {rows.length}, {a} * {b} + {c} to {d}: {verdict}\n{ranking}\n"
 
 
 DOT = Command(ExplainDotArguments, explain_product, _DOT)

@@ -28,7 +28,7 @@ from halfulp.fp_formats.spelling import (
     value_text,
 )
 from halfulp.semantics.matrix_units import models as tiled
-from halfulp.semantics.matrix_units.accumulator import Accumulator, places_of, shape_of
+from halfulp.semantics.matrix_units.accumulator import OWN, Accumulator, places_of, shape_of
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, Members, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.scalar_sums import RegisterStep
@@ -491,6 +491,7 @@ class StepReader:
         self.op, self.dot, self.at_end = op, dot, rule is not None and rule.c == "end"
         self.order = places_of(rule, op, len(dot.a))
         self.rule = None if rule is None else rule.of_a_step
+        self.step_type = OWN if rule is None else rule.steps
         self.trace = list(trace)
         self.at = 0
         self.format = FORMATS[op.d]
@@ -565,6 +566,8 @@ class StepReader:
         final = DotRounding("sum", exact, step.code, self.format, self._how(self.rule.rounding))
         unsigned = [k for k in elements if self.rule.dot > 1 and k in self.dot.negatively_scaled]
         note = f"the signs of scales do not count: k = {ranges(unsigned)}" if unsigned else ""
+        if self.step_type != OWN:
+            note = f"one instruction for {self.step_type}, to which A and B are converted"
         idle = not any(self.dot.products[k] for k in elements) and not any(t.lost for each in sums for t in each.terms)
         if idle and unchanged:
             return DotStep(elements, (), (final,), f"all products are zero: {before} stays", tuple(flushed))

@@ -16,11 +16,11 @@ __global__ void multiply(const Row *rows, uint32_t *results) {
     uint16_t a[4] = {}, b[4] = {};
     for (int i = 0; i < 4 && lane < 4; ++i) { a[i] = row.a[k_of(lane, i)]; b[i] = row.b[k_of(lane, i)]; }
     uint32_t a0 = a[0] | a[1] << 16, a2 = a[2] | a[3] << 16, b0 = b[0] | b[1] << 16, b1 = b[2] | b[3] << 16, zero = 0;
-    uint32_t d0, d1, d2, d3, c0 = lane == 0 ? row.c : 0;  // lane 0 holds element (0, 0) of C and D
+    uint32_t d[4], c0 = lane == 0 ? row.c : 0;  // lane 0 holds element (0, 0) of C and D
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
-                 : "=r"(d0), "=r"(d1), "=r"(d2), "=r"(d3)
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
                  : "r"(a0), "r"(zero), "r"(a2), "r"(zero), "r"(b0), "r"(b1), "r"(c0), "r"(zero), "r"(zero), "r"(zero));
-    if (lane == 0) results[blockIdx.x] = d0;
+    if (lane == 0) results[blockIdx.x] = d[0];
 }
 
 int main(int count, char **names) {

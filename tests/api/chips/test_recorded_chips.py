@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ def test_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([path]) == 1
     shown = capsys.readouterr().out
     assert re.search(r"(?m)^A100/f16 to f32 +chip:a100 +3 +1 +0$", shown)
-    assert "A100/f16 to f32, row 2: the chip has 0x40400001" in shown
+    assert "row 2: the chip has 3.0000002384185791015625 (0x40400001), the model 3 (0x40400000)\n" in shown
     assert "result        3 (0x40400000)" in shown
 
 
@@ -113,6 +115,23 @@ def test_the_layout_of_the_programs(program: str, kind: str) -> None:
     assert c[0, 0] == 0
     if row.lanes == 32:  # PTX ISA: registers 0 and 2 of A have row 0, the others row 8
         assert '"r"(a0), "r"(zero), "r"(a2), "r"(zero), "r"(b0), "r"(b1)' in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("compiler", "program", "architecture"),
+    [("nvcc", "record.cu", "-arch=sm_80"), ("hipcc", "record.hip.cpp", "--offload-arch=gfx90a")],
+)
+def test_a_compiler_takes_the_programs(compiler: str, program: str, architecture: str, tmp_path: Path) -> None:
+    """Without a GPU: the program says how to call it."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} not found")
+    made = str(tmp_path / "record")
+    source = str(ROOT / "examples" / "chips" / program)
+    done = subprocess.run([compiler, architecture, "-o", made, source], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run([made], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "usage: record rows.bin results.bin\n")
 
 
 def test_the_script_beside_the_programs(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_every_reader(tmp_path: Path, command: Command, monkeypatch: pytest.Monk
             ("verify", "arith.addf", "--type=f8E4M3FN", f"--against={kind}={path}"),
             ("verify", "--ulp", "math.exp", "--type=f16", f"--against=./{path}"),
             ("explain", "dot", DOT, f"--a=@{path}", "--b=1 0*15"),
+            ("explain", "dot", "--which", f"--rows={path}"),
         ):
             code, out, err = command(*words)
             assert code in (2, 3), (words, code, err)

@@ -122,6 +122,25 @@ def test_f16_results_are_rounded_to_nearest() -> None:
     assert given_by(e, "ieee")[0] == 2048  # 2049 is a tie, twice to even
 
 
+@pytest.mark.parametrize(("chip", "type_"), [("hopper", "f16"), ("blackwell", "f16"), ("blackwell", "f32")])
+def test_f8_by_mma_takes_two_instructions_and_then_adds_c(chip: str, type_: str) -> None:
+    """2048 + 1 is 2048 in f16, where one step adds 1, and so on thrice. Where one step adds 1 + 1, it is 2050, and a tie
+    with C. In f32 nothing is lost.
+    """
+    for ones, of_f16 in (((1, 2), 2048), ((2, 3), 2052), ((1, 4), 2052)):
+        row, column = [32.0] + [0.0] * 31, [64.0] + [1.0] * 31
+        for k in ones:
+            row[k] = 1.0
+        e = explain_dot(f"mma.m16n8k32.{type_}.e4m3.e4m3", row, column, 1, f"chip:{chip}")
+        assert value(e) == (of_f16 if type_ == "f16" else 2051)
+        first, second, last = e.groups
+        assert first.elements == tuple(k for k in range(32) if k // 2 % 2 == 0)
+        assert second.elements == tuple(k for k in range(32) if k // 2 % 2 == 1)
+        assert (last.elements, last.title) == ((), "c")
+        assert first.words == ["one instruction for f16, to which A and B are converted"]
+        assert "step 3 of 3, c\n  c is added to the sum of the products\n" in str(e)
+
+
 def test_f8_on_hopper_keeps_13_bits() -> None:
     """256 + 2^-6 has 14 places below 2^8: the last one is cut; then D has 13 fraction bits."""
     e = dot(FP8, [(16, 16), (p(-3), p(-3))], 0, "chip:hopper")
