@@ -252,10 +252,11 @@ def _inputs(types: tuple[str, str, str, str], length: int, products: int) -> Ite
 def _at_the_ends(of_a: FloatFormat, of_b: FloatFormat, of_c: FloatFormat) -> Iterator[tuple[int, Any]]:
     """Yield a C and a product near it, where sums become subnormal, zero or infinite."""
     ends = {_least(of_c), of_c.emin, of_c.emax, _least(of_a) + _least(of_b), of_a.emax + of_b.emax}
+    normal = range(of_c.emin - 1, of_c.emin + 2)
     for exponent in sorted({end + more for end in ends for more in (-2, -1, 0, 1)}):
         for x in _products(of_a, of_b, exponent):
             for y in (x, ((of_a.sign_mask or 0) | x[0], x[1])):
-                for c in (0, *_numbers(of_c, range(exponent - 2, exponent + 3))):
+                for c in (0, *_numbers(of_c, {*range(exponent - 2, exponent + 3), *normal})):
                     yield c, (y,)
 
 
