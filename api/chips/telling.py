@@ -66,8 +66,8 @@ class Distinction:
     def __str__(self) -> str:
         lines = [" and ".join(f"{model} ({name})" for model, name in zip(self.models, self.instructions, strict=True))]
         rows: list[tuple[str, ...]] = [("a * b", "c", *self.models)]
-        of_a, of_b, of_c, of_d = (FORMATS[name] for name in self.types) if self.inputs else [None] * 4
         for each in self.inputs:
+            of_a, of_b, of_c, of_d = (FORMATS[name] for name in self.types)
             places: dict[tuple[int, int], list[int]] = {}
             for k, factors in enumerate(zip(each.a, each.b, strict=True)):
                 places.setdefault(factors, []).append(k)
@@ -329,7 +329,7 @@ def _significands(of_a: FloatFormat, of_b: FloatFormat, every: bool) -> tuple[tu
         sides = [
             [1 + n * ulp for n in range(1 << fmt.mantissa_bits)] for fmt, ulp in zip((of_a, of_b), ulps, strict=True)
         ]
-        found += itertools.product(*sides)
+        found += [(x, y) for x in sides[0] for y in sides[1]]
     elif every:
         size_a, size_b = (1 << min(fmt.mantissa_bits, 12) for fmt in (of_a, of_b))
         x = np.arange(size_a, 2 * size_a, dtype=np.int64)
