@@ -92,7 +92,7 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
     type of A and B, or a pair of types; ``acc`` that of C and D, or a pair.
 
     The first input has as few products as possible that are not zero: all inputs with fewer products that are tried
-    give equal results. What is tried are terms of one to four kinds of significands at all distances up to 45 binades,
+    give equal results. What is tried are terms of several kinds of significands at all distances up to 45 binades,
     at the places where units divide K, and zeros of both signs. Where the rules are the same, the models are equal, and
     the reason says so.
 
