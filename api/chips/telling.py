@@ -43,8 +43,8 @@ class Input:
 
 @dataclass(frozen=True)
 class Distinction:
-    """The inputs for which two models differ. ``instructions``: those that were compared. ``types``: of A, B, C and
-    D. ``inputs``: codes, the fewest products first; none where no input does. ``reason``: why there is none, or what was
+    """The inputs for which two models differ. ``instructions``: those that were compared. ``types``: of A, B, C and D.
+    ``inputs``: codes, the fewest products first; none where no input does. ``reason``: why there is none, or what was
     tried with fewer products.
     """
 
