@@ -49,6 +49,7 @@ IN_FUNCTIONS = {
     "need it",
     "halfulp.interp.ir.errors": "slow: 100 ms, of NumPy; the list of commands needs it only to print errors",
     "halfulp.accuracies": "slow: 50 ms; of the command `verify` only errors in ulp need it",
+    "halfulp.chips": "slow: 50 ms; of the command `explain` only the ranking of chips needs it",
     "halfulp.explorer": "slow: 10 ms; of the command `formats` only the page needs it",
     "halfulp.traces": "slow: 30 ms, of python-flint; only a run with steps, shadows or flags needs it",
     "importlib.metadata": "slow: 40 ms; only a type name that no table has needs it, for plugins",
