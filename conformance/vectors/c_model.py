@@ -343,7 +343,7 @@ def c_model(recipe: Recipe, name: str) -> CModel:
         arguments = tile.package_arguments
     elif isinstance(computation, OpComputation):
         about = f"{computation.case}, profile {computation.profile.name}"
-        pieces = tuple(_model(computation))
+        pieces = iter([*_model(computation)])
         function, test = _c_function(computation, name), _test_of_op(computation, name)
         arguments = _package_arguments(computation)
     else:
