@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,11 @@ def recordings(path: Path) -> Path:
     a, b = np.array([[0x3C00, 0x0800]] * 2, np.uint16), np.array([[0x3C00, 0x8C00]] * 2, np.uint16)
     a, b = (np.pad(each, ((0, 0), (0, 14))) for each in (a, b))
     c, d = np.zeros(2, np.uint32), np.array([0x3F7FFFFF] * 2, np.uint32)
-    arrays = {f"mystery/{F16}/{name}": each for name, each in zip("abcd", (a, b, c, d), strict=True)}
-    none = {
-        f"other/f16/{name}": each[:1] for name, each in zip(("a", "b", "c", "d_f32"), (a, b, c, d + 7), strict=True)
-    }
-    np.savez(path, **arrays, **none)
+    rows: list[Any] = [a, b, c, d]
+    arrays: dict[str, Any] = {f"mystery/{F16}/{name}": each for name, each in zip("abcd", rows, strict=True)}
+    names = ("a", "b", "c", "d_f32")
+    arrays |= {f"other/f16/{name}": each[:1] for name, each in zip(names, [a, b, c, d + 7], strict=True)}
+    np.savez(path, **arrays)
     return path
 
 
