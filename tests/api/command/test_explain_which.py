@@ -25,7 +25,7 @@ def recordings(path: Path) -> Path:
     rows: list[Any] = [a, b, c, d]
     arrays: dict[str, Any] = {f"mystery/{F16}/{name}": each for name, each in zip("abcd", rows, strict=True)}
     names = ("a", "b", "c", "d_f32")
-    arrays |= {f"other/f16/{name}": each[:1] for name, each in zip(names, [a, b, c, d + 7], strict=True)}
+    arrays |= {f"other/f16/{name}": each[:1] for name, each in zip(names, [*rows[:3], d + 7], strict=True)}
     np.savez(path, **arrays)
     return path
 
