@@ -15,6 +15,7 @@ from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.columns import Chunk
 from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import storage_dtype
@@ -346,7 +347,9 @@ def _rounding(unit: Unit) -> dict[str, str]:
 
 
 def right_rows(dice: Dice, computation: Computation, count: int = 3000) -> Chunk:
-    level = pick(dice, ("1", "2", "random", "weighted")) if isinstance(computation, OpComputation) else "weighted"
+    level: LevelName = "weighted"
+    if isinstance(computation, OpComputation):
+        level = pick(dice, ("1", "2", "random", "weighted"))
     return Recipe(computation, level, seed=int(dice.integers(1 << 30)), count=count).vectors().gather()
 
 

@@ -20,7 +20,7 @@ from command import PATIENCE
 from tree import ROOT
 
 from halfulp.conformance.comparing.op_case import op_case
-from halfulp.conformance.vectors.c_model import CModel
+from halfulp.conformance.vectors.c_parts import CModel
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.recipe import Recipe

@@ -122,7 +122,7 @@ def test_profiles_apply() -> None:
 
 
 HALVES, WIDE = np.ones((2, 2), np.float16), np.ones((2, 2), np.float32)
-H100 = {"mma": "chip:h100", "instruction": "wgmma m64n8k16", "acc": "f32"}
+H100: dict[str, Any] = {"mma": "chip:h100", "instruction": "wgmma m64n8k16", "acc": "f32"}
 
 
 @each_row(

@@ -29,7 +29,8 @@ def summed(value: Value, *arguments: Any, **options: Any) -> Value:
 
 
 def matmul(a: Value, b: Value, **options: Any) -> Value:
-    return matrix_product(a, b, profile=SPEC, **options)
+    product: Value = matrix_product(a, b, profile=SPEC, **options)
+    return product
 
 
 def dot(a: Value, b: Value, **options: Any) -> Value:

@@ -361,11 +361,11 @@ def register_by_hand(rule: Accumulator, d: str, products: list[Fraction], c: Fra
         if rule.msb is None:
             return number
         bits = rule.msb - lsb + 1
-        lowest, highest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         if rule.register_overflow == "saturate":
             return lowest if number < lowest else highest if number > highest else number
-        low = number & 2**bits - 1
-        return low - 2**bits if low > highest else low
+        low = number & (1 << bits) - 1
+        return low - (1 << bits) if low > highest else low
 
     register = held(cut(c / Fraction(2) ** lsb))
     group = rule.group or len(products)

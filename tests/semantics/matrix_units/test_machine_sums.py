@@ -94,8 +94,14 @@ def assert_equal(model: str, op: TileOp, operands: list[Any]) -> None:
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_each_row_of_chips(restored: None, monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
     """NaNs, infinities, zeros, subnormals, cancellation and exponents far apart, in a product and in many tiles."""
-    ran, run = [], machine_sums.Loop.run
-    monkeypatch.setattr(machine_sums.Loop, "run", lambda *given: (ran.append(0), run(*given))[1])
+    ran: list[int] = []
+    run = machine_sums.Loop.run
+
+    def counted(*given: Any) -> Any:
+        ran.append(0)
+        return run(*given)
+
+    monkeypatch.setattr(machine_sums.Loop, "run", counted)
     seen = set()
     for number, (chip, row) in enumerate(rows_of_aligned_sums()):
         form = (row.rule.tree, row.rule.c, row.rule.bits == 25)
