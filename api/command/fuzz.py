@@ -566,7 +566,7 @@ def _claims_page(rows: Sequence[_ClaimRow], arguments: ValidateArguments) -> Ite
         "",
         "Each pass claims that the program after it gives only results that the program before it allows. To test",
         "this, random programs ran before and after each pass, on the same inputs. The column *from* has the kind of",
-        "the programs; [the command line](command-line.md#fuzz---pass) describes the kinds. The other columns count",
+        "the programs; [the command line](command-line.md#fuzz) describes the kinds. The other columns count",
         "programs:",
         "",
         "- *unchanged*: the pass did not change the text.",
