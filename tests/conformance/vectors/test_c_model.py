@@ -361,30 +361,6 @@ def test_programs_have_no_model() -> None:
         c_model(hu.vectors("func.func @f(%x: f32) -> f32 { return %x : f32 }", n=3).recipe, "model")
 
 
-BENCH = """\
-module bench;
-  shortint unsigned result;
-  byte unsigned flags;
-  initial begin
-    model_dpi::model(16'h3F80, 16'h3B80, result, flags);
-    $display("%h %h", result, flags);
-    $finish;
-  end
-endmodule
-"""
-"""1 + 2^-8 in bf16: a tie."""
-
-
-@pytest.mark.verilator
-def test_systemverilog_calls_the_model(tmp_path: Path) -> None:
-    hu.vectors("arith.addf", "bf16", n=20, rounding="upward").write_model(tmp_path, name="model")
-    (tmp_path / "bench.sv").write_text(BENCH, encoding="utf-8")
-    command = ["verilator", "--binary", "-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-O0", "--top", "bench"]
-    subprocess.run([*command, "model_dpi.sv", "bench.sv", "model.c"], check=True, capture_output=True, cwd=tmp_path)
-    done = subprocess.run([tmp_path / "obj_dir" / "Vbench"], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines()[0] == "3f81 01"
-
-
 def test_the_import_has_the_types_of_the_columns(tmp_path: Path) -> None:
     path = hu.vectors("arith.fptosi", "f32", to="i8", n=20).write_model(tmp_path)
     assert path.name == "fptosi_f32_to_i8.c"

@@ -232,3 +232,27 @@ def test_mlir_runs_the_self_checking_program(wrong: bool) -> None:
     command = ["mlir-runner-22", "-e", "main", "--entry-point-result=void"]
     run = subprocess.run(command, input=lowered.stdout, capture_output=True, check=False, timeout=PATIENCE)
     assert (run.returncode != 0) == wrong, run.stderr.decode()
+
+
+MODEL_BENCH = """\
+module bench;
+  shortint unsigned result;
+  byte unsigned flags;
+  initial begin
+    model_dpi::model(16'h3F80, 16'h3B80, result, flags);
+    $display("%h %h", result, flags);
+    $finish;
+  end
+endmodule
+"""
+"""1 + 2^-8 in bf16: a tie."""
+
+
+@pytest.mark.verilator
+def test_systemverilog_calls_the_model(tmp_path: Path) -> None:
+    hu.vectors("arith.addf", "bf16", n=20, rounding="upward").write_model(tmp_path, name="model")
+    (tmp_path / "bench.sv").write_text(MODEL_BENCH, encoding="utf-8")
+    command = ["verilator", "--binary", "-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-O0", "--top", "bench"]
+    subprocess.run([*command, "model_dpi.sv", "bench.sv", "model.c"], check=True, capture_output=True, cwd=tmp_path)
+    done = subprocess.run([tmp_path / "obj_dir" / "Vbench"], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[0] == "3f81 01"
