@@ -164,7 +164,7 @@ def test_wrong_values_are_not_hidden_behind_flags() -> None:
 @pytest.mark.parametrize(
     ("computation", "rows", "limit"),
     [
-        (OpComputation(op_case("arith.mulf", "bf16")), 20_000, 12),
+        (OpComputation(op_case("arith.mulf", "bf16")), 20_000, 16),
         (TileComputation(operation_named("mma.m1n1k8.f32.f16.f16"), "custom:tree=halves,c=last"), 4_000, 25),
     ],
     ids=["op", "tile"],
