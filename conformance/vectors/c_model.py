@@ -23,6 +23,7 @@ from halfulp.conformance.vectors.c_parts import (
     c_type,
     constant,
     format_constant,
+    size,
     specialised,
     too_wide,
 )
@@ -339,11 +340,11 @@ def c_model(recipe: Recipe, name: str) -> CModel:
     computation = recipe.computation
     if isinstance(computation, TileComputation):
         tile = TileModel(computation, name)
-        about, pieces, function, test = tile.head, tile.parts, tile.function, _test_of_tiles(tile, name)
+        about, pieces, function, test = tile.head, [*tile.parts], tile.function, _test_of_tiles(tile, name)
         arguments = tile.package_arguments
     elif isinstance(computation, OpComputation):
         about = f"{computation.case}, profile {computation.profile.name}"
-        pieces = iter([*_model(computation)])
+        pieces = [*_model(computation)]
         function, test = _c_function(computation, name), _test_of_op(computation, name)
         arguments = _package_arguments(computation)
     else:
@@ -445,14 +446,14 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
         yield name, constant(name, values[value])
     yield "MODE", constant("MODE", _mode(computation, kind))
     rule = policy.stochastic_rule
-    yield "RANDOM_BITS", f"enum {{ RANDOM_BITS = {computation.random_bits or 0} }};"
+    yield "RANDOM_BITS", size("RANDOM_BITS", computation.random_bits or 0)
     yield "RANDOM_FRACTION", constant("RANDOM_FRACTION", rule.fraction.name)
-    yield "RANDOM_FLIPPED", constant("RANDOM_FLIPPED", str(int(rule.complement)))
-    yield "IS_MAXIMUM", constant("IS_MAXIMUM", str(int("max" in case.op)))
-    yield "NUMBER_WINS", constant("NUMBER_WINS", str(int("num" in case.op)))
+    yield "RANDOM_FLIPPED", constant("RANDOM_FLIPPED", int(rule.complement))
+    yield "IS_MAXIMUM", constant("IS_MAXIMUM", int("max" in case.op))
+    yield "NUMBER_WINS", constant("NUMBER_WINS", int("num" in case.op))
     given = {name: value for name, value in case.properties if name not in _ROUNDING_KEYS and value != "none"}
     if kind == "compare":
-        yield "HOLDS_FOR", constant("HOLDS_FOR", str(PREDICATES[_predicate(case, given.pop("predicate"))]))
+        yield "HOLDS_FOR", constant("HOLDS_FOR", PREDICATES[_predicate(case, given.pop("predicate"))])
     if given:
         raise _refusal(case, "properties beside a rounding mode and a predicate are not part of models")
     integers = [t for t in (case.operand_types[0], case.result_types[0]) if not isinstance(t, ty.FloatType)]
@@ -460,12 +461,12 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
         width = ty.width_of(integers[0])
         if not 1 <= width <= WIDEST:
             raise _refusal(case, f"integers have 1 to {WIDEST} bits in models")
-        yield "INTEGER_BITS", f"enum {{ INTEGER_BITS = {width} }};"
-        yield "IS_SIGNED", constant("IS_SIGNED", str(int(case.op in _SIGNED)))
-    yield "SIGNALS", constant("SIGNALS", str(int(case.op == "fcmps")))
-    yield "SAYS_INEXACT", constant("SAYS_INEXACT", str(int(case.op == "froundnx")))
+        yield "INTEGER_BITS", size("INTEGER_BITS", width)
+        yield "IS_SIGNED", constant("IS_SIGNED", int(case.op in _SIGNED))
+    yield "SIGNALS", constant("SIGNALS", int(case.op == "fcmps"))
+    yield "SAYS_INEXACT", constant("SAYS_INEXACT", int(case.op == "froundnx"))
     for name, negates in zip(("NEGATES_PRODUCT", "NEGATES_ADDEND"), FUSED.get(case.op, (0, 0)), strict=True):
-        yield name, constant(name, str(negates))
+        yield name, constant(name, negates)
 
 
 def _mode(computation: OpComputation, kind: str) -> str:

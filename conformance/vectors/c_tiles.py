@@ -21,6 +21,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat, storage_dtype
 from halfulp.fp_formats.policy import SPEC, as_rounding
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.semantics.matrix_units.accumulator import KEPT, OWN, Accumulator, places_of
+from halfulp.semantics.matrix_units.chips import CHAIN
 from halfulp.semantics.matrix_units.models import rule_of
 from halfulp.semantics.matrix_units.scalar_sums import nan_of
 
@@ -33,10 +34,7 @@ TERMS = 1 << 12
 _FAR = 1 << 30
 """A shift that is longer than any."""
 
-_SUMS = {
-    "exact": Accumulator(),
-    "ieee": Accumulator(tree="sequential", partial="to_nearest_even", nan="payload"),
-}
+_SUMS = {"exact": Accumulator(), "ieee": CHAIN}
 """The rules of the models that are not chips."""
 
 _PLACES_OF_C = {"with": "C_WITH", "last": "C_LAST", "end": "C_AT_END"}

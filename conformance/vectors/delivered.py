@@ -28,6 +28,7 @@ from halfulp.conformance.vectors.device import (
 )
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.neighbours import signs
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics import floats
@@ -97,7 +98,7 @@ class Delivered:
     @cached_property
     def negative(self) -> Mask:
         """Rows whose result has the sign bit."""
-        return self._of_result(negative)
+        return self._of_result(signs)
 
     def of_operands(self, test: Callable[[FloatFormat, Codes], Mask]) -> list[Mask]:
         """Return the rows in which each operand passes a test; no rows for an operand that is no float."""
@@ -123,11 +124,6 @@ def magnitudes(fmt: FloatFormat, codes: Codes) -> Codes:
     """Return codes without their signs."""
     made: Codes = codes & codes.dtype.type(fmt.code_mask >> fmt.signed)
     return made
-
-
-def negative(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Tell which codes have the sign bit."""
-    return np.asarray(codes & codes.dtype.type(fmt.sign_mask or 0) != 0)
 
 
 def _is_signalling(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -368,7 +364,7 @@ def _beyond(computation: OpComputation, rows: Delivered) -> dict[str, Mask]:
     source = format_of(computation.inputs[0])
     if source is None or source.bits > LIMB_BITS or not any(map(of_flags, rows.outputs)):
         return {}
-    nan, low = floats.is_nan(source, rows.given[0]), negative(source, rows.given[0])
+    nan, low = floats.is_nan(source, rows.given[0]), signs(source, rows.given[0])
     out = rows.raised(Flags.INVALID) & ~nan
     return {"a number too large": out & ~low, "a number too small": out & low, "NaN": nan}
 
@@ -519,11 +515,12 @@ def integer_ranges(computation: OpComputation) -> Iterator[Cause]:
 
 def _before_rounding(both: bool, computation: OpComputation, inputs: Chunk) -> Computed:
     """For rounding away from zero: an operand is outside of the range if and only if it is outside before rounding."""
-    own, negative = computation.compute(inputs), _negative(computation, inputs[0])
+    own, negative = computation.compute(inputs), signs(FORMATS[computation.case.operands[0]], inputs[0])
     for mode, where in (("downward", negative), ("upward", ~negative)):
         if both or mode == "downward":
             outward = _rounded(computation, mode).compute(inputs)
-            own = chosen(where & _raises(computation, outward, Flags.INVALID), outward, own)
+            invalid = Delivered(computation.inputs, inputs, computation.outputs, outward.outputs).raised(Flags.INVALID)
+            own = chosen(where & invalid, outward, own)
     return own
 
 
@@ -548,15 +545,3 @@ def _wider(computation: OpComputation, type_: str, mode: str, inputs: Chunk) -> 
 def _rounded(computation: OpComputation, mode: str) -> OpComputation:
     case = computation.case
     return replace(computation, case=op_case(_TO_INTEGER[case.op], case.operands, case.results[0], rounding=mode))
-
-
-def _negative(computation: OpComputation, codes: Codes) -> Mask:
-    fmt = FORMATS[computation.case.operands[0]]
-    return np.asarray(codes & codes.dtype.type(fmt.sign_mask or 0) != 0)
-
-
-def _raises(computation: OpComputation, made: Computed, flag: Flags) -> Mask:
-    flags = (
-        codes for column, codes in zip(computation.outputs, made.outputs, strict=True) if column.role is Role.FLAGS
-    )
-    return next((codes & flag != 0 for codes in flags), np.zeros(len(made.outputs[0]), np.bool_))

@@ -169,17 +169,13 @@ class _F1(CoverageModel):
 # --- F2, F5: steps of the result --------------------------------------------------------------------------------------
 
 
-def _magnitude(fmt: FloatFormat, code: int) -> int:
-    return code & (fmt.code_mask >> fmt.signed)
-
-
 def _class_of(fmt: FloatFormat, code: int) -> str:
     sign = model.sign_of(fmt, code)
     if fmt.is_nan(code):
         return "NaN"
     if fmt.is_infinite(code) or fmt.is_zero(code):
         return sign + ("infinity" if fmt.is_infinite(code) else "zero")
-    magnitude = _magnitude(fmt, code)
+    magnitude = model.magnitude_of(fmt, code)
     if magnitude == encoded(fmt, 0, 1, 0):
         return f"{sign}1"
     return sign + ("subnormal" if fmt.is_subnormal(code) else "largest" if magnitude == fmt.max_code else "normal")
@@ -339,7 +335,12 @@ def _tiny_before_alone(case: ModelCase, row: Operands, code: int) -> Bucket | No
     ``code``: the rounded result. The exact one is at most a quarter of an ulp below the smallest normal value.
     """
     fmt = model.float_target(case)
-    if not fmt.zero or not fmt.mantissa_bits or fmt.is_nan(code) or _magnitude(fmt, code) != fmt.min_normal_code:
+    if (
+        not fmt.zero
+        or not fmt.mantissa_bits
+        or fmt.is_nan(code)
+        or model.magnitude_of(fmt, code) != fmt.min_normal_code
+    ):
         return None
     distance = _distance(case, row)
     if distance is None or distance.midpoint or distance.beyond:

@@ -158,13 +158,14 @@ def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = EACH)
 _Test = Callable[[FloatFormat, int], bool]
 
 
-def _magnitude(fmt: FloatFormat, code: int) -> int:
+def magnitude_of(fmt: FloatFormat, code: int) -> int:
+    """Return a code without its sign."""
     return code & (fmt.code_mask >> fmt.signed)
 
 
 def _is(code_of: Callable[[FloatFormat], int | None]) -> _Test:
     def test(fmt: FloatFormat, code: int) -> bool:
-        return not fmt.is_nan(code) and _magnitude(fmt, code) == code_of(fmt)
+        return not fmt.is_nan(code) and magnitude_of(fmt, code) == code_of(fmt)
 
     return test
 
@@ -203,7 +204,9 @@ BASIC_TYPES: Mapping[str, _Test] = {
     "normal": _is_normal,
     "largest": _is(lambda fmt: fmt.max_code),
     "infinity": FloatFormat.is_infinite,
-    "default NaN": lambda fmt, code: fmt.is_nan(code) and _magnitude(fmt, code) == _magnitude(fmt, fmt.nan_code or 0),
+    "default NaN": lambda fmt, code: (
+        fmt.is_nan(code) and magnitude_of(fmt, code) == magnitude_of(fmt, fmt.nan_code or 0)
+    ),
     "quiet NaN": lambda fmt, code: fmt.is_nan(code) and not fmt.is_signalling(code),
     "signalling NaN": FloatFormat.is_signalling,
 }
