@@ -39,7 +39,7 @@ def test_the_tanh_unit_passes(folder: Path) -> None:
     """Some operands: all 65,536, with which the example runs by itself, take minutes."""
     log, code = simulated(folder, "bf16_tanh", ROWS="300")
     assert "TESTS=1 PASS=1 FAIL=0" in log, log
-    assert "F2        6 of 6" in log
+    assert "F2        8 of 8" in log
     assert code == 0
 
 

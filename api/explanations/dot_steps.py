@@ -545,25 +545,26 @@ class StepReader:
         special, sums, roundings = self._special(elements), list[AlignedSum](), list[DotRounding]()
         before = "c" if first and not self.at_end else "sum so far"
         flushed = self._flushed(elements, before) if self.rule.flush else []
-        # The exact number that is rounded next: a product, the last aligned sum, or all of the group at once.
-        exact = None if special else self._exact_sum(elements)
+        # What is rounded next is the last aligned sum, or, where nothing is aligned, an exact sum of these.
+        exact, terms = None, self._terms(elements)
         while True:
             step = self._next((Alignment, RoundedResult))
             if isinstance(step, Alignment):
                 labels = [self._label(member, elements, before) for member in step.members]
                 sums.append(_aligned_sum(step, labels))
                 exact = sums[-1].total.value
-            elif step.last:
+                continue
+            number = exact if sums else _taken(terms, step.members)
+            if step.last:
                 break
-            else:
-                number = exact if sums else self._product(step.members, elements)
-                label = self._label(step.members, elements, before)
-                roundings.append(DotRounding(label, number, step.code, self.format, self._how(self.rule.partial)))
+            terms[step.members] = scalar.value(self.format, step.code)
+            label = self._label(step.members, elements, before)
+            roundings.append(DotRounding(label, number, step.code, self.format, self._how(self.rule.partial)))
         unchanged, self.c = self.c == step.code, step.code
         if special:
             by_rule = DotRounding("result", None, step.code, self.format, "by the rules for special values")
             return DotStep(elements, (), (by_rule,), "infinities and NaNs decide")
-        final = DotRounding("sum", exact, step.code, self.format, self._how(self.rule.rounding))
+        final = DotRounding("sum", number, step.code, self.format, self._how(self.rule.rounding))
         unsigned = [k for k in elements if self.rule.dot > 1 and k in self.dot.negatively_scaled]
         note = f"the signs of scales do not count: k = {ranges(unsigned)}" if unsigned else ""
         if self.step_type != OWN:
@@ -610,24 +611,21 @@ class StepReader:
         names = [f"k = {k}" for k, (x, y) in factors.items() if self.dot.products[k] and not (x and y)]
         return names + ([before] if self.format.is_subnormal(self.c) else [])
 
-    def _exact_sum(self, elements: Sequence[int]) -> Fraction | None:
-        total = scalar.value(self.format, self.c)
-        for k in elements:
-            product = self.dot.products[k]
-            unsigned = self.rule is not None and self.rule.dot > 1 and k in self.dot.negatively_scaled
-            total = plus(total, -product if unsigned and product is not None else product)
-        return total
-
-    def _product(self, member: Members, elements: Sequence[int]) -> Fraction | None:
-        """Return the exact number of a product, or of a dot product of several elements that counts as one product."""
+    def _terms(self, elements: Sequence[int]) -> dict[Members, Fraction | None]:
+        """Return the exact terms of a group: C or the sum so far, and products, or dot products that count as one."""
         assert self.rule is not None
-        (place,), total = member.products, Fraction(0)
-        for k in elements[place * self.rule.dot : (place + 1) * self.rule.dot]:
-            product = self.dot.products[k]
-            if product is None:
-                return None
-            total += -product if self.rule.dot > 1 and k in self.dot.negatively_scaled else product
-        return total
+        size, c = self.rule.dot, scalar.value(self.format, self.c)
+        terms = {Members((), True): Fraction(0) if self.rule.flush and self.format.is_subnormal(self.c) else c}
+        for place, start in enumerate(range(0, len(elements), size)):
+            total: Fraction | None = Fraction(0)
+            for k in elements[start : start + size]:
+                product = self.dot.products[k]
+                if product and self.rule.flush and not all(self.dot.factors(k, True)):
+                    product = Fraction(0)
+                unsigned = size > 1 and k in self.dot.negatively_scaled
+                total = plus(total, -product if unsigned and product is not None else product)
+            terms[Members((place,))] = total
+        return terms
 
     def _how(self, mode: str) -> str:
         assert self.rule is not None
@@ -702,6 +700,14 @@ class StepReader:
         inexact = self.dot.rounded_scaled
         note = f"scaled elements are rounded to {self.format.name}: k = {ranges(inexact)}" if inexact else ""
         return DotStep(elements, (), tuple(roundings), note)
+
+
+def _taken(terms: dict[Members, Fraction | None], members: Members) -> Fraction | None:
+    """Remove the terms of a sum, and return the sum; None where it is not a number."""
+    places, total = set(members.products), Fraction(0)
+    for part in [each for each in terms if each.c <= members.c and places.issuperset(each.products)]:
+        total = plus(total, terms.pop(part))
+    return total
 
 
 def _aligned_sum(step: Alignment, labels: Sequence[str]) -> AlignedSum:

@@ -1,6 +1,6 @@
 """Names that people type: of types and of rounding modes."""
 
-import time
+from itertools import count
 
 import ml_dtypes
 import numpy as np
@@ -222,7 +222,7 @@ def test_another_family_is_not_near() -> None:
 
 
 def test_an_error_does_not_cost_more_than_the_file() -> None:
-    known = [f"{'ab' * 28}{number:04}" for number in range(20_000)]
-    start = time.process_time()
-    nearest("ab" * 30, known)
-    assert time.process_time() - start < 2
+    """Names without end: only so many are compared."""
+    known = count()
+    assert nearest("ab" * 30, (f"{'ab' * 28}{number:04}" for number in known)) == ()
+    assert next(known) <= 2001

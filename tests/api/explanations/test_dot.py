@@ -19,6 +19,7 @@ from halfulp.explanations.dot import explain_dot
 from halfulp.explanations.dot_steps import DotExplanation, ranges, rounding_rows
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.chips import MODELS
@@ -629,6 +630,12 @@ def test_the_steps_of_any_accumulator_lead_to_its_result(text: str) -> None:
         for group in e.groups:
             for each in group.sums:
                 assert sum(t.added for t in each.terms) == each.total.value
+            for rounding in group.roundings:
+                mode = Rounding[rounding.how.partition(",")[0].replace(" ", "_").upper()]
+                assert rounding.exact is not None
+                exactly = scalar.from_fraction(rounding.format, rounding.exact, mode).code
+                codes = (rounding.code, exactly)  # +0 and -0 are equal here
+                assert len({scalar.value(rounding.format, code) for code in codes}) == 1
 
 
 def test_a_register_in_fixed_point() -> None:

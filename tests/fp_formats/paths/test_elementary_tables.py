@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -212,9 +211,7 @@ def test_formats_of_one_name_have_their_own_tables() -> None:
 
 def test_few_elements_do_not_wait_for_a_table() -> None:
     tables.CACHE.clear()
-    start = time.process_time()
     found = elementary.unary("exp", FORMATS["bf16"], np.array([0x3F80], np.uint16))
-    assert time.process_time() - start < 1
     assert found.codes.tolist() == [0x402E]  # e = 2.71828 is nearest to 2.71875
     folder = present(disk.place())
     assert disk.files(folder) == []
