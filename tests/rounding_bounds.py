@@ -25,8 +25,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.build import function_of, module_of
-from halfulp.interp.dialects.linalg.structure import REDUCTION, Structure, is_structured, structure_of
 from halfulp.interp.dialects.slices import static_numbers
+from halfulp.interp.dialects.structured.structure import REDUCTION, Structure, is_structured, structure_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import evaluated

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from halfulp.interp.declare.declarations import Trait
-from halfulp.interp.dialects.linalg.structure import REDUCTION, STRUCTURES, inputs_and_inits, iterators_of
+from halfulp.interp.dialects.structured.structure import REDUCTION, STRUCTURES, inputs_and_inits, iterators_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.run.evaluators import Elementwise

@@ -16,8 +16,8 @@ from halfulp.conformance.whole_programs.rewrite import copied, definition_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare.operands import SEGMENTS, add_defaults
-from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
-from halfulp.interp.dialects.linalg.structure import inputs_and_inits, iterators_of, maps_of
+from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
+from halfulp.interp.dialects.structured.structure import inputs_and_inits, iterators_of, maps_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported

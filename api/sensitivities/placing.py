@@ -19,7 +19,7 @@ from halfulp.converting import convert
 from halfulp.fp_formats.aliases import did_you_mean, float_format, with_hint
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.declare.declarations import ANY, Dialect
-from halfulp.interp.dialects.linalg.structure import (
+from halfulp.interp.dialects.structured.structure import (
     REDUCTION,
     STRUCTURES,
     inputs_and_inits,

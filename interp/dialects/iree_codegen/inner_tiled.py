@@ -32,7 +32,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.formats import Codes
 from halfulp.interp.dialects import iree_gpu
 from halfulp.interp.dialects.elements import Function, Operands
-from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -25,7 +25,7 @@ from halfulp.interp.dialects.iree_codegen.attributes import (
     verify_lookup,
 )
 from halfulp.interp.dialects.iree_codegen.inner_tiled import inner_tiled, inner_tiled_in_lanes
-from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.memref.rules import is_strided
 from halfulp.interp.dialects.smt.ops import SMT_BOOL, SMT_INT

@@ -9,7 +9,7 @@ from typing import Any
 from halfulp.interp.declare.declarations import CustomForm, OpDefinition, TypeRule
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.dialects import iree_gpu
-from halfulp.interp.dialects.linalg.evaluate import ITERATOR_TYPE
+from halfulp.interp.dialects.linalg.declaring import ITERATOR_TYPE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from halfulp.interp.declare.declarations import AttributeConstraint, CustomForm, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, move_inherent
 from halfulp.interp.dialects.linalg.bodies import Unbuildable
-from halfulp.interp.dialects.linalg.structure import inputs_and_inits, type_in_body
+from halfulp.interp.dialects.structured.structure import inputs_and_inits, type_in_body
 from halfulp.interp.ir.attributes import AffineMapAttr, ArrayAttr, DenseArrayAttr, DictionaryAttr, StringAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition

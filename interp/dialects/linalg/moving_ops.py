@@ -12,12 +12,14 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import repeated
-from halfulp.interp.dialects.linalg import structure
-from halfulp.interp.dialects.linalg.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.linalg import declaring
 from halfulp.interp.dialects.linalg.bodies import Formula
-from halfulp.interp.dialects.linalg.evaluate import STRUCTURED, linalg
+from halfulp.interp.dialects.linalg.declaring import linalg
 from halfulp.interp.dialects.linalg.forms import Parts, print_operands, read_parts, yielding
 from halfulp.interp.dialects.memref.evaluate import living
+from halfulp.interp.dialects.structured import structure
+from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.structured.evaluate import STRUCTURED
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
@@ -228,7 +230,7 @@ def _verify(op: Operation) -> str | None:
         return "incompatible output shape"
     if not 0 <= _dimension(op) < len(source):
         return "incorrect dimension specified"
-    return structure.verify_destinations(op, op.operands[1:])
+    return declaring.verify_destinations(op, op.operands[1:])
 
 
 # --- the four stages --------------------------------------------------------------------------------------------------
@@ -573,7 +575,7 @@ def _declare(
         named_arguments=argument_names,
         named_results=lambda op: (name, *(None,) * (len(op.results) - 1)),
         verify=verify,
-        verify_regions=structure.verify_structured,
+        verify_regions=declaring.verify_structured,
         evaluate=STRUCTURED,
     )
 

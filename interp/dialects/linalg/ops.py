@@ -6,14 +6,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.linalg import bodies, evaluate, forms, structure
+from halfulp.interp.dialects.linalg import bodies, declaring, forms
 from halfulp.interp.dialects.linalg.bodies import Body
-from halfulp.interp.dialects.linalg.evaluate import linalg
+from halfulp.interp.dialects.linalg.declaring import linalg
 from halfulp.interp.dialects.linalg.forms import generic_form, named_form, yielding
 from halfulp.interp.dialects.linalg.moving_ops import declare_moving_ops, declare_softmax
 from halfulp.interp.dialects.linalg.relayout import declare_relayouts
-from halfulp.interp.dialects.linalg.structure import PARALLEL, REDUCTION, Maps, Reader, written_iterators, written_maps
 from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.structured.evaluate import INDEX
+from halfulp.interp.dialects.structured.structure import (
+    PARALLEL,
+    REDUCTION,
+    Maps,
+    Reader,
+    written_iterators,
+    written_maps,
+)
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
@@ -390,7 +398,7 @@ def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Callabl
         results={"result": two},
         properties=(d.Property("fmr", _FMR),),
         type_rules=(d.same_element(source, "output", f"all of {{{source}, output}}"),),
-        verify=lambda op: verify(op) or structure.verify_destinations(op, op.operands[1:]),
+        verify=lambda op: verify(op) or declaring.verify_destinations(op, op.operands[1:]),
     )
 
 
@@ -405,7 +413,7 @@ def declare_winograd() -> None:
 #
 # The declarations of the named ops of `halfulp.interp.dialects.linalg.ops`.
 
-_CAST = d.Property("cast", evaluate.TYPE_FN, optional=True)
+_CAST = d.Property("cast", declaring.TYPE_FN, optional=True)
 
 
 def _written_body(body: bodies.Body) -> forms.Body:
@@ -413,7 +421,7 @@ def _written_body(body: bodies.Body) -> forms.Body:
         cast = op.properties.get("cast")
         body(
             bodies.Formula(p.registry, block),
-            isinstance(cast, EnumAttr) and cast.value == evaluate.TYPE_FN.cases["cast_unsigned"],
+            isinstance(cast, EnumAttr) and cast.value == declaring.TYPE_FN.cases["cast_unsigned"],
         )
 
     return write
@@ -472,12 +480,12 @@ def _shaped_factors(count: int) -> d.AttributeConstraint:
 
 
 def _contracting(op: Operation) -> str | None:
-    return structure.verify_structured(op) or verify_body(op)
+    return declaring.verify_structured(op) or verify_body(op)
 
 
 def _remembering(row: NamedOp, reader: Reader) -> Callable[[Operation], str | None]:
     """Return a verifier that also adds the attribute with the maps, as MLIR's verifier does."""
-    check = _contracting if row.contracts else structure.verify_structured
+    check = _contracting if row.contracts else declaring.verify_structured
 
     def verify(op: Operation) -> str | None:
         problem = check(op)
@@ -554,7 +562,7 @@ def declare_named_ops() -> None:
     for row in CONTRACTIONS:
         count, reader = len(row.windows), _reader(row)
         windows = tuple(d.Property(name, _shaped_factors(count), optional=True) for name in ("dilations", "strides"))
-        evaluate.structured(
+        declaring.structured(
             row.name,
             reader,
             forms.named_form(_written_body(row.body), len(row.operands)),
@@ -563,7 +571,7 @@ def declare_named_ops() -> None:
         )
     for row, verify in zip(MATMULS, _MAPS_OF_MATMULS, strict=True):
         maps, iterators = _reader(row)
-        evaluate.structured(
+        declaring.structured(
             row.name,
             (_or_default(maps), iterators),
             forms.named_form(_written_body(row.body), len(row.operands), forms.Leading(_as_property(maps))),
@@ -571,7 +579,7 @@ def declare_named_ops() -> None:
             verify=_unless_default(maps, verify),
             verify_regions=_contracting,
         )
-    evaluate.structured(
+    declaring.structured(
         "contract",
         (written_maps, _reducing),
         forms.named_form(_written_body(bodies.multiply_and_add), 3, forms.Leading(lambda op: None, needed=True)),
@@ -579,19 +587,19 @@ def declare_named_ops() -> None:
         verify=verify_contract,
         verify_regions=_contracting,
     )
-    evaluate.structured(
+    declaring.structured(
         "elementwise",
         (written_maps, _parallel),
         forms.named_form(
-            _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=evaluate.ELEMENTWISE_KIND)
+            _body_of_kind, _arguments_of_kind, forms.Leading(_as_property(_same_place), kind=declaring.ELEMENTWISE_KIND)
         ),
         properties=(
             d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR, optional=True),
-            d.Property("kind", evaluate.ELEMENTWISE_KIND),
+            d.Property("kind", declaring.ELEMENTWISE_KIND),
         ),
     )
     for name, inputs, body in ELEMENTWISE:
-        evaluate.structured(
+        declaring.structured(
             name,
             (_same_place, _parallel),
             forms.named_form(_written_body(body), inputs + 1),
@@ -613,24 +621,24 @@ def _fill_maps(op: Operation) -> tuple[at.AffineMapAttr, ...]:
 
 # --- declarations -----------------------------------------------------------------------------------------------------
 
-evaluate.structured(
+declaring.structured(
     "generic",
     (written_maps, written_iterators),
-    generic_form(evaluate.ITERATOR_TYPE),
+    generic_form(declaring.ITERATOR_TYPE),
     properties=(
         d.Property("doc", d.STRING_ATTR, optional=True),
         d.Property("indexing_maps", d.AFFINE_MAP_ARRAY_ATTR),
-        d.Property("iterator_types", evaluate.ITERATOR_TYPES_ATTR),
+        d.Property("iterator_types", declaring.ITERATOR_TYPES_ATTR),
         d.Property("library_call", d.STRING_ATTR, optional=True),
     ),
 )
-evaluate.structured("fill", (_fill_maps, _parallel), named_form(_fill_body, 2), verify=structure.verify_fill)
+declaring.structured("fill", (_fill_maps, _parallel), named_form(_fill_body, 2), verify=declaring.verify_fill)
 linalg.op(
     "yield",
     "($values^)? attr-dict (`:` type($values)^)?",
     operands=(d.variadic("values", d.ANY),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
-    verify=structure.verify_yield,
+    verify=declaring.verify_yield,
     evaluate=OnFrames(yielded),
 )
 linalg.op(
@@ -638,8 +646,8 @@ linalg.op(
     "$dim attr-dict `:` type($result)",
     results={"result": d.INDEX},
     properties=(d.Property("dim", d.NON_NEGATIVE_ATTR),),
-    verify=structure.verify_index,
-    evaluate=evaluate.INDEX,
+    verify=declaring.verify_index,
+    evaluate=INDEX,
 )
 declare_named_ops()
 declare_moving_ops()

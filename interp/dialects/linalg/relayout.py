@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.elements import Function, Operands, picked, rearranged, repeated, replaced
-from halfulp.interp.dialects.linalg.evaluate import linalg
+from halfulp.interp.dialects.linalg.declaring import linalg
 from halfulp.interp.dialects.slices import numbers, static_numbers
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

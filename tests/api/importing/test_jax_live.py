@@ -19,7 +19,7 @@ from rounding_bounds import ROUNDED, bounds
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.interp.dialects.linalg.structure import REDUCTION, is_structured, structure_of
+from halfulp.interp.dialects.structured.structure import REDUCTION, is_structured, structure_of
 from halfulp.interp.ir import types as ty
 
 FOLDER = ROOT / "tests" / "data" / "programs"

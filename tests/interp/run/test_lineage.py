@@ -21,7 +21,7 @@ from halfulp.fp_formats.paths import llvm
 from halfulp.fp_formats.reals.functions import bits_of_precision
 from halfulp.interp.declare.declarations import OpDefinition
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.dialects.linalg import evaluate
+from halfulp.interp.dialects.structured import evaluate
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import argument_types

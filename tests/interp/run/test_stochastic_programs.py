@@ -15,7 +15,7 @@ from halfulp.command.main import main
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
-from halfulp.interp.dialects.linalg import arrays, evaluate
+from halfulp.interp.dialects.structured import arrays, evaluate
 from halfulp.semantics.random_sources import philox
 
 STOCHASTIC = "spec,program_rounding=stochastic"

@@ -14,7 +14,7 @@ from random_generics import Case, argument, generic
 from tables import each_row
 
 import halfulp as hu
-from halfulp.interp.dialects.linalg import arrays, evaluate
+from halfulp.interp.dialects.structured import arrays, evaluate
 
 
 @pytest.fixture(params=["arrays", "points"])

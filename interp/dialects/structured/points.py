@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.dialects.linalg.space import checked_sizes
-from halfulp.interp.dialects.linalg.structure import structure_of
 from halfulp.interp.dialects.memref.evaluate import living
 from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
 from halfulp.interp.dialects.regions import points_of
+from halfulp.interp.dialects.structured.space import checked_sizes
+from halfulp.interp.dialects.structured.structure import structure_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension, evaluated

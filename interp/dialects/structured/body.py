@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.dialects.linalg.space import Block, Space
-from halfulp.interp.dialects.linalg.structure import Structure
+from halfulp.interp.dialects.structured.space import Block, Space
+from halfulp.interp.dialects.structured.structure import Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed

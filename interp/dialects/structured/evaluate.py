@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.linalg import structure
-from halfulp.interp.dialects.linalg.arrays import OnArrays, plan_of
-from halfulp.interp.dialects.linalg.body import runs_on_arrays
-from halfulp.interp.dialects.linalg.forms import argument_names
-from halfulp.interp.dialects.linalg.points import PointByPoint
-from halfulp.interp.dialects.linalg.structure import STRUCTURES, Reader, Structure, structure_of
 from halfulp.interp.dialects.memref.in_lanes import living_over_lanes
+from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.structured.body import runs_on_arrays
+from halfulp.interp.dialects.structured.points import PointByPoint
+from halfulp.interp.dialects.structured.structure import Structure, structure_of
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.batch.compiler import LaneCompiler
@@ -168,72 +164,3 @@ STRUCTURED = PerOp(_choose)
 
 INDEX = OnRawSlots(lambda op, compiler: lambda slots: None)
 """The evaluator of linalg.index where its op runs point by point: the loop writes its result."""
-
-
-# --- declaring --------------------------------------------------------------------------------------------------------
-#
-# The dialect linalg, and the declaration of its structured ops.
-
-linalg = d.Dialect("linalg")
-
-_FUNCTIONS = {
-    "Unary": (
-        *("exp", "log", "abs", "ceil", "floor", "negf"),
-        *("reciprocal", "round", "sqrt", "rsqrt", "square", "tanh", "erf"),
-    ),
-    "Binary": (
-        *("add", "sub", "mul", "div", "div_unsigned"),
-        *("max_signed", "min_signed", "max_unsigned", "min_unsigned", "powf"),
-    ),
-    "Ternary": ("select",),
-}
-_KINDS = tuple(name for names in _FUNCTIONS.values() for name in names)
-
-
-def _numbered(names: Sequence[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names)}
-
-
-ITERATOR_TYPE = linalg.enum(
-    EnumDefinition("::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="linalg.iterator_type")
-)
-TYPE_FN = linalg.enum(
-    EnumDefinition("::mlir::linalg::TypeFn", {"cast_signed": 0, "cast_unsigned": 1}, mnemonic="linalg.type_fn")
-)
-ELEMENTWISE_KIND = linalg.enum(
-    EnumDefinition(
-        "::mlir::linalg::ElementwiseKind",
-        _numbered(_KINDS),
-        mnemonic="linalg.elementwise_kind",
-    )
-)
-for _arity, _names in _FUNCTIONS.items():
-    linalg.enum(
-        EnumDefinition(f"::mlir::linalg::{_arity}Fn", _numbered(_names), mnemonic=f"linalg.{_arity.lower()}_fn")
-    )
-ITERATOR_TYPES_ATTR = d.array_of_enum("Iterator type should be an enum.", ITERATOR_TYPE)
-
-
-def structured(
-    mnemonic: str,
-    reader: Reader,
-    custom: d.CustomForm,
-    properties: Sequence[d.Property] = (),
-    verify: Callable[[Operation], str | None] = structure.verify_blocks,
-    verify_regions: Callable[[Operation], str | None] = structure.verify_structured,
-) -> d.OpDefinition:
-    """Declare a structured op. ``reader``: the functions that give its maps and its iterators."""
-    STRUCTURES[f"linalg.{mnemonic}"] = reader
-    return linalg.op(
-        mnemonic,
-        custom=custom,
-        operands=(d.variadic("inputs", d.ANY), d.variadic("outputs", d.SHAPED)),
-        results=(d.variadic("result_tensors", d.RANKED_TENSOR),),
-        properties=tuple(properties),
-        regions=(d.RegionSlot("region"),),
-        traits=(d.Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
-        named_arguments=argument_names,
-        verify=verify,
-        verify_regions=verify_regions,
-        evaluate=STRUCTURED,
-    )

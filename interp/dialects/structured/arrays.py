@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.interp.dialects.linalg.body import Body, Part, Step, Values
-from halfulp.interp.dialects.linalg.space import Block, Space, View, blocks, checked_sizes
-from halfulp.interp.dialects.linalg.structure import Structure
+from halfulp.interp.dialects.structured.body import Body, Part, Step, Values
+from halfulp.interp.dialects.structured.space import Block, Space, View, blocks, checked_sizes
+from halfulp.interp.dialects.structured.structure import Structure
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.operations import Operation
