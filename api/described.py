@@ -46,9 +46,9 @@ def choice(choices: Iterable[Any], help: str, default: Any = None, **keywords: A
 
 
 def argument(metavar: str, help: str, nargs: str | None = None) -> Any:
-    """Declare a positional argument; with ``nargs``, "?" or "*", one that may be left out."""
+    """Declare a positional argument; with ``nargs``, "?" or "*", one that may be left out, with "+" one or more."""
     keywords = {"metavar": metavar, "help": help, **({} if nargs is None else {"nargs": nargs})}
-    default: Any = MISSING if nargs is None else () if nargs == "*" else None
+    default: Any = MISSING if nargs in (None, "+") else () if nargs == "*" else None
     return field(
         default=default, metadata={"names": lambda _: [], "exclusive": None, "alias": None, "keywords": keywords}
     )

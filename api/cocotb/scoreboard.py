@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.computation import Computation
+from halfulp.conformance.vectors.coverage import RunningCoverage
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.conformance.vectors.op_inputs import RunningCoverage
 from halfulp.conformance.vectors.packing import LevelName
 from halfulp.conformance.vectors.row_check import OneRowFunction, VectorChecker, one_row_function
 from halfulp.fp_formats.formats import codes_to_ints, ints_to_codes
@@ -226,7 +226,8 @@ class Scoreboard:
     ``batch``: the number of transactions that are computed at once. ``immediate``: compare each transaction when its
     results come, and raise AssertionError at the first that differs; otherwise `check` does.
     ``models``: coverage models, such as ["B1", "B3"], or "all" that apply: `coverage` says which of their buckets the
-    operands have hit. ``any_nan``: accept every NaN if a NaN is expected. ``most``: the number of different
+    operands have hit. A program or a tile operation has "all": the classes of its operands and results, among others.
+    ``any_nan``: accept every NaN if a NaN is expected. ``most``: the number of different
     transactions that the report shows in full. ``name``: the name of the unit in the report.
 
     Results that are poison, and bits that may have either value, do not count: a device may even return X for them.
@@ -255,9 +256,7 @@ class Scoreboard:
         names = models.split(",") if isinstance(models, str) else tuple(models)
         self._coverage: RunningCoverage | None = None
         if any(names):
-            if not isinstance(reference.computation, OpComputation):
-                raise InputError("the models are about the rounding of one op, not about programs")
-            self._coverage = RunningCoverage(reference.computation.case, names)
+            self._coverage = RunningCoverage(reference.computation, names)
         period = VectorChecker(reference.computation, self._columns(reference.outputs)).period
         self._batch = max(batch // period, 1) * period
 
@@ -309,7 +308,9 @@ class Scoreboard:
 
     @property
     def coverage(self) -> RunningCoverage:
-        """The buckets of the models that the run has hit so far. Raises InputError without models."""
+        """The buckets of the models that the run has hit so far. Its ``report.to_text()`` is the text of a file that
+        ``halfulp vectors coverage report`` reads. Raises InputError without models.
+        """
         if self._coverage is None:
             raise InputError("the scoreboard has no models", hint='Scoreboard(reference, models="all")')
         self._flush(whole=True)
@@ -421,7 +422,12 @@ class Scoreboard:
         else:
             columns = self._columns(names)
             self._checker = VectorChecker(
-                computation, columns, any_nan=self._any_nan, notes=self._notes, most=self._most
+                computation,
+                columns,
+                any_nan=self._any_nan,
+                notes=self._notes,
+                most=self._most,
+                watch=None if self._coverage is None else self._coverage.take,
             )
         self._outputs = names
 
@@ -455,7 +461,3 @@ class Scoreboard:
                 raise InputError(f"'{column.name}' has {column.width} bits, but {wide:#x} came")
             outputs.append(ints_to_codes(made[column.name], column.width, (count,)))
         checker.compare((*self.reference.chunk(inputs), *outputs))
-        if self._coverage is not None:
-            # Random bits of stochastic rounding come last, and are no operands.
-            operands = len(self.reference.computation.operand_types)
-            self._coverage.take([row[:operands] for row in inputs])

@@ -56,6 +56,7 @@ COMMANDS: Mapping[str, Place] = {
     "vectors make": Place("vectors", "MAKE", "make golden vectors of an op or a program, or compare old ones with new"),
     "vectors check": Place("vectors", "CHECK", "check the results of a device"),
     "vectors sweep": Place("sweep", "SWEEP", "compute a large set of vectors in shards, on many cores or machines"),
+    "vectors coverage report": Place("vectors", "COVERAGE", "merge files of coverage, and show what they cover"),
     "iree constraints": Place("iree", "CONSTRAINTS", "check the asserts of constraints"),
     "iree workgroups": Place("iree", "WORKGROUPS", "compute the number of workgroups of a function"),
     "cache": Place("cache", "CACHE", "show the cache on disk, or clear it"),
@@ -146,7 +147,8 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 def _command_in(words: Sequence[str]) -> str | None:
     """Return the command that words begin with, in the form that an option selects; None for none."""
     options = [word.partition("=")[0] for word in words[1:] if word.startswith("--")]
-    forms = (f"{words[0]} {selecting}" for selecting in (*words[1:2], *options)) if words else ()
+    several = (" ".join(words[1:3]), *words[1:2])
+    forms = (f"{words[0]} {selecting}" for selecting in (*several, *options)) if words else ()
     return next((name for name in (*forms, *words[:1]) if name in COMMANDS), None)
 
 
@@ -154,10 +156,12 @@ def parse(words: Sequence[str]) -> tuple[str, Any]:
     """Return the name of the command and its options. Help, and words that are wrong, raise SystemExit."""
     name = _command_in(words)
     if name is None:
-        group = words[0] if words and any(name.startswith(f"{words[0]} ") for name in COMMANDS) else ""
-        if words and words[0] in NOW and not (group and words[1:] in ([], ["-h"], ["--help"])):
+        groups = (" ".join(words[:size]) for size in (2, 1) if len(words) >= size)
+        group = next((each for each in groups if any(name.startswith(f"{each} ") for name in COMMANDS)), "")
+        rest = words[len(group.split()) :]
+        if words and words[0] in NOW and not (group and (" " in group or rest in ([], ["-h"], ["--help"]))):
             raise SystemExit(fail(f"halfulp {words[0]} is now: halfulp {NOW[words[0]]}"))
-        list_parser(group).parse_args(words[1:] if group else words)
+        list_parser(group).parse_args(rest)
         raise SystemExit(fail("name the command first, and then its options"))
     if wrong := _wrong_setting():  # before the command is loaded, for its modules read the settings
         raise SystemExit(fail(wrong))

@@ -17,6 +17,7 @@ from halfulp.command.execution import Sources
 from halfulp.command.option import Command
 from halfulp.command.recipe import recipe_of
 from halfulp.conformance.ops.jobs import process_pool
+from halfulp.conformance.vectors.coverage import coverage_of
 from halfulp.conformance.vectors.metadata import METADATA
 from halfulp.conformance.vectors.packing import FORMAT_NAMES, NO_SHARDS, PACKINGS, UNMARKED, Unmarked, packing_named
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of_spec
@@ -26,7 +27,7 @@ from halfulp.described import amount, argument, choice, first_given, flag, optio
 from halfulp.fp_formats.aliases import how_to_install
 from halfulp.fp_formats.paths.llvm import cores
 from halfulp.golden.recipes import RecipeOptions
-from halfulp.inputs import read_file
+from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir.errors import InputError
 
 SHARD_FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
@@ -95,6 +96,10 @@ class SweepArguments(RecipeOptions):
     shard_rows: int | None = amount(
         "the least number of rows in a shard (default: as many as take 1 to 10 seconds)", metavar="ROWS"
     )
+    coverage_file: str | None = option(
+        "FILE",
+        "also write the cases that the rows of these shards cover, as JSON, which 'vectors coverage report' merges",
+    )
 
 
 DASK_SECONDS = 10
@@ -117,6 +122,8 @@ def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
         arguments.shard_rows,
     )
     out, part = Path(arguments.out), _asked_part(arguments)
+    if arguments.coverage_file is not None and part is None:
+        raise InputError("--coverage-file is about the shards that a command makes, and --join makes none")
     try:
         with _workers(arguments, plan, out) as workers, progress_bar("rows") as progress:
             found = sweep_shards(
@@ -140,6 +147,8 @@ def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
             f"{len(found.missing)} of {_shards(found.of)} are missing in '{out}': {_listed(found.missing)}",
             hint="run the tasks that failed again, or the same command without --join",
         )
+    if arguments.coverage_file is not None and part is not None:
+        write_file(arguments.coverage_file, _coverage(plan, out, part).encode())
     if found.kept:
         say(f"{found.kept} of {_shards(found.of)} existed already")
     if found.digest is None:
@@ -151,6 +160,14 @@ def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
 
 
 SWEEP = Command(SweepArguments, sweep_vectors, _ABOUT)
+
+
+def _coverage(plan: SweepPlan, out: Path, part: tuple[int, int]) -> str:
+    """Return the text of the file of coverage of the shards of a part, whenever they were made."""
+    sized = sized_as_in(out, plan)
+    assert sized is not None
+    place, of = part
+    return coverage_of(plan.recipe, [sized.rows(index) for index in range(place, sized.shards, of)]).report.to_text()
 
 
 def _shards(count: int) -> str:

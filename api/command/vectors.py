@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,15 @@ from halfulp.conformance.vectors.changes import Change, changes, check_unaltered
 from halfulp.conformance.vectors.columns import Role
 from halfulp.conformance.vectors.compressed import plain_name
 from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.coverage import CoverageReport, KeptRows, RunningCoverage, coverage_of, report_of_text
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import CheckedAgainst, see, to_text
 from halfulp.conformance.vectors.models.table import coverage_table
-from halfulp.conformance.vectors.op_inputs import LOOKED_AT, RunningCoverage, filled_models
+from halfulp.conformance.vectors.op_inputs import filled_models
 from halfulp.conformance.vectors.recipe import OF_ONE_OP, Recipe, rows_of
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.described import amount, argument, choice, first_given, flag, option
-from halfulp.fp_formats.formats import codes_to_ints
 from halfulp.golden import regression
 from halfulp.golden.checking import check_file, described
 from halfulp.golden.recipes import CheckOptions, ComputationOptions, RecipeOptions
@@ -80,6 +79,9 @@ class VectorsArguments(RecipeOptions):
     block: int | None = amount(f"with --mx: the number of elements in a block (default: {BLOCK})")
     any_nan: bool = flag("write into the metadata that a checker accepts any NaN if the result is a NaN")
     coverage: bool = flag("show the cases that the models cover, on stderr")
+    coverage_file: str | None = option(
+        "FILE", "also write the cases that the rows cover, as JSON, which 'vectors coverage report' merges"
+    )
     changed: str | None = option("FILE", "show the vectors of the set with this metadata that change in this version")
 
 
@@ -88,8 +90,7 @@ _OF_FILES = ("metadata", "poison", "pack", "mx", "block", "compress")
 _MAKING = (
     "type", "source", "attr", "rounding", "random_bits", "random", "function", "mma", "level", "models",
     "operands", "n", "flags", "out", "metadata", "name", "poison", "pack", "mx", "block", "compress", "any_nan",
-    "coverage",
-    "keep_ub",
+    "coverage", "coverage_file", "keep_ub",
 )  # fmt: skip
 
 
@@ -113,13 +114,13 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     if arguments.format == "dpi":
         return _make_model(named, arguments, sources)
     order = _order(named, arguments, sources)
-    if arguments.coverage:
-        _say_coverage(order.recipe)
+    covered = _coverage(order.recipe, arguments)
     if arguments.out is None:
         made = _stream(order, arguments.metadata)
     else:
         with progress_bar("vectors") as progress:
             made = output.write_folder(order, Path(arguments.out), progress)
+    _write_coverage(covered, arguments.coverage_file)
     if made.undefined:
         say(f"{made.undefined} rows with undefined behaviour are left out; --keep-ub keeps them, as poison")
     if made.written.dropped:
@@ -133,12 +134,12 @@ def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> in
         raise InputError(f"{option or '--any-nan'} is about files of vectors, but --format=dpi writes a model")
     recipe = recipe_of(named, arguments, sources)
     model = output.c_model(recipe, recipe.default_name() if arguments.name is None else arguments.name)
-    if arguments.coverage:
-        _say_coverage(recipe)
+    covered = _coverage(recipe, arguments)
     if arguments.out is None:
         write(model.source)
     else:
         output.write_model(model, Path(arguments.out))
+    _write_coverage(covered, arguments.coverage_file)
     return SUCCESS
 
 
@@ -208,27 +209,28 @@ def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
     return made
 
 
-def _say_coverage(recipe: Recipe) -> None:
-    if not isinstance(recipe.computation, OpComputation):
-        raise InputError(f"--coverage: {OF_ONE_OP}")
-    if not recipe.models:
-        models = () if recipe.operands is None else recipe.operands.models
-        say(_coverage_of_rows(recipe, recipe.computation, models or ("all",)))
-        return
-    _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
-    say(coverage_table(filled))
+def _coverage(recipe: Recipe, arguments: VectorsArguments) -> RunningCoverage | None:
+    """Show the coverage of a set if it is asked for, and return what a file of coverage has. Raise InputError."""
+    told = None
+    if arguments.coverage and recipe.models and isinstance(recipe.computation, OpComputation):
+        _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
+        told = coverage_table(filled)
+    if arguments.coverage_file is None and (told is not None or not arguments.coverage):
+        covered = None
+    else:
+        covered = coverage_of(recipe)
+    if told is None and arguments.coverage and covered is not None:
+        looked = max(found.rows for found in covered.models)
+        of = f"{looked:,} of the {covered.rows:,} rows, spread over the set, hit"
+        told = f"{of if looked < covered.rows else f'the {covered.rows:,} rows hit'}\n{covered}"
+    if told is not None:
+        say(told)
+    return covered
 
 
-def _coverage_of_rows(recipe: Recipe, computation: OpComputation, models: Sequence[str]) -> str:
-    """Return the buckets of models that the first rows of a set hit."""
-    covered = RunningCoverage(computation.case, models)
-    widths = [column.width for column in computation.inputs[: len(computation.operand_types)]]
-    rows = min(recipe.rows.count, LOOKED_AT // recipe.step * recipe.step)
-    for chunk in recipe.rows.chunks(size=LOOKED_AT >> 4, stop=rows):
-        codes = (codes_to_ints(column, width) for column, width in zip(chunk, widths, strict=True))
-        covered.take(zip(*codes, strict=True))
-    of = f"the first {rows:,} rows hit" if rows < recipe.rows.count else f"the {rows:,} rows hit"
-    return f"{of}\n{covered}"
+def _write_coverage(covered: RunningCoverage | None, file: str | None) -> None:
+    if covered is not None and file is not None:
+        write_file(file, covered.report.to_text().encode())
 
 
 def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> int:
@@ -329,6 +331,10 @@ class CheckVectorsArguments(CheckOptions, ComputationOptions):
         "the file's ending: a set of vectors that can be run again",
     )
     github: bool = flag("also print the result as an annotation of GitHub Actions")
+    coverage_file: str | None = option(
+        "FILE",
+        "also write the cases that the rows of the file cover, as JSON, which 'vectors coverage report' merges",
+    )
     flags: Any = option(
         "FLAG[,FLAG...]",
         "the exception flags that are compared, the others are ignored: invalid, divide_by_zero, overflow, underflow, "
@@ -363,7 +369,10 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
     with progress_bar("rows") as progress:
         only = () if arguments.flags is None else arguments.flags.split(",")
         kept = 0 if arguments.failing is None else regression.MOST_FAILING
-        found = check_file(arguments, asked, progress, False if arguments.no_flags else None, only, kept)
+        rows = None if arguments.coverage_file is None else KeptRows(asked.computation)
+        watch = None if rows is None else rows.take
+        found = check_file(arguments, asked, progress, False if arguments.no_flags else None, only, kept, watch)
+    _write_coverage(None if rows is None else rows.coverage(), arguments.coverage_file)
     if arguments.junit is not None:
         write_file(arguments.junit, regression.junit(arguments.file, found).encode())
     if arguments.failing is not None:
@@ -393,3 +402,40 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
     if option is not None:
         raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")
     return described(arguments)
+
+
+# --- report coverage --------------------------------------------------------------------------------------------------
+
+_REPORT = """\
+Merge files of coverage, and show which cases their rows cover:
+
+  halfulp vectors check results.tv --metadata addf.json --coverage-file monday.json
+  halfulp vectors sweep spec.json --out sweep --shard 3/8 --coverage-file shard3.json
+  halfulp vectors coverage report monday.json tuesday.json shard*.json -o all.json
+
+All files must be about one computation, one profile and one version of halfulp.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverageArguments:
+    """The options of ``halfulp vectors coverage report``."""
+
+    files: tuple[str, ...] = argument("FILE", "files of coverage, or - for the standard input", nargs="+")
+    json: bool = flag("print the merged coverage as JSON, instead of the table")
+    output: str | None = option("FILE", "also write the merged coverage to this file", name="-o --output")
+
+
+def report_coverage(arguments: CoverageArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    first, *others = arguments.files
+    merged: CoverageReport = report_of_text(read_file(first), first)
+    for file in others:
+        merged = merged.merged(report_of_text(read_file(file), file), file, first)
+    if arguments.output is not None:
+        write_file(arguments.output, merged.to_text().encode())
+    write(merged.to_text() if arguments.json else f"{merged}\n")
+    return SUCCESS
+
+
+COVERAGE = Command(CoverageArguments, report_coverage, _REPORT)

@@ -24,6 +24,7 @@ from halfulp.conformance.vectors.metadata import (
 )
 from halfulp.conformance.vectors.recipe import computation_of, profile_of, recipe_of, rows_of
 from halfulp.conformance.vectors.row_check import EVERY_FLAG, Check, VectorChecker, flags_named
+from halfulp.fp_formats.formats import Mask
 from halfulp.golden.recipes import CheckOptions, codes_of
 from halfulp.golden.report import Report
 from halfulp.golden.vectors import Vectors
@@ -138,11 +139,13 @@ def check_file(
     flags: bool | None = None,
     only_flags: Sequence[str] = (),
     failing: int = 0,
+    watch: Callable[[Chunk, Chunk, Mask | None], object] | None = None,
 ) -> Report:
     """Compare a file with a computation. Problems of the file are part of the report.
 
     ``flags``: False for a file without exception flags. ``only_flags``: the flags that are compared; none: all.
-    ``failing``: the number of rows that differ to keep for a file. Raises HalfulpError.
+    ``failing``: the number of rows that differ to keep for a file. ``watch``: as for `VectorChecker`. Raises
+    HalfulpError.
     """
     notes, document = Notes(), asked.document
     foreseen, lacking = _foreseen(asked, options.file)
@@ -162,6 +165,7 @@ def check_file(
             most=options.max,
             failing=failing,
             leaves=() if document is None else documents.leaves_of(document),
+            watch=watch,
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
             raise Unsupported("rows were left out of the set, so the parameters of a row are not known")

@@ -386,8 +386,8 @@ class VectorChecker:
     ``ignored``: roles that are not compared; ``flags``: the exception flags that are. ``notes``: the notes of the
     reader. ``foreseen``: the whole rows of the set as a recipe makes them; their outputs are used as long as the file
     has the same operands, or no operands. ``most``: the number of mismatches kept in full; ``failing``: that of rows
-    for a file of failing rows. ``leaves``: the rows of the leaves of the set's digest. Raises what `columns_in_order`
-    raises.
+    for a file of failing rows. ``leaves``: the rows of the leaves of the set's digest. ``watch`` is told the inputs,
+    the expected outputs and the undefined rows of all rows that are compared. Raises what `columns_in_order` raises.
     """
 
     def __init__(
@@ -403,6 +403,7 @@ class VectorChecker:
         most: int = 1,
         failing: int = 0,
         leaves: Iterable[int] = (),
+        watch: Callable[[Chunk, Chunk, Mask | None], object] | None = None,
     ) -> None:
         self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
         self._inputs, places, self._ignored = columns_in_order(computation, columns, foreseen is not None)
@@ -415,7 +416,7 @@ class VectorChecker:
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
         self._surplus = _Surplus()
         self._strayed_from: Iterator[Chunk] | None = None
-        self._most, self._failing = most, failing
+        self._most, self._failing, self._watch = most, failing, watch
         self._fast = not (isinstance(computation, ProgramComputation) and not computation.scalars)
         limit = MOST_EXAMINED if self._fast else SLOW_EXAMINED
         if isinstance(computation, TileComputation):
@@ -477,6 +478,8 @@ class VectorChecker:
             chunk, made = tuple(codes[:rows] for codes in chunk), tuple(codes[:rows] for codes in made)
             width = len(self.computation.inputs)
             inputs, expected, undefined = made[:width], made[width:], None
+        if self._watch is not None:
+            self._watch(inputs, expected, undefined)
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
         outputs = self.computation.outputs
         masks = self._masks(chunk, rows)

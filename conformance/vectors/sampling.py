@@ -71,7 +71,7 @@ class Sample:
             yield SHIFTS[k], tuple(codes[:, k] for codes in self.beside), self.known[:, k]
 
 
-class _Spread:
+class Spread:
     """A choice from a stream of things, in even steps: at first all of them; from time to time the step is doubled."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Sampler:
     controls: int
     _parts: list[Sample] = field(default_factory=list)
     _strata: list[tuple[Numbers, Numbers]] = field(default_factory=list)
-    _spreads: dict[int, _Spread] = field(default_factory=dict)
+    _spreads: dict[int, Spread] = field(default_factory=dict)
 
     def add(
         self, begin: int, inputs: Chunk, expected: Chunk, actual: Chunk, differs: Mask, values: Mask, counted: Mask
@@ -163,7 +163,7 @@ class Sampler:
     def _make_room(self, counts: Mapping[int, int], most: int) -> None:
         """Make the steps wide enough for so many rows more of some strata, of differing or of equal rows."""
         for key in counts:
-            self._spreads.setdefault(key, _Spread())
+            self._spreads.setdefault(key, Spread())
         equal = any(key < _FLAGS_ALONE for key in counts)
         held = {
             key: spread.held(counts.get(key, 0))

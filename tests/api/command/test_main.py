@@ -38,7 +38,7 @@ def test_former_names_are_answered_with_the_new_ones(command: Command) -> None:
 
 
 def test_commands_of_a_group(command: Command) -> None:
-    for group, names in (("vectors", "make,check,sweep"), ("iree", "constraints,workgroups")):
+    for group, names in (("vectors", "make,check,sweep,coverage"), ("iree", "constraints,workgroups")):
         code, out, _ = command(group, "--help")
         assert code == 0
         assert re.findall(r"^    (\w+)\b", out, re.MULTILINE) == names.split(",")

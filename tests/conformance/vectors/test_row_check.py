@@ -12,7 +12,6 @@ import pytest
 from amounts import amounts, thinned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from present import present
 from tables import each_row
 
 import halfulp as hu
@@ -23,10 +22,6 @@ from halfulp.conformance.vectors.diagnosis import differing
 from halfulp.conformance.vectors.formats import format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Notes, Options
 from halfulp.conformance.vectors.formats.mlir import function_of_case
-from halfulp.conformance.vectors.intermediate import model_case_of
-from halfulp.conformance.vectors.models.model import coverage
-from halfulp.conformance.vectors.models.table import MODELS
-from halfulp.conformance.vectors.op_inputs import RunningCoverage
 from halfulp.conformance.vectors.packing import FORMAT_NAMES
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import (
@@ -611,34 +606,3 @@ def test_undefined_behaviour_is_told() -> None:
     assert function((7, 0)).undefined
     assert function((0x80, 0xFF)).undefined  # -128 / -1
     assert function((7, 0xFE)) == ((0xFD,), False)  # 7 / -2 = -3
-
-
-@pytest.mark.parametrize(
-    ("op", "type", "to"),
-    [("arith.addf", "f8E4M3FN", None), ("arith.truncf", "f16", "f8E5M2"), ("math.tanh", "f8E4M3FN", None)],
-)
-def test_running_coverage_hits_what_a_count_of_all_rows_hits(op: str, type: str, to: str | None) -> None:
-    case = op_case(op, type, to)
-    model_case = present(model_case_of(case))
-    rows = [row[: len(case.operands)] for row, _ in outputs(hu.vectors(op, type, to=to, level="weighted", n=300))]
-    running = RunningCoverage(case, ["all"])
-    for start in range(0, 300, 70):
-        running.take(rows[start : start + 70])
-    for found in running.models:
-        counted = coverage(MODELS[found.model.name], model_case, rows)
-        assert {bucket for bucket, count in counted.items() if count} == set(found.hit)
-        assert {bucket for bucket, count in counted.items() if not count} == set(found.missing)
-    assert not running.complete
-
-
-def test_coverage_becomes_complete_with_the_rows_of_the_model() -> None:
-    vectors = hu.vectors("arith.mulf", "bf16", models=["B3"])
-    running = RunningCoverage(op_case("arith.mulf", "bf16"), ["B3"])
-    assert not running.complete
-    assert "B3        0 of 16" in str(running)
-    assert "not hit: + 0 0 0; + 0 0 1" in str(running)
-    running.take([row for row, _ in outputs(vectors)])
-    assert running.complete
-    assert str(running).startswith("B3       16 of 16")
-    with pytest.raises(hu.errors.InputError, match="F1 does not apply"):
-        RunningCoverage(op_case("arith.mulf", "bf16"), ["F1"])
