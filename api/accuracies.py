@@ -80,36 +80,41 @@ def accuracy(
     time_limit: float = 60.0,
     **properties: Any,
 ) -> Accuracy:
-    """Measure how far the results of an implementation are from the correctly rounded and from the exact results.
+    """Measure the errors of an implementation: compare its results with the correctly rounded and the exact results.
 
     ``op``: a function (``"exp"``, ``"math.exp"``, ``"sigmoid"``) or an op with a float result (``"arith.addf"``).
-    ``type``: the element type, or one for each operand. ``to``: the element type of the result of a cast. ``against``:
-    the implementation:
+    ``type``: the element type of the operands, or a list of one for each operand.
+    ``to``: the element type of the result of a cast.
+    ``against``: the implementation that is measured:
 
     - a Python function, or its name ``"module:function"``: it takes one array of n elements for each operand, in the
-      dtype of the type (a `Value` if it has none), and returns the n results in that of the result;
+      dtype of the operand's type (a `Value` if no dtype exists), and returns an array of the n results in the dtype of
+      the result's type;
     - ``"numpy"``, ``"ml_dtypes"``, ``"torch"``, ``"jax"``, ``"iree"``, ``"mlir-native"`` and the other oracles of
       ``halfulp verify``;
-    - ``"./lib.so:expf"``, a symbol of a shared library, called in a process of its own for at most ``time_limit``
-      seconds. Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for
-      ``void f(const T *x, T *result, size_t count)``;
-    - a file: vectors with operands and results in a format of ``halfulp vectors make``, or the results alone of all
-      codes in order: ``.npy``, ``.bin`` (codes, little-endian), or ``.hex`` and ``.txt`` with a code a line.
+    - ``"./lib.so:expf"``, a symbol of a shared library, which is called in a separate process for at most
+      ``time_limit`` seconds. Append ``:codes`` for ``uint16_t f(uint16_t)`` on codes, or ``:array`` for ``void f(const
+      T *x, T *result, size_t count)``;
+    - a file: vectors with operands and results in a format of ``halfulp vectors make``; or only the results, one for
+      each code of the operand in ascending order, as ``.npy``, ``.bin`` (codes, little-endian), or ``.hex`` or ``.txt``
+      with one code per line.
 
-    ``rounding``: the mode that the implementation should have. ``n``: the count of random arguments, drawn with
-    ``seed`` and joined by hard cases. Without it, all arguments of up to 16 bits are measured, else 100,000.
-    ``exhaustive``: all arguments, of up to 32 bits. ``range``: all floats between two numbers.
+    ``rounding``: the rounding mode that the implementation should have.
+    ``n``: the number of random arguments, which are drawn with ``seed``; hard cases are added to them. Without ``n``,
+    all arguments are measured if they have up to 16 bits, else 100,000.
+    ``exhaustive``: True to measure all arguments, which may have up to 32 bits.
+    ``range``: measure all floats between these two numbers.
 
-    The result has ``wrong`` (numbers that are not the correctly rounded ones), ``wrong_special`` (wrong NaNs,
-    infinities and signs of zeros), ``max_ulp``, ``histogram``, ``intervals`` (with the largest error of each, IEEE
-    P3109's κ), ``tally`` with everything else, and `to_dict`. An error in ulp is the distance from the exact real
-    result, divided by `halfulp.ulp` there.
+    The result has ``wrong`` (the number of results that are finite but not correctly rounded), ``wrong_special`` (the
+    number of wrong NaNs, infinities and signs of zeros), ``max_ulp``, ``histogram``, ``intervals`` (with the largest
+    error of each interval, IEEE P3109's κ), ``tally`` with all other figures, and `to_dict`. An error in ulp is the
+    distance of a result from the exact real result, divided by `halfulp.ulp` of the exact result.
 
         >>> hu.accuracy("exp", "f8E5M2", "ml_dtypes").wrong
         0
 
-    Raises InputError for an unknown implementation and for results of a wrong type or shape, Unsupported for an
-    unknown function, for what the implementation cannot answer, and if it is missing, crashes or does not end.
+    Raises InputError for an unknown implementation and for results of a wrong type or shape; Unsupported for an unknown
+    function, and if the implementation is missing, cannot compute this function, crashes or does not end.
     """
     asked = question(op, *_types(type, to), as_rounding(rounding), as_profile(profile), **properties)
     if n is not None and n < 1:
@@ -145,23 +150,27 @@ def program_accuracy(
     seed: int = 0,
     profile: Profile | str | None = None,
 ) -> ProgramAccuracy:
-    """Measure how far the results of a program are from exact real arithmetic, as halfulp and others compute them.
+    """Measure the errors of a program's results against exact real arithmetic, as halfulp and other implementations
+    compute them.
 
-    ``module``: the program, as for `halfulp.run`; ``function``: its name; it takes and returns values, no memory.
-    ``arguments``: one input; without them ``n`` inputs are made with ``seed``: floats around 1, small integers.
-    ``against``: the implementations that run it too: ``"mlir-runner"`` (functions of tensors), ``"iree"`` and the other
-    oracles of ``halfulp diff``. ``profile``: the semantics of the run here.
+    ``module``: the program, as for `halfulp.run`.
+    ``function``: the name of the function, which takes and returns values, not memory.
+    ``arguments``: the arguments of one call. Without them, ``n`` sets of arguments are made with ``seed``: floats
+    around 1, and small integers.
+    ``against``: other implementations that run the program, too: ``"mlir-runner"`` (functions of tensors), ``"iree"``
+    and the other oracles of ``halfulp diff``.
+    ``profile``: the rules of halfulp's run.
 
-    The result has ``runs``, that of halfulp first (``name``, ``elements``, ``nearest``, ``mean_ulp``, ``max_ulp``,
-    ``worst``, ``histogram``), ``unknown``, the number of elements without an exact number, and `to_dict`. An error in
-    ulp is the distance from the exact number, divided by the ulp there.
+    The result has ``runs``, halfulp's run first (each has ``name``, ``elements``, ``nearest``, ``mean_ulp``,
+    ``max_ulp``, ``worst``, ``histogram``), ``unknown``, the number of elements whose exact number is not known, and
+    `to_dict`. An error in ulp is the distance of a result from the exact number, divided by the ulp there.
 
         >>> f = "func.func @f(%x: f32) -> f32 {\\n %0 = arith.divf %x, %x : f32\\n return %0 : f32\\n}"
         >>> hu.program_accuracy(f, 3.0).runs[0].max_ulp
         0.0
 
-    Raises InputError for an unknown implementation, Unsupported if it is missing, and for a function on memory, and the
-    errors of `halfulp.run`.
+    Raises InputError for an unknown implementation, Unsupported if an implementation is missing or the function takes
+    memory, and the errors of `halfulp.run`.
     """
     rules = refuse_stochastic(as_profile(profile), "accuracy")
     program = module if isinstance(module, Module) else load(module)
@@ -226,13 +235,14 @@ def _ends(fmt: FloatFormat | None, between: tuple[Any, Any] | None) -> tuple[int
 
 
 def draw_accuracy(found: Accuracy, *, dark: bool | None = None) -> Figure:
-    """Draw what `hu.accuracy` found: the largest error in ulp in each binade of the argument (IEEE P3109's κ).
+    """Draw the result of `hu.accuracy`: the largest error in ulp in each binade of the argument (IEEE P3109's κ).
 
     ``found``: a report of `hu.accuracy`. Binades are drawn in the order of their numbers, from the lowest to the
-    highest; where no result is a number the line has a gap. A second panel shows the part of the results in each class
-    of errors. Both axes of errors are logarithmic; half an ulp is the bound of correctly rounded results.
+    highest. The line has a gap at a binade without a finite result. A second panel shows the share of the results in
+    each class of errors. Both axes of errors are logarithmic. A line at half an ulp marks the bound of correctly
+    rounded results.
 
-    Raises InputError if no result is a number.
+    Raises InputError if no result is a finite number.
     """
     binades = found.binades
     worst = [np.nan if each.worst is None else max(each.worst, 2.0**-12) for each in binades]
@@ -293,14 +303,15 @@ def draw_function(
 ) -> Figure:
     """Draw a function of one argument between ``low`` and ``high``: its curve, its results, and errors in ulp.
 
-    ``op``, ``type``: as for `halfulp.accuracy`, of at most 32 bits. ``against``: an implementation, as for
-    `halfulp.accuracy`: a Python function on arrays, ``"numpy"``, a symbol of a library … Its results and errors stand
-    beside those of the function rounded once. ``log``: give the arguments a logarithmic axis; they must be positive.
+    ``op``, ``type``: as for `halfulp.accuracy`, of at most 32 bits.
+    ``against``: an implementation, as for `halfulp.accuracy`: a Python function on arrays, ``"numpy"``, a symbol of a
+    library … Its results and errors are drawn next to those of the function rounded once.
+    ``log``: True for a logarithmic axis of the arguments, which must then be positive.
 
-    Above: the curve of the real function, and for each value of the type the result, as a staircase that changes in the
-    middle between two values. Below: the errors of the results, result minus exact value, in ulp. More than 2,000
-    errors are drawn as the smallest and the largest one of each part of the axis. Each value of the type is an
-    argument: nothing is sampled.
+    Top: the curve of the real function, and the results for all values of the type, as a staircase that changes in the
+    middle between two values. Bottom: the errors of the results, result minus exact value, in ulp. If there are more
+    than 2,000 errors, only the smallest and the largest error in each part of the axis are drawn. All values of the
+    type between ``low`` and ``high`` are arguments; nothing is sampled.
 
     Raises InputError for a function of two arguments, for more than `MOST_ARGUMENTS` values, and what
     `halfulp.accuracy` raises.

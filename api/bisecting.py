@@ -52,20 +52,26 @@ def bisect(
     fp_contract: str = "on",
     mlir_opt: str | os.PathLike[str] | None = None,
 ) -> Bisection:
-    """Run every stage of a compilation on the same inputs, and find the first whose results the stage before it does
+    """Run every stage of a compilation on the same inputs. Find the first stage whose results the stage before it does
     not allow.
 
-    ``module``: the program before all passes, as for `halfulp.run`. ``pipeline``: the passes that mlir-opt runs,
-    ``"builtin.module(canonicalize,cse)"``; or ``stages``: the programs after each pass. ``arguments``: one input, as
-    for `halfulp.run`; without them ``n`` inputs are made with ``seed``. ``function``: its name; the only public one
-    by default. ``max_steps``: the most ops of one run. ``fp_contract``: where fused multiply-adds are permitted: "fast"
-    everywhere, else of ops with the flag contract alone. ``mlir_opt``: the program; by default mlir-opt-22.
+    ``module``: the program before all passes, as for `halfulp.run`.
+    ``pipeline``: the passes that mlir-opt runs, ``"builtin.module(canonicalize,cse)"``; or ``stages``: the programs
+    after each pass.
+    ``arguments``: the arguments of one call, as for `halfulp.run`; without them, ``n`` sets of arguments are made with
+    ``seed``.
+    ``function``: the name of the function; by default the only public one.
+    ``max_steps``: the largest number of ops in one run.
+    ``fp_contract``: which fused multiply-adds are permitted: "fast" permits all, any other value only those of ops with
+    the flag contract.
+    ``mlir_opt``: the program to call; by default mlir-opt-22.
 
-    A stage that halfulp cannot run runs by mlir-runner where that is installed and can; then its ``ground`` says so.
+    If halfulp cannot run a stage, mlir-runner runs it, if it is installed and supports the stage; the ``ground`` of the
+    stage then says so.
 
     The result has ``results``, one for each stage (``stage``, ``judgement``, ``ground``, ``ulps``, ``seconds``),
-    ``guilty``, the number of the first stage that differs, or None, and ``end``, why the passes stopped early, or "".
-    As a text it is what ``halfulp bisect`` prints.
+    ``guilty``, the number of the first stage that differs, or None, and ``end``, the reason why the passes stopped
+    early, or "". Its text is the output of ``halfulp bisect``.
 
         >>> f = "func.func @f(%x: i8) -> i8 {\\n %0 = arith.OP %x, %x : i8\\n return %0 : i8\\n}"
         >>> found = hu.bisect(f.replace("OP", "addi"), 3, stages=[f.replace("OP", "addi"), f.replace("OP", "muli")])

@@ -42,29 +42,31 @@ def convert(
 
     ``x``: an array, a number, nested lists, a `Value`, a torch tensor, a fraction, a decimal, numeric text or
     `bitstring.Bits`; the page on inputs lists them all.
-    ``to``: a float or integer type: MLIR's name, a name that people type (``"bfloat16"``), a dtype, or a `FloatFormat`.
+    ``to``: a float or integer type: MLIR's name, another common name (``"bfloat16"``), a dtype, or a `FloatFormat`.
     ``rounding``: to_nearest_even (the default into floats), downward, upward, toward_zero (the default into integers),
     to_nearest_away, another name of one of them (``"RNE"``, ``"up"``), or stochastic.
-    ``type``: the element type of the source, where its dtype is not enough; that of a `bitstring.Bits`, which holds the
-    bits of one element.
-    ``profile``: None for that of the `profile` block, else spec. Elements without a value in the target (NaN in
-    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
-    ``saturate``: True for the largest finite value on overflow into a float type, which is the field
-    ``conversion_overflow=saturate`` of the profile; False for ``conversion_overflow=format``.
-    ``overflow``: for an integer that another integer type does not have: "wrap", "saturate" or "poison"; without it
-    such an integer is refused.
-    ``masked``: "poison" makes the masked elements of a NumPy masked array poison; else they are refused.
-    ``seed``, ``rng``, ``random``: the random bits of stochastic rounding; it needs one of the three. ``seed``: 0 to
-    2**64 - 1, the key of NumPy's Philox; each element takes 32 bits, in row-major order, the low half of each 64-bit
-    word first. ``rng``: a NumPy generator, which draws 32 bits for each element. ``random``: one unsigned integer for
-    each element. The result goes away from zero if the random bits, as a fraction, are less than the discarded
-    fraction.
+    ``type``: the element type of ``x``, if the dtype of ``x`` does not determine it. A `bitstring.Bits` needs it: it
+    holds the bits of one element of this type.
+    ``profile``: the rules; by default the profile of the enclosing `profile` block, and spec outside of a block.
+    Elements that have no value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison, unless
+    the profile has another rule.
+    ``saturate``: True gives the largest finite value if a number overflows a float type, as
+    ``conversion_overflow=saturate`` in the profile does; False is ``conversion_overflow=format``.
+    ``overflow``: what an integer becomes if the target is an integer type without that value: "wrap", "saturate" or
+    "poison". By default such an integer raises an error.
+    ``masked``: "poison" makes the masked elements of a NumPy masked array poison. By default they raise InputError.
+    ``seed``, ``rng``, ``random``: the random bits. Stochastic rounding needs exactly one of the three. The result is
+    rounded away from zero if the random bits, read as a fraction, are less than the discarded fraction.
+    ``seed``: 0 to 2**64 - 1, the key of NumPy's Philox; each element takes 32 bits, in row-major order, the low half of
+    each 64-bit word first.
+    ``rng``: a NumPy generator, which draws 32 bits for each element.
+    ``random``: one unsigned integer for each element.
 
         >>> hu.convert("1/3", "f8E4M3FN", rounding="up"), hu.convert([300, -5], "i8", overflow="saturate")
         (Value(f8E4M3FN=0.34375), Value(2xi8=127 -5))
 
-    Raises TypeMismatch for inputs and types that cannot be converted, InputError for options that do not go together,
-    ValueError for an unknown rounding mode.
+    Raises TypeMismatch for inputs and types that cannot be converted, InputError for masked elements and for options
+    that cannot be combined, ValueError for an unknown rounding mode.
     """
     llvm.check()
     mode = None if rounding is None else as_rounding(rounding)

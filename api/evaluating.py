@@ -49,34 +49,37 @@ def eval(
     flags: bool = False,
     **properties: Any,
 ) -> Any:
-    """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
+    """Evaluate one op without writing MLIR. Return its result as a `Value`; if it has several results, return a tuple.
 
-    ``op``: the full name, as in "arith.addf", or the bare name of a function: "exp" for "math.exp", and those that MLIR
-    has no op for: "sigmoid", "silu", "gelu", "gelu_tanh", "softplus", "mish", "logit", "reciprocal", "exp10", "sinpi",
-    "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma". The operations of a float unit have a type for each operand
-    and the result, and RISC-V's names: "fadd", "fsub", "fmul", "fdiv", "fmadd" (a*b + c), "fmsub" (a*b - c), "fnmsub"
-    (-(a*b) + c), "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si", "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui", "fround",
-    "froundnx" (with the flag inexact), "fcmps" (a comparison that any NaN makes invalid) and "fclass".
-    ``operands``: arrays, numbers, `Value`s, or anything else that `convert` takes if the type is given.
-    ``type``: the element type (or whole type) of the operands, one for all or one for each; None where the dtype is
-    enough.
+    ``op``: the full name, as in "arith.addf", or the bare name of a function: "exp" for "math.exp". There are also
+    functions for which MLIR has no op: "sigmoid", "silu", "gelu", "gelu_tanh", "softplus", "mish", "logit",
+    "reciprocal", "exp10", "sinpi", "cospi", "hypot", "pown", "rootn", "tgamma", "lgamma". The operations of a float
+    unit have RISC-V's names, and each operand and the result may have its own type: "fadd", "fsub", "fmul", "fdiv",
+    "fmadd" (a*b + c), "fmsub" (a*b - c), "fnmsub" (-(a*b) + c), "fnmadd" (-(a*b) - c), "fcvt", "fcvt_to_si",
+    "fcvt_to_ui", "fcvt_from_si", "fcvt_from_ui", "fround", "froundnx" (with the flag inexact), "fcmps" (a comparison
+    that any NaN makes invalid) and "fclass".
+    ``operands``: arrays, numbers, `Value`s, or any other input of `convert` if the type is given.
+    ``type``: the element type (or whole type) of the operands: one for all, or a list with one for each. It may be None
+    if the dtypes determine it.
     ``to``: the element type of the result of a cast.
     ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``, ``predicate="slt"``,
     ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells them or as lists. A
-    rounding mode may have any of its names; functions that round once take one, although MLIR's ops have no attribute
-    for it. "stochastic" needs ``seed``, ``rng`` or ``random``, as for `convert`.
+    rounding mode may be given by any of its names. Functions that round once accept ``rounding``, although MLIR's ops
+    have no attribute for it. "stochastic" needs ``seed``, ``rng`` or ``random``, as for `convert`.
     ``profile``, ``on_ub``, ``index_width``, ``track_open``, ``mma``: as for `run`.
-    ``flags``: True to return the result and its exception flags, a uint8 array of the element shape: the sum of 1
-    inexact, 2 underflow, 4 overflow, 8 division by zero, 16 invalid. Elements with a poison operand have none.
+    ``flags``: True to return the result and its exception flags. The flags are a uint8 array of the element shape: the
+    sum of 1 inexact, 2 underflow, 4 overflow, 8 division by zero, 16 invalid. An element with a poison operand has no
+    flags.
 
-    Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
-    given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`
-    needs only ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"``: without ``indexing_maps`` it has no loops (one
-    tile), without ``iterator_types`` the loops of the last map are parallel and the others reductions, without
-    ``semantics`` it is neither distributed nor opaque. Its element types are those of the kind.
+    Some ops have several operands that each take any number of values. If the op accepts only one way to divide the
+    given values among these operands, ``eval`` uses it; otherwise give ``operandSegmentSizes=[2, 1]``.
+    `iree_codegen.inner_tiled` needs only ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"``: without
+    ``indexing_maps`` it has no loops (one tile), without ``iterator_types`` the loops of the last map are parallel and
+    the others reductions, without ``semantics`` it is neither distributed nor opaque. The kind determines its element
+    types.
 
-    Raises the errors of `run`, VerifyError where the op does not accept these types, and Unsupported for ``flags`` of
-    an op without exception flags.
+    Raises the errors of `run`, VerifyError if the op does not accept these types, and Unsupported if ``flags`` is set
+    for an op without exception flags.
     """
     definition = default_registry().require(op)
     if isinstance(definition.evaluate, OnFrames) or definition.regions or not definition.results:

@@ -26,8 +26,8 @@ class FixedArray:
     """Numbers in fixed point: `integers` times ``format.unit``.
 
     ``integers``: an array of int64, or of Python integers for wider formats; they are the values of the codes in two's
-    complement. ``+``, ``-`` and ``*`` of two `FixedArray`s are exact: the result has the format that ac_fixed gives.
-    ``to`` assigns to a format, with its rounding and overflow.
+    complement. ``+``, ``-`` and ``*`` of two `FixedArray`s are exact: the result has the format that ac_fixed defines
+    for it. `to` converts to a format with its rounding and overflow.
     """
 
     format: FixedFormat
@@ -45,7 +45,7 @@ class FixedArray:
         return wide if self.format.width > 64 else np.asarray(wide, np.uint64)
 
     def to(self, format: FixedFormat) -> FixedArray:
-        """Assign the numbers to a format: rounded and brought into its range by the modes of that format."""
+        """Convert the numbers to a format, whose modes round them and bring them into its range."""
         shift = self.format.fraction_bits - format.fraction_bits
         widest = max(self.format.width + max(0, -shift), format.width) + 1
         units = self.integers if widest <= _INT64 and abs(shift) < _INT64 else self.integers.astype(object)
@@ -55,12 +55,12 @@ class FixedArray:
         return np.asarray(self.integers.astype(object) * self.format.unit, object)
 
     def fractions(self) -> Any:
-        """Return the exact values as nested lists of `Fraction`s, one number as a `Fraction`."""
+        """Return the exact values as nested lists of `Fraction`s; the value of a scalar as one `Fraction`."""
         values: Any = self._exact().tolist()
         return values
 
     def numpy(self) -> npt.NDArray[np.float64]:
-        """Return the values as f64. Raises ValueError if f64 does not have all of them; `fractions` has."""
+        """Return the values as f64. Raises ValueError if f64 cannot represent all of them; use `fractions` then."""
         exact = self._exact()
         found = exact.astype(np.float64)
         if any(Fraction(float(x)) != y for x, y in zip(found.flat, exact.flat, strict=True)):
@@ -110,7 +110,7 @@ def _fixed(fmt: FixedFormat, integers: Any) -> FixedArray:
 
 
 def array(x: Any, to: FixedFormat, type: Any = None) -> FixedArray:
-    """Convert numbers to fixed point, exactly rounded once by the modes of the format.
+    """Convert numbers to fixed point: each exact number is rounded once, by the modes of the format.
 
     ``x``: an array or `Value` of floats or integers; `Fraction`s, alone or in lists; or a `FixedArray`.
     ``type``: the element type of ``x``, if its dtype is not enough.

@@ -32,13 +32,13 @@ _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM
 def load(source: Source) -> Module:
     """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
 
-    A string with a newline, a brace, a parenthesis or a quote is text; any other string is a path. Raises InputError
-    when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR;
-    TypeMismatch for anything else than a program, such as a function.
+    A string with a newline, a brace, a parenthesis or a quote is MLIR text; any other string is a path. Raises
+    InputError if a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, if the program is not
+    valid MLIR; TypeMismatch for an argument that is not a program, such as a function.
 
-    Functions of a text with ops whose form halfulp does not know are skipped, and so are such ops beside functions, for
-    example transform.named_sequence, if another function is left to run. What is skipped is printed as one op, with the
-    text. In bytecode, properties of unknown ops are skipped. `parse` and `read_bytecode` skip nothing.
+    In a text, halfulp skips a function with ops whose syntax it does not know, and such ops at the top level, for
+    example transform.named_sequence, if another function is left to run. A skipped part is kept as its text, and
+    printed as one op. In bytecode, properties of unknown ops are skipped. `parse` and `read_bytecode` skip nothing.
     """
     if is_text(source):
         return _from_text(source, "<string>")
@@ -100,8 +100,10 @@ def is_text(source: Source) -> TypeGuard[str]:
 def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
     """Read and verify MLIR bytecode, versions 0 to 6, from a path or bytes.
 
-    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None for that of its producer.
-    ``allow_unregistered``: keep ops of unknown dialects. A file is mapped: its resources are not copied.
+    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None: the name of the producer determines it.
+    ``allow_unregistered``: keep ops of unknown dialects.
+
+    A file is mapped into memory, so that its resources are not copied.
 
     Raises BytecodeError with the offset of the error in the file, InputError and VerifyError.
     """
@@ -153,13 +155,14 @@ def _no_program(source: Any) -> TypeMismatch:
 
 
 def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", producer: str | None = None) -> bytes:
-    """Write a module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes, except for the name of the
-    producer.
+    """Return a module as MLIR bytecode. For mlir22 these are the bytes that mlir-opt 22 writes, except for the name of
+    the producer.
 
-    ``version``: the version of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that will read it; both
-    read version 4. ``producer``: the name in the file, by which halfulp recognises the schema (default: MLIR22-halfulp
-    or MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts that the schema does
-    not have.
+    ``version``: the version of the format, 0 to 6.
+    ``schema``: "mlir22" or "llvm24", the MLIR that will read it; both read version 4.
+    ``producer``: the name in the file, by which halfulp recognises the schema (default: MLIR22-halfulp or
+    MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts of the module that the
+    schema does not have.
     """
     from halfulp.interp.bytecode import writer
 

@@ -71,28 +71,31 @@ def eval(
 ) -> Any:
     """Compute an operation of IEEE P3109 exactly, rounded and saturated once, and return a `Value`.
 
-    ``operation``: the document's name: "Add", "FMA", "Exp", "Clamp", "CompareLess", "IsNormal"; of blocks "BlockAdd",
-    "ConvertToBlock", "ConvertToBlockMaxAbsFinite", "ConvertFromBlock", "BlockReduceAdd", "BlockDotProduct" and others.
-    ``operands``: arrays or `Value`s of formats of P3109, or of f64, f32, f16 and bf16; of one shape, or numbers. A
-    block is a pair (scale, elements): scales of a shape, and elements of that shape and one more dimension.
+    ``operation``: its name in the document: "Add", "FMA", "Exp", "Clamp", "CompareLess", "IsNormal"; operations on
+    blocks are "BlockAdd", "ConvertToBlock", "ConvertToBlockMaxAbsFinite", "ConvertFromBlock", "BlockReduceAdd",
+    "BlockDotProduct" and others.
+    ``operands``: arrays or `Value`s whose type is a format of P3109, or f64, f32, f16 or bf16; all of one shape.
+    Numbers are possible, too. A block is a pair (scale, elements): ``elements`` has the shape of ``scale`` and one more
+    dimension.
     ``to``: the format of the result; by default that of the first operand, or of its elements.
     ``rounding``: NearestTiesToEven, NearestTiesToAway, TowardPositive, TowardNegative, TowardZero, ToOdd, StochasticA,
-    StochasticB or StochasticC; halfulp's names of the first six are taken, too.
+    StochasticB or StochasticC; halfulp's names of the first six are accepted, too.
     ``saturation``: SatNone (OvfInf in interim report 3.2), SatFinite or SatPropagate.
     ``random``: the random bits of a stochastic mode: an unsigned integer for each element of the result, whose dtype is
     the number of bits.
-    ``scale``: of a block operation, the scale of the result; a block operation returns a pair (scale, elements).
-    ``scale_type``, ``scale_rounding``, ``scale_saturation``, ``scale_random``: of ConvertToBlockMaxAbsFinite, for the
-    scale that it computes. ``type``: the type of operands that are plain numbers.
+    ``scale``: for a block operation, the scale of the result. A block operation returns a pair (scale, elements).
+    ``scale_type``, ``scale_rounding``, ``scale_saturation``, ``scale_random``: for ConvertToBlockMaxAbsFinite, how the
+    scale is computed.
+    ``type``: the type of operands that are plain numbers.
 
         hu.p3109.eval("Add", x, y, to="binary8p3se", rounding="ToOdd", saturation="SatFinite")
 
     Comparisons and predicates return values of i1. "Class" returns the document's names, "ClsPositiveNormal", in an
     array of strings.
 
-    Raises ValueError for an unknown name, mode or format, for another number of operands, for shapes that do not fit,
-    and for random bits without a stochastic mode, or the other way round; TypeMismatch for operands without floats, and
-    for random bits of another shape or dtype.
+    Raises ValueError for an unknown name, mode or format, for a wrong number of operands, for shapes that do not match,
+    for random bits without a stochastic mode, and for a stochastic mode without random bits; TypeMismatch for operands
+    that are not floats, and for random bits of a wrong shape or dtype.
     """
     how = _How(to, rounding, saturation, random)
     if operation in PREDICATES or operation in COMPARISONS:
@@ -350,11 +353,13 @@ def _of_blocks(operation: str, blocks: Sequence[tuple[Value, Value]], how: _How)
 
 @dataclass(frozen=True)
 class KappaReport:
-    """How far an approximate operation is from the defined one, over all operands.
+    """The distances of the results of an approximate operation from the defined results, over all operands.
 
-    ``kappa``: the most values of the result format between a result and the defined one; NaN if NaNs do not match,
-    infinity if infinities do not. ``worst``: operands with that distance, as codes; None if all results are equal.
-    ``results``: the number of operand combinations. ``wrong``: how many differ. Random bits count as the last operand.
+    ``kappa``: the largest distance between a result and the defined result, counted in values of the result format. It
+    is NaN if only one of the two is NaN, and infinity if one of the two is infinite and the other is not equal to it.
+    ``worst``: operands with that distance, as codes; None if all results are equal.
+    ``results``: the number of operand combinations; random bits count as the last operand.
+    ``wrong``: the number of results that differ from the defined ones.
     """
 
     operation: str
@@ -380,17 +385,19 @@ def kappa(
 ) -> KappaReport:
     """Measure the kappa of an approximate operation (P3109, 4.4) over all operands of its formats.
 
-    ``approximate``: gets a `Value` for each operand and returns the results, of the format ``to``.
-    ``operation``, ``to``, ``rounding``, ``saturation``: as in `p3109`. ``formats``: the formats of the operands.
+    ``approximate``: a function that gets a `Value` for each operand, and returns the results in the format ``to``.
+    ``operation``, ``to``, ``rounding``, ``saturation``: as in `p3109.eval`.
+    ``formats``: the formats of the operands.
     ``within``: a function that also gets the operands and returns a mask of those to measure, for example an interval.
 
-    For a stochastic ``rounding`` each combination of operands goes with all 256 values of eight random bits. Both
-    functions get them last, as an array of uint8; the defined operation takes the same bits.
+    For a stochastic ``rounding``, each combination of operands is measured with all 256 values of eight random bits.
+    ``approximate`` and ``within`` get these bits as their last argument, an array of uint8; the defined operation uses
+    the same bits.
 
         hu.p3109.kappa(lambda x: fast_exp(x), "Exp", "binary8p3se")
 
-    Raises ValueError if there are more than 65,536 combinations of operands; TypeMismatch for results of another type;
-    and as `eval`.
+    Raises ValueError if there are more than 65,536 combinations of operands, TypeMismatch for results of another type,
+    and the errors of `p3109.eval`.
     """
     arity = OPERATIONS[operation].arity if operation in OPERATIONS else None
     if arity is None:

@@ -1,4 +1,4 @@
-"""Pictures of rounding: number lines, staircases, errors, formats compared, one rounding explained.
+"""Draw pictures of rounding: number lines, staircases, errors, comparisons of formats, explanations of one rounding.
 
 Each function returns a matplotlib ``Figure`` that is not part of pyplot's state, so it works without a display. With
 ``ax=`` it draws into your axes and returns their figure. In a notebook a picture has light or dark colours, as the

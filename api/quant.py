@@ -32,18 +32,20 @@ def requantize(
 ) -> Value:
     """Scale integer accumulators by ``multiplier`` and ``shift``, add a zero point, clamp, and return a `Value`.
 
-    ``x``: an array or `Value` of signed integers, i32 accumulators (of "tosa-16": i48).
-    ``multiplier``, ``shift``: integers, or one for each position of the dimension ``axis``; `hu.quant.multiplier` makes
-    them from a scale. ``shift``: to the left if positive; of the rules of TOSA to the right, and from 2 to 62.
-    ``rule``: "gemmlowp" (TensorFlow Lite too), "tflite-single", "cmsis-nn", "cmsis-nn-single", "tosa", "tosa-double" or
-    "tosa-16". The page on quantising has the table.
+    ``x``: an array or `Value` of signed integers: i32 accumulators (i48 for the rule "tosa-16").
+    ``multiplier``, ``shift``: integers, or arrays with one integer for each index along the dimension ``axis``;
+    `hu.quant.multiplier` makes them from a scale. A positive shift is to the left; but in the rules of TOSA it is to
+    the right, and from 2 to 62.
+    ``rule``: "gemmlowp" (also of TensorFlow Lite), "tflite-single", "cmsis-nn", "cmsis-nn-single", "tosa",
+    "tosa-double" or "tosa-16". The page on quantising has the table.
     ``to``: the integer type of the result, up to 32 bits; its signedness gives the limits: i8 is signed, ui8 unsigned.
-    ``input_zero_point`` is subtracted first, ``output_zero_point`` added after scaling, before the clamp.
+    ``input_zero_point``: subtracted before scaling.
+    ``output_zero_point``: added after scaling, before the clamp.
 
         hu.quant.requantize(acc, *hu.quant.multiplier(0.0042), "cmsis-nn", output_zero_point=-5)
 
-    Raises ValueError for an unknown rule, for shapes that do not fit, and where the library leaves the result
-    undefined: an operand out of range, an overflow of i32. The message names the first such element.
+    Raises ValueError for an unknown rule, for shapes that do not match, and if the library leaves a result undefined
+    (an operand out of range, an overflow of i32). The message names the first such element.
     """
     if rule not in RULES:
         message = f"rule is {rule!r}, but must be one of {', '.join(RULES)}"
@@ -66,13 +68,14 @@ def requantize(
 
 
 def multiplier(scale: float) -> tuple[int, int]:
-    """Return multiplier and shift of a scale, as TensorFlow Lite's QuantizeMultiplier does: scale is about
+    """Return the multiplier and the shift of a scale, as TensorFlow Lite's QuantizeMultiplier does: scale is about
     multiplier * 2**(shift - 31). A scale below 2**-32 gives (0, 0).
 
         >>> hu.quant.multiplier(0.75)
         (1610612736, 0)
 
-    TOSA's rules take 31 - shift. Raises ValueError for a scale that is negative, not finite, or 2**30 and larger.
+    For TOSA's rules, the shift is 31 minus the returned one. Raises ValueError for a scale that is negative, not
+    finite, or at least 2**30.
     """
     return requantization.multiplier_of(float(scale))
 

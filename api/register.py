@@ -23,7 +23,7 @@ _externals: dict[str, Callable[..., Any]] = {}
 
 
 def dialect(declared: Dialect) -> None:
-    """Add a dialect, or more ops to a known one. Raise ValueError when an op of that name exists."""
+    """Register a dialect, or add ops to a registered dialect. Raise ValueError if an op of that name exists."""
     default_registry().register(declared)
 
 
@@ -36,15 +36,15 @@ def op(
     assembly: str | None = None,
     **declaration: Any,
 ) -> OpDefinition:
-    """Declare an op of your own, and the function that computes it.
+    """Declare your own op, and the function that computes it.
 
     ``name``: ``dialect.mnemonic``. ``function`` gets the operands as `Value`s and the op's properties and attributes as
     keywords; it returns one result, or a tuple of them, as `Value`s, arrays or numbers of the declared result types.
-    ``operands``, ``results``: names, or names with type constraints. ``assembly``: MLIR's declarative assembly format;
-    without it the op has only its generic form. ``declaration``: further fields of
-    `halfulp.interp.declare.declarations.OpDefinition`.
+    ``operands``, ``results``: names, or names with type constraints.
+    ``assembly``: MLIR's declarative assembly format; without it the op has only its generic form.
+    ``declaration``: further fields of `halfulp.interp.declare.declarations.OpDefinition`.
 
-    Raises ValueError when the op exists.
+    Raises ValueError if an op of that name exists.
     """
     dialect_name, dot, mnemonic = name.partition(".")
     if not dot:
@@ -75,8 +75,8 @@ def cast(
     to: str | ty.Type | Sequence[str | ty.Type],
     function: Callable[..., Any],
 ) -> None:
-    """Register the function behind builtin.unrealized_conversion_cast between these types: it gets values, and returns
-    values or arrays.
+    """Register the function that computes builtin.unrealized_conversion_cast between these types. It gets `Value`s, and
+    returns `Value`s or arrays.
     """
     _casts[_spellings(type), _spellings(to)] = function
 
@@ -87,7 +87,9 @@ def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...
 
 
 def external(name: str, function: Callable[..., Any]) -> None:
-    """Bind a Python function to each declaration of that name. It gets `Value`s, and returns values or arrays."""
+    """Register a Python function that is called for each declared function of this name. It gets `Value`s, and returns
+    `Value`s or arrays.
+    """
     _externals[name.removeprefix("@")] = function
 
 

@@ -42,7 +42,7 @@ class RunOptions(Settings):
     function: str | None = field(
         default=None,
         metadata=about(
-            "the function's name, ``@a::@b`` in a nested module; it may be left out where only one public function has "
+            "the function's name, ``@a::@b`` in a nested module; it may be left out if only one public function has "
             "a body"
         ),
     )
@@ -50,8 +50,8 @@ class RunOptions(Settings):
     signature: str | None = field(
         default=None,
         metadata=about(
-            "the MLIR type of the function before it was lowered to the llvm dialect, ``(tensor<4xf32>) -> f32``: its "
-            "arguments and results are given and returned as these"
+            "the MLIR type of the function before it was lowered to the llvm dialect, ``(tensor<4xf32>) -> f32``: the "
+            "arguments and results then have these types"
         ),
     )
 
@@ -89,7 +89,11 @@ class RunKeywords(TraceKeywords, total=False):
 
 
 _AS_GIVEN: Mapping[str, tuple[Any, str]] = {
-    "profile": (None, "; a name, ``name,field=value``, or a `Profile`; None: that of the `profile` block, else spec"),
+    "profile": (
+        None,
+        ": a name, ``name,field=value``, or a `Profile`; by default that of the `profile` block, and spec outside of a "
+        "block",
+    ),
     "externals": (None, ""),
 }
 """Options that callers give in another form than `RunOptions` has them: the default, and what there is to say of it."""
@@ -158,32 +162,34 @@ _FIELDS = {each.name: each for each in fields(RunOptions)}
 
 @takes(RunKeywords)
 def run(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> tuple[Value, ...]:
-    """Call a function of a module, and return its results, always as a tuple.
+    """Call a function of a module, and return a tuple of its results, also for a single result.
 
-    ``module``: the result of `load`, anything that `load` takes, or a function of JAX or a module of torch, which is
-    lowered for these arguments. ``arguments``: NumPy or ml_dtypes arrays, Python numbers for scalars, or `Value`s, of
-    exactly the function's argument types. A memref also takes a `Buffer`, which holds afterwards what was stored into
-    it; anything else is copied.
+    ``module``: the result of `load`, any input of `load`, or a function of JAX or a module of torch, which is lowered
+    for these arguments.
+    ``arguments``: NumPy or ml_dtypes arrays, Python numbers for scalars, or `Value`s, of exactly the function's
+    argument types. For a memref, a `Buffer` is possible, too: after the run it has the elements that the function
+    stored. Any other argument is copied.
 
     {options}
 
-    An external function named "iree_codegen.query_tile_sizes" gets a tensor type, an object with ``shape`` and
-    ``element``, and returns as many integers as the op has results.
+    An external function named "iree_codegen.query_tile_sizes" gets one argument, a tensor type: an object with
+    ``shape`` and ``element``. It returns one integer for each result of the op.
 
     In a batch, each argument has one more leading axis, with an entry for each lane. An argument without this axis is
-    the same for all lanes. Each result is a tensor with this axis. Each lane has memory of its own: from an array for a
-    memref each gets a copy of its entry, and a `Buffer` with the axis holds afterwards what they stored. Each lane
-    takes its own way through branches, loops and calls, and gets exactly the results that it gets alone. Undefined
-    behaviour and poison count only in the lanes that reach them: errors name the first lane, the number of lanes, and,
-    in ``lanes``, all of them. An op that lanes run together counts as one step. User functions (externals, registered
-    ops and conversions) are called for each lane. Lanes cannot have values of different shapes.
-    A distributed `iree_codegen.inner_tiled` is computed by all lanes of a subgroup together: for a kind with 64 lanes,
-    lanes 0 to 63 of the batch are one subgroup, 64 to 127 the next.
+    the same for all lanes. Each result is a tensor with this axis. Each lane has its own memory: if the argument for a
+    memref is an array, each lane gets a copy of its entry; if it is a `Buffer` with the leading axis, it has the
+    elements that the lanes stored after the run. Each lane takes its own way through branches, loops and calls, and
+    gets exactly the results of a run of this lane alone. Undefined behaviour and poison count only in the lanes that
+    reach them: an error names the first of these lanes and their number, and its attribute ``lanes`` has all of them.
+    An op that several lanes run together counts as one step. User functions (externals, registered ops and conversions)
+    are called once for each lane. A value has the same shape in all lanes. A distributed `iree_codegen.inner_tiled` is
+    computed by all lanes of a subgroup together: for a kind with 64 lanes, lanes 0 to 63 of the batch are one subgroup,
+    64 to 127 the next.
 
-    A loaded module is compiled on its first run and must not be changed afterwards.
+    A loaded module is compiled in its first run. Do not change it afterwards.
 
-    Raises TypeMismatch for an argument that does not fit, Unsupported, UndefinedBehavior, LimitExceeded, ValueError for
-    an option that is not one of its choices, and the errors of `load`.
+    Raises TypeMismatch for an argument of a wrong type, ValueError for an option that is not one of its choices,
+    Unsupported, UndefinedBehavior and LimitExceeded if the run stops, and the errors of `load`.
     """
     return run_with(module, arguments, run_options("run", RunKeywords, options))
 

@@ -40,20 +40,22 @@ def sum(
     type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
-    """Return the sum of elements along axes, as a `Value`: of all elements a scalar.
+    """Return the sum of elements along axes, as a `Value`. The sum of all elements, the default, is a scalar.
 
-    ``x``: a `Value`, an array or a list of numbers. ``type``: the element type of a list. ``axis``, ``keepdims``: as
-    for np.sum. Several axes are added in row-major order. ``acc``: the type in which sums are computed,
-    and the type of the result; by default the element type. Each element is converted to it first, rounded once.
-    Integers are extended by the sign of their type, and sums of integers wrap around in ``acc``; elements of i1 count
-    as 0 and 1. ``order``: one of these; the page on sums explains them.
+    ``x``: a `Value`, an array or a list of numbers.
+    ``type``: the element type of a list.
+    ``axis``, ``keepdims``: as for np.sum. If there are several axes, their elements are added in row-major order.
+    ``acc``: the type in which sums are computed, and the type of the result; by default the element type. Each element
+    is converted to it first, rounded once. Integers are extended by the sign of their type, and sums of integers wrap
+    around in ``acc``; elements of i1 count as 0 and 1.
+    ``order``: one of these; the page on sums explains them.
 
     - "sequential": +0, plus one element after the other; each sum is rounded to ``acc``.
-    - "pairwise": sums of neighbours, then of neighbours of these sums, as in a tree.
+    - "pairwise": neighbouring elements are added, then neighbouring sums, and so on, as in a tree.
     - "exact": the exact sum of the exact elements, rounded once.
     - "open": the result of "sequential", marked as unspecified (`Value.open`) if there are more than two floats.
 
-    A poison element makes the sums that it enters poison.
+    A sum with a poison element is poison.
 
         >>> x = hu.convert([0.1] * 1000, "f8E4M3FN")
         >>> hu.sum(x), hu.sum(x, order="exact"), hu.sum(x, acc="f32")
@@ -89,35 +91,41 @@ def matmul(
 ) -> Value:
     """Return the matrix product, with the shape rules of np.matmul, as a `Value`.
 
-    ``a``, ``b``: `Value`s, arrays or lists. A list takes ``type``, or else the type of the other operand: its numbers
-    are rounded to it once. ``acc``: the type in which products and sums are computed, and the type of the
-    result; by default the type of the elements, which then is the same in both. Elements are converted to it, products
-    are rounded to it, and sums too, as in the body of `linalg.matmul`. ``order``: the order of the sums along K, as for
-    `sum`; "exact" rounds the exact sum of the exact products once.
+    ``a``, ``b``: `Value`s, arrays or lists. The numbers of a list are rounded once, to ``type`` or, without it, to the
+    type of the other operand.
+    ``acc``: the type in which products and sums are computed, and the type of the result; by default the element type
+    of ``a`` and ``b``, which must then be the same. Elements are converted to ``acc``, and products and sums are
+    rounded to it, as in the body of ``linalg.matmul``.
+    ``order``: the order of the sums along K, as for `sum`; "exact" rounds the exact sum of the exact products once.
 
-    ``kind``: compute as a matrix unit does, by a kind such as ``MFMA_F32_16x16x16_F16`` or an instruction such as
-    ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length. Each adds to C, which is +0 at first;
-    the last part is filled up with +0. A kind sets the accumulator and the order. ``mma``: the model of the unit:
-    "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`. Without a kind, "exact", "ieee"
-    and an accumulator add all of K in one instruction, to C of the type ``acc``. ``instruction``: instead of a kind,
-    the unit and the shape, such as ``wgmma m64n128k32``, for the types of ``a`` and ``b``; its C and D have the type
-    ``acc``, or that of ``c``. A chip has several instructions, whose results differ, so one must be named.
+    ``kind``: compute as a matrix unit does, with a kind such as ``MFMA_F32_16x16x16_F16`` or an instruction such as
+    ``mma.m16n8k16.f32.f16.f16.f32``. K is cut into parts of the kind's length, and the last part is filled up with +0.
+    Each part is added to C, which is +0 at first. A kind determines the accumulator and the order.
+    ``mma``: the model of the unit: "exact" (the default), "ieee" or "chip:<name>", as for `run`; or an `Accumulator`.
+    Without a kind, "exact", "ieee" and an accumulator add all of K in one instruction, to C of the type ``acc``.
+    ``instruction``: instead of a kind, the unit and the shape, such as ``wgmma m64n128k32``, for the types of ``a`` and
+    ``b``; its C and D have the type ``acc``, or the type of ``c``. If ``mma`` is a chip, a kind or an instruction must
+    be given, since a chip has several instructions whose results differ.
 
-    The other arguments say what a kernel does around the instructions of the unit; the page on matrix units has the
-    rules:
+    The other arguments describe what a kernel does before and after the instructions of the unit; the page on matrix
+    units has the rules:
 
-    - ``c``: the sum starts at these numbers, of the type of D, instead of +0; an array that broadcasts to the product.
-    - ``k_order``: the elements along K in the order in which instructions take them; those that follow likewise. By
-      default they are taken in ascending order.
-    - ``split_k``: into how many parts K is cut, or the lengths of the parts. Each part has a sum, which starts at +0
-      (that of the first one at C); these are added, each addition rounded to nearest even. By default one part.
-    - ``stream_k``: a number of workers, and M, N, K of a tile. The workers share the work evenly, so that tiles are
-      cut into parts in different ways.
+    - ``c``: the numbers at which the sum starts instead of +0: an array of the type of D, which broadcasts to the
+      product.
+    - ``k_order``: the indices along K in the order in which instructions take them. If it has fewer indices than K, it
+      is repeated for the indices that follow. By default the order is ascending.
+    - ``split_k``: the number of parts into which K is cut, or the lengths of the parts; by default one part. Each part
+      has its own sum, which starts at +0 (the sum of the first part starts at C). These sums are added, and each
+      addition is rounded to nearest even.
+    - ``stream_k``: the number of workers, and M, N, K of a tile. The workers share the work evenly, so that K is cut at
+      different places in different tiles.
     - ``partial_order``: the numbers of the parts in the order in which their sums are added; by default ascending.
-    - ``promote``: after so many elements of K, the sum in the unit is added to a sum outside, rounded to nearest even,
-      and starts at +0 again; by default never. The outer sum starts at C.
-    - ``alpha``, ``beta``: the result is alpha * sum + beta * C, and the sum starts at +0. Both are rounded to the type
-      of D. beta * C is rounded, then one fused multiply-add; a beta of 0 leaves C out.
+    - ``promote``: a number of elements of K. Each time the unit has added that many, its sum is added to an outer sum,
+      rounded to nearest even, and the unit starts at +0 again. The outer sum starts at C. By default there is no outer
+      sum.
+    - ``alpha``, ``beta``: the result is alpha * sum + beta * C, and the sum starts at +0. ``alpha`` and ``beta`` are
+      rounded to the type of D. beta * C is rounded; then one fused multiply-add gives the result. If ``beta`` is 0, C
+      is not used.
 
         >>> a = hu.convert([[1.0, 2.0]], "f16")
         >>> hu.matmul(a, [[0.5], [3.0]], acc="f32")
@@ -125,8 +133,8 @@ def matmul(
         >>> hu.matmul(a, [[0.5], [3.0]], mma="chip:h100", instruction="wgmma m64n8k16", acc="f32", alpha=2.0)
         Value(1x1xf32=[13])
 
-    Raises TypeMismatch for types and shapes that do not fit together, InputError for an unknown kind or model and for
-    arguments that do not fit, Unsupported where a chip's results are not published, and ValueError for an unknown
+    Raises TypeMismatch for types and shapes that do not match, InputError for an unknown kind or model and for
+    arguments that cannot be combined, Unsupported if a chip's results are not published, and ValueError for an unknown
     order.
     """
     steps = {
@@ -154,9 +162,9 @@ def dot(
     type: TypeName | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
-    """Return the dot product, with the shape rules of np.dot, as a `Value`: of two vectors a scalar.
+    """Return the dot product, with the shape rules of np.dot, as a `Value`. The dot product of two vectors is a scalar.
 
-    Everything else is as for `matmul`, without C and without parts of K.
+    The arguments are those of `matmul`, without C and without the arguments that divide K.
 
         >>> x, ones = hu.convert([2048.0, 1.0, 1.0], "f16"), hu.convert([1.0, 1.0, 1.0], "f16")
         >>> hu.dot(x, ones), hu.dot(x, ones, order="exact"), hu.dot(x, ones, acc="f32")

@@ -441,6 +441,8 @@ def markdown(text: str) -> str:
     lines: list[str] = []
     for line in text.splitlines():
         after_blank = not lines or not lines[-1]
+        if after_blank and line.startswith("- ") and len(lines) > 1 and lines[-2].startswith(("- ", "  ")):
+            line = f"  {line}"  # a list that belongs to the item before it
         if re.match(r"`[\w*]+`(, `\w+`)*: ", line):
             if lines and not after_blank and not lines[-1].startswith(("- ", "  ")):
                 lines.append("")
@@ -615,7 +617,7 @@ def returned(name: str) -> Iterator[tuple[str, type]]:
 def nameless(cls: type, call: str) -> str:
     """Return the section of a class that has no public name."""
     listed = "".join(members(cls))
-    doc = f"What `{call}` gives.\n\n{markdown(cls.__doc__ or '')}\n"
+    doc = f"`{call}` returns objects of this class.\n\n{markdown(cls.__doc__ or '')}\n"
     return f"#### {cls.__name__}\n\n{doc}" + (f"\n{listed}" if listed else "")
 
 

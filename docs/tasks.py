@@ -38,7 +38,7 @@ print(v + 1, v[0], w.tolist(), np.maximum(v, 1.0))
     ),
     Task(
         "Ask about a format",
-        "[Float formats](formats.md) lists all of them, and [Recipes](recipes.md) chooses one.",
+        "[Float formats](formats.md) lists all formats, and [Recipes](recipes.md) shows how to choose one.",
         {
             "float_format": """
 f8 = hu.float_format("float8_e4m3fn")
@@ -153,7 +153,7 @@ print(hu.matmul(a, a, acc="f32"))
     ),
     Task(
         "Find out which chip computed",
-        "Chips add in different ways, so results show which chip computed them. See [Matrix"
+        "Chips add in different ways. Therefore results can show which chip computed them. See [Matrix"
         " units](matrix-units.md#find-the-chip-that-gave-a-result).",
         {
             "which_chip": """
@@ -172,7 +172,8 @@ print(found.explained, "bits" in found.open, len(found.next) > 0)
     ),
     Task(
         "Round a function of your own",
-        "Any function of exact real numbers, rounded once. See [Recipes](recipes.md#round-a-function-of-your-own).",
+        "Compute any function of exact real numbers, and round the result once. See "
+        "[Recipes](recipes.md#round-a-function-of-your-own).",
         {
             "round": """
 x = hu.convert([-1.0, 0.5, 100.0], "bf16")
@@ -192,7 +193,7 @@ print(hu.round(lambda x: tenth * x - x / 10, 3.0), hu.round(lambda x: 0.1 * x - 
     ),
     Task(
         "Quantise",
-        "[Recipes](recipes.md#quantise-per-channel) quantises per channel and in blocks. The rules are in "
+        "[Recipes](recipes.md#quantise-per-channel) shows how to quantise per channel and in blocks. The rules are in "
         "[Quantising](quantizing.md).",
         {
             "quant.type": """
@@ -214,7 +215,7 @@ print(blocks.scales, blocks.dequantize()[:4])
     ),
     Task(
         "Run ops and programs",
-        "[Running programs](running.md) has arguments, batches and speed, [Ops](ops.md) all ops.",
+        "[Running programs](running.md) describes arguments, batches and speed. [Ops](ops.md) lists all ops.",
         {
             "eval": """
 print(hu.eval("arith.addf", 1.375, 2.25, type="f8E4M3FN"))
@@ -263,7 +264,8 @@ hu.run(program, np.float32(1.5), listeners=[Names()])
     ),
     Task(
         "Run programs in other languages",
-        "[From JAX](from-jax.md) and [From PyTorch](from-pytorch.md) say what to install and what lowering decides.",
+        "[From JAX](from-jax.md) and [From PyTorch](from-pytorch.md) say what to install, and what the lowering "
+        "decides.",
         {
             "from_jax": """
 import jax.numpy as jnp
@@ -322,7 +324,7 @@ print(hu.semantics_version)
     ),
     Task(
         "Make golden vectors, and check results",
-        "[Test benches](test-benches.md) has more, [Golden vectors](vector-files.md) the files.",
+        "[Test benches](test-benches.md) has more examples. [Golden vectors](vector-files.md) describes the files.",
         {
             "vectors": """
 vectors = hu.vectors("arith.addf", "f8E4M3FN", models=["B3"])
@@ -340,7 +342,7 @@ print(report.equal, report.differing, report.cause)
     ),
     Task(
         "Find the pass that changed a result",
-        "[The pass that changed a result](bisect.md) has more.",
+        "[The pass that changed a result](bisect.md) has more examples.",
         {
             "bisect": """
 before = "func.func @f(%x: f32) -> f32 { %0 = arith.divf %x, %x : f32 return %0 : f32 }"
@@ -352,7 +354,7 @@ print(hu.bisect(before, 0.0, stages=[after]).results[1].judgement)
     Task(
         "Explain a result",
         "[Explain a result](explain.md), [Pictures](plots.md), [Traces](trace.md) and [The explore page](explore.md) "
-        "have more.",
+        "have more examples.",
         {
             "explain": """
 print(hu.explain(0.3, "f4E2M1FN"))
@@ -412,7 +414,7 @@ print(figure.axes[0].get_ylabel())
     ),
     Task(
         "Read and write programs",
-        "MLIR text and [bytecode](bytecode.md).",
+        "These functions read and write MLIR text and [bytecode](bytecode.md).",
         {
             "parse": """
 module = hu.parse("func.func @f(%x: f32) -> f32 { return %x : f32 }")
@@ -471,7 +473,7 @@ print([trait.value for trait in hu.register.Trait][:3])
     ),
     Task(
         "Work with tuned kernels",
-        "[IREE's codegen dialect](codegen.md) has the programs.",
+        "[IREE's codegen dialect](codegen.md) shows such programs.",
         {
             "iree.constraints": """
 (found,) = hu.iree.constraints("examples/tuning.mlir", knobs={"wg_m": 32, "wg_n": 48, "mma_idx": 1}, dims=[128, 256])
@@ -514,32 +516,34 @@ except hu.HalfulpError as error:
 
 
 SPELLED = {
-    "MapLayout": "the places of elements in memory by an affine map that is not a sum of strides",
+    "MapLayout": "the places of elements in memory, for an affine map that strides cannot describe",
     "Allocation": "the memory that buffers share; `hu.Buffer.allocate` and `from_numpy` make it",
-    "AttributeKind": "a class of attributes, which the result is of",
-    "Attribute, SymbolRefAttr": "an attribute of MLIR; `Module.lookup` takes `@a::@b` as text, too",
+    "AttributeKind": "a class of attributes; the result is an object of this class",
+    "Attribute, SymbolRefAttr": "an attribute of MLIR; `Module.lookup` takes `@a::@b` also as text",
     "Axes, Figure": "classes of matplotlib",
     "Bits": "`bitstring.Bits`",
-    "Block, Site, TracedValue": "parts of a program or a trace, which listeners and steps have",
+    "Block, Site, TracedValue": "parts of a program or a trace: listeners get them, and steps have them",
     "By": '`"op"`, `"kind"` or `"tensor"`',
     "Blocks": "an integer, or sizes by dimension: `{1: 16}`",
-    "Codes, PoisonIds, Marks, Origins": "the arrays that a `Value` is made of; `hu.Value.from_bits` takes integers",
+    "Codes, PoisonIds, Marks, Origins": "the arrays of a `Value`; `hu.Value.from_bits` makes a value from integers",
     "Accuracy": "what `hu.accuracy` returns",
     "RunErrors": "the errors of each op of a run with `shadow=True`",
-    "Bisection, StageResult": "what `hu.bisect` returns, and one of its `results`",
+    "Bisection, StageResult": "what `hu.bisect` returns, and an element of its `results`",
     "FormatComparison": "what `hu.compare_formats` returns",
     "Dims": 'numbers in their order, or by name: `[128, None]`, `{"m": 128}`',
     "ProgramAccuracy": "what `hu.program_accuracy` returns",
     "Sensitivity": "what `hu.sensitivity` returns: see [Sensitivity](sensitivity.md)",
     "FormatRanking": "what `hu.rank` returns: see [Sensitivity](sensitivity.md#weights-and-ops-in-small-formats)",
-    "OpError, Ranking, StoryStep": "what `Trace.worst` and `Trace.explain_error` list: see [Errors](errors.md)",
+    "OpError, Ranking, StoryStep": (
+        "parts of the results of `Trace.worst` and `Trace.explain_error`: see [Errors](errors.md)"
+    ),
     "Metric": '`"ulp"`, `"sqnr"`, `"relative"` or `"absolute"`: how errors are measured and ranked',
-    "Step": "one of `Trace.steps`: see [Traces](trace.md)",
+    "Step": "an element of `Trace.steps`: see [Traces](trace.md)",
     "Timeline": "a picture that notebooks show; `save` writes it to a file",
-    "Example": "an argument with its results, such as `hu.accuracy(…).tally.worst`",
+    "Example": "a measured argument with its results, such as `hu.accuracy(…).tally.worst`",
     "External": "a Python function",
     "Flushing": "which subnormals become zero",
-    "Saturation": "whether numbers beyond the largest value, and infinities, become that value",
+    "Saturation": "whether infinities, and numbers beyond the largest value, become the largest value",
     "IndexWidth": "64 or 32",
     "LevelName": '`"1"`, `"2"`, `"exhaustive"`, `"random"`, `"weighted"` or `"hard"`',
     "Location": "a place in a program; its text is `file:line:col`",
@@ -548,7 +552,7 @@ SPELLED = {
     "OnUb": '`"raise"` or `"poison"`',
     "Overflow": '`"wrap"`, `"saturate"` or `"poison"`',
     "Property, TypeConstraint": "parts of the declaration of an op: see [Adding formats and ops](extending.md)",
-    "Registry": "the dialects to use; None for those of halfulp",
+    "Registry": "the dialects to use; None: the dialects of halfulp",
     "Resources": "the blobs of a file; `hu.load` reads them",
     "Rounding": 'the name of a rounding mode: `"to_nearest_even"`, `"RNE"` ([Semantics](semantics.md#rounding))',
     "Schema": "22 or 24, the version of MLIR",
@@ -556,9 +560,9 @@ SPELLED = {
     "Unmarked": '`"refuse"`, `"drop"` or `"canonical"`',
     "Runnable": "a `Module`, a `Source`, a function of JAX or a module of torch",
     "Source": "a path, text of MLIR, or bytes of bytecode",
-    "Swizzle": '`"hint"` or `"physical"`; of a buffer, the permutation of its rows',
+    "Swizzle": '`"hint"` or `"physical"`; for a buffer, the permutation of its rows',
     "ty.Type, TypeName, ty.MemRefType, ty.UniformQuantizedType": (
-        "a type. Its name is taken as well: MLIR's, or one of [the other names](formats.md)"
+        "a type, or its name: MLIR's name, or one of [the other names](formats.md)"
     ),
 }
 """The words in signatures that are not public names, and what to give for them."""

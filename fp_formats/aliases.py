@@ -277,12 +277,12 @@ def unknown_type(given: object, what: str = "type", integers: bool = True) -> st
 
 
 def float_format(name: Any) -> FloatFormat:
-    """Return the float format that a name names.
+    """Return the float format with this name.
 
-    ``name``: MLIR's name, ``"f8E4M3FN"``; a name that people type, ``"bfloat16"``, ``"fp16"``, ``"e5m2"`` (see the
-    table in docs/formats.md); a float dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
-    ``float``, which is f64; a name of P3109, ``"binary8p3se"``; the name of a registered format or of one of a plugin;
-    or a format, which is returned.
+    ``name``: MLIR's name, ``"f8E4M3FN"``; another common name, ``"bfloat16"``, ``"fp16"``, ``"e5m2"`` (see the table in
+    docs/formats.md); a float dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's ``float``,
+    which is f64; a name of P3109, ``"binary8p3se"``; the name of a registered format or of one of a plugin; or a
+    format, which is returned.
 
         >>> hu.float_format("bfloat16").name, hu.float_format(np.float16).precision
         ('bf16', 11)

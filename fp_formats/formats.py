@@ -205,16 +205,18 @@ class FloatFormat:
     (63 for x87).
     ``bias``: a normal value is 1.fraction * 2**(exponent field - bias).
     ``signed``: False for a format without a sign bit.
-    ``infinities``: True if the format has infinities. With `NanEncoding.IEEE` they have the usual code; otherwise the
-    code with the largest magnitude that is not NaN.
+    ``infinities``: True if the format has infinities. With `NanEncoding.IEEE`, their code is that of IEEE 754;
+    otherwise infinity is the code with the largest magnitude that is not NaN.
     ``nan``: the codes that are NaN.
-    ``zero``: False if exponent field 0 is an ordinary binade: the format has no zero and no subnormals (f8E8M0FNU).
+    ``zero``: False if exponent field 0 is a binade of normal values, so that the format has no zero and no subnormals
+    (f8E8M0FNU).
     ``explicit_integer_bit``: True if the leading bit of the significand is stored, in a format of more than 64 bits
     (x87).
-    ``even_code``: True if a tie between two powers of two goes to the even code, as in P3109, in a format without
-    mantissa bits. Otherwise it goes to the larger magnitude, since each significand is odd (IEEE 754-2019, 4.3.1).
+    ``even_code``: for a format without mantissa bits. True if a tie between two powers of two is rounded to the even
+    code, as in P3109. False if it is rounded to the larger magnitude, since each significand is odd (IEEE 754-2019,
+    4.3.1).
 
-    Raises ValueError for a combination that is not a format.
+    Raises ValueError if no format has this combination of parameters.
     """
 
     name: str
@@ -289,8 +291,8 @@ class FloatFormat:
 
     @cached_property
     def limbs(self) -> int:
-        """Count of uint64 words in the array form of a code; above 1 they are a trailing axis, least significant
-        first.
+        """The number of uint64 words of one code in an array. If it is above 1, the words are a trailing axis, least
+        significant first.
         """
         return limb_count(self.bits)
 
@@ -320,12 +322,12 @@ class FloatFormat:
 
     @cached_property
     def magnitude_mask(self) -> int:
-        """The exponent and fraction bits of a magnitude: the largest one, finite or not."""
+        """All exponent and fraction bits set: the largest magnitude, which may be a NaN or infinity."""
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
 
     @cached_property
     def fraction_mask(self) -> int:
-        """The fraction bits of a magnitude."""
+        """All fraction bits set."""
         return (1 << self.mantissa_bits) - 1
 
     @cached_property
@@ -439,7 +441,7 @@ class FloatFormat:
         return (field << self.precision) | (int(field != 0) << self.mantissa_bits) | fraction
 
     def fields(self, code: int) -> CodeFields:
-        """Return sign, exponent and significand of a code as `bitstring.Bits`.
+        """Return the sign, the exponent and the significand of a code, each as `bitstring.Bits`.
 
         A field that the format does not have is empty. The significand is the fraction as it is stored; x87's begins
         with the explicit integer bit. Raises ValueError for a number that is not a code of the format.
@@ -545,7 +547,7 @@ BUILTIN_FORMATS: Mapping[str, FloatFormat] = MappingProxyType({**FORMATS, **NEWE
 ALL_FORMATS: Mapping[str, FloatFormat] = MappingProxyType(
     {row.name: row for row in sorted((*BUILTIN_FORMATS.values(), *OTHER_FORMATS.values()), key=lambda row: row.bits)}
 )
-"""The formats that halfulp has a row for, by width."""
+"""All built-in formats by name, in the order of their widths."""
 
 
 # --- named formats ----------------------------------------------------------------------------------------------------
@@ -601,7 +603,7 @@ def p3109_format(name: str) -> FloatFormat | None:
 
 
 def register_format(type: FloatFormat) -> FloatFormat:
-    """Make a format known by its name, in Python, on the command line and in MLIR text, and return it.
+    """Register a format, so that Python calls, commands and MLIR text may use its name. Return the format.
 
         hu.register.format(hu.FloatFormat("e3m2x", 3, 2, 3))
         hu.convert(0.3, "e3m2x")
@@ -609,7 +611,7 @@ def register_format(type: FloatFormat) -> FloatFormat:
     MLIR text names it ``!halfulp.float<"e3m2x">``. Registering an equal format again changes nothing.
 
     Raises ValueError for a name that is not a word of up to 60 letters, digits, ``_``, ``-`` and ``.``, and for a name
-    that has another meaning.
+    that another format or type has.
     """
     if not _NAME.fullmatch(type.name):
         raise ValueError(f"{type.name!r} cannot be registered: a name is a word of letters, digits, '_', '-' and '.'")

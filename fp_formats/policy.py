@@ -380,9 +380,9 @@ class FloatChoices:
 
 @dataclass(frozen=True)
 class FloatPolicy(FloatChoices):
-    """A value for each of `FloatChoices`.
+    """The rules of float operations: a value for each field of `FloatChoices`.
 
-    Raises ValueError for an unknown value, naming field, value and choices.
+    Raises ValueError for an unknown value; the message names the field, the value and the choices.
     """
 
     def __post_init__(self) -> None:
@@ -400,7 +400,7 @@ class FloatPolicy(FloatChoices):
         return FloatPolicy, tuple(getattr(self, name) for name in POLICY_FIELDS)
 
     def flushing(self, fmt: FloatFormat) -> Flushing:
-        """Return which subnormals of a format become zero."""
+        """Return the rule that says which subnormals of a format become zero."""
         return self._flushing_f32 if fmt.name == "f32" else self._flushing
 
     @cached_property
@@ -414,22 +414,22 @@ class FloatPolicy(FloatChoices):
         return _flushing(denormals, zero)
 
     def conversion_saturation(self, fmt: FloatFormat) -> Saturation:
-        """Return what becomes the largest finite value of a format in conversions."""
+        """Return the rule that says which results become the largest finite value of a format in conversions."""
         return _saturation(self.conversion_overflow, fmt)
 
     def arithmetic_saturation(self, fmt: FloatFormat) -> Saturation:
-        """Return what becomes the largest finite value of a format in arithmetic."""
+        """Return the rule that says which results become the largest finite value of a format in arithmetic."""
         return _saturation(self.arithmetic_overflow, fmt)
 
     @cached_property
     def stochastic_rule(self) -> StochasticRule:
-        """How random bits decide."""
+        """The rule by which random bits choose between the two neighbours of a number."""
         complement = (self.stochastic_bits == "complement") != (self.stochastic == "less")
         return StochasticRule(_FRACTIONS[self.stochastic], complement)
 
     @property
     def first_nan_counts(self) -> bool:
-        """True if a NaN operand yields to no later one: then the NaN of a sum stays, whatever is added."""
+        """True if the first NaN operand determines the NaN result: a running sum that is NaN then stays this NaN."""
         return self.nan_result not in ("signalling_first", "largest")
 
     @cached_property

@@ -23,14 +23,16 @@ def parse_module(
     start: tuple[int, int] = (1, 1),
     skip_unknown: bool = False,
 ) -> Module:
-    """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
+    """Read the text of an MLIR file. An implicit module is added if the text has no top-level operation, or several.
 
     ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
-    ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
-    text uses; nothing else of the text depends on it. ``start``: the line and column at which the text begins in its
-    file. ``skip_unknown``: skip functions with ops of an unknown form, and such ops beside functions
-    (`halfulp.interp.text.skipping`). Raises ParseError, VerifyError, and TypeMismatch for
-    anything but text.
+    ``verify``: check the rules of the language and of the ops.
+    ``schema``: the version of MLIR, which determines only the layout of i1 data in hexadecimal blobs.
+    ``start``: the line and column at which the text begins in its file.
+    ``skip_unknown``: skip functions with ops of unknown syntax, and such ops at the top level
+    (`halfulp.interp.text.skipping`).
+
+    Raises ParseError and VerifyError, and TypeMismatch if the argument is not text.
     """
     if not isinstance(text, str | bytes):
         raise TypeMismatch(f"expected MLIR text, not {type(text).__name__}", hint="hu.load reads a file or bytes")
@@ -69,9 +71,10 @@ def read_bytecode(
     """Read a file of MLIR bytecode, versions 0 to 6.
 
     ``schema``: the version of MLIR whose ops and codes it uses; None for the version that its producer names; if it
-    names none, the first version that fits the whole file. ``allow_unregistered``: keep ops of dialects that
-    ``registry`` does not have. ``verify``: check the rules of the language and of the ops. ``skip_unknown``: skip the
-    properties of ops whose layout is not known. Resources are views of ``data``.
+    names none, the first version that fits the whole file.
+    ``allow_unregistered``: keep ops of dialects that ``registry`` does not have.
+    ``verify``: check the rules of the language and of the ops.
+    ``skip_unknown``: skip the properties of ops whose layout is not known. Resources are views of ``data``.
 
     Raises BytecodeError with an offset, and VerifyError.
     """

@@ -61,10 +61,11 @@ OVERFLOWS: Mapping[str, str] = MappingProxyType(
 class FixedFormat:
     """A fixed-point format: ``ac_fixed<width, integer_bits, signed, rounding, overflow>``.
 
-    ``width``: bits of the code, in two's complement if ``signed``. ``integer_bits``: the number of bits before the
-    point, the sign included; negative, or more than ``width``, if the point lies outside of the bits. A code is a
-    multiple of 2**(integer_bits - width).
-    ``rounding``, ``overflow``: what an assignment does, by the names of ac_fixed; the prefix may be AC_, AP_ or SC_.
+    ``width``: bits of the code, in two's complement if ``signed``.
+    ``integer_bits``: the number of bits before the point, the sign included; it is negative or more than ``width`` if
+    the point lies outside of the bits. A code is a multiple of 2**(integer_bits - width).
+    ``rounding``, ``overflow``: the modes of an assignment, by their names in ac_fixed; the prefix may be AC_, AP_ or
+    SC_.
 
     Raises ValueError for a width below 1 and for an unknown mode.
     """
@@ -94,12 +95,12 @@ class FixedFormat:
 
     @property
     def lowest(self) -> int:
-        """The smallest integer that a code stands for, before the scale."""
+        """The smallest integer that a code has as its value in two's complement, before it is multiplied by `unit`."""
         return -(1 << (self.width - 1)) if self.signed else 0
 
     @property
     def highest(self) -> int:
-        """The largest integer that a code stands for, before the scale."""
+        """The largest integer that a code has as its value in two's complement, before it is multiplied by `unit`."""
         return (1 << (self.width - self.signed)) - 1
 
     @property

@@ -46,11 +46,11 @@ class _Named:
 class Profile(FloatChoices, _Named):
     """A value for each choice of the semantics.
 
-    ``base``: the profile from which omitted fields are taken, or None. ``name``: by default the base and the fields
-    that differ from it. docs/profiles.md lists what each field decides and what its values mean, from the table
-    `PROFILE_FIELDS`.
+    ``base``: the profile from which omitted fields are taken, or None.
+    ``name``: by default the base and the fields that differ from it. docs/profiles.md lists the meaning of each field
+    and of its values, from the table `PROFILE_FIELDS`.
 
-    Raises ValueError for an unknown base, and for an unknown value, naming the field and its choices.
+    Raises ValueError for an unknown base, and for an unknown value; the message then names the field and its choices.
     """
 
     invalid_nanless: str = policy.one_of(
@@ -135,8 +135,8 @@ class Profile(FloatChoices, _Named):
 
     @cached_property
     def arithmetic(self) -> FloatPolicy:
-        """The policy of all other ops: they overflow by `arithmetic_overflow`, and `invalid_nanless` is for their
-        invalid operations.
+        """The policy of all other ops: ``arithmetic_overflow`` is their rule of overflow, and ``invalid_nanless`` gives
+        the results of their invalid operations.
         """
         own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
         return replace(self.conversions, **own)
@@ -150,7 +150,7 @@ class Profile(FloatChoices, _Named):
 
     @property
     def keeps_integer_flags(self) -> bool:
-        """True if the flags nsw, nuw, exact and nneg have a meaning."""
+        """True if the flags nsw, nuw, exact and nneg have an effect."""
         return self.integer_flags == "poison"
 
     def __hash__(self) -> int:
@@ -312,12 +312,12 @@ def current_profile() -> Profile:
 
 
 def profile(choice: Profile | str) -> AbstractContextManager[Profile]:
-    """Return a context manager that sets the profile for everything that names no profile: ``with
+    """Return a context manager that sets the profile for all calls without their own ``profile``: ``with
     hu.profile("ocp-saturate"):``.
 
-    It applies to operators and NumPy functions on `Value`s, and to each function of halfulp whose ``profile`` is left
-    out. Blocks can be nested. A block has effect only in its own thread and `asyncio` task: a new thread starts with
-    spec. It does not change commands of the command line.
+    It applies to operators and NumPy functions on `Value`s, and to each function of halfulp that is called without
+    ``profile``. Blocks can be nested. A block affects only its own thread and ``asyncio`` task: a new thread starts
+    with spec. It does not affect the command line.
 
     ``choice``: a name, ``name,field=value``, or a `Profile`. Raises ValueError for an unknown profile.
 

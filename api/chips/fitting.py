@@ -105,7 +105,7 @@ class NextInput:
 
 @dataclass(frozen=True)
 class AccumulatorFit:
-    """What dot products of an unknown unit say about its `Accumulator`. Print it for a report."""
+    """The `Accumulator` of an unknown unit, as far as its dot products determine it. Print it for a report."""
 
     #: The rule that explains all rows; None if none was found.
     accumulator: Accumulator | None
@@ -224,18 +224,20 @@ def _listed(values: Sequence[Any]) -> str:
 def fit_accumulator(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = None) -> AccumulatorFit:
     """Find the `Accumulator` that explains the results ``d`` of an unknown unit.
 
-    ``a``, ``b``: rows of A and columns of B, [rows, K], where K, up to 64, is that of one instruction. ``c``, ``d``:
-    elements of C and D, [rows]; C may be None for +0. Each is a `Value`, an array, or an array of codes of an unsigned
-    dtype. ``type``: the element type of A and B, and ``acc`` of C and D, where arrays do not say so.
+    ``a``, ``b``: rows of A and columns of B, [rows, K], where K is the length of one instruction, up to 64.
+    ``c``, ``d``: elements of C and D, [rows]; C may be None for +0. Each is a `Value`, an array, or an array of codes
+    of an unsigned dtype.
+    ``type``: the element type of A and B, if the arrays do not determine it.
+    ``acc``: the same for C and D.
 
-    Where several candidates explain all rows, the answer is the rule of a chip, if one is among them, else that with
-    the fewest fields; the others are in the result, with inputs that tell them apart. If no operand is infinite or NaN,
-    the rule has ``specials=none``. A search may miss a rule: where none is found, the result says how near it came.
-    Registers in fixed point (``lsb``) are not sought. Some thousand rows whose terms are some binades apart, and of
-    both signs, name most fields.
+    If several rules explain all rows, the answer is the rule of a chip if one is among them, else the rule with the
+    fewest fields. The result also has the other rules, and inputs for which they differ. If no operand is infinite or
+    NaN, the rule has ``specials=none``. The search may miss a rule: if it finds none, the result says how many rows the
+    best rule explains. It does not try registers in fixed point (``lsb``). A few thousand rows determine most fields,
+    if their terms have both signs and are several binades apart.
 
-    Raises InputError for shapes that do not fit together and for rows that contradict each other, TypeMismatch for
-    other arrays, Unsupported for types whose sums are not defined or whose products are too long.
+    Raises InputError for shapes that do not match and for rows that contradict each other, TypeMismatch for arrays of
+    other types, Unsupported for types whose sums are not defined or whose products have too many bits.
 
         >>> found = hu.fit_accumulator([[1.0, 1.0]], [[1.0, 2**-12]], None, [1.0], type="f8E5M2", acc="bf16")
         >>> found.accumulator.bits, 11 in found.open["bits"]

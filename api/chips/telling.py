@@ -43,9 +43,12 @@ class Input:
 
 @dataclass(frozen=True)
 class Distinction:
-    """The inputs for which two models differ. ``instructions``: those that were compared. ``types``: of A, B, C and D.
-    ``inputs``: codes, the fewest products first; none where no input does. ``reason``: why there is none, or what was
-    tried with fewer products.
+    """The inputs for which two models differ.
+    ``inputs``: the codes of each input, the input with the fewest products first; empty if the models differ for no
+    input.
+    ``reason``: why there is no input, or what was tried with fewer products.
+    ``instructions``: the instructions that were compared.
+    ``types``: the types of A, B, C and D.
     """
 
     models: tuple[str, str]
@@ -56,7 +59,7 @@ class Distinction:
 
     @property
     def products(self) -> int | None:
-        """The products of the first input that are not zero; None where there is no input."""
+        """The number of products of the first input that are not zero; None if there is no input."""
         if not self.inputs:
             return None
         of_a, of_b = (FORMATS[name] for name in self.types[:2])
@@ -87,14 +90,15 @@ class Distinction:
 def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int = 10) -> Distinction:
     """Find up to ``count`` inputs of one instruction for which two models give different results.
 
-    ``one``, ``other``: "chip:<name>", with its first instruction for the types, or with another one, as in
-    "chip:b200 tcgen05", "chip:h100 mma K=8" and "chip:mi250 mfma 32x32x8"; or an `Accumulator`. ``type``: the element
-    type of A and B, or a pair of types; ``acc`` that of C and D, or a pair.
+    ``one``, ``other``: "chip:<name>", which is the first instruction of the chip for the types; "chip:b200 tcgen05",
+    "chip:h100 mma K=8" or "chip:mi250 mfma 32x32x8", which name another instruction; or an `Accumulator`.
+    ``type``: the element type of A and B, or a pair of types.
+    ``acc``: the element type of C and D, or a pair of types.
 
-    The first input has as few products as possible that are not zero: all inputs with fewer products that are tried
-    give equal results. What is tried are terms of several kinds of significands at all distances up to 45 binades,
-    at the places where units divide K, and zeros of both signs. Where the rules are the same, the models are equal, and
-    the reason says so.
+    The first input has the fewest products that are not zero: the search also tried inputs with fewer products, and the
+    models gave equal results for them. The search tries terms with several kinds of significands, up to 45 binades
+    apart, at the positions at which units divide K, and zeros of both signs. If both models have the same rule, no
+    input can differ, and ``reason`` says so.
 
     Raises Unsupported if a chip has no instruction for the types, and InputError for an unknown model.
 

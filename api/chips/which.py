@@ -21,7 +21,8 @@ class ChipMatch:
     """Models that give the same results for all inputs. ``names``: the model, or chips with their instructions.
 
     ``order``: in which their instructions along K follow one another; empty for one instruction. Of ``rows``, ``equal``
-    have the given results, and for ``open`` of them nothing is published. ``first``: the first row that differs.
+    have the given results, and for ``open`` of them nothing is published.
+    ``first``: the first row that differs.
     """
 
     names: tuple[str, ...]
@@ -38,13 +39,13 @@ class ChipMatch:
 
 @dataclass(frozen=True)
 class ChipRanking:
-    """The models by the number of equal rows, most first. Print it for a table."""
+    """The models, ordered by the number of rows that they reproduce, the best first. Print the ranking for a table."""
 
     matches: tuple[ChipMatch, ...]
 
     @property
     def chips(self) -> tuple[ChipMatch, ...]:
-        """The models that differ in no row, and are published for at least one."""
+        """The models that differ in no row, and whose results are published for at least one row."""
         return tuple(each for each in self.matches if each.first is None and each.equal)
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ class ChipRanking:
         return str(self)
 
     def record(self) -> dict[str, Any]:
-        """Return the matches as JSON has them."""
+        """Return the matches as a dictionary for JSON."""
         matches = [
             {
                 "models": list(each.names),
@@ -78,15 +79,18 @@ class ChipRanking:
 
 
 def which_chip(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = None) -> ChipRanking:
-    """Rank the chips, their instructions and the orders of K by how many of the results ``d`` they give.
+    """Rank the chips, their instructions and the orders of K by the number of results in ``d`` that they reproduce.
 
-    ``a``, ``b``: rows of A and columns of B, [rows, K], or one of each. ``c``, ``d``: elements of C and D, [rows]; C
-    may be None for +0. Each is a `Value`, an array, or an array of codes of an unsigned dtype. ``type``: the element
-    type of A and B, or a pair of types, and ``acc`` of C and D, where arrays do not say so. If K is that of several
-    instructions, they follow one another along K in ascending or descending order. The models "exact" and "ieee" are
-    ranked, too.
+    ``a``, ``b``: rows of A and columns of B, [rows, K], or a single row and column, [K].
+    ``c``, ``d``: elements of C and D, [rows]; C may be None for +0. Each is a `Value`, an array, or an array of codes
+    of an unsigned dtype.
+    ``type``: the element type of A and B, or a pair of types, if the arrays do not determine it.
+    ``acc``: the same for C and D.
 
-    Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
+    If K is longer than an instruction, several instructions follow one another along K, in ascending or descending
+    order. The models "exact" and "ieee" are ranked, too.
+
+    Raises InputError for shapes that do not match, TypeMismatch for arrays of other types.
 
         >>> ranking = hu.which_chip([[1.0, 2**-13]], [[1.0, -(2**-12)]], None, [1.0], type="f16", acc="f32")
         >>> any("hopper" in name for match in ranking.chips for name in match.names)

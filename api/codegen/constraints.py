@@ -31,12 +31,14 @@ Dims = Mapping[str | int, int | None] | Sequence[int | None]
 
 @dataclass(frozen=True, repr=False)
 class Constraints:
-    """The verdicts on one `iree_codegen.smt.constraints`, and the numbers that they were computed with.
+    """The verdicts on one ``iree_codegen.smt.constraints``, and the numbers from which they were computed.
 
-    ``function``: the name of the function around it; None outside of any. ``target``: its set of root ops. ``dims``:
-    the name and the value of each problem dimension. ``knobs``: the name and the value of each knob. A value is None
-    where it is not known. ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module;
-    None where knobs are.
+    ``function``: the name of the function that contains it; None outside of a function.
+    ``target``: its set of root ops.
+    ``dims``: the name and the value of each problem dimension.
+    ``knobs``: the name and the value of each knob. A value is None if it is not known.
+    ``verdicts``: one for each assert.
+    ``unconfigured``: the reason why no knob is taken from the module; None if knobs are.
     """
 
     function: str | None
@@ -49,7 +51,7 @@ class Constraints:
 
     @property
     def verdict(self) -> Word:
-        """Return ``FAILS`` where any assert fails, else ``unknown`` where any is unknown, else ``holds``."""
+        """Return `FAILS` if any assert fails, else ``unknown`` if any is unknown, else ``holds``."""
         words: tuple[Word, ...] = ("FAILS", "unknown")
         found = {verdict.verdict for verdict in self.verdicts}
         return next((word for word in words if word in found), "holds")
@@ -73,23 +75,25 @@ def constraints(
     function: str | None = None,
     target: int | None = None,
 ) -> tuple[Constraints, ...]:
-    """Judge whether the constraints of a module hold: one verdict for each assert of each
-    `iree_codegen.smt.constraints`.
+    """Judge whether the constraints of a module are satisfied. Return one verdict for each assert of each
+    ``iree_codegen.smt.constraints``.
 
     Numbers that are not given come from the module: dimensions that are constants, and knobs from the lowering_config
-    of the op marked with the set's root_op and from the function's translation_info. Either all of these knobs fit and
-    are used, or none is.
+    of the op marked with the root_op of the constraints and from the translation_info of the function. If all of these
+    knobs match, they are used; otherwise none is used.
 
-    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option. ``dims``: numbers in order,
-    or by name (of the block argument, ``m`` or ``%m``) or position; None: not given. ``model``: "smt" (SMT-LIB:
-    unbounded, Euclidean division; the default), "solver" (as smt, but a lookup of a missing key has the last value, as
-    in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating division, fewer ops; without
-    ``knobs`` it evaluates only constraints that the module's configuration fits), with ``,field=value`` for other
-    choices, or an SmtModel. ``function``: only the constraints in this function (``@a::@b`` for a nested module).
-    ``target``: only the constraints of this set.
+    ``knobs``: the numbers of knobs by name; for a one_of_knob, the index or the text of an option.
+    ``dims``: the numbers of dimensions in order, or by name (the name of the block argument, ``m`` or ``%m``) or
+    position; None for a dimension that is not given.
+    ``model``: "smt" (SMT-LIB: unbounded, Euclidean division; the default), "solver" (like smt, but a lookup of a
+    missing key gives the last value, as in the formulas that IREE passes to solvers) or "iree" (IREE's evaluator: 64
+    bits, truncating division, fewer ops; without ``knobs`` it evaluates only constraints that match the module's
+    configuration). Append ``,field=value`` to change a choice, or give an SmtModel.
+    ``function``: only the constraints in this function (``@a::@b`` for a nested module).
+    ``target``: only the constraints with this target.
 
-    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported at an
-    op that the model does not evaluate.
+    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported for
+    an op that the model does not evaluate.
     """
     chosen = as_model(model)
     given = () if dims is None else dims
@@ -103,9 +107,10 @@ def constraints(
 class _ConstraintsOp:
     """An `iree_codegen.smt.constraints` in a module, with its function.
 
-    ``function``, ``path``: the name of the function around it, and the path to find it. ``dims``: the names of the
-    block arguments, with ``%``; for one without a name, its position. ``positions``: the position of every name that a
-    dimension has. ``knobs``: those of the template by name, in its order.
+    ``function``, ``path``: the name of the function around it, and the path to find it.
+    ``dims``: the names of the block arguments, with ``%``; for one without a name, its position.
+    ``positions``: the position of every name that a dimension has.
+    ``knobs``: those of the template by name, in its order.
     """
 
     def __init__(self, op: Operation) -> None:

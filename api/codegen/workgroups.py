@@ -25,10 +25,10 @@ _AXES = "xyz"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Workgroups:
-    """A dispatch: its ``count`` of workgroups (x, y, z), and the other numbers of its dispatch_config.
+    """The numbers of a dispatch: the ``count`` of workgroups (x, y, z), and the other numbers of its dispatch_config.
 
-    ``workgroup_size``: one to three numbers. This, ``subgroup_size`` and ``workgroup_local_memory`` are as the
-    dispatch_config has them; None where it does not.
+    ``workgroup_size``: one to three numbers. ``workgroup_size``, ``subgroup_size`` and ``workgroup_local_memory`` come
+    from the dispatch_config; each is None if it does not have it.
     """
 
     count: tuple[int, int, int]
@@ -37,7 +37,7 @@ class Workgroups:
     workgroup_local_memory: int | None = None
 
     def known(self) -> dict[str, Any]:
-        """Return the numbers that are known, by name."""
+        """Return a dictionary of the known numbers by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -49,20 +49,19 @@ class Workgroups:
 def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallKeywords]) -> Workgroups:
     """Compute the workgroup count of a dispatch.
 
-    Where the module has an `iree_codegen.dispatch_config` for the function, ``arguments`` are the workload values, and
-    its region computes the count. The function does not run, and may be missing. Otherwise ``arguments`` are those of
-    the function, which runs: the count is, in each dimension, the signed maximum over all
-    `iree_codegen.workgroup_count_hint` that run in it and in the functions that it calls. Dimensions that a hint does
-    not name are 1.
+    If the module has an ``iree_codegen.dispatch_config`` for the function, its region computes the count, and
+    ``arguments`` are the workload values. The function does not run, and may be missing. Otherwise the function runs
+    with ``arguments``: in each dimension, the count is the signed maximum of all ``iree_codegen.workgroup_count_hint``
+    that run in it and in the functions that it calls. A dimension that a hint does not name is 1.
 
-    ``function`` also names the function of a dispatch_config. It may be left out, too, where the module has only one
-    dispatch_config.
+    ``function`` may also be the name of the function of a dispatch_config. It may be left out, too, if the module has
+    only one dispatch_config.
 
     {options}
 
-    Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
-    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, for every value of
-    ``on_ub``; and the errors of `run`.
+    Raises InputError if the function does not exist, if no hint has run, and for a hint of more than three sizes;
+    TypeMismatch for arguments of a wrong type; UndefinedBehavior for a count that is poison, also with
+    ``on_ub="poison"``; and the errors of `run`.
     """
     if not isinstance(module, Module):
         module = load(module)

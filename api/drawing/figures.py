@@ -219,7 +219,9 @@ def _image(figure: Figure, ending: str) -> bytes:
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """Return the format of a picture by the end of its file's name, svg or png. Raise InputError for any other."""
+    """Return the format of a picture, svg or png, from the extension of its file's name. Raise InputError for any other
+    extension.
+    """
     name = os.fspath(path)
     ending = os.path.splitext(name)[1].removeprefix(".").lower()
     if ending not in ENDINGS:
@@ -228,8 +230,9 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to ``path``, .svg or .png: the same bytes each time, and the whole file or nothing.
+    """Write a figure to ``path``, .svg or .png. The same figure gives the same bytes. If writing fails, no file is
+    written.
 
-    Raises InputError for another ending, and when the file cannot be written.
+    Raises InputError for another extension, and if the file cannot be written.
     """
     write_file(path, _image(figure, ending_of(path)))

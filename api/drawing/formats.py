@@ -73,7 +73,7 @@ ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def short_text(number: Fraction, digits: int = 12) -> str:
-    """Spell a number with at most so many significant digits; an ellipsis stands for the rest."""
+    """Return the text of a number with at most ``digits`` significant digits; an ellipsis replaces the other digits."""
     context = decimal.Context(digits, decimal.ROUND_DOWN, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
     cut = Fraction(context.divide(decimal.Decimal(number.numerator), decimal.Decimal(number.denominator)))
     mantissa, e, exponent = decimal_text(cut, digits).partition("e")
@@ -128,10 +128,10 @@ def draw_number_line(
     ax: Axes | None = None,
     dark: bool | None = None,
 ) -> Figure:
-    """Draw the values of a format as marks on a line, with its binades, and its special codes below.
+    """Draw the values of a format as marks on a line, with the binades, and with the special codes below the line.
 
     It shows all values of a format of up to 8 bits, or those from ``low`` to ``high``; wider formats need both. A line
-    over many binades is logarithmic, and linear around zero, where subnormal values are. Where a line is very short
+    over many binades is logarithmic, and linear around zero, where subnormal values are. If a line is very short
     compared with its distance from zero, the axis shows distances from ``low``.
 
     Raises InputError for a window with no values or more than `MOST_MARKS`.
@@ -305,8 +305,8 @@ def draw_staircase(
 ) -> Figure:
     """Draw the results of rounding the inputs from ``low`` to ``high``, in each of ``modes``.
 
-    Steps lie exactly where results change. Dots show ties, where the nearest modes differ. The legend tells where
-    results are not numbers.
+    Each step is exactly at the input at which the result changes. Dots show ties, at which the modes that round to
+    nearest differ. The legend says for which inputs the results are not finite.
 
     Raises InputError for an unknown mode, or a window in which the format has more than `MOST_STEPS` values.
     """
@@ -393,11 +393,11 @@ def draw_relative_error(
     ax: Axes | None = None,
     dark: bool | None = None,
 ) -> Figure:
-    """Draw the distance of results from their inputs, relative to the inputs, from ``low`` to ``high``, both positive.
+    """Draw the relative error of rounding the inputs from ``low`` to ``high``, which must be positive.
 
-    Over at most 12 binades, formats with few values show the error itself, others the largest error in each of up to
-    480 parts of the axis, of about four values each. Over more binades, all formats show the largest error in each. A
-    line ends where results are not numbers.
+    Over at most 12 binades, a format with few values shows the error itself; a format with many values shows the
+    largest error in each of up to 480 parts of the axis, with about four values in each part. Over more than 12
+    binades, all formats show the largest error in each binade. A line ends where results are not finite.
 
     Raises InputError for an unknown mode, or a window that is not positive or goes beyond 2^-500 or 2^500.
     """

@@ -360,23 +360,25 @@ def round(
     rounding: str | Rounding = "to_nearest_even",
     profile: Profile | str | None = None,
 ) -> Value:
-    """Return a function of exact real numbers, rounded once, as a `Value`.
+    """Compute a function of exact real numbers, round the result once, and return it as a `Value`.
 
     ``function``: a Python function of `Real`s, ``lambda x: x / (1 + (-x).exp())``; a text, ``"x / (1 + exp(-x))"``, of
-    the arguments x, y and z; or the name of a function, ``"gelu"``. Operators, constants and functions compute exactly.
-    Floats in a Python function are exactly their binary values; numbers in a text are decimal, so 0.1 is 1/10.
-    ``x``, ``more``: one input for each argument: numbers, arrays, `Value`s of any types, which broadcast; exactly as
-    they are. ``to``: the float type of the result; by default that of the inputs. ``rounding``: any mode except
-    stochastic. ``profile``: its float policy holds for the operands and the result, as in an op of `arith`.
+    the arguments x, y and z; or the name of a function, ``"gelu"``. Operators, constants and functions are exact. A
+    float in a Python function means its exact binary value; a number in a text is decimal, so that 0.1 is 1/10.
+    ``x``, ``more``: one input for each argument: numbers, arrays or `Value`s of any types, which broadcast and are not
+    rounded.
+    ``to``: the float type of the result; by default the type of the inputs.
+    ``rounding``: any mode except stochastic.
+    ``profile``: its float policy applies to the operands and the result, as for an op of `arith`.
 
-    NaN arguments give their NaN: ``function`` is not called. Infinities and zeros go through the operations as in IEEE
-    754: infinity - infinity is NaN, x / 0 a pole, x - x is +0 (-0 to round downward), exp(-infinity) is +0, and
-    functions outside of their domain are NaN. There is neither overflow nor underflow before the result. Poison stays
-    poison.
+    If an argument is NaN, the result is that NaN and ``function`` is not called. Operations on infinities and zeros
+    follow IEEE 754: infinity - infinity is NaN, x / 0 is a pole, x - x is +0 (-0 if the rounding is downward),
+    exp(-infinity) is +0, and a function outside of its domain is NaN. Only the result can overflow or underflow. A
+    poison argument gives poison.
 
-    ``function`` is called once, without numbers; if it compares reals, once for each distinct element. Comparisons are
-    exact. It is evaluated by rational numbers while it is rational, and else by balls of rising precision, up to 65,536
-    bits.
+    ``function`` is called once, with symbols instead of numbers; if it compares reals, it is called once for each
+    distinct element. Comparisons are exact. As long as the values are rational, halfulp computes with rational numbers;
+    otherwise it computes with intervals (balls) of rising precision, up to 65,536 bits.
 
         >>> x = hu.convert([-1.0, 0.5, 100.0], "bf16")
         >>> hu.round(lambda x: x / (1 + (-x).exp()), x)
@@ -385,9 +387,10 @@ def round(
         Value(3xf8E4M3FN=-0.28125 0.28125 96)
 
     Raises ParseError for a wrong text; TypeMismatch for inputs without a type, for a wrong number of arguments, and for
-    a function that returns anything but a real, an integer or a Fraction; InputError for what the function raises, and
-    for a function that does something else when it is called again; LimitExceeded, with element and ball, if a result
-    or a comparison is not settled by 65,536 bits: it may be exact without being rational, as sin(x)**2 + cos(x)**2.
+    a function that does not return a real, an integer or a Fraction; InputError if the function raises an error, or
+    does something else when it is called again; LimitExceeded, with the element and its interval, if 65,536 bits do not
+    determine a result or a comparison. This happens if a number is exactly a midpoint but is not computed with rational
+    numbers only, as in sin(x)**2 + cos(x)**2.
     """
     called_by_element = elementwise(function, 1 + len(more))
     chosen, mode = as_profile(profile).arithmetic, mode_of(rounding)

@@ -133,17 +133,19 @@ def round_rows(
     rounding: str | Rounding = "to_nearest_even",
     profile: Profile | str | None = None,
 ) -> Value:
-    """Return a function of each row of exact reals, with each of its results rounded once, as a `Value`.
+    """Compute a function of each row of exact real numbers, round each of its results once, and return a `Value`.
 
     ``function``: a name: "softmax", "log_softmax", "logsumexp", "layer_norm", "rms_norm", "mean", "var", "std",
-    "l2_norm" (var and std divide by the count of elements); or a Python function of a list of `Real`s that returns a
-    real or a list of reals. ``x``: an array, a `Value` or nested lists with at least one axis. ``axis``: the axis of
-    the rows. A list of results takes its place, a single result removes it. ``eps``: the number that layer_norm and
-    rms_norm add under the root, exactly as it is: "1e-5" is 1/100000, and the float 1e-5 its binary value; 0 if it is
-    not given. ``to``, ``rounding``, ``profile``: as for `round`.
+    "l2_norm" (var and std divide by the number of elements); or a Python function that takes a list of `Real`s and
+    returns a real or a list of reals.
+    ``x``: an array, a `Value` or nested lists with at least one axis.
+    ``axis``: the axis of the rows. In the result, a list of results replaces this axis, and a single result removes it.
+    ``eps``: the exact number that layer_norm and rms_norm add under the root: "1e-5" is 1/100000, and the float 1e-5 is
+    its binary value; by default 0.
+    ``to``, ``rounding``, ``profile``: as for `round`.
 
-    A NaN in a row is the result of the whole row: the first one. Poison in a row makes all of its results poison.
-    Infinities and zeros go through the operations as for `round`: softmax of a row with -inf is 0 there.
+    If a row has a NaN, all results of the row are its first NaN. If a row has poison, all its results are poison.
+    Operations on infinities and zeros follow the rules of `round`: in softmax, an element -inf gives 0.
 
         >>> x = hu.convert([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], "bf16")
         >>> hu.round_rows("softmax", x)

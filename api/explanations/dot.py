@@ -55,16 +55,17 @@ def explain_dot(
 
     ``kind``: a kind such as ``MFMA_F32_16x16x16_F16`` or ``NV_MMA_SYNC_F32_16x8x16_F16``, or an instruction as in PTX,
     ``wgmma.m64n8k32.f32.e4m3.e4m3`` (the types of D, A, B, and of C if it differs from D's; see `codegen.tile_names`).
-    ``a``: a row of A; ``b``: a column of B; ``c``: an element of C. With ``element``, (i, j), they are whole tiles [M,
-    K], [K, N] and [M, N], of which row i and column j are taken. Each is a list of numbers as for `explain` (decimals
-    are rounded to the type, ``"0x3C00"`` are its bits), or a NumPy array or `Value` of exactly that type (for types of
-    ml_dtypes also raw codes). K is that of the kind, or a multiple of it: several instructions, one after the other.
-    ``mma``: "exact", "ieee", "chip:<name>", or an `Accumulator` (also as text). ``scale_a``, ``scale_b``: for scaled
-    operations, [K / block], or with ``element`` [M, K / block] and [K / block, N]. ``a_type``, ``b_type``: the element
-    types of A and B, for kinds without fixed types.
+    ``a``: a row of A; ``b``: a column of B; ``c``: an element of C. If ``element``, (i, j), is given, they are whole
+    tiles [M, K], [K, N] and [M, N], and row i and column j are explained. Each is a list of numbers as for `explain`
+    (decimals are rounded to the type, ``"0x3C00"`` are bits of the type), or a NumPy array or `Value` of exactly that
+    type (for types of ml_dtypes, raw codes are possible, too). K is the K of the kind, or a multiple of it for several
+    instructions, one after the other.
+    ``mma``: "exact", "ieee", "chip:<name>", or an `Accumulator` (also as text).
+    ``scale_a``, ``scale_b``: for scaled operations, [K / block], or with ``element`` [M, K / block] and [K / block, N].
+    ``a_type``, ``b_type``: the element types of A and B, for kinds without fixed types.
 
-    Raises InputError for operands, names and sizes that are wrong, TypeMismatch for arrays of another type, and
-    Unsupported where it is not published how that chip computes the operation, or infinities and NaNs in it.
+    Raises InputError for wrong operands, names and sizes, TypeMismatch for arrays of another type, and Unsupported if
+    it is not published how the chip computes the operation, or how it treats the given infinities and NaNs.
     """
     op = operation_named(kind, a_type, b_type)
     mma = model_for(mma, op)

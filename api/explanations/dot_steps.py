@@ -77,9 +77,11 @@ class Term:
 class AlignedSum:
     """Terms aligned to the largest exponent among them (that of ``leading``), cut off below 2**``unit`` and added.
 
-    ``zeros``: the number of terms that are zero, and not shown. ``cuts``: the roundings of the terms. ``total``: the
-    sum, with its bits. ``register``: the terms are added to a register in fixed point, which has no exponents; ``held``
-    says what it does with a sum out of its range.
+    ``zeros``: the number of terms that are zero, and not shown.
+    ``cuts``: the roundings of the terms.
+    ``total``: the sum, with its bits.
+    ``register``: the terms are added to a register in fixed point, which has no exponents; ``held`` says what it does
+    with a sum out of its range.
     """
 
     terms: tuple[Term, ...]
@@ -156,14 +158,21 @@ class ModelRow:
 
 @dataclass(frozen=True, repr=False)
 class DotExplanation:
-    """One element of a tile, taken apart: print it, show it in a notebook, or write it as a page.
+    """The explanation of one element of a tile. Print it, show it in a notebook, or write it as a page.
 
-    ``operation``, ``model``: how the element is computed. ``a``, ``b``, ``c``, ``scales``: codes, those of A and B
-    along K; scales are A's and B's. ``products``: exact and scaled, None where they are not numbers; ``exact``: their
-    sum with C. ``result``: the code, of D's type; ``rounding``: the exact sum rounded to that type, None for integers
-    and where the sum is not a number. ``groups``: the steps of the model. ``models``: the results of each model, this
-    one first; ``unpublished``: the models without a published result, by what is unknown. ``notes``: operands that were
-    rounded to their type, the elements of one value together.
+    ``operation``, ``model``: how the element is computed.
+    ``a``, ``b``: the codes of A and B along K.
+    ``c``: the code of C.
+    ``scales``: the codes of the scales of A and of B.
+    ``products``: the exact, scaled products; a product that is not a number is None.
+    ``exact``: the sum of the products and C.
+    ``result``: the code of the result in D's type.
+    ``rounding``: the explanation of the exact sum rounded to that type; None for integers, and if the sum is not a
+    number.
+    ``groups``: the steps of the model.
+    ``models``: the results of all models, this model first.
+    ``unpublished``: the models without a published result, grouped by what is unknown.
+    ``notes``: the operands that were rounded to their type; elements with the same value share one note.
     """
 
     operation: TileOp
@@ -183,18 +192,18 @@ class DotExplanation:
 
     @cached_property
     def title(self) -> str:
-        """Name the operation and the model in one line."""
+        """The operation and the model, in one line."""
         op = self.operation
         scales = f", scales {op.scale} for {op.block}" if op.scale else ""
         return f"{op.name}: {op.a} * {op.b} + {op.c} to {op.d}{scales}, model {self.model}"
 
     @property
     def error(self) -> Fraction | None:
-        """Return the result minus the exact sum, in ulp; None where one of them is not a number."""
+        """The result minus the exact sum, in ulp; None if one of them is not a number."""
         return error_of(self.result, self.rounding)
 
     def operand_rows(self) -> list[tuple[str, ...]]:
-        """Return the factors that are not +0 with their products, and C, as rows with a head."""
+        """Return rows with the factors that are not +0, their products, and C; the first row is the heading."""
         op, scaled = self.operation, self.scales is not None
         rows: list[tuple[str, ...]] = [("", "a", "b", *(("scales",) if scaled else ()), "product")]
         hidden = 0
@@ -214,7 +223,7 @@ class DotExplanation:
         return rows
 
     def result_rows(self) -> list[tuple[str, str]]:
-        """Return the exact sum, the result and its error: a name and a text each."""
+        """Return the exact sum, the result and its error, as pairs of a name and a text."""
         d = self.operation.d
         rows = [] if self.exact is None else [("exact", number_text(self.exact))]
         rows.append(("result", text_of(d, self.result, 60)))
@@ -230,7 +239,7 @@ class DotExplanation:
         return rows
 
     def model_rows(self) -> list[tuple[str, ...]]:
-        """Return the results of the models as rows of a table with a head."""
+        """Return the results of the models as the rows of a table; the first row is the heading."""
         rows: list[tuple[str, ...]] = [("models", "code", "value", "error in ulp", "why")]
         for row in self.models:
             value, code = split_text(self.operation.d, row.code)
@@ -239,7 +248,7 @@ class DotExplanation:
         return rows
 
     def unpublished_lines(self) -> list[str]:
-        """List the models that give nothing."""
+        """Return lines that list the models without a published result."""
         return [f"{what}: {', '.join(names)}" for what, names in self.unpublished]
 
     def group_title(self, number: int) -> str:
@@ -277,7 +286,7 @@ class DotExplanation:
         return fragment(title(self.title), *tables, *steps, _plain(self.model_rows(), named=False), *unpublished)
 
     def html(self) -> str:
-        """Return a self-contained page: one file that needs nothing else."""
+        """Return a self-contained page: one file that needs no other file."""
         heading = escape(self.title)
         head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
         style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def draw_explanation(
     explained: RoundingExplanation | OpExplanation, *, ax: Axes | None = None, dark: bool | None = None
 ) -> Figure:
-    """Draw one rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
+    """Draw a result of `hu.explain`: the bits, the rule, the neighbours, the midpoint and the input.
 
-    For an op, as `hu.explain_op` gives it, draw the rounding of its exact result. Raises InputError where that is not
+    For a result of `hu.explain_op`, draw the rounding of the exact result of the op. Raises InputError if it is not
     rounded.
     """
     if not isinstance(explained, RoundingExplanation | OpExplanation):

@@ -161,21 +161,22 @@ def explain(
     random: Any = None,
     bits: int | None = None,
 ) -> Any:
-    """Explain how a number, or each number of an array, is rounded to a float type.
+    """Explain the rounding of a number, or of each number of an array, to a float type.
 
     ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a `Value`, or text. Text is a
     decimal number, a fraction such as ``1/3`` or a hexadecimal float such as ``0x1.8p-3`` (all of them exact), ``nan``,
-    ``inf``, raw bits ``0x7F`` of ``to``, or an element with its own type, such as ``f32=0x7F800001`` or ``0.3 : f32``,
-    whose decimals are read as MLIR reads literals, as f64. A list, an array of NumPy or torch, or a `Value` with axes
-    gives a table: one row for each element, and ``table[i]`` is the explanation of one.
-    ``to``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
-    ``rounding``: one of the five modes, by its keyword in MLIR or another of its names, such as ``"RNE"``; or
-    ``"stochastic"``.
-    ``profile``: a name, ``name,field=value``, or a `Profile`; None for that of the `profile` block, else spec.
-    ``type``: the element type of the value, where it has none itself, as for `convert`.
-    ``random``: the random bits of stochastic rounding: an unsigned integer of NumPy, whose dtype is their width, or a
-    Python integer with ``bits``; for an array, one for each element. Without them, both outcomes are explained with
-    their probabilities. ``bits``: the width of the random bits.
+    ``inf``, raw bits ``0x7F`` of ``to``, or an element with its own type, such as ``f32=0x7F800001`` or ``0.3 : f32``;
+    the decimal number is then first rounded to f64, as MLIR reads literals. A list, an array of NumPy or torch, or a
+    `Value` with axes gives a table: one row for each element, and ``table[i]`` is the explanation of one element.
+    ``to``: the float type of the result. It may be left out if the value has a float type (``0x7F : f8E4M3FN``).
+    ``rounding``: one of the five modes, by its keyword in MLIR or another name, such as ``"RNE"``; or ``"stochastic"``.
+    ``profile``: a name, ``name,field=value``, or a `Profile`; by default that of the `profile` block, and spec outside
+    of a block.
+    ``type``: the element type of a value without a type, as for `convert`.
+    ``random``: the random bits of stochastic rounding: an unsigned integer of NumPy, whose dtype gives the number of
+    bits, or a Python integer with ``bits``; for an array, one integer for each element. Without ``random``, both
+    outcomes are explained with their probabilities.
+    ``bits``: the number of random bits.
 
     Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
     unknown profile.
@@ -391,17 +392,21 @@ def explain_op(
 ) -> Any:
     """Explain the result of an op on these operands: ``explain_op("arith.addf", 1.4, 2.2, type="f8E4M3FN")``.
 
-    ``op``: one of the float, integer and quant ops that are explained; the error of any other lists them.
-    ``operands``: numbers as for `explain`, rounded to their type as MLIR reads literals. A typed one such as
-    ``f32=0.5`` and a `Value` keep their own type (otherwise the scale of a scaling op is a f8E8M0FNU). Lists and arrays
-    give a table: shapes and single numbers are broadcast as in NumPy, and ``table[i]`` is the explanation of one.
-    ``type``: the type of the operands, as for `eval`; of a cast, that of the operand (default: f64, or i64 for
-    integers). ``to``: the type of the result of a cast. ``channel``: the scale of a type with several, counted in the
-    order of the type. ``properties``: as for `halfulp.eval` (``rounding="upward"``, ``fastmath="nnan"``,
-    ``predicate="olt"``, ``overflow="nsw"``). ``random``, ``bits``: with ``rounding="stochastic"``, as for `explain`.
+    ``op``: one of the float, integer and quant ops that can be explained; for any other op, the error lists them.
+    ``operands``: numbers as for `explain`; each is rounded to its type as MLIR reads literals. An operand with its own
+    type, such as ``f32=0.5`` or a `Value`, keeps this type. (The scale of a scaling op is f8E8M0FNU, if it has no own
+    type.) Lists and arrays give a table: shapes and single numbers are broadcast as in NumPy, and ``table[i]`` is the
+    explanation of one element.
+    ``type``: the type of the operands, as for `eval`. For a cast it is the type of the operand, by default f64, or i64
+    for integers.
+    ``to``: the type of the result of a cast.
+    ``channel``: the number of the scale to use, counted from 0, if a quantised type has several.
+    ``properties``: as for `halfulp.eval` (``rounding="upward"``, ``fastmath="nnan"``, ``predicate="olt"``,
+    ``overflow="nsw"``).
+    ``random``, ``bits``: with ``rounding="stochastic"``, as for `explain`.
 
-    Raises Unsupported for another op, InputError for a wrong operand, VerifyError for types that the op does not
-    accept.
+    Raises Unsupported for an op that cannot be explained, InputError for a wrong operand, VerifyError for types that
+    the op does not accept.
     """
     if type is None and to is None and operands:
         refuse_type(op, operands[0])

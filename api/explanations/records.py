@@ -51,8 +51,9 @@ class RoundedNumber:
     """A rounded result: its code (None: poison), its exact value (None: NaN or infinite), and its IEEE flags (None: not
     known, for profiles that compute in another format).
 
-    ``error``: result minus exact value in units in the last place. ``relative``: the same over the exact value. Both
-    are None where one of the two is not a finite number, ``relative`` also for an exact zero.
+    ``error``: result minus exact value in units in the last place.
+    ``relative``: the same over the exact value. Both are None where one of the two is not a finite number, ``relative``
+    also for an exact zero.
     """
 
     code: int | None
@@ -84,16 +85,24 @@ def profile_rows(
 
 @dataclass(frozen=True, repr=False)
 class RoundingExplanation:
-    """One explained rounding: print it, or show it in a notebook, with bits and a number line.
+    """The explanation of one rounding. Print it, or show it in a notebook with its bits and a number line.
 
-    ``exact``: the value to be rounded, None for NaN and infinities. ``result``: that of ``rounding`` under ``profile``.
-    ``modes``: the result of each mode, empty where there are no modes. ``below``, ``above``: codes of the nearest
-    finite values strictly below and above the exact one, None beyond the ends of the format. ``midpoint``: the midpoint
-    of the two values around the exact one, None when that is a value of the format. ``ulp``: the distance of these two.
-    ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it, else empty.
-    ``profiles``: the results of all named profiles, grouped, that of spec first. ``infinite``: an infinity was given.
-    ``enclosure``: the bounds of an irrational value; ``exact`` is then a rational number between them, on the same side
-    of every value and midpoint. ``reason``: why the exact value is rational, irrational or a zero.
+    ``exact``: the value to be rounded, None for NaN and infinities.
+    ``result``: the result in the mode ``rounding`` under ``profile``.
+    ``modes``: the result of each rounding mode; empty if the result does not depend on a mode.
+    ``below``, ``above``: the codes of the nearest finite values strictly below and above the exact value; None beyond
+    the ends of the format.
+    ``midpoint``: the midpoint of the two values around the exact value; None if the exact value is a value of the
+    format.
+    ``ulp``: the distance between these two values.
+    ``rule``: the rule of profile ``spec`` that decides the result; ``profile_rule``: the different rule of ``profile``,
+    or empty.
+    ``profiles``: the results of all named profiles: profiles with the same result form a group, and the group of spec
+    is first.
+    ``infinite``: True if the input is an infinity.
+    ``enclosure``: bounds of an irrational value; ``exact`` is then a rational number between them, which lies on the
+    same side of every value of the format and every midpoint.
+    ``reason``: why the exact value is rational, irrational or a zero.
     """
 
     given: str
@@ -122,7 +131,7 @@ class RoundingExplanation:
         return lines + self.body()
 
     def body(self, formula: str = "") -> list[str]:
-        """Return the lines of the text from the exact value on, with ``formula`` before that value."""
+        """Return the lines of the text from the exact value to the end; ``formula`` stands before the exact value."""
         fmt, result = self.format, self.result
         lines = [] if self.exact is None else [f"exact     {formula}{self.exact_text}"]
         lines += [f"{'' if k else 'because':<10}{row}" for k, row in enumerate(self.reasons())]
@@ -150,34 +159,34 @@ class RoundingExplanation:
 
     @property
     def formula(self) -> str:
-        """The formula of the exact value with an equals sign behind it; an empty text for a number."""
+        """The formula of the exact value and an equals sign; an empty text if the input is a number."""
         return f"{self.given} = " if " " in self.given or "(" in self.given else ""
 
     @property
     def exact_text(self) -> str:
-        """The exact value: all its digits, or those of an irrational one that are known."""
+        """All digits of the exact value; of an irrational value, the digits that are known."""
         assert self.exact is not None
         return number_text(self.exact) if self.enclosure is None else self.enclosure.text
 
     @property
     def short_exact_text(self) -> str:
-        """The exact value with few digits, for tables; an empty text where there is none."""
+        """The exact value with few digits, for tables; an empty text if there is no exact value."""
         if self.exact is None:
             return ""
         crude = self.enclosure is not None and self.enclosure.crude
         return self.exact_text if crude else decimal_text(self.exact, SHORT_DIGITS)
 
     def reasons(self) -> list[str]:
-        """Say why the exact value is what it is, and how many bits it took to know enough of it."""
+        """Say why the exact value is rational or irrational, and how many bits were computed to round it."""
         turns = [] if self.enclosure is None else self.enclosure.rows()
         return [self.reason, *turns] if self.reason else turns
 
     def difference_text(self, number: Fraction) -> str:
-        """Spell a difference from the exact value."""
+        """Return the text of a difference from the exact value."""
         return signed_text(number) if self.enclosure is None else self.enclosure.difference_text(number)
 
     def profile_rows(self) -> list[tuple[str, ...]]:
-        """Return the results of the profiles as rows of a table with a head."""
+        """Return the results of the profiles as the rows of a table; the first row is the heading."""
         fmt = self.format
         return profile_rows(self.profiles, lambda code: hex_text(fmt, code), lambda code: value_text(fmt, code))
 
@@ -185,7 +194,7 @@ class RoundingExplanation:
         return absent if code is None else f"{code_text(self.format, code)}  {value_text(self.format, code)}"
 
     def midpoint_text(self) -> str:
-        """Say between which codes the midpoint lies, and on which side of it the exact value lies."""
+        """Describe the midpoint: the two codes around it, and the side on which the exact value lies."""
         assert self.midpoint is not None
         assert self.exact is not None
         ends = [hex_text(self.format, code) for code in (self.below, self.above) if code is not None]
@@ -197,7 +206,7 @@ class RoundingExplanation:
         return f"{place}; the exact value lies {side} it{far}"
 
     def error_texts(self) -> list[str]:
-        """Return the error in ulp, and relative to the exact value."""
+        """Return the texts of the error in ulp and of the error relative to the exact value."""
         result = self.result
         if result.error is None:
             return ["not a finite number"]
@@ -208,7 +217,7 @@ class RoundingExplanation:
         return texts if result.relative is None else [*texts, f"{self.difference_text(result.relative)} relative"]
 
     def mode_rows(self) -> list[tuple[str, ...]]:
-        """Return the result of each mode as rows of a table with a head."""
+        """Return the result of each mode as the rows of a table; the first row is the heading."""
         rows: list[tuple[str, ...]] = [("mode", "code", "value", "error in ulp", "flags")]
         for mode, rounded in self.modes.items():
             code = "poison" if rounded.code is None else hex_text(self.format, rounded.code)
@@ -239,8 +248,9 @@ class GivenOperand:
     """An operand as the op gets it: its code in its type (None: poison), and how it was rounded to that (None: it was
     not).
 
-    ``value``: the exact value, None for NaN, infinities and poison. ``real``: the number as it was given, before any
-    rounding. ``text``: how it is shown, if not by these fields.
+    ``value``: the exact value, None for NaN, infinities and poison.
+    ``real``: the number as it was given, before any rounding.
+    ``text``: how it is shown, if not by these fields.
     """
 
     name: str
@@ -339,10 +349,11 @@ class NamedResult:
 class TotalError:
     """The error of a result against the exact function of the operands as they were typed.
 
-    ``real``: that exact result, None where the error is not given; then ``reason`` says why. ``error``: result minus
-    ``real``. ``ulp``: the distance of the two values of the format around ``real``. ``parts``: the summands of the
-    error: the op's own rounding, and the rounding of each operand, one after the other. ``shown``: an operand was
-    rounded, so that this is more than the op's own error.
+    ``real``: that exact result, None where the error is not given; then ``reason`` says why.
+    ``error``: result minus ``real``.
+    ``ulp``: the distance of the two values of the format around ``real``.
+    ``parts``: the summands of the error: the op's own rounding, and the rounding of each operand, one after the other.
+    ``shown``: an operand was rounded, so that this is more than the op's own error.
     """
 
     real: Fraction | None
@@ -375,17 +386,24 @@ class TotalError:
 
 @dataclass(frozen=True, repr=False)
 class OpExplanation:
-    """One application of an op, taken apart: print it, or show it in a notebook.
+    """The explanation of one op on its operands. Print it, or show it in a notebook.
 
-    ``operands``: as the op gets them. ``steps``: those of an op that computes in several. ``exact``: the exact result,
-    None where there is none (NaN, infinities, several steps). ``result``: the code that the op gives under ``profile``,
-    None for poison, of type ``type``. ``flags``: its exception flags, None where they are not known. ``rounding``: how
-    the exact result, or that of the last step, was rounded; None for a result that is not a float, or not rounded.
-    ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it. ``open``: what
-    the language leaves unspecified in the result. ``profiles``: the results of all named profiles. ``total``: the error
-    against the exact function of the operands as typed; None where there is none to say. ``story``: the exact integers
-    of an integer op. ``results``: all results of an op with several. ``undefined``: the op has no result, because its
-    behaviour is undefined.
+    ``operands``: the operands as the op gets them.
+    ``steps``: the steps of an op that computes in several steps.
+    ``exact``: the exact result; None if there is none (NaN, infinities, several steps).
+    ``result``: the code of the result under ``profile``, None for poison.
+    ``type``: the type of the result.
+    ``flags``: the exception flags, None if they are not known.
+    ``rounding``: the explanation of the rounding of the exact result, or of the last step; None if the result is not a
+    float, or is not rounded.
+    ``rule``: the rule of profile ``spec`` that decides the result; ``profile_rule``: the different rule of ``profile``,
+    or empty.
+    ``open``: which part of the result the language leaves unspecified.
+    ``profiles``: the results of all named profiles.
+    ``total``: the error against the exact function of the operands as they were typed; None if it is not known.
+    ``story``: the exact integers of an integer op.
+    ``results``: all results of an op with several.
+    ``undefined``: True if the op has no result, because its behaviour is undefined.
     """
 
     op: str
@@ -409,14 +427,14 @@ class OpExplanation:
 
     @cached_property
     def title(self) -> str:
-        """Name the op with its attributes, types and profile in one line."""
+        """The name of the op with its attributes, types and profile, in one line."""
         types = ", ".join(dict.fromkeys(str(operand.type) for operand in self.operands))
         signature = types if types == str(self.type) or len(self.results) > 1 else f"{types} to {self.type}"
         attributes = f" {self.attributes}" if self.attributes else ""
         return f"{self.op}{attributes} on {signature}, profile {self.profile.name}"
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return operands and steps: a name and a text each."""
+        """Return the operands and the steps, as pairs of a name and a text."""
         rows = [(operand.name, str(operand)) for operand in self.operands]
         return rows + [(step.title, str(step)) for step in self.steps]
 
@@ -465,7 +483,7 @@ class OpExplanation:
         return fragment(*parts)
 
     def result_rows(self) -> list[tuple[str, str]]:
-        """Return the result of an op that does not round: a name and a text each."""
+        """Return the rows for the result of an op that does not round, as pairs of a name and a text."""
         rows = list(self.story)
         if self.undefined:
             return [*rows, ("result", "none: the behaviour is undefined")]
@@ -475,7 +493,7 @@ class OpExplanation:
         return [*rows, ("result", value), *([] if self.story else [("flags", flags_text(self.flags))])]
 
     def profile_rows(self) -> list[tuple[str, ...]]:
-        """Return the results of the profiles as rows of a table with a head."""
+        """Return the results of the profiles as the rows of a table; the first row is the heading."""
         type_ = self.type
         return profile_rows(
             self.profiles, lambda code: element_code_text(type_, code), lambda code: element_text(type_, code)

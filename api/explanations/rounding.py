@@ -188,13 +188,16 @@ _INTEGERS: Mapping[str, tuple[str, Callable[[Fraction], int]]] = MappingProxyTyp
 
 @dataclass(frozen=True, repr=False)
 class StochasticExplanation:
-    """One stochastic rounding; ``str`` puts it into words.
+    """One stochastic rounding; its text explains it.
 
-    ``exact``: the value to be rounded, None for NaN and infinities. ``fraction``: the discarded fraction of the
-    distance between the two values around it, counted from the one nearer to zero; 0 where nothing is rounded.
-    ``toward``, ``away``: the results toward zero and away from zero. ``width``: the number of random bits, None for
-    infinitely many. ``random``: these bits as an integer, None where they are not given. ``probability``: that of
-    ``away``, exact. ``result``: the result of these bits; None where it depends on bits that are not given.
+    ``exact``: the value to be rounded, None for NaN and infinities.
+    ``fraction``: the position of the value between its two neighbours in the format, from 0 (the neighbour nearer to
+    zero) to 1; 0 if the value is exact.
+    ``toward``, ``away``: the results toward zero and away from zero.
+    ``width``: the number of random bits, None for infinitely many.
+    ``random``: these bits as an integer, None if they are not given.
+    ``probability``: the exact probability of ``away``.
+    ``result``: the result for these bits; None if it depends on bits that are not given.
     """
 
     title: str
@@ -213,7 +216,7 @@ class StochasticExplanation:
 
     @cached_property
     def lines(self) -> list[tuple[str, str]]:
-        """The rows of the text: a name and a text each."""
+        """The rows of the text, as pairs of a name and a text."""
         rows = list(self.rows)
         if self.exact is not None:
             rows.append(("exact", number_text(self.exact)))
@@ -237,7 +240,7 @@ class StochasticExplanation:
 
     @property
     def rule(self) -> str:
-        """How the bits decide, and with bits the decision."""
+        """The rule by which the bits decide, and the decision if bits are given."""
         fraction, policy = decimal_text(self.fraction, 24), self.profile.conversions
         complement, less = policy.stochastic_bits == "complement", policy.stochastic == "less"
         if self.width is None:
@@ -280,7 +283,7 @@ class StochasticExplanation:
         return fragment(title(self.title), table(rows, named=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as a dictionary that JSON can hold; fractions are text."""
+        """Return the numbers as a dictionary for JSON; fractions are text."""
 
         def number(rounded: RoundedNumber | None) -> dict[str, Any] | None:
             if rounded is None:

@@ -110,14 +110,16 @@ _SMALLEST, _LARGEST = Fraction(2) ** -1022, Fraction(2) ** 1023
 
 
 class ExplorePage:
-    """An explore page with what its controls hold at first: show it in a notebook, save it, or open it in a browser."""
+    """An explore page with the first contents of its controls: show it in a notebook, save it, or open it in a
+    browser.
+    """
 
     def __init__(self, start: Mapping[str, str]) -> None:
         self.start = MappingProxyType(dict(start))
 
     @property
     def html(self) -> str:
-        """The whole page: one document that needs nothing beside itself."""
+        """The text of the whole page, one HTML document that needs no other file."""
         return page(self.start)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -152,7 +154,8 @@ def explore(
     beside: str | FloatFormat | ty.Type | None = None,
     random: Any = None,
 ) -> ExplorePage:
-    """Return the explore page, which shows any rounding to any float type, with these numbers in its controls.
+    """Return the explore page, an interactive page that shows any rounding to any float type. It starts with these
+    arguments in its controls.
 
     A notebook shows it in a frame; ``.save(path)`` writes it to a file, ``.open()`` shows it in a browser. It needs
     neither a server nor a network.
@@ -162,15 +165,16 @@ def explore(
 
     ``number``: one number, as `explain` takes it: a Python or NumPy number, a `fractions.Fraction` or
     `decimal.Decimal`, a scalar `Value`, or text, such as ``"1/3"``, ``"0x1.8p-3"`` or the bits ``"0x7E"``.
-    ``type``: a float type; by default that of a `Value`, else f8E4M3FN. ``rounding``: a mode, stochastic included.
-    ``op``, ``other``: an operation and its second operand. The operation is ``"+"``, ``"-"``, ``"*"``, ``"/"``,
-    ``"%"`` (fmod), or a name such as ``"add"`` or ``"arith.addf"``. ``beside``: a second type, whose results are shown
-    beside those of the first. ``random``: the random bits of stochastic rounding, an unsigned NumPy integer such as
-    ``np.uint8(100)``.
+    ``type``: a float type; by default that of a `Value`, else f8E4M3FN.
+    ``rounding``: a mode, stochastic included.
+    ``op``, ``other``: an operation, and its second operand; the first one is ``number``. The operation is ``"+"``,
+    ``"-"``, ``"*"``, ``"/"``, ``"%"`` (fmod), or a name such as ``"add"`` or ``"arith.addf"``.
+    ``beside``: a second type; its results are shown next to those of ``type``.
+    ``random``: the random bits of stochastic rounding, an unsigned NumPy integer such as ``np.uint8(100)``.
 
-    Raises InputError for what is not one number, and for ``op`` without ``other`` and the reverse; Unsupported for a
-    type that is not on the page; ValueError for an unknown mode or operation; TypeMismatch for random bits of another
-    type.
+    Raises InputError for an argument that is not one number, for ``op`` without ``other``, and for ``other`` without
+    ``op``; Unsupported for a type that the page does not have; ValueError for an unknown mode or operation;
+    TypeMismatch for random bits of another type.
     """
     fmt = _format(_type_of(number) if type is None else type)
     mode = as_rounding(rounding)

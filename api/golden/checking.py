@@ -50,26 +50,31 @@ def check(
     partial: bool = False,
     n: int = 1,
 ) -> Report:
-    """Compare the results of a device with the expected ones. Return what differs, and the likely cause.
+    """Compare the results of a device with the expected results. Return a report of the differences and their likely
+    cause.
 
-    Values in memory: ``check(vectors, results, flags)``. A file with operands and results, in any format of vectors:
-    ``check(vectors, "device.tv")``. A file with metadata, which may have results alone: ``check("device.tv")``.
+    For values in memory, call ``check(vectors, results, flags)``. For a file with operands and results, in any format
+    of vectors, call ``check(vectors, "device.tv")``. For a file with metadata, call ``check("device.tv")``; this file
+    may have only results.
 
-    ``given``: the vectors of `vectors`, or the path of a file with metadata.
+    ``given``: the result of `vectors`, or the path of a file with metadata.
     ``results``: an array or `Value` for the rows of the vectors, in their order, or a tuple of them if there are
-    several results. An array has the dtype of its type, or codes as unsigned integers; a list of integers has codes.
-    ``flags``: the exception flags, an array; None: they are not compared.
-    ``operands``: the operands of the results, if they are not those of the vectors: an array for each input column.
-    ``metadata``: the metadata of the file, if it is not beside it.
+    several results. An array has the dtype of the result type, or codes as unsigned integers. A list of integers has
+    codes.
+    ``flags``: an array of the exception flags; None: the flags are not compared.
+    ``operands``: the operands for which the device computed the results, if they are not those of the vectors: an array
+    for each input column.
+    ``metadata``: the path of the metadata, if it is not in the folder of the file.
     ``format``, ``columns``: the format and the names of the columns of a file that does not describe itself.
     ``any_nan``: accept every NaN if a NaN is expected. By default the metadata decides.
-    ``ignore_flags``: do not compare the flags in a file. ``only_flags``: compare only these, and ignore the others:
-    ``("invalid", "overflow")``; the names are invalid, divide_by_zero, overflow, underflow and inexact.
+    ``ignore_flags``: do not compare the flags in a file.
+    ``only_flags``: the flags to compare, such as ``("invalid", "overflow")``; the others are ignored; the names are
+    invalid, divide_by_zero, overflow, underflow and inexact.
     ``partial``: allow fewer rows than in the metadata.
-    ``n``: the number of different rows that the report shows in full.
+    ``n``: the number of differing rows that the report shows in full.
 
-    Results that are poison, and bits that may have either value, do not count. Raises InputError and TypeMismatch for
-    results that do not fit; a problem within a file is part of the report.
+    Rows whose expected result is poison, and bits that may have either value, are not compared. Raises InputError and
+    TypeMismatch for results that do not match the vectors; a problem inside a file is part of the report.
     """
     if isinstance(given, Vectors) and not isinstance(results, str | os.PathLike):
         if results is None:
@@ -143,9 +148,10 @@ def check_file(
 ) -> Report:
     """Compare a file with a computation. Problems of the file are part of the report.
 
-    ``flags``: False for a file without exception flags. ``only_flags``: the flags that are compared; none: all.
-    ``failing``: the number of rows that differ to keep for a file. ``watch``: as for `VectorChecker`. Raises
-    HalfulpError.
+    ``flags``: False for a file without exception flags.
+    ``only_flags``: the flags that are compared; none: all.
+    ``failing``: the number of rows that differ to keep for a file.
+    ``watch``: as for `VectorChecker`. Raises HalfulpError.
     """
     notes, document = Notes(), asked.document
     foreseen, lacking = _foreseen(asked, options.file)

@@ -33,11 +33,14 @@ LONGEST_FRACTION = 100
 
 @dataclass(frozen=True)
 class Report:
-    """The findings on the results of a device. Its text is that of ``halfulp vectors check``.
+    """The comparison of a device's results with the expected ones. Its text is that of ``halfulp vectors check``.
 
-    ``found``: all numbers. ``computation``: the op or program that is expected. ``name``: the device or file in the
-    text. ``golden``: a file is the golden set, row by row. ``note``: what else to say about a file. ``format``: the
-    format of a file.
+    ``found``: all numbers of the comparison.
+    ``computation``: the op or program of the vectors.
+    ``name``: the name of the device or file in the text.
+    ``golden``: True if the rows of a file are those of the golden set.
+    ``note``: a further remark about a file.
+    ``format``: the format of a file.
     """
 
     found: Check
@@ -49,7 +52,7 @@ class Report:
 
     @property
     def equal(self) -> bool:
-        """Whether every row that counts is right, and nothing hinders the comparison."""
+        """True if all compared rows are right, and no problem prevented the comparison."""
         return not self.found.differing and self.found.problem is None
 
     @property
@@ -64,12 +67,12 @@ class Report:
 
     @property
     def problem(self) -> HalfulpError | None:
-        """Why not all rows could be compared; None if they were."""
+        """The reason why some rows could not be compared; None if all were compared."""
         return self.found.problem
 
     @property
     def mismatches(self) -> list[RowMismatch]:
-        """The first rows that differ, with operands, expected and given codes."""
+        """The first rows that differ, with the operands, the expected codes and the codes of the device."""
         return self.found.mismatches
 
     @property
@@ -79,11 +82,11 @@ class Report:
 
     @property
     def cause(self) -> str | None:
-        """The likeliest explanation; None if nothing differs, or nothing explains it."""
+        """The likeliest explanation; None if nothing differs, or if no explanation was found."""
         return self.explanations[0].name if self.explanations else None
 
     def lines(self) -> list[str]:
-        """Return the report in words, without the note and the problem."""
+        """Return the lines of the report, without the note and the problem."""
         found = self.found
         lines = []
         for mismatch in found.mismatches:

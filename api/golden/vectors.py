@@ -40,8 +40,9 @@ _ROWS = 1 << 12
 class VectorRow:
     """One vector. ``operands``, ``results``: scalar values of their types; a result is poison if every result is right.
 
-    ``flags``: the exception flags, None without a column of them. ``open``: for each result, the bits that may have
-    either value. ``random``: the random bits of stochastic rounding, else None.
+    ``flags``: the exception flags, None without a column of them.
+    ``open``: for each result, the bits that may have either value.
+    ``random``: the random bits of stochastic rounding, else None.
     """
 
     operands: tuple[Value, ...]
@@ -62,7 +63,7 @@ class Vectors:
 
     It is made by `halfulp.vectors`. Nothing is computed before it is needed. Iterating gives a `VectorRow` for each
     vector, in constant memory. ``vectors[k]`` is one row, ``vectors["a"]`` a column as one `Value`; these, ``len`` and
-    `columns_as_codes` hold the set in memory, of up to 2**24 rows (else they raise LimitExceeded).
+    ``columns_as_codes`` compute the whole set and keep it in memory; they raise LimitExceeded for more than 2**24 rows.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -124,10 +125,11 @@ class Vectors:
         path of the metadata.
 
         ``formats``: one or more of testfloat, readmemh, npz, npy, bin, c, sv, coe, csv, jsonl, runs, mlir. All files
-        have the same columns: those that each of these formats can hold. ``name``: the name of the files; by default it
-        is made from the op, its types and properties. ``poison``: refuse, drop or canonical, for rows with poison or
-        open bits in a format without columns for them. ``any_nan``: ask checkers to accept any NaN if the result is a
-        NaN. Raises InputError for what the formats cannot hold, and for a folder that cannot be written.
+        have the same columns: those that each of these formats can hold.
+        ``name``: the name of the files; by default it is made from the op, its types and properties.
+        ``poison``: refuse, drop or canonical, for rows with poison or open bits in a format without columns for them.
+        ``any_nan``: ask checkers to accept any NaN if the result is a NaN. Raises InputError for what the formats
+        cannot hold, and for a folder that cannot be written.
         """
         chosen = (formats,) if isinstance(formats, str) else tuple(formats)
         recipe = self.recipe
@@ -139,9 +141,9 @@ class Vectors:
         return Path(folder) / f"{named}.json"
 
     def write_model(self, folder: str | os.PathLike[str], *, name: str | None = None) -> Path:
-        """Write a model of the op in plain C99, NAME.c, with a self-test on some of these vectors, and NAME_dpi.sv,
-        which imports it into SystemVerilog, as ``halfulp vectors make --format dpi`` does. Return the path of the C
-        file.
+        """Write a model of the op in C99, as ``halfulp vectors make --format dpi`` does: NAME.c has the model and a
+        self-test on some of these vectors, and NAME_dpi.sv imports the model into SystemVerilog. Return the path of the
+        C file.
 
         Raises Unsupported for an op, a format or a profile without a model, InputError for a program, a wrong name, and
         a folder that cannot be written.
@@ -208,27 +210,31 @@ def vectors(
     """Make golden vectors of an op or a program: operands, and the exact bits of the results. See `halfulp.check`.
 
     ``of``: the name of an op as for `eval`, a tile operation as for `explain_dot`, or a program as for `run`.
-    ``type``, ``to``: the element type of the operands, one for all or one for each, and of the result of a cast.
-    ``level``: the operands: "1" (default) or "2", TestFloat's corner cases; "exhaustive", every operand; "random",
-    uniform bits; "weighted", TestFloat's random mixture; "hard", the hardest arguments of an elementary function.
-    ``models``: coverage models, such as ["B1", "B3"], or "all" that apply. Their rows come first, or alone without
-    ``level``.
-    ``operands``: operands of your own, instead of these: a text as for ``halfulp vectors make --operands``, such as
-    "normal:scale=2", "rows.npz" or "normal@70,corners@20,B1@10"; or a source for each operand by name: such a text, or
-    an array of its type or of raw bits as unsigned integers.
-    ``n``, ``seed``: the number of random rows, and their seed. For other levels ``n`` is the largest number of rows.
-    ``rounding``, ``random_bits``: the rounding mode of the op; "stochastic" takes so many random bits for each row
-    (default: 16), which are a column.
-    ``random``: for a program that rounds stochastically, the source of its random bits, as for `run`. With Philox the
-    number of each row's run is a column.
-    ``profile``: as for `run`. ``function``: the name of the function of a program; by default the only public one.
+    ``type``: the element type of the operands: one for all, or a list with one for each.
+    ``to``: the element type of the result of a cast.
+    ``level``: how operands are chosen: "1" (default) or "2": TestFloat's corner cases; "exhaustive": every operand;
+    "random": uniform bits; "weighted": TestFloat's random mixture; "hard": the hardest arguments of an elementary
+    function.
+    ``models``: coverage models, such as ["B1", "B3"], or "all" for all models that apply to the op. Their rows come
+    first; without ``level`` there are no other rows.
+    ``operands``: your own operands, instead of a level or models: a text as for ``halfulp vectors make --operands``,
+    such as "normal:scale=2", "rows.npz" or "normal@70,corners@20,B1@10"; or a dictionary from the name of each operand
+    to its source, which is such a text, an array of the operand's type, or an array of raw bits as unsigned integers.
+    ``n``, ``seed``: the number of random rows, and their seed. For levels that are not random, ``n`` is the largest
+    number of rows.
+    ``rounding``: the rounding mode of the op.
+    ``random_bits``: the number of random bits of each row for "stochastic" (default: 16); these bits are a column.
+    ``random``: for a program that rounds stochastically, the source of its random bits, as for `run`. With Philox, the
+    vectors have a column with the number of each row's run.
+    ``profile``: as for `run`.
+    ``function``: the name of the function of a program; by default the only public one.
     ``flags``: False for vectors without exception flags, True to require them.
-    ``keep_ub``: keep rows with undefined behaviour, as poison. By default they are left out.
-    ``mma``: for a tile operation or a program, the model that adds, as for `run`. A row is a whole tile; the levels are
-    "weighted" (default) and "random".
+    ``keep_ub``: keep rows with undefined behaviour, with poison as their results. By default they are left out.
+    ``mma``: for a tile operation or a program, the model of the additions, as for `run`. A row of a tile operation is a
+    whole tile, and the levels are "weighted" (default) and "random".
     ``properties``: the other properties of the op, as for `eval`.
 
-    Raises InputError for arguments that do not go together, Unsupported for operands that cannot be made, and the
+    Raises InputError for arguments that cannot be combined, Unsupported for operands that cannot be generated, and the
     errors of `eval` and `load`.
     """
     options = keywords(

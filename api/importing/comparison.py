@@ -42,8 +42,9 @@ class OutputDistance:
     """One output of a function: ``ours`` and ``jax``, both `Value`, and their distance. ``against``: what computed
     ``jax``, JAX or torch.
 
-    ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one. ``metric``: "ulp", or
-    the metric by which ``farthest`` is chosen: "sqnr", "relative" and "absolute" choose the largest difference.
+    ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one.
+    ``metric``: "ulp", or the metric by which ``farthest`` is chosen: "sqnr", "relative" and "absolute" choose the
+    largest difference.
     """
 
     name: str
@@ -222,8 +223,11 @@ class OutputDistance:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The results of a function by JAX and by halfulp: ``outputs``, one `OutputDistance` for each output; ``module``,
-    what halfulp ran; ``name``, the function.
+    """The results of a function in JAX and in halfulp.
+
+    ``outputs``: an `OutputDistance` for each output.
+    ``module``: the module that halfulp ran.
+    ``name``: the name of the function.
     """
 
     name: str
@@ -232,7 +236,7 @@ class Comparison:
 
     @property
     def different(self) -> int:
-        """The count of elements that differ."""
+        """The number of elements that differ."""
         return sum(output.different for output in self.outputs)
 
     @property
@@ -277,24 +281,25 @@ class Comparison:
 def compare(
     f: Callable[..., Any], /, *args: Any, metric: Metric = "ulp", **options: Unpack[CallKeywords]
 ) -> Comparison:
-    """Run a function by JAX and by halfulp, and measure the distance of the results.
+    """Run a function in JAX and in halfulp, and measure the distances of the results.
 
     ``f``, ``args``: as `from_jax` takes them; ``args`` are arrays. JAX compiles and runs the same lowering that halfulp
-    runs. ``metric``: what chooses the farthest element: its distance in ulp ("ulp"), or its difference ("sqnr",
-    "relative", "absolute"). In ulp, numbers next to 0 are far apart.
+    runs.
+    ``metric``: how the farthest element is chosen: by the distance in ulp ("ulp"), or by the difference ("sqnr",
+    "relative", "absolute"). In ulp, numbers near 0 are far apart.
 
     {options}
 
     The result has ``outputs``, and for each of them ``ours``, ``jax``, ``ulp`` (one distance for each element),
     ``different``, ``max_ulp``, ``mean_ulp``, ``sqnr`` in dB, ``relative``, and ``farthest``. A distance is not an
-    error: neither result is the exact one. ``to_exact`` and the column "nearer" say how near both are to what exact
-    real arithmetic gives; this needs another run, when they are read, and is not known where the lowering is wrong.
-    XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order, has its own
-    elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once.
+    error, since neither result is the exact one. ``to_exact`` and the column "nearer" say how near both results are to
+    those of exact real arithmetic. They are computed by another run when they are read. They are not known if the
+    lowering is wrong. XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order,
+    has its own elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once.
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
-    Raises TypeMismatch for anything but a function, and what `from_jax` and `run` raise.
+    Raises TypeMismatch if ``f`` is not a function, and the errors of `from_jax` and `run`.
     """
     if isinstance(f, str | Module):
         raise Unsupported(

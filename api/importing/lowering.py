@@ -87,7 +87,8 @@ _SHARDY_HINT = (
 def lower(text: str, name: str) -> Module:
     """Return the module that IREE lowers a program to: linalg on tensors, without IREE's wrappers.
 
-    ``text``: StableHLO, or what iree-import-onnx prints. ``name``: the file name in its locations.
+    ``text``: StableHLO, or what iree-import-onnx prints.
+    ``name``: the file name in its locations.
 
     Raises Unsupported if the compiler is not installed, or if it has no lowering for an op; InputError if it rejects
     the text; LimitExceeded if it takes too long.
@@ -171,17 +172,19 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
 def from_jax(f: Callable[..., Any], /, *args: Any) -> Module:
     """Return a function of JAX as a module of linalg on tensors, whose public function is ``@main``.
 
-    ``f``: a Python function of arrays, or the result of ``jax.jit``. ``args``: its arguments, or
-    ``jax.ShapeDtypeStruct`` of their shapes and dtypes. Nested arguments and results are flattened, in the order of
-    ``jax.tree.leaves``. Values that are not arrays go into ``f`` before: ``functools.partial(f, axis=1)``.
+    ``f``: a Python function of arrays, or the result of ``jax.jit``.
+    ``args``: its arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes. Nested arguments and results are
+    flattened, in the order of ``jax.tree.leaves``. Bind arguments that are not arrays before: ``functools.partial(f,
+    axis=1)``.
 
-    JAX decides the types: without ``jax_enable_x64``, it takes float64 as f32. It lowers ``f`` to StableHLO, and IREE's
-    compiler lowers that as `from_stablehlo` says. The ops of the module know their lines in the Python file.
+    JAX decides the types: without ``jax_enable_x64``, it converts float64 to f32. JAX lowers ``f`` to StableHLO, and
+    IREE's compiler lowers the StableHLO as described at `from_stablehlo`. The ops of the module have their lines in the
+    Python file as locations.
 
         >>> module = hu.from_jax(lambda x: jnp.tanh(x) + 1, np.float32([0.5, 1.0]))
         >>> hu.run(module, np.float32([0.5, 1.0]))
 
-    Raises Unsupported if a package is not installed, with the command that installs it, and what JAX raises for a
+    Raises Unsupported if a package is not installed, with the command that installs it, and the errors of JAX for a
     function that it cannot trace.
     """
     return traced(f, args).module
@@ -248,9 +251,12 @@ _IMPORTER = "iree.compiler.tools.import_onnx"
 def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None) -> Module:
     """Return an ONNX model as a module of linalg on tensors, whose function has the name of the model's graph.
 
-    ``path``: the file; weights in a file beside it are read too. ``opset_version``: a newer version of ONNX's ops, to
-    which the model is updated first; IREE's importer wants 17 or newer. IREE's importer and compiler lower the model,
-    as `from_stablehlo` says: iree-import-onnx, then ``iree-compile --compile-to=input``.
+    ``path``: the file of the model; weights in an external file next to it are read, too.
+    ``opset_version``: a newer version of ONNX's ops, to which the model is updated first; IREE's importer needs 17 or
+    newer.
+
+    IREE's importer and compiler lower the model, as described at `from_stablehlo`: first iree-import-onnx, then
+    ``iree-compile --compile-to=input``.
 
     Raises Unsupported if a package is not installed, with the command that installs it, or if the compiler cannot lower
     an op; InputError if the file is not a model; LimitExceeded if a tool takes too long.
@@ -422,12 +428,14 @@ def from_torch(model: Any, arguments: Sequence[Any]) -> Module:
 def from_stablehlo(source: Source, *, name: str | None = None) -> Module:
     """Return a program in StableHLO as a module of linalg on tensors.
 
-    ``source``: a path, text or bytes, as `load` takes them: StableHLO as text, or what ``iree-import-onnx`` prints. A
-    portable artifact is bytecode: ``jax.export.deserialize(data).mlir_module()`` is its text. ``name``: the name of the
-    file in locations and errors.
+    ``source``: a path, text or bytes, as for `load`, with StableHLO as text, or with the output of
+    ``iree-import-onnx``. A portable artifact of StableHLO is bytecode, which is not accepted:
+    ``jax.export.deserialize(data).mlir_module()`` returns its text.
+    ``name``: the name of the file in locations and errors.
 
-    IREE's compiler lowers it (``iree-compile --compile-to=input``), and IREE's wrappers are removed. The lowering is
-    IREE's: it decides the order of additions and the type of each sum, and it replaces some functions by polynomials.
+    IREE's compiler lowers the program (``iree-compile --compile-to=input``), and halfulp removes IREE's wrappers around
+    it. The lowering determines the order of additions and the type of each sum, and it replaces some functions by
+    polynomials.
 
     Raises Unsupported if the compiler is not installed, with the command that installs it, or if it cannot lower an op,
     and for bytecode;

@@ -91,7 +91,7 @@ class FormatComparison:
 
     @property
     def heading(self) -> str:
-        """A line that says what is compared."""
+        """A line of text that says what is compared."""
         how = self.rows[0].report.title.partition(", ")[2] if self.rows else ""
         return f"{self.numbers.size:,} elements, {how}"
 
@@ -104,14 +104,14 @@ class FormatComparison:
         return fragment(title(self.heading), table(cells, head, named=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures of each format as numbers for JSON, under its name."""
+        """Return a dictionary for JSON: the name of each format, and its figures as numbers."""
         return {
             row.format.name: {"bits": row.format.bits, "scale": without_nan(row.scale), **row.report.to_dict()}
             for row in self.rows
         }
 
     def plot(self, *, dark: bool | None = None) -> Figure:
-        """Draw the numbers as a histogram, the values of each format, and the error by format and magnitude."""
+        """Draw a histogram of the numbers, the values of each format, and the error of each format by magnitude."""
         return draw_comparison(self, dark=dark)
 
 
@@ -119,8 +119,9 @@ class FormatComparison:
 class Binades:
     """The numbers of each binade and their errors in one format.
 
-    ``exponents``: of the binades with numbers other than 0, in order. ``error``: the root of the mean square error
-    relative to that of the numbers, for each of them; NaN where no number was measured.
+    ``exponents``: of the binades with numbers other than 0, in order.
+    ``error``: the root of the mean square error relative to that of the numbers, for each of them; NaN where no number
+    was measured.
     """
 
     exponents: npt.NDArray[np.int64]
@@ -153,18 +154,21 @@ def compare_formats(
 ) -> FormatComparison:
     """Compare float types on the same numbers: SQNR, errors in ulp, saturated and flushed elements.
 
-    ``x``: an array, numbers or a `Value`. ``formats``: float types. ``scale``: a number by which ``x`` is divided
-    before each rounding, or a criterion of `halfulp.quant.suggest_scale`, such as ``"max"``, by which each format gets
-    its own scale. The other keywords are those of `halfulp.convert`, such as ``rounding`` and ``profile``.
+    ``x``: an array, numbers or a `Value`.
+    ``formats``: float types.
+    ``scale``: a number by which ``x`` is divided before each rounding; or a criterion of `halfulp.quant.suggest_scale`,
+    such as ``"max"``, which then chooses a scale for each format. The other keywords are those of `halfulp.convert`,
+    such as ``rounding`` and ``profile``.
 
     The result is a table with a row for each format. ``comparison["bf16"]`` is the report of one format, as
-    `halfulp.error` returns it; ``to_dict()`` gives numbers, ``plot()`` a picture (it needs matplotlib).
+    `halfulp.error` returns it; ``to_dict()`` returns numbers, and ``plot()`` returns a picture, for which it needs
+    matplotlib.
 
         >>> hu.compare_formats(np.float32([0.1, 0.2, 300]), ["f8E4M3FN", "bf16"])["bf16"].max_ulp
         0.1999969482421875
 
-    Raises InputError for no format, a scale that is not positive or an unknown criterion, TypeMismatch for numbers that
-    f64 does not hold, ValueError for poison; and what `halfulp.quant.suggest_scale` raises.
+    Raises InputError for an empty list of formats, a scale that is not positive or an unknown criterion, TypeMismatch
+    for numbers that f64 cannot represent, ValueError for poison, and the errors of `halfulp.quant.suggest_scale`.
     """
     several = [formats] if isinstance(formats, str | FloatFormat | ty.Type) else list(formats)
     chosen = list(dict.fromkeys(format_of(fmt) for fmt in several))
@@ -193,14 +197,14 @@ _FEWEST_BINADES, _MOST_BINADES = 8, 120
 
 
 def draw_comparison(compared: FormatComparison, *, dark: bool | None = None) -> Figure:
-    """Draw a comparison of formats, as `halfulp.compare_formats` returns it. All three parts show magnitudes.
+    """Draw the result of `halfulp.compare_formats` in three parts, over the magnitudes of the numbers.
 
-    Above: the histogram of the numbers. Middle: the values of each format, times its scale: a mark for each value, or a
-    bar if there are too many; subnormal values are short. Below: the error in each binade, as the root of the mean
-    square error relative to that of the numbers; at 1 the numbers are lost. Numbers that became infinity or NaN are not
-    part of it: the labels count them.
+    Top: the histogram of the numbers. Middle: the values of each format, times its scale: a mark for each value, or a
+    bar if there are too many; the marks of subnormal values are short. Bottom: the error in each binade: the root mean
+    square of the errors, divided by the root mean square of the numbers. At 1 the error is as large as the numbers.
+    Numbers that became infinity or NaN are not included; the labels have their count.
 
-    Raises InputError for more formats than can be told apart, and if there is no finite number other than 0.
+    Raises InputError if there are more formats than colours, and if there is no finite number other than 0.
     """
     style = chosen_style(dark)
     if not 1 <= len(compared) <= len(style.series):

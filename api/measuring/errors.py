@@ -78,17 +78,21 @@ class Figures:
     Without a measured element the errors are NaN. An error beyond the largest f64 is infinite, and so is each mean that
     it is part of.
 
-    ``elements``: their count. ``measured``: the count of those that have an error.
+    ``elements``: their count.
+    ``measured``: the count of those that have an error.
     ``sqnr``: the signal to quantisation noise ratio in dB: 10 * log10(sum of squares of the exact numbers / sum of
     squares of the errors); infinity without errors.
     ``max_ulp``, ``mean_ulp``, ``rms_ulp``: the magnitude of the errors in ulp of the exact numbers (see `halfulp.ulp`).
     ``max_absolute``, ``mean_absolute``, ``max_relative``, ``mean_relative``: of the absolute and relative errors.
     ``worst``: the index of the first element with the largest error in ulp, in the flattened array; None without one.
-    ``exact``: elements without an error. ``saturated``: results that are the largest value in place of an overflow.
-    ``flushed``: results that are zero although the number is not. ``subnormal``: subnormal results.
-    ``overflowed``: finite numbers beyond the largest value that became infinity or NaN. ``not_numbers``: other finite
-    numbers that became infinity or NaN. ``nan``, ``infinite``: exact numbers that are NaN or infinite, whatever they
-    became. ``poison``: poison on either side.
+    ``exact``: elements without an error.
+    ``saturated``: results that are the largest value in place of an overflow.
+    ``flushed``: results that are zero although the number is not.
+    ``subnormal``: subnormal results.
+    ``overflowed``: finite numbers beyond the largest value that became infinity or NaN.
+    ``not_numbers``: other finite numbers that became infinity or NaN.
+    ``nan``, ``infinite``: exact numbers that are NaN or infinite, whatever they became.
+    ``poison``: poison on either side.
     """
 
     elements: int
@@ -265,10 +269,12 @@ class Numbers:
 class ErrorReport:
     """The errors of results in a float format against exact numbers.
 
-    ``result``: the results, a `Value`. ``figures``: the errors summed up: see `Figures`; each of its fields is an
-    attribute of the report, too. ``absolute``, ``ulp``, ``relative``: the errors of the elements with their signs
-    (result minus exact number), f64 in the shape of the result; NaN where there is none. ``worst_index``: the index of
-    the element with the largest error in ulp. ``title``: what was measured.
+    ``result``: the results, a `Value`.
+    ``figures``: the summary figures, see `Figures`; each of its fields is an attribute of the report, too.
+    ``absolute``, ``ulp``, ``relative``: the errors of the elements with their signs (result minus exact number), as f64
+    in the shape of the result. An element without an error has NaN.
+    ``worst_index``: the index of the element with the largest error in ulp.
+    ``title``: what was measured.
     """
 
     title: str
@@ -298,7 +304,9 @@ class ErrorReport:
 
     @property
     def relative(self) -> npt.NDArray[np.float64]:
-        """The errors of the elements relative to the exact numbers; infinity where a 0 has an error."""
+        """The errors of the elements relative to the exact numbers. If the exact number is 0 and the result is not, the
+        error is infinity.
+        """
         return self._column(lambda found: found.relative)
 
     def _column(self, column: Callable[[around.Errors], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
@@ -317,13 +325,13 @@ class ErrorReport:
 
     @property
     def worst_index(self) -> tuple[int, ...] | None:
-        """The index of the element with the largest error in ulp; None without a measured element."""
+        """The index of the element with the largest error in ulp; None if no element was measured."""
         if self.figures.worst is None:
             return None
         return tuple(int(k) for k in np.unravel_index(self.figures.worst, self.result.shape))
 
     def worst_text(self) -> str:
-        """Return the element with the largest error in words: its index, exact number, result and error."""
+        """Describe the element with the largest error in words: its index, exact number, result and error."""
         k = self.figures.worst
         if k is None:
             return "none"
@@ -335,7 +343,7 @@ class ErrorReport:
         return f"{where}{exact} became {result}, {error:+.6g} ulp"
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the figures as names and texts."""
+        """Return the figures as pairs of a name and a text."""
         f = self.figures
         told = [
             ("elements", f"{f.elements:,}" + (f", {f.measured:,} of them measured" if f.measured < f.elements else "")),
@@ -404,18 +412,20 @@ def numbers_of(taken: Value | ExactNumbers, what: str) -> Numbers:
 def error(x: Any, to: TypeName | None = None, *, reference: Any = None, **conversion: Any) -> ErrorReport:
     """Measure the error of rounding ``x`` to a float type, or of the results ``x`` against exact numbers.
 
-    ``x``: an array, a number or a `Value`. ``to``: the float type to which `halfulp.convert` rounds ``x``; the other
-    keywords are those of `halfulp.convert`, such as ``rounding`` and ``profile``. ``reference``: in place of ``to``,
-    the exact numbers of which ``x`` (of a float type) are the results: an array, a `Value`, or Fractions, in its shape.
+    ``x``: an array, a number or a `Value`.
+    ``to``: the float type to which `halfulp.convert` rounds ``x``; the other keywords are those of `halfulp.convert`,
+    such as ``rounding`` and ``profile``.
+    ``reference``: in place of ``to``: the exact numbers, as an array, a `Value` or Fractions in the shape of ``x``;
+    ``x``, of a float type, then has the results to measure.
 
     The report has the errors of the elements (``ulp``, ``absolute``, ``relative``: f64 arrays in the shape of ``x``,
-    result minus exact number) and sums them up: ``max_ulp``, ``mean_ulp``, ``rms_ulp``, ``max_relative``, ``sqnr`` in
-    dB, ``worst_index``, and the counts ``exact``, ``saturated``, ``overflowed``, ``flushed``, ``subnormal``,
-    ``poison`` and so on; see `to_dict`. NaN, infinities and poison are counted apart and enter no mean.
+    result minus exact number) and summary figures: ``max_ulp``, ``mean_ulp``, ``rms_ulp``, ``max_relative``, ``sqnr``
+    in dB, ``worst_index``, and the counts ``exact``, ``saturated``, ``overflowed``, ``flushed``, ``subnormal``,
+    ``poison`` and so on; see `to_dict`. NaN, infinities and poison are counted separately and are not part of any mean.
 
-    An ulp is that of ``to`` at the exact number (see `halfulp.ulp`), so that rounding to nearest has errors of at most
-    half an ulp, except beyond the largest value. Errors are rounded to f64 once; relative errors twice. An error in ulp
-    beyond the largest f64 is infinity.
+    The unit of ``ulp`` is the ulp of the format ``to`` at the exact number (see `halfulp.ulp`), so that rounding to
+    nearest has errors of at most half an ulp, except beyond the largest value. Errors are rounded to f64 once; relative
+    errors twice. An error in ulp that is larger than the largest f64 is infinity.
 
         >>> hu.error(np.float32([0.3, 1000]), "f8E4M3FN", saturate=True).max_ulp
         17.25

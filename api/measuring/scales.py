@@ -59,10 +59,13 @@ def scaled_error(numbers: Floats, fmt: FloatFormat, scale: float, conversion: Ma
 class SuggestedScale:
     """A scale: divide the numbers by it before they are rounded, and multiply the results by it.
 
-    ``scale``: the scale, also ``float(suggestion)``. ``criterion``: how it was chosen. ``format``: the target.
-    ``amax``: the largest magnitude of the numbers. ``report``: the errors of the scaled numbers. ``tried``: every scale
-    that was tried with its SQNR in dB, in the order of the search; None in place of the SQNR of a scale at which a
-    number became infinity or NaN.
+    ``scale``: the scale; ``float(suggestion)`` returns it, too.
+    ``criterion``: how it was chosen.
+    ``format``: the target.
+    ``amax``: the largest magnitude of the numbers.
+    ``report``: the errors of the scaled numbers.
+    ``tried``: pairs of a scale and its SQNR in dB, in the order of the search. The SQNR is None if a number became
+    infinity or NaN at this scale.
     """
 
     scale: float
@@ -212,29 +215,32 @@ _SAME = {"sqnr": "mse", "sqnr_power_of_two": "mse_power_of_two", "amax": "max", 
 def suggest_scale(x: Any, to: TypeName, criterion: str = "max", **conversion: Any) -> SuggestedScale:
     """Suggest a scale for rounding ``x / scale`` to a float type.
 
-    ``x``: an array, numbers or a `Value`, finite and not all 0. ``to``: a float type. ``criterion``:
+    ``x``: an array, numbers or a `Value`, finite and not all 0.
+    ``to``: a float type. ``criterion``:
 
-    - ``"max"``: the largest magnitude of ``x`` becomes the largest value of the type (of f80 and f128: that of f64);
-      the scale is the smallest f64 for which nothing exceeds it.
-    - ``"max_power_of_two"``: the smallest power of two for which nothing exceeds the largest value.
-    - ``"mse"`` or ``"sqnr"``: the smallest mean square error that a search finds. A better scale may exist between its
-      steps, mostly for few numbers. The search is always the same: the scale of ``"max"`` times 2 to the power 1 to
-      -16; then steps of 1/8 of an octave around the best, then of 1/64. Of equally good scales the first counts. A
-      scale at which a number becomes infinity or NaN is not chosen. So a scale at which numbers saturate needs a
-      conversion that saturates (``saturate=True``), or a type with neither infinity nor NaN.
+    - ``"max"``: the largest magnitude of ``x`` becomes the largest value of the type (for f80 and f128: the largest
+      value of f64). The scale is the smallest f64 at which no quotient exceeds that value.
+    - ``"max_power_of_two"``: the smallest power of two at which no quotient exceeds the largest value.
+    - ``"mse"`` or ``"sqnr"``: the smallest mean square error that a search finds. A better scale may exist between the
+      steps of the search, mostly if ``x`` has few numbers. The search is always the same: the scale of ``"max"`` times
+      each power of two from 2 to 2**-16; then the scales around the best one, in steps of 2**(1/8), then in steps of
+      2**(1/64). If scales are equally good, the first one is chosen. A scale at which a number becomes infinity or NaN
+      is never chosen. Therefore a scale at which numbers saturate needs a conversion that saturates
+      (``saturate=True``), or a type with neither infinity nor NaN.
     - ``"mse_power_of_two"`` or ``"sqnr_power_of_two"``: the best of the powers of two in the same range.
 
-    The other keywords are those of `halfulp.convert`, for the rounding. The quotients ``x / scale`` are rounded to f64
-    first, which is exact for powers of two.
+    The other keywords, such as ``rounding``, are those of `halfulp.convert`. The quotients ``x / scale`` are first
+    rounded to f64; for a power of two this is exact.
 
-    The result has ``scale`` (also ``float(…)``), the ``report`` of its errors and the scales that were ``tried``.
+    The result has ``scale`` (``float(…)`` returns it, too), ``report``, the errors at this scale, and ``tried``, all
+    scales of the search.
 
         >>> float(hu.quant.suggest_scale(np.float32([0.1, -7]), "f8E4M3FN", "max_power_of_two"))
         0.015625
 
-    Raises InputError for NaN, infinities, no numbers or only zeros, for an unknown criterion, and if every scale loses
-    a number (a negative one in an unsigned type); TypeMismatch for numbers that f64 does not hold; ValueError for
-    poison.
+    Raises InputError for NaN and infinities, if there are no numbers or only zeros, for an unknown criterion, and if a
+    number becomes infinity or NaN at every scale (for example a negative number in an unsigned type); TypeMismatch for
+    numbers that f64 cannot represent; ValueError for poison.
     """
     name = _SAME.get(criterion, criterion)
     if name not in CRITERIA:

@@ -51,16 +51,18 @@ def float_format_of(value: Value) -> FloatFormat:
 
 @names_arguments
 def ulp(x: Any, type: TypeName | None = None) -> Any:
-    """Return the ulp of a format at ``x``: the distance of the format's values there, always a power of two.
+    """Return the ulp of a format at ``x``: the distance between neighbouring values of the format there, a power of
+    two.
 
-    ``x``: a number, an array or a `Value`, taken exactly. ``type``: a float type; by default the type of ``x`` (f64 for
-    a Python float).
+    ``x``: a number, an array or a `Value`, taken exactly.
+    ``type``: a float type; by default the type of ``x`` (f64 for a Python float).
 
-    The result is exact: a float, or for an array f64 of its shape. For formats with a larger range than f64 (f80, f128)
-    it is a Fraction, or an object array of Fractions. An ulp is the distance of the two values around ``x``. If ``x``
-    is a value of the format, it is the distance to the next value away from zero: at a power of two, the larger of two
-    distances. Among the subnormal values and at 0 it is the smallest subnormal value. At the largest value and beyond
-    it is the last distance in the format. NaN gives NaN, and infinities give infinity, as `math.ulp`.
+    The result is exact: a float; for an array, an array of f64 in its shape. For formats with a larger range than f64
+    (f80, f128) it is a Fraction, or an object array of Fractions. An ulp is the distance between the two values around
+    ``x``. If ``x`` is a value of the format, its ulp is the distance to the next value away from zero; at a power of
+    two this is the larger of its two distances. At 0 and among the subnormal values, an ulp is the smallest subnormal
+    value. At the largest value and beyond, it is the distance between the two largest values. NaN gives NaN, and
+    infinities give infinity, as in `math.ulp`.
 
         >>> hu.ulp(1.0), hu.ulp(1.0, "bf16"), hu.ulp(300, "f8E4M3FN")
         (2.220446049250313e-16, 0.0078125, 32.0)
@@ -104,13 +106,13 @@ def float_or_sign(number: Fraction | float) -> float:
 def next_up(x: Any, type: TypeName | None = None) -> Value:
     """Return the next value above each element: IEEE 754-2019's nextUp.
 
-    ``x``: a `Value`, an array or a number of a float type. ``type``: the type of a number without one. Nothing is
-    rounded, except a Python number, which is rounded once to ``type``.
+    ``x``: a `Value`, an array or a number of a float type.
+    ``type``: the type of a number without one. A Python number is rounded once to ``type``; nothing else is rounded.
 
-    The result has the type and shape of ``x``. Above the smallest negative value stands -0 (+0 in formats without -0),
-    above either zero the smallest positive value. Above the largest value stands infinity; without infinities NaN, and
-    with neither the largest value itself, as in LLVM's APFloat. Infinity stays, -infinity gives the most negative
-    value. A NaN is quieted. A poison element stays poison.
+    The result has the type and shape of ``x``. The negative value nearest to zero gives -0 (+0 in formats without -0).
+    Both zeros give the smallest positive value. The largest value gives infinity; in a format without infinities it
+    gives NaN, and in a format with neither it gives itself, as in LLVM's APFloat. Infinity gives infinity, and
+    -infinity gives the most negative value. A NaN is quieted. A poison element stays poison.
 
         >>> hu.next_up(1.0, "bf16")
         Value(bf16=1.01)
@@ -124,7 +126,7 @@ def next_up(x: Any, type: TypeName | None = None) -> Value:
 def next_down(x: Any, type: TypeName | None = None) -> Value:
     """Return the next value below each element: IEEE 754-2019's nextDown, the mirror image of `next_up`.
 
-    In an unsigned format NaN stands below the smallest value; without NaN that value itself.
+    In an unsigned format, the smallest value gives NaN; if the format has no NaN, it gives itself.
 
         >>> hu.next_down(1.0, "bf16")
         Value(bf16=0.996)
@@ -147,10 +149,14 @@ def _stepped(x: Any, type: TypeName | None, down: bool) -> Value:
 class Surroundings:
     """The values of a format around a number.
 
-    ``exact``: the number. ``format``: the format. ``below``, ``above``: the next finite values strictly below and
-    above, as scalar `Value`s; None where there is none. ``is_value``: the number is itself a value of the format.
-    ``position``: where it lies between the two, from 0 (below) to 1 (above), exactly; None without both. Iteration
-    gives ``below`` and ``above``.
+    ``exact``: the number.
+    ``format``: the format.
+    ``below``, ``above``: the next finite values strictly below and above, as scalar `Value`s; None where there is none.
+    ``is_value``: the number is itself a value of the format.
+    ``position``: the exact position of the number between ``below`` (0) and ``above`` (1); None if one of them does not
+    exist.
+
+    Iteration gives ``below`` and ``above``.
     """
 
     exact: Fraction
@@ -176,15 +182,19 @@ class Surroundings:
 
 @names_arguments
 def neighbours(x: Any, type: TypeName) -> Surroundings:
-    """Return the finite values of a format strictly below and above a real number, and where it lies between them.
+    """Return the finite values of a format strictly below and above a real number, and the position of the number
+    between them.
 
     ``x``: a finite number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text as `hu.explain` takes
-    it; it is not rounded. ``type``: a float type. The result has ``below``, ``above``, ``is_value`` and ``position``.
+    it; it is not rounded.
+    ``type``: a float type.
+
+    The result has ``below``, ``above``, ``is_value`` and ``position``.
 
         >>> hu.neighbours("3/10", "f8E4M3FN")
         <f8E4M3FN: 0.28125 < 0.3 < 0.3125, at 0.6 of the way>
 
-    Raises InputError for NaN, infinities, poison and for anything that is not one number.
+    Raises InputError for NaN, infinities and poison, and for an ``x`` that is not one number.
     """
     chosen = format_of(type)
     number = read_number(x, chosen)
@@ -216,7 +226,7 @@ def all_values(type: TypeName, order: str = "value") -> Value:
         >>> hu.all_values("f4E2M1FN")
         Value(16xf4E2M1FN=-6 -4 -3 -2 -1.5 -1 -0.5 -0 0 0.5 1 1.5 2 3 4 6)
 
-    Raises InputError for a format of more bits, and for another order.
+    Raises InputError for a wider format, and for any other order.
     """
     chosen = format_of(type)
     if chosen.bits > _MOST_BITS:

@@ -32,8 +32,8 @@ from halfulp.semantics.block_scaling import Element, Recipe
 def float_value(x: Any, type: Any = None, literals: Any = "f64") -> Value:
     """Return ``x`` as a `Value` of floats.
 
-    ``type``: the element type of ``x``, if its dtype is not enough. ``literals``: the type of lists and numbers, which
-    have none of their own: they are rounded to it once.
+    ``type``: the element type of ``x``, if its dtype does not determine it.
+    ``literals``: the type of lists and numbers, which have none of their own: they are rounded to it once.
 
     Raises TypeMismatch for integers, and what `as_value` raises.
     """
@@ -64,11 +64,14 @@ BLOCK_FORMATS: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, eq=True)
 class BlockQuantized:
-    """Blocks of elements with their scales: an element stands for element * scale (* tensor scale).
+    """Blocks of elements with their scales: the value of an element is element * scale (* tensor scale).
 
-    ``elements``: the elements, in the shape of the input. ``scales``: the same shape, but with the number of blocks in
-    the dimension ``axis``. ``tensor_scale``: of NVFP4 with two levels, one f32 number; else None. ``block``: the number
-    of elements that share a scale. ``axis``: the dimension of the blocks. ``recipe``: the name of the recipe.
+    ``elements``: the elements, in the shape of the input.
+    ``scales``: the same shape, but with the number of blocks in the dimension ``axis``.
+    ``tensor_scale``: for NVFP4 with a tensor scale, one f32 number; else None.
+    ``block``: the number of elements that share a scale.
+    ``axis``: the dimension of the blocks.
+    ``recipe``: the name of the recipe.
     """
 
     elements: Value
@@ -137,28 +140,33 @@ def quantize_blocks(
     tensor_scale: Any = "amax",
     type: Any = None,
 ) -> BlockQuantized:
-    """Quantise blocks of ``x``, each with a scale of its own, and return a `BlockQuantized`.
+    """Quantise blocks of ``x``, each with its own scale, and return a `BlockQuantized`.
 
     ``x``: an array or `Value` of floats, of any shape with at least one dimension.
-    ``to``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also takes other signed
-    float formats of up to 16 bits, `FloatFormat`s among them.
+    ``to``: f8E5M2, f8E4M3FN, f6E3M2FN, f6E2M3FN, f4E2M1FN, or i8 for MXINT8; an MX recipe also accepts other signed
+    float formats of up to 16 bits, including a `FloatFormat`.
     ``recipe``: "mx" or "floor" (OCP MX 1.0), "ceil", "even", "rceil", with scales of f8E8M0FNU and blocks of 32;
     "nvfp4" (torchao's order of operations) and "nvfp4-te" (TransformerEngine's), with scales of f8E4M3FN, blocks of 16
     and a scale for the tensor. The page on quantising has the table of their rules.
-    ``block``: another number of elements. ``axis``: the dimension that the blocks are along.
-    ``ragged``: "refuse" a size that is not a multiple of the block; "short": the last block has fewer elements.
-    ``rounding``: of the elements: to_nearest_even, downward, upward, toward_zero or to_nearest_away. Elements saturate.
-    ``tensor_scale``: of NVFP4: "amax", from the largest magnitude of ``x``; a calibrated scale,
-    rounded to f32 once; None, one level without a scale for the tensor (not of "nvfp4-te").
-    ``type``: the element type of ``x``, if its dtype is not enough.
+    ``block``: the number of elements of a block, if it is not that of the recipe.
+    ``axis``: the dimension along which the blocks lie.
+    ``ragged``: "refuse": a size that is not a multiple of the block raises ValueError; "short": the last block then has
+    fewer elements.
+    ``rounding``: the rounding of the elements: to_nearest_even, downward, upward, toward_zero or to_nearest_away.
+    Elements saturate.
+    ``tensor_scale``: for NVFP4: "amax" computes the scale of the tensor from the largest magnitude of ``x``; a number
+    is a calibrated scale, which is rounded to f32 once; None means that there is no scale for the tensor (not possible
+    with "nvfp4-te").
+    ``type``: the element type of ``x``, if its dtype does not determine it.
 
         q = hu.quantize_blocks(x, "f8E4M3FN", "rceil")
         q.elements, q.scales, q.dequantize()
 
-    A poisoned element makes its block poison, and with a tensor scale from ``x`` all of them.
+    A poisoned element makes its block poison. If the tensor scale is computed from ``x``, it makes all blocks poison.
 
-    Raises ValueError for an unknown recipe, an element type that it does not take, a size that is not a multiple of
-    the block, and for a type that the recipe cannot compute with; TypeMismatch if ``x`` has no floats.
+    Raises ValueError for an unknown recipe, for an element type that the recipe does not have, for a size that is not a
+    multiple of the block, and for a type of ``x`` that the recipe cannot compute with; TypeMismatch if ``x`` is not an
+    array of floats.
     """
     llvm.check()
     rules = block_scaling.recipe_named(recipe)

@@ -42,14 +42,15 @@ def draw_quantisation_error(
 ) -> Figure:
     """Draw the errors of quantising an array, as one histogram for each layer or channel.
 
-    ``array``: anything that `halfulp.eval` takes, of the type that ``type`` expresses. ``type``: a ``!quant.uniform``
-    type, per layer, per channel, or with blocks (all of them in one histogram). ``channels``: the channels to show; by
-    default the first `MOST_ROWS`. ``bins``: the bins of each histogram.
+    ``array``: any operand of `halfulp.eval`, of the expressed type of ``type``.
+    ``type``: a ``!quant.uniform`` type, per layer, per channel, or with blocks (all blocks are in one histogram).
+    ``channels``: the channels to show; by default the first `MOST_ROWS`.
+    ``bins``: the bins of each histogram.
 
-    The error is dcast(qcast(x)) - x. Elements that were clamped to the ends of the storage type have errors of any
-    size. They and NaNs are counted beside their histogram, not in it. Each row is scaled to its highest bin.
+    The error is dcast(qcast(x)) - x. Elements that were clamped to the ends of the storage type, which have errors of
+    any size, and NaNs are not in the histogram; their counts are next to it. Each row is scaled to its highest bin.
 
-    Raises TypeMismatch for an array or type that does not fit, InputError for channels that do not exist.
+    Raises TypeMismatch for an array of a wrong type or a wrong ``type``, InputError for channels that do not exist.
     """
     style = chosen_style(dark)
     rows = quantisation_errors(array, type)
@@ -72,10 +73,13 @@ def draw_quantisation_error(
 
 @dataclass(frozen=True)
 class ChannelErrors:
-    """The errors of quantising one layer or channel.
+    """The errors of quantising one layer or one channel.
 
-    ``errors``: those of the elements that were neither clamped nor NaN, as f64. ``clamped``: the number of clamped
-    elements; ``nan``: of elements without a result; ``elements``: of all elements. ``step``: the scale.
+    ``errors``: the errors of the elements that were neither clamped nor NaN, as f64.
+    ``clamped``: the number of clamped elements.
+    ``nan``: the number of elements without a result.
+    ``elements``: the number of all elements.
+    ``step``: the scale.
     """
 
     name: str
@@ -89,7 +93,7 @@ class ChannelErrors:
 def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
     """Compute the errors of `quantisation_error`, for each layer or channel.
 
-    Raises TypeMismatch for an array or type that does not fit.
+    Raises TypeMismatch for an array of a wrong type or a wrong ``type``.
     """
     element = ty.element_type(as_type(type))
     if not isinstance(element, ty.UniformQuantizedType):

@@ -47,22 +47,22 @@ def quantized_type(
 
     ``storage``: an integer type of 1 to 32 bits, as "i8", "u8" or np.uint8; ``expressed``: a float type.
     ``scale``: a number for the whole tensor; with ``axis``, one number for each index of that dimension; with
-    ``block``, an array with one number for each block, which has as many dimensions as the tensor. Floats, Fractions,
-    arrays and `Value`s: each is rounded once, to nearest even, into the expressed type.
-    ``zero_point``: an integer, or an array of them as ``scale``.
-    ``block``: the sizes of the blocks by dimension, ``{0: 1, 1: 32}``; or one size, in the dimension ``axis``. A
-    dimension that is not named is one block.
-    ``min``, ``max``: the smallest and the largest stored integer, if the type has more.
+    ``block``, an array with one number for each block, which has as many dimensions as the tensor. The numbers may be
+    floats, Fractions, arrays or `Value`s; each number is rounded once, to nearest even, to the expressed type.
+    ``zero_point``: an integer, or an array of integers in the shape of ``scale``.
+    ``block``: the size of a block in each dimension, ``{0: 1, 1: 32}``; or one size, for the dimension ``axis``. In a
+    dimension that is not named, one block has all elements.
+    ``min``, ``max``: the smallest and the largest stored integer, if not all integers of the storage type are used.
 
-    The text of the type is MLIR's: ``str(type)`` can stand in a program, and parses to an equal type.
+    ``str(type)`` is the text of the type in MLIR: a program can use it, and parsing it gives an equal type.
 
         hu.quant.type("i8", "f32", scale=0.1, zero_point=-3)
         hu.quant.type("u8", "f32", scale=[0.1, 0.2], axis=0)
         hu.quant.type("i4", "f16", scale=[[0.5, 0.25]], block={0: 1, 1: 32})
 
-    Raises ValueError for a scale that is not finite and positive, or that the expressed type cannot hold, for a zero
-    point or a bound outside the storage type, and for axes and blocks that do not fit; TypeMismatch for other types.
-    Source: the document of the quant dialect, "Quantized types".
+    Raises ValueError for a scale that is not finite and positive or that the expressed type cannot represent, for a
+    zero point or a bound outside the storage type, and for axes and blocks that do not match the scales; TypeMismatch
+    for other types. Source: the document of the quant dialect, "Quantized types".
     """
     width, signed = _storage(storage)
     float_type = as_type(expressed)
@@ -210,23 +210,25 @@ def quantize(
     rounding: str | None = None,
     profile: Profile | str | None = None,
 ) -> Value:
-    """Quantise an array and return a `Value` whose elements have the type `quantized_type` makes of the same arguments.
+    """Quantise an array. Return a `Value` whose element type is the one that `quant.type` makes from the same
+    arguments.
 
     ``x``: an array or `Value` of floats, a list or a number.
-    ``scale``: as in `quantized_type`; or the type itself, or its text. ``type``: the same, by name.
-    ``expressed``: the float type that is computed in. An array must have it; lists and numbers are rounded to it once,
-    and to f64 without it.
-    ``axis``, ``block``: as in `quantized_type`; a negative axis counts from the end.
-    ``rounding``: the rounding to an integer, in place of that of the profile (to nearest even).
+    ``scale``: as in `quant.type`; or a quantised type, or the text of one.
+    ``type``: a quantised type or its text, instead of ``scale``.
+    ``expressed``: the float type in which the op computes. An array must have this type. Lists and numbers are rounded
+    to it once; without it they are f64.
+    ``axis``, ``block``: as in `quant.type`; a negative axis counts from the end.
+    ``rounding``: the rounding to an integer; by default that of the profile (to nearest even).
 
-    The result is that of quant.qcast: x / scale, plus the zero point, each rounded in the expressed type; then rounded
-    to an integer, saturating. NaN is poison.
+    The result is that of quant.qcast: x / scale is rounded to the expressed type; the zero point is added, and the sum
+    is rounded to the expressed type; then the sum is rounded to an integer, which saturates. NaN becomes poison.
 
         hu.quantize(np.float32([0.5, -1.25]), 0.01, 3)
         hu.quantize(weights, scales, axis=0, storage="i4")
 
-    Raises TypeMismatch if ``x`` has another type than the expressed one, or a shape that the scales do not fit, and
-    the errors of `quantized_type`.
+    Raises TypeMismatch if the type of ``x`` is not the expressed type, or if the scales do not match the shape of
+    ``x``; and the errors of `quant.type`.
     """
     llvm.check()
     given = scale if type is None and isinstance(scale, ty.Type | str) else type
@@ -277,18 +279,18 @@ def quantize(
 
 
 def dequantize(q: Any, type: Any = None, *, profile: Profile | str | None = None) -> Value:
-    """Return the float values of a quantised `Value`, or of what `quantize_blocks` returns.
+    """Return the float values of a quantised `Value`, or of a result of `quantize_blocks`.
 
-    ``type``: the quantised type of stored integers, if ``q`` is an array or a list of them. A signless `Value` of the
-    storage type's width holds their bits.
+    ``type``: the quantised type, if ``q`` is an array or a list of stored integers. ``q`` may also be a signless
+    `Value` with the bits of the stored integers, in the width of the storage type.
 
     The result is that of quant.dcast: (stored - zero point) * scale, each step rounded in the expressed type.
 
         hu.dequantize(hu.quantize(x, 0.01))
         hu.dequantize(np.int8([1, 2]), hu.quant.type("i8", "f32", scale=0.5))
 
-    Raises TypeMismatch for a value of another type, an integer that the storage type does not have, or a shape that
-    the scales do not fit.
+    Raises TypeMismatch for a value of another type, for an integer that the storage type does not have, and if the
+    scales do not match the shape.
     """
     llvm.check()
     if isinstance(q, BlockQuantized):

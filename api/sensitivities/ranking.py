@@ -36,30 +36,36 @@ def rank(
     result: int | str | None = None,
     **options: Unpack[TraceKeywords],
 ) -> FormatRanking:
-    """Rank the weights and the ops of a model by what each costs when its values are put in each format.
+    """Rank the weights and the ops of a model by their cost: how much the results change if the values of one of them
+    are put in each format.
 
-    ``model``, ``arguments``: as for `run`: a module, a function of JAX, or a module of torch. One value at a time is
-    converted to the format and back where it is made, and all else stays as it is: an argument, a constant, or what an
-    op computed, over all of its runs. The cost is the distance of the results from those of the program as it is.
+    ``model``, ``arguments``: as for `run`: a module, a function of JAX, or a module of torch. Each run changes one
+    value: an argument, a constant, or the results of one op, each time it runs. This value is converted to the format
+    and back as soon as it is computed; nothing else changes. The cost is the distance of the results from those of the
+    unchanged program.
 
-    ``formats``: float types; "mxfp8", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "mxint8" or "nvfp4"; or a type
-    of elements with a recipe of `quantize_blocks`, as ("f4E2M1FN", "rceil"). A float type has no scale: numbers beyond
-    it overflow as in arith.truncf. Blocks are along the axis over which a product of matrices sums the value up, or
-    else along its last one, and the last block may be shorter.
+    ``formats``: float types; "mxfp8", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "mxint8" or "nvfp4"; or a pair
+    of an element type and a recipe of `quantize_blocks`, as ("f4E2M1FN", "rceil"). A float type is used without a
+    scale: numbers that are too large for it overflow as in arith.truncf. If the value is an operand of a product of
+    matrices, its blocks lie along the axis that the product sums over; else along its last axis. The last block may be
+    shorter.
 
-    ``metric``: what is measured: the ratio of the results to the differences in dB ("sqnr"), the largest difference in
-    ulp ("ulp"), relative to the largest number of its result ("relative"), or as it is ("absolute").
+    ``metric``: the figure to measure: the ratio of the results to the differences in dB ("sqnr"), the largest
+    difference in ulp ("ulp"), the largest difference relative to the largest number of the result ("relative"), or the
+    largest absolute difference ("absolute").
 
-    ``result``: the result that counts, its number or its name, ``argument[1]`` for memory; by default the worst one.
+    ``result``: the result to measure: its number or its name, ``argument[1]`` for memory; by default the result with
+    the largest cost.
 
     {options}
 
-    The result is a `FormatRanking`: iterate over its rows, or print it. The first rows cost most; first of all come
-    those that make an infinity, a NaN or poison of a number. Constants of one number, memory that the function is
-    given, and ops that round no floats are not tried; ``notes`` says what else was not, and why.
+    The result is a `FormatRanking`: iterate over its rows, or print it. The rows with the largest cost come first;
+    before them come the rows in which a number became infinity, NaN or poison. Constants of one number, memory that is
+    passed to the function, and ops that do not round floats are not tried; ``notes`` says what else was not tried, and
+    why.
 
-    Raises InputError for a name that does not exist and for a function without float results, Unsupported for a batch,
-    and the errors of `run`.
+    Raises InputError for an unknown name and for a function without float results, Unsupported for a batch, and the
+    errors of `run`.
     """
     given = run_options("rank", TraceKeywords, options)
     targets = [placing.target_of(each) for each in ([formats] if isinstance(formats, str) else formats)]
@@ -118,13 +124,16 @@ class RankedValue:
     """A weight, an input or what an op computed, in a format, and what that costs.
 
     ``kind``: "op"; "weight", a constant or an argument that is part of a container, such as ``params['wq']``; "input",
-    any other argument. ``name``: what the source calls it: for an op, the op with the weight that it takes. ``op``: the
-    name of the op in the program, or of those in its body; empty for a weight and an input. ``format``: the name of the
-    format, ``axis``: that of its blocks; None without blocks. ``type``: that of the value in the program.
+    any other argument.
+    ``name``: what the source calls it: for an op, the op with the weight that it takes.
+    ``op``: the name of the op in the program, or of those in its body; empty for a weight and an input.
+    ``format``: the name of the format, ``axis``: that of its blocks; None without blocks.
+    ``type``: that of the value in the program.
 
     ``size``: what ``metric`` measures, of the ``result`` where it is worst, at ``element`` (none for an SQNR); NaN if
-    the program as it is has no finite number there. ``lost``: the number of elements that are infinite, NaN or poison
-    in the results, though they are finite in the program as it is.
+    the program as it is has no finite number there.
+    ``lost``: the number of elements that are infinite, NaN or poison in the results, though they are finite in the
+    program as it is.
 
     ``place``: ``file:line:column`` in the source, such as a Python file, of the op that computed the value or takes it
     first; ``line``, ``source``: the line of this op in the text of the program.
@@ -185,10 +194,13 @@ _HEAD = ("kind", "name", "op", "format", "line", "place")
 
 @dataclass(frozen=True, repr=False)
 class FormatRanking:
-    """Values of a program in formats, those that cost most first.
+    """Values of a program in several formats, ordered by their cost, the largest first.
 
-    ``rows``: a `RankedValue` for each. ``notes``: what was not tried, and why. ``function``: its name. ``meanings``:
-    what the names of formats with blocks stand for. ``metric``: what was measured.
+    ``rows``: a `RankedValue` for each value and format.
+    ``notes``: what was not tried, and why.
+    ``function``: the name of the function.
+    ``meanings``: the meaning of each name of a format with blocks.
+    ``metric``: the figure that was measured.
     """
 
     rows: tuple[RankedValue, ...]

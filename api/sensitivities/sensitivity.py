@@ -48,34 +48,40 @@ def sensitivity(
     metric: Metric = "ulp",
     **options: Unpack[TraceKeywords],
 ) -> Sensitivity:
-    """Run a program with one thing changed at a time, and rank the effect on the errors of its results.
+    """Run a program many times, with a single change each time, and rank the changes by their effect on the errors of
+    its results.
 
-    ``program``, ``arguments``: as for `run`. ``formats``: float types. ``by``: what runs in another format at a time:
-    each op that rounds ("op"), all ops of a name ("kind"), or each value, also arguments and constants ("tensor").
+    ``program``, ``arguments``: as for `run`.
+    ``formats``: the float types to try.
+    ``by``: which part of the program one change puts in another format: one op that rounds ("op"), all ops of one name
+    ("kind"), or one value, which may be an argument or a constant ("tensor").
 
-    A format that has all numbers of an op's own is held: the op runs in it, and what it computed stays in it, also in
-    loops, structured ops and local memory, until another op rounds. So an accumulator changes as a whole. In any other
-    format the op runs on rounded operands, and its result is converted back at once. With ``by="tensor"`` a narrower
-    format rounds the value alone. Types of functions, and of memory that they are given, stay.
+    If the new format has all numbers of the op's own format, the op runs in the new format, and its result stays in it,
+    also in loops, structured ops and local memory, until another op rounds it. Therefore an accumulator changes as a
+    whole. Otherwise the op runs on rounded operands, and its result is converted back at once.
+    With ``by="tensor"``, a narrower format only rounds the value. The types of functions, and of memory that is passed
+    to them, do not change.
 
-    ``modes``: rounding modes, each given to one op (or kind) at a time; True for all. ``profiles``: profiles, each as a
-    whole and field by field. ``orders``: orders of reductions; ``models``: models of tile operations, as ``mma`` names
-    them. These three change the whole program.
+    ``modes``: rounding modes to try; each is given to one op (or kind) at a time. True tries all modes.
+    ``profiles``: profiles to try, each as a whole and then field by field.
+    ``orders``: orders of reductions to try.
+    ``models``: models of tile operations to try, by the names of ``mma``. Profiles, orders and models change the whole
+    program.
 
-    ``result``: the result that counts, its number or its name, ``argument[1]`` for memory; by default all do.
+    ``result``: the result to measure: its number or its name, ``argument[1]`` for memory; by default all results.
 
-    ``metric``: what is compared: the largest error in ulp of the exact number ("ulp"), the ratio of a result to its
-    errors in dB ("sqnr"), the largest error relative to the largest number of the result ("relative"), or as it is
-    ("absolute").
+    ``metric``: the figure to compare: the largest error in ulp of the exact number ("ulp"), the ratio of a result to
+    its errors in dB ("sqnr"), the largest error relative to the largest number of the result ("relative"), or the
+    largest absolute error ("absolute").
 
     {options}
 
-    Errors are distances from the exact numbers, which a run with exact reals finds (`Trace.errors`). That run takes the
-    same branches as the unchanged program. The result is a `Sensitivity`: iterate over its rows, print it, or call
-    ``plot()``.
+    Errors are distances from the exact numbers, which a run with exact real numbers computes (`Trace.errors`). That run
+    takes the same branches as the unchanged program. The result is a `Sensitivity`: iterate over its rows, print it, or
+    call ``plot()``.
 
-    Raises InputError for a name that does not exist and for a function without float results, Unsupported for a batch,
-    and the errors of `run`.
+    Raises InputError for an unknown name and for a function without float results, Unsupported for a batch, and the
+    errors of `run`.
     """
     given = run_options("sensitivity", TraceKeywords, options)
     all_modes = (trying.MODES if modes else ()) if isinstance(modes, bool) else modes
@@ -202,14 +208,16 @@ class SensitivityRow:
     """One change of a program, and what it does to the errors of the results.
 
     ``sort``: "format", "rounding", "whole profile", "profile" (a field of one), "order" or "model". ``op``, ``line``,
-    ``place``, ``source``: the op that was changed; empty and None for a change of the whole program. ``what``: what was
-    changed, as text; ``count``: the number of ops. ``was``, ``to``: its format or choice before and after.
+    ``place``, ``source``: the op that was changed; empty and None for a change of the whole program.
+    ``what``: what was changed, as text; ``count``: the number of ops.
+    ``was``, ``to``: its format or choice before and after.
 
     ``result``: the result whose error changes most; ``before``, ``after``: its largest error in ulp of the exact
     number, or what ``metric`` measures; infinite if the result is not a number, NaN if no exact number is known.
-    ``moved``: how far any result moves, in ulp. ``advice``: the row as a sentence. ``settings``: the option of
-    `halfulp.run` that was changed, if it was one. ``radius``: how far ``before`` and ``after`` may be from the exact
-    ones, if these are not known closely.
+    ``moved``: how far any result moves, in ulp.
+    ``advice``: the row as a sentence.
+    ``settings``: the option of `halfulp.run` that was changed, if it was one.
+    ``radius``: how far ``before`` and ``after`` may be from the exact ones, if these are not known closely.
     """
 
     sort: str
@@ -280,11 +288,15 @@ def advice_on(change: str, before: float, after: float, moved: float, metric: st
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity:
-    """Changes of a program, those with the largest effect first.
+    """Changes of a program, ordered by their effect, the largest first.
 
-    ``rows``: a `SensitivityRow` for each. ``notes``: what could not be changed or measured, and why. ``errors``: the
-    errors of the program as it is. ``function``: its name. ``unknown``: the number of elements of results whose exact
-    numbers are not known, of ``elements``. ``metric``: what was compared.
+    ``rows``: a `SensitivityRow` for each change.
+    ``notes``: what could not be changed or measured, and why.
+    ``errors``: the errors of the unchanged program.
+    ``function``: the name of the function.
+    ``elements``: the number of elements of the results.
+    ``unknown``: the number of them whose exact numbers are not known.
+    ``metric``: the figure that was compared.
     """
 
     rows: tuple[SensitivityRow, ...]
@@ -351,7 +363,7 @@ class Sensitivity:
         return fragment(title(f"Sensitivity of {self.function}"), *texts, table(cells, head), *notes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the ranking for a JSON file. Infinite errors are "inf", unknown ones None."""
+        """Return the ranking as a dictionary for JSON. Infinite errors are "inf", unknown errors are None."""
         errors = {
             name: {self.metric: _json(each.size), "element": list(each.element)} for name, each in self.errors.items()
         }
@@ -388,9 +400,9 @@ _LEAST, _LONGEST = 2.0**-10, 44
 
 
 def draw_sensitivities(found: Sensitivity, *, ax: Axes | None = None, dark: bool | None = None) -> Figure:
-    """Draw what `hu.sensitivity` found: the largest error of a result before and after each change, by its metric, on a
-    logarithmic scale. At most 15 changes are drawn, those with the largest effect; an error below 2^-10 ulp is drawn
-    there, and an infinite one at the right end, as a triangle.
+    """Draw the result of `hu.sensitivity`: the largest error of a result before and after each change, in its metric,
+    on a logarithmic scale. At most the 15 changes with the largest effect are drawn. An error below 2^-10 ulp is drawn
+    at 2^-10, and an infinite error is a triangle at the right end.
 
     Raises InputError if no change has a known error.
     """

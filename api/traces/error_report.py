@@ -58,8 +58,8 @@ Ends = Sequence[tuple[str, Value]]
 class RunErrors:
     """The errors of a run: of its results, and of the ops.
 
-    ``results``: one for each float result, then one for each memref of floats among the arguments. ``ops``: the ops
-    that computed floats, or decided by them, in the order of the run.
+    ``results``: one for each float result, then one for each memref of floats among the arguments.
+    ``ops``: the ops that computed floats, or decided by them, in the order of the run.
     """
 
     _ends: Mapping[str, Value]
@@ -520,8 +520,9 @@ _BITS = np.array([flag.value for flag in Flags], np.uint8)
 class OpFlags(error_text.OpRecord):
     """The flags that one op of a program raised, over all of its runs.
 
-    ``flags``: all of them. ``counts``: the number of elements that raised each. ``elements``: how many it computed;
-    those with a poison operand raise nothing.
+    ``flags``: all of them.
+    ``counts``: the number of elements that raised each.
+    ``elements``: how many it computed; those with a poison operand raise nothing.
     """
 
     elements: int
@@ -531,11 +532,13 @@ class OpFlags(error_text.OpRecord):
 
 @dataclass(frozen=True)
 class FlagReport:
-    """The exception flags of a run.
+    """The results and the exception flags of a run.
 
-    ``results``: what the function returned. ``flags``: all flags that any op raised, as the sticky flags of a unit hold
-    them. ``ops``: the ops that have flags, in the order of the run. ``unknown``: the names of the ops on floats whose
-    flags are not known: those on whole values, such as tile operations, and functions outside of the program.
+    ``results``: the results of the function.
+    ``flags``: all flags that any op raised, like the sticky flags of a float unit.
+    ``ops``: the ops that have flags, in the order of the run.
+    ``unknown``: the names of the ops on floats whose flags are not known: ops on whole values, such as tile operations,
+    and calls of external functions.
     """
 
     results: tuple[Value, ...]
@@ -547,7 +550,7 @@ class FlagReport:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Return the report as text: the flags of the run, and the ops that raised any."""
+        """Return the lines of the report: the flags of the run, and the ops that raised flags."""
         raised = [each for each in self.ops if each.flags]
         lines = [f"flags: {flags_text(self.flags)}"]
         if raised:
@@ -610,11 +613,12 @@ class _FlagRecorder(Lineage):
 
 @takes(RunKeywords)
 def exception_flags(module: Runnable, *arguments: Any, **options: Unpack[RunKeywords]) -> FlagReport:
-    """Run a function, and return its results with the exception flags of all its ops: see `FlagReport`.
+    """Run a function. Return its results and the exception flags of all its ops, as a `FlagReport`.
 
-    ``module``, ``arguments``: as for `run`. ``options``: those of `run` except ``batch`` and ``signature``.
+    ``module``, ``arguments``: as for `run`.
+    ``options``: the options of `run`, except ``batch`` and ``signature``.
 
-    Raises Unsupported for these two, and the errors of `run`.
+    Raises Unsupported for ``batch`` and ``signature``, and the errors of `run`.
     """
     loaded, arguments = program_of(module, arguments)
     return flags_of_run(loaded, arguments, run_options("exception_flags", RunKeywords, options))

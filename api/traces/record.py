@@ -53,11 +53,14 @@ class Birth:
 class Step:
     """One row of a trace: an op that ran, or, where ``ends``, the end of a call or of an op with regions.
 
-    ``number``: counts from 1. ``depth``: the number of calls around it. ``births``: poison born here. ``undefined``:
-    what is undefined about the step, if anything, or why it failed. ``branch``: where control went: a block, a
-    function, then or else. ``trips``: the trips of a loop so far. ``lanes``: in a batch, the lanes that ran it, if not
-    all lanes did: their number, and the first few. ``errors``: in a run with shadows, what the step did to the
-    exactness of numbers.
+    ``number``: counts from 1.
+    ``depth``: the number of calls around it.
+    ``births``: poison born here.
+    ``undefined``: what is undefined about the step, if anything, or why it failed.
+    ``branch``: where control went: a block, a function, then or else.
+    ``trips``: the trips of a loop so far.
+    ``lanes``: in a batch, the lanes that ran it, if not all lanes did: their number, and the first few.
+    ``errors``: in a run with shadows, what the step did to the exactness of numbers.
     """
 
     number: int
@@ -119,14 +122,21 @@ class Step:
 
 @dataclass(eq=False, repr=False)
 class Trace:
-    """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
+    """The record of a run. Print it, or show it in a notebook; `html` returns it as a page, and `save_npz` writes its
+    values to a folder.
 
-    ``function``: the function that was called. ``profile``: that of the run; ``profiles``: those of functions that ran
-    under another one, by their attributes. ``mma``: the model of matrix units. ``arguments``: those of the function.
-    ``steps``: the kept steps: the first, the last, and some between in which poison was born. ``rows``: the number of
-    steps; ``executed``: the number of ops that ran. ``results``: those of the run; none where ``error`` stopped it.
-    ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran. ``errors``: of
-    a run with ``shadow=True``, the errors of the results.
+    ``function``: the function that was called.
+    ``profile``: the profile of the run.
+    ``profiles``: the profiles of functions that ran under a different profile because of their attributes.
+    ``mma``: the model of matrix units.
+    ``arguments``: the arguments of the function.
+    ``steps``: the kept steps: the first ones, the last ones, and some between them in which poison first appeared.
+    ``rows``: the number of steps.
+    ``executed``: the number of ops that ran.
+    ``results``: the results of the run; none if ``error`` stopped it.
+    ``lines``: the lines of the source that are shown; the first one has the number ``first_line``.
+    ``sites``: the ops that ran.
+    ``errors``: the errors of the results, for a run with ``shadow=True``.
     """
 
     file: str
@@ -168,7 +178,7 @@ class Trace:
         return _whole(table)
 
     def html(self) -> str:
-        """Return a self-contained page: one file that needs nothing else."""
+        """Return a self-contained page: one file that needs no other file."""
         template = files(__package__).joinpath("trace.html").read_text(encoding="utf-8")
         # "<" cannot end the script element then, or begin a comment in it.
         data = json.dumps(_data(self), separators=(",", ":")).replace("<", "\\u003c")
@@ -178,7 +188,7 @@ class Trace:
         return f"{head}{_whole(escape(_title(self)))}{middle}{_whole(_errors(self))}{last}{data}{tail}"
 
     def worst(self, count: int = 5, *, metric: Metric = "ulp") -> Ranking:
-        """Return the ops that cost most: by what their own errors bring to the result with the largest error.
+        """Return the ops whose own errors contribute most to the result with the largest error.
 
         ``metric``: which error is the largest: in ulp of the exact number ("ulp"), as it is ("absolute") or relative to
         the largest number of its result ("relative"); "sqnr" takes the largest error of the result with the least SQNR.
@@ -190,7 +200,7 @@ class Trace:
         return self._report().worst(count, metric)
 
     def explain_error(self, result: int | str = 0, element: tuple[int, ...] | None = None) -> list[StoryStep]:
-        """Walk back from an element of a result to where its error came from.
+        """Go back from an element of a result to the ops that caused its error.
 
         ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: its index; by default, that
         of the element with the largest error. Raises ValueError for a trace without shadows, InputError for what the
@@ -199,7 +209,8 @@ class Trace:
         return self._report().explain(result, element)
 
     def timeline(self) -> Timeline:
-        """Return a picture of the errors over the kept steps: own errors, those of results, and what else happened.
+        """Return a picture of the errors over the kept steps: the own errors of the ops, the errors of their results,
+        and other events.
 
         Raises ValueError for a trace without shadows.
         """
@@ -221,11 +232,11 @@ class Trace:
 
     @property
     def numerics(self) -> str:
-        """Name the profile and, where it is not the default, the model of matrix units."""
+        """Return a text with the profile and, if it is not the default, the model of matrix units."""
         return f"profile {self.profile}" + (f", matrix units {self.mma}" if self.mma != "exact" else "")
 
     def births(self) -> Mapping[tuple[str, str, str], int]:
-        """Return the number of the step in which poison was first born, by op, place and reason."""
+        """Return the number of the step in which poison first appeared, for each op, place and reason."""
         first: dict[tuple[str, str, str], int] = {}
         for step in self.steps:
             for birth in step.births:
@@ -233,8 +244,8 @@ class Trace:
         return first
 
     def gaps(self, steps: Sequence[Step] | None = None) -> Iterator[tuple[int, Step | None]]:
-        """Yield the kept steps, or some of them, each with the number of steps left out before it; at the end None,
-        where some are left out.
+        """Yield the kept steps, or some of them, each with the number of steps that are left out before it. If steps
+        are left out at the end, yield None in place of a step.
         """
         number = 0
         for step in self.steps if steps is None else steps:

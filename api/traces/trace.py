@@ -248,20 +248,22 @@ def trace(
     shadow: bool | str = False,
     **options: Unpack[TraceKeywords],
 ) -> Trace:
-    """Run a function as `run` does, and record every op: its line, its values, its poison, and where control goes.
+    """Run a function as `run` does, and record every op: its line, its values, its poison, and the branches taken.
 
-    ``n``: the number of steps that are kept; of a longer run the first, the last, and some in which poison was
-    born. ``keep``: keep large values too, not only their summaries: this takes as much memory as all of them. ``npz``:
-    a folder to which the values are written while the program runs. A step records only the beginning of a large
-    buffer, with ``keep`` all of it. ``shadow``: also run with exact real numbers: `Trace.errors`, `Trace.worst` and
-    `Trace.explain_error` give the errors of results, and the ops that cause them. ``shadow="f64"`` and
-    ``"f128"`` are cheaper: numbers of that format stand for the exact ones, and nothing is enclosed.
+    ``n``: the number of steps to keep. Of a longer run, the trace keeps the first steps, the last steps, and some in
+    which poison first appeared.
+    ``keep``: True to keep large values whole, which needs memory for all of them. Otherwise only a summary of a large
+    value is kept, and only the beginning of a large buffer.
+    ``npz``: a folder to which the values are written while the program runs.
+    ``shadow``: True to run also with exact real numbers: `Trace.errors`, `Trace.worst` and `Trace.explain_error` give
+    the errors of results, and the ops that cause them. ``shadow="f64"`` and ``"f128"`` are faster: they use numbers of
+    that format in place of exact numbers, without bounds on their errors.
 
     {options}
 
-    A program that stops, because it is undefined or for another reason, has a trace up to there, with the error in
-    ``Trace.error``. Raises the errors of `run` that occur before the first op runs, InputError where the folder cannot
-    be written, ValueError for an n below 1.
+    If the program stops with an error, for example because its behaviour is undefined, the trace ends at that op and
+    has the error in ``Trace.error``. Raises the errors of `run` that occur before the first op runs, InputError if the
+    folder cannot be written, ValueError for an ``n`` below 1.
     """
     if n < 1:
         raise ValueError(f"n is {n}, but must be at least 1")

@@ -54,10 +54,11 @@ class Place(NamedTuple):
 class Run:
     """The errors of one implementation's results, all float elements of all inputs together.
 
-    ``ulps``: the errors of those with an exact number and a finite result. ``nearest``: the number of results that are
-    nearest to the exact number in their format, at most half an ulp away. ``histogram``: the number of elements by the
-    classes of `HISTOGRAM`. ``special``: infinities and NaNs where the exact number is finite. ``unanswered``: elements
-    without an answer, and ``why``.
+    ``ulps``: the errors of those with an exact number and a finite result.
+    ``nearest``: the number of results that are nearest to the exact number in their format, at most half an ulp away.
+    ``histogram``: the number of elements by the classes of `HISTOGRAM`.
+    ``special``: infinities and NaNs where the exact number is finite.
+    ``unanswered``: elements without an answer, and ``why``.
     """
 
     name: str
@@ -107,10 +108,13 @@ class Run:
 
 @dataclass(eq=False)
 class ProgramAccuracy:
-    """How far the results of a program are from exact real arithmetic.
+    """The errors of the results of a program, against exact real arithmetic.
 
-    ``function``: its name. ``inputs``: their number, of which ``undefined`` have no results. ``unknown``: the float
-    elements without an exact number. ``runs``: one for halfulp, and one for each other implementation.
+    ``function``: the name of the function.
+    ``inputs``: the number of inputs.
+    ``undefined``: the number of inputs that have no results, because the behaviour is undefined.
+    ``unknown``: the number of float elements whose exact number is not known.
+    ``runs``: the figures of halfulp, then those of each other implementation.
     """
 
     function: str
@@ -120,7 +124,7 @@ class ProgramAccuracy:
     runs: list[Run] = field(default_factory=list)
 
     def within(self, ulp: float) -> bool:
-        """Tell whether the numbers of every implementation are no farther from the exact ones than ``ulp``."""
+        """Tell whether all results of all implementations have errors of at most ``ulp``."""
         return all(not run.special and run.max_ulp <= ulp for run in self.runs)
 
     def lines(self) -> Iterator[str]:

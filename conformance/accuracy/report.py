@@ -29,8 +29,8 @@ _ROWS = 16
 class Interval(NamedTuple):
     """Neighbouring binades of the argument whose largest errors are in one class of `HISTOGRAM`.
 
-    ``low``, ``high``: the numbers at its ends, both within. ``kappa``: the largest error in ulp, IEEE P3109's κ; None
-    if no result in it is a number.
+    ``low``, ``high``: the numbers at its ends, both within.
+    ``kappa``: the largest error in ulp, IEEE P3109's κ; None if no result in it is a number.
     """
 
     low: Fraction
@@ -42,10 +42,13 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far the results of an implementation are from the correctly rounded and the exact ones.
+    """The errors of the results of an implementation, against the correctly rounded and the exact results.
 
-    ``question``: what was measured. ``against``, ``version``: the implementation. ``arguments``: the choice of the
-    arguments in words; ``all``: every argument is among them. ``tally``: the figures.
+    ``question``: what was measured.
+    ``against``, ``version``: the implementation.
+    ``arguments``: a description of the measured arguments.
+    ``all``: True if these are all arguments of the type.
+    ``tally``: the figures.
     """
 
     question: Question
@@ -57,50 +60,54 @@ class Accuracy:
 
     @property
     def compared(self) -> int:
-        """The arguments that were compared."""
+        """The number of arguments whose results were compared."""
         return self.tally.compared
 
     @property
     def wrong(self) -> int:
-        """The results of finite arguments that are numbers, but not the correctly rounded ones."""
+        """The number of results of finite arguments that are finite, but not correctly rounded."""
         return self.tally.wrong
 
     @property
     def wrong_special(self) -> int:
-        """The wrong special values: results that wrongly are or are not NaN or infinite, zeros of the wrong sign, and
-        wrong results of infinite arguments.
+        """The number of wrong special values: results that are NaN or infinite but should not be, or are not but should
+        be, zeros of the wrong sign, and wrong results of infinite arguments.
         """
         return self.tally.wrong_special
 
     @property
     def max_ulp(self) -> float:
-        """The largest error in ulp; NaN without a measured result."""
+        """The largest error in ulp; NaN if no result was measured."""
         return math.nan if self.tally.max_ulp is None else self.tally.max_ulp
 
     @property
     def correct(self) -> bool:
-        """Whether every result is the correctly rounded one."""
+        """True if every result is correctly rounded."""
         return not self.wrong and not self.wrong_special
 
     def within(self, ulp: float) -> bool:
-        """Tell whether no special value is wrong and no error is above ``ulp``."""
+        """Tell whether no special value is wrong and no error is larger than ``ulp``."""
         return not self.wrong_special and not (self.tally.max_ulp or 0) > ulp
 
     @property
     def histogram(self) -> list[tuple[float, int]]:
-        """The classes of errors: upper end in ulp, and the count of results above the end before and up to it."""
+        """The classes of errors: for each the upper bound in ulp, and the number of results whose error is above the
+        bound of the class before and not above this bound.
+        """
         counts = self.tally.histogram.tolist()
         last = max((k for k, count in enumerate(counts) if count), default=0)
         return list(zip(HISTOGRAM[: last + 1], counts[: last + 1], strict=True))
 
     @property
     def binades(self) -> list[Binade]:
-        """The figures per binade of the argument (of the result if there are several operands)."""
+        """The figures for each binade of the argument; if there are several operands, for each binade of the result."""
         return self.tally.binades
 
     @property
     def intervals(self) -> list[Interval]:
-        """The figures per interval: binades side by side whose largest errors are of one class are one interval."""
+        """The figures for each interval. Neighbouring binades whose largest errors are in the same class are joined to
+        one interval.
+        """
         groups: list[list[Binade]] = []
         for binade in self.binades:
             last = groups[-1][-1] if groups else None
@@ -142,7 +149,7 @@ class Accuracy:
             yield from (f"    {line}" for line in _interval_lines(intervals))
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """Yield the figures as names and texts."""
+        """Yield the figures as pairs of a name and a text."""
         tally, share = self.tally, self.tally.finite
         percent = f" ({100 * self.wrong / share:.3g} %)" if share and self.wrong else ""
         yield "not correctly rounded", f"{self.wrong:,} of {share:,} finite arguments{percent}"
@@ -169,7 +176,7 @@ class Accuracy:
         return f"{count.number:,} of {of:,} {what}{first}"
 
     def example_text(self, example: Example | None) -> str:
-        """Return one argument in words: the operands, the result and the correctly rounded one."""
+        """Describe one argument in words: the operands, the result and the correctly rounded result."""
         if example is None:
             return "none"
         fmt = self.question.result
@@ -177,7 +184,7 @@ class Accuracy:
         return f"{self.question.name}({self.operands_text(example)}) gives {_code_text(fmt, example.result)}{wanted}"
 
     def operands_text(self, example: Example) -> str:
-        """Return the operands of an example: values and codes."""
+        """Describe the operands of an example: their values and codes."""
         types = self.question.operand_types
         return ", ".join(_operand_text(type_, code) for type_, code in zip(types, example.operands, strict=True))
 
@@ -195,7 +202,7 @@ class Accuracy:
     # --- JSON ---------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures for JSON; codes are hexadecimal texts, and what does not exist is None."""
+        """Return all figures for JSON. Codes are hexadecimal texts; a figure that does not exist is None."""
         tally, asked = self.tally, self.question
         symmetry = None
         if tally.symmetry is not None:

@@ -183,12 +183,13 @@ def names_of_functions() -> list[str]:
 
 
 class Real:
-    """An exact real number, or the argument of a function that is one: what `round` gives to functions.
+    """An exact real number. `round` calls functions with arguments of this class.
 
-    ``number``: an integer, a float (which is exactly its binary value), a fraction, a decimal, or text: "0.1" is 1/10.
+    ``number``: an integer, a float (it means its exact binary value), a fraction, a decimal, or text: "0.1" is 1/10.
     `Real.pi` and `Real.e` are the constants. Reals have the operators + - * / ** and abs, comparisons, and the
-    functions of halfulp as methods: ``x.exp()``, ``x.erf()``, ``x.atan2(y)``, ``x.maximum(0)``. NumPy's functions take
-    them: ``np.exp(x)``. Nothing is computed until `round` needs it, so nothing is rounded.
+    functions of halfulp as methods: ``x.exp()``, ``x.erf()``, ``x.atan2(y)``, ``x.maximum(0)``. NumPy's functions
+    accept them: ``np.exp(x)``. An operation only records what to compute; `round` computes it, so that no intermediate
+    result is rounded.
 
     A real cannot become a float: ``math.exp(x)`` raises TypeError.
 

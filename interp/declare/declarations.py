@@ -165,8 +165,9 @@ class TypeKind:
 class TypeConstraint:
     """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like").
 
-    ``kind``: the class of the type in MLIR's declaration, if any. ``builds``: the only type that is accepted; the text
-    need not name it. For builtin types it is found without ``builds``.
+    ``kind``: the class of the type in MLIR's declaration, if any.
+    ``builds``: the only type that is accepted; the text need not name it. For builtin types it is found without
+    ``builds``.
     """
 
     description: str
@@ -219,10 +220,13 @@ class Property:
     """An inherent attribute of an op. In bytecode the properties are in alphabetical order of their names.
 
     ``default``: what an absent property means: the value of an enum, or an attribute. It is always stored, printed in
-    the generic form, and left out in the custom form. ``optional``: it may be absent. ``elided``: the value that the
-    custom form leaves out of its dictionary, since an absent property means the same. ``since``: the schema that
-    introduced it. ``flag``: MLIR keeps it as a truth value and not as an attribute: ``unit`` if it is true, else
-    ``false``. It is always stored. ``number``: MLIR keeps it as a number and not as an attribute. It has a ``default``.
+    the generic form, and left out in the custom form.
+    ``optional``: it may be absent.
+    ``elided``: the value that the custom form leaves out of its dictionary, since an absent property means the same.
+    ``since``: the schema that introduced it.
+    ``flag``: MLIR keeps it as a truth value and not as an attribute: ``unit`` if it is true, else ``false``. It is
+    always stored.
+    ``number``: MLIR keeps it as a number and not as an attribute. It has a ``default``.
     """
 
     name: str
@@ -283,19 +287,24 @@ class Unprefixed(str):
 class OpDefinition:
     """The declaration of one op.
 
-    ``assembly``: MLIR's declarative notation. ``custom``: a hand-written pair of parser and printer instead. With
-    neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in
-    front, which is added unless the message is `Unprefixed`) or None. ``verify_regions`` does the same after the inside
-    of the op was verified. ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
-    ``named_results``: the printed names of the results (``%low, %high``), or a function of the op that returns them;
-    None means "one more of the same name", and the empty tuple means numbers. ``named_arguments``: a function of the op
-    that returns the printed names of the arguments of its entry blocks. ``implicit_terminator``: the op that may be
-    left out at the end of a region. ``evaluate``: one of the evaluator classes of `halfulp.interp.run.evaluators`,
-    or None: executing the op is `Unsupported`. ``default_dialect``: the dialect whose ops may be written without its
-    name inside the regions. ``assume``: for an op that is made without text (`interp.declare.build`). It takes the
-    properties and the number of operands, adds the properties that may be left out there, and returns the operands'
-    element types as far as they follow. ``choices``: properties that MLIR's op does not have: a program cannot state
-    them, but an op that is made without text can (``rounding=`` of `halfulp.eval`).
+    ``assembly``: MLIR's declarative notation.
+    ``custom``: a hand-written pair of parser and printer instead. With neither, the op has only its generic form.
+    ``verify``: a function that returns None, or the message of an error in MLIR's words. "'NAME' op " is put before the
+    message, unless it is `Unprefixed`.
+    ``verify_regions``: the same, but it is called after the regions of the op were verified.
+    ``verify_symbols``: a function that raises VerifyError for a wrong use of symbols.
+    ``named_results``: the printed names of the results (``%low, %high``), or a function of the op that returns them. A
+    result whose name is None shares the name of the result before it. The empty tuple means that results get numbers.
+    ``named_arguments``: a function of the op that returns the printed names of the arguments of its entry blocks.
+    ``implicit_terminator``: the op that may be left out at the end of a region.
+    ``evaluate``: one of the evaluator classes of `halfulp.interp.run.evaluators`; None if the op cannot be executed
+    (`Unsupported`).
+    ``default_dialect``: the dialect whose ops may be written without its name inside the regions.
+    ``assume``: a function for an op that is made without text (`interp.declare.build`). It gets the properties and the
+    number of operands. It adds the properties that may be omitted, and returns the element types of the operands that
+    the properties determine.
+    ``choices``: properties that MLIR's op does not have: a program cannot have them, but an op that is made without
+    text can (``rounding=`` of `halfulp.eval`).
     """
 
     name: str
@@ -336,12 +345,12 @@ class OpDefinition:
 
 
 class Dialect:
-    """A named table of ops and attributes, with the parsers of the dialect's own types.
+    """A dialect: its name, its ops and attributes, and the parsers of its types.
 
-    ``types`` maps a mnemonic (``uniform``) to a function that parses the text after it; see `halfulp.interp.text`.
-    The ops of a dialect without a name are functions, which only `Registry.lookup` knows.
-    ``partial``: the dialect has more ops and attributes than are declared here. They are kept as if the dialect were
-    not registered.
+    ``types`` maps a mnemonic (``uniform``) to a function that parses the text after it; see `halfulp.interp.text`. If
+    the name of the dialect is empty, its ops are functions such as "sigmoid", which only `Registry.lookup` finds.
+    ``partial``: the dialect has more ops and attributes than are declared here. Such ops and attributes are kept as
+    those of an unregistered dialect.
     """
 
     def __init__(self, name: str, partial: bool = False) -> None:
@@ -353,7 +362,7 @@ class Dialect:
         self.types: dict[str, Callable[..., Type]] = {}
 
     def op(self, mnemonic: str, assembly: str | None = None, **declaration: Any) -> OpDefinition:
-        """Declare an op. ``operands`` and ``results`` may be a mapping from name to constraint.
+        """Declare an op. ``operands`` and ``results`` may be mappings from names to constraints.
 
         Raises ValueError when the dialect already has an op of that name.
         """
@@ -372,13 +381,13 @@ class Dialect:
         return definition
 
     def enum(self, definition: EnumDefinition) -> EnumDefinition:
-        """Register an enum attribute of the dialect, spelled ``#dialect.mnemonic<…>``."""
+        """Declare an enum attribute of the dialect, ``#dialect.mnemonic<…>``."""
         assert definition.mnemonic is not None
         self.enums[definition.mnemonic.partition(".")[2]] = definition
         return definition
 
     def attribute(self, mnemonic: str, assembly: str = "", **declaration: Any) -> AttributeDefinition:
-        """Declare an attribute. ``interfaces`` may be any collection of words."""
+        """Declare an attribute. ``interfaces`` is a collection of words, the roles of the attribute."""
         interfaces = frozenset(declaration.pop("interfaces", ()))
         form = compile_form(assembly, declaration.get("parameters", ()))
         name = f"{self.name}.{mnemonic}"

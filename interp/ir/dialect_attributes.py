@@ -15,12 +15,12 @@ from halfulp.interp.ir.base import Attribute, CallSiteLoc, FusedLoc, NameLoc, Ty
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EnumDefinition:
-    """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic
-    form.
+    """An enum attribute. The custom form of an op shows it as a keyword; the generic form shows it as an integer or as
+    ``#dialect.mnemonic<…>``.
 
-    ``storage_width``: the width of the IntegerAttr that holds it (predicates, rounding modes); None for an attribute of
-    the dialect itself, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written as a list
-    joined by ``separator``.
+    ``storage_width``: the width of the IntegerAttr that has its value (predicates, rounding modes); None for an
+    attribute of the dialect with the name ``mnemonic`` (``arith.fastmath``).
+    ``flags``: True if the cases are bits, which are written as a list joined by ``separator``.
     """
 
     name: str
@@ -36,14 +36,14 @@ class EnumDefinition:
 
     @property
     def description(self) -> str:
-        """The words in which a diagnostic describes the attribute."""
+        """The words by which an error message describes the attribute."""
         if self.storage_width is None or self.flags:
             return self.name
         values = ", ".join(str(value) for value in self.cases.values())
         return f"allowed {self.storage_width}-bit signless integer cases: {values}"
 
     def spell(self, value: int) -> str:
-        """Spell the keyword of ``value``, or the keywords of its flags joined."""
+        """Return the keyword of ``value``, or the joined keywords of its flags."""
         if not self.flags or value in self.names:
             return self.names[value]
         return self.separator.join(
@@ -57,7 +57,7 @@ class EnumDefinition:
         return at.IntegerAttr(value, ty.IntegerType(self.storage_width))
 
     def accepts(self, attribute: Attribute) -> bool:
-        """Tell whether ``attribute`` holds a case of this enum."""
+        """Tell whether ``attribute`` has a case of this enum."""
         if isinstance(attribute, EnumAttr):
             return attribute.definition is self
         if self.storage_width is None or not isinstance(attribute, at.IntegerAttr):
@@ -125,10 +125,12 @@ class ParameterForm(NamedTuple):
 class AttributeDefinition:
     """The definition of an attribute of a dialect, ``#dialect.mnemonic<…>``.
 
-    ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
-    message or None. ``alias``: the name that MLIR gives its aliases, if it makes any. ``interfaces``: the roles of the
-    attribute, each a word such as ``pipeline``. ``code``: its number in bytecode; None if it is text there.
-    ``until``: the version of MLIR from which on bytecode holds it in a form that halfulp does not know.
+    ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`).
+    ``verify``: a function that returns the message of an error, or None.
+    ``alias``: the name of the aliases that MLIR prints for this attribute, if it prints any.
+    ``interfaces``: the roles of the attribute, each a word such as ``pipeline``.
+    ``code``: the number of the attribute in bytecode; None if bytecode has it as text.
+    ``until``: the version of MLIR from which bytecode has the attribute in a form that halfulp does not know.
     """
 
     name: str

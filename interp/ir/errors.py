@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class DocumentWarning(UserWarning):
-    """A program that MLIR accepts against a rule of a dialect's document: ``file:line:col: warning: message``."""
+    """The warning for a program that breaks a rule of a dialect's document, but that MLIR accepts: ``file:line:col:
+    warning: message``.
+    """
 
     def __init__(self, message: str, location: Location | None) -> None:
         super().__init__(_line(location, "warning", message))
@@ -35,7 +37,8 @@ class HalfulpError(Exception):
     ``values``: the values that caused the error, as given.
     ``notes``: pairs of a location (or None) and a text.
     ``hint``: a suggestion, or None.
-    ``lanes``: in a batch, the numbers of the affected lanes, in ascending order. None: all lanes, or no batch.
+    ``lanes``: in a batch, the numbers of the affected lanes, in ascending order. None: all lanes are affected, or the
+    run is not a batch.
     """
 
     exit_code = 2
@@ -73,7 +76,7 @@ class HalfulpError(Exception):
         return "\n".join(lines)
 
     def render(self, source: str | None = None) -> str:
-        """Return the message. If the place is in ``source``, the text of the file, its line and a caret follow."""
+        """Return the message. If the place is in ``source``, the text of the file, its line and a caret are added."""
         lines = [self._first_line(), *_excerpt(self.location, source)]
         for location, text in self.notes:
             lines += [_line(location, "note", text), *_excerpt(location, source)]
@@ -83,7 +86,7 @@ class HalfulpError(Exception):
 
 
 class ParseError(HalfulpError):
-    """An error in text that is not MLIR, or that names something that does not exist."""
+    """The error for a text that is not MLIR, or that uses a name that does not exist."""
 
 
 class UnknownOp(ParseError):
@@ -93,15 +96,15 @@ class UnknownOp(ParseError):
 
 
 class VerifyError(HalfulpError):
-    """An error in text that is MLIR, but breaks a rule of the language or of an op."""
+    """The error for MLIR that breaks a rule of the language or of an op."""
 
 
 class TypeMismatch(HalfulpError, TypeError):
-    """An input without the type that the function needs. It is also a `TypeError`."""
+    """The error for an input that does not have the type that the function needs. It is also a ``TypeError``."""
 
 
 class InputError(HalfulpError, ValueError):
-    """An input that cannot be read: a file, a literal or an option. It is also a `ValueError`."""
+    """The error for an input that cannot be read: a file, a literal or an option. It is also a ``ValueError``."""
 
 
 class BytecodeError(HalfulpError):
@@ -123,7 +126,7 @@ class BytecodeError(HalfulpError):
 
 
 class LimitExceeded(HalfulpError):
-    """The error for a limit on nesting, steps, depth or memory that was reached: the run stops."""
+    """The error for a limit on nesting, steps, depth or memory. The run stops when it reaches the limit."""
 
     exit_code = 3
 
@@ -133,13 +136,13 @@ class OutOfSteps(LimitExceeded):
 
 
 class Unsupported(HalfulpError):
-    """The error for something that is MLIR, but that halfulp does not execute."""
+    """The error for valid MLIR that halfulp does not execute."""
 
     exit_code = 3
 
 
 class UndefinedBehavior(HalfulpError):
-    """The error for a program that has no meaning for these inputs."""
+    """The error for a program whose behaviour is undefined for these inputs."""
 
     exit_code = 4
 

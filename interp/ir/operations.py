@@ -120,12 +120,14 @@ class Operation:
     """One operation.
 
     ``properties`` has the inherent attributes, ``attributes`` the discardable ones. ``definition`` is None for an
-    operation of an unregistered dialect. It is not known which of its attributes are inherent, so all are in
-    ``attributes``; the attribute in ``<…>`` is in ``raw_properties`` (None: there was none). Each successor is a block
-    with the values for its arguments; in MLIR these are operands of the op, here they are separate.
+    operation of an unregistered dialect. For such an operation it is not known which attributes are inherent. Therefore
+    all are in ``attributes``, and the attribute in ``<…>`` is in ``raw_properties`` (None if the text has none). Each
+    successor is a block with the values for its arguments; in MLIR these values are operands of the op, here they are
+    separate.
 
-    Ops that were read alike share their dictionaries until one of them is asked for its own. ``read_properties`` and
-    ``read_attributes`` are the dictionaries that may be shared (``shares``), so that nothing may change them.
+    Ops that were read from equal text share their dictionaries: if ``shares`` is True, nothing may change
+    ``read_properties`` and ``read_attributes``. ``properties`` and ``attributes`` first give the op its own copies,
+    which may be changed.
     """
 
     __slots__ = (
@@ -205,7 +207,7 @@ class Operation:
         self.read_attributes = attributes
 
     def prop(self, name: str, kind: type[AttributeKind]) -> AttributeKind:
-        """Return a property that, by the declaration of the op, is there and of the class ``kind``."""
+        """Return a property that the op must have, by its declaration, as the class ``kind``."""
         found = self.properties[name]
         assert isinstance(found, kind)
         return found
@@ -235,7 +237,7 @@ class Operation:
 
     @property
     def place(self) -> Place:
-        """The location; if it is the position, a tuple of file, line and column, which is faster to make."""
+        """The location. If it is the position, it is a tuple of file, line and column, which is faster to make."""
         if self._location is not None:
             return self._location
         if self.source is None:
@@ -259,7 +261,7 @@ class Operation:
     def rule_broken(
         self, message: str, notes: Sequence[tuple[Location | None, str]] = (), hint: str | None = None
     ) -> VerifyError:
-        """Return the error for a rule that the op breaks. ``'op' op`` stands in front of the message unless it is
+        """Return the error for a rule that the op breaks. Its message begins with ``'NAME' op``, unless ``message`` is
         `Unprefixed`.
         """
         text = message if isinstance(message, Unprefixed) else f"'{self.name}' op {message}"
@@ -421,14 +423,14 @@ _MOST_NAMES, _MOST_LINES, _LONGEST = 5, 200, 400
 
 
 class Module:
-    """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the whole file.
+    """A parsed file: its top-level operation, a ``builtin.module``, and the data of the whole file.
 
-    ``use_orders``: from a bytecode file, the orders of the uses of values that differ from the order of their places.
+    ``use_orders``: from a bytecode file: the orders of the uses of values, if they differ from the order in the file.
     None for text.
-    ``dialect_versions``: from a bytecode file, the version of each dialect, as bytes that only the dialect understands.
+    ``dialect_versions``: from a bytecode file: the version of each dialect, as bytes that only the dialect understands.
     Empty for text.
-    ``programs``: what was compiled from the module. It refers to the module, so it is kept here to be freed together
-    with the module.
+    ``programs``: the programs compiled from the module. They refer to the module, and are stored here so that they are
+    freed together with it.
     """
 
     def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:

@@ -43,30 +43,32 @@ from halfulp.semantics.random_sources import RandomSource, source_of
 
 
 class Listener:
-    """The base of all listeners: override the events of interest. Operands and results are `Value`s (or buffers)."""
+    """The base class of all listeners. Override the methods of the events that you need. Operands and results are
+    `Value`s or buffers.
+    """
 
     def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
-        """Handle the call of ``function`` from outside, before it runs."""
+        """Handle the call of ``function`` by `halfulp.run`, before it runs."""
 
     def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
         """Handle the start of ``op``, before it runs on ``operands``."""
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """Handle the end of ``op``. A call, and an op with regions, is reported when it ends, without operands."""
+        """Handle the end of ``op``. For a call and for an op with regions, ``operands`` is empty."""
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
         """Handle new poison: ``count`` elements that were not poison before became poison in ``op``."""
 
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
-        """Handle undefined behaviour of ``op``. The run then stops, or, with ``on_ub="poison"``, goes on."""
+        """Handle undefined behaviour of ``op``. Then the run stops, or continues with ``on_ub="poison"``."""
 
     def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
-        """Handle text that the program prints, and the `Value`s in it, of which a memref is a tensor. It is printed by
-        `vector.print`, or by a call of a function of mlir-runner's library.
+        """Handle text that the program prints, with the `Value`s in it; a memref is given as a tensor. ``vector.print``
+        prints it, or a call of a function of mlir-runner's library.
         """
 
     def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
-        """Note the lanes of a batch in which all following events happen, until this is called again."""
+        """Receive the lanes of a batch to which all following events belong, until the next call of this method."""
 
     def branch(self, op: Operation, target: Block) -> None:
         """Handle a branch: the terminator ``op`` passes control to ``target``."""
@@ -126,8 +128,8 @@ class Recorder(Protocol):
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
         """Return what a fold in sequence has before each of its steps, with marks; None if it must go step by step.
 
-        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes. ``codes``:
-        those of the accumulators. The result is recorded next, as an operand of all steps at once.
+        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes.
+        ``codes``: those of the accumulators. The result is recorded next, as an operand of all steps at once.
         """
 
     def argument(self, number: int, given: Any) -> Any:
@@ -257,14 +259,14 @@ class Settings:
     on_ub: OnUb = field(
         default="raise",
         metadata=about(
-            "what undefined behaviour does: 'raise' stops with `UndefinedBehavior`; 'poison' makes the offending "
-            "elements poison where arithmetic is undefined; a branch on poison and an access outside of memory stop "
-            "all the same",
+            "the effect of undefined behaviour: 'raise' stops with `UndefinedBehavior`; 'poison' makes the offending "
+            "elements poison if arithmetic is undefined, but a branch on poison and an access outside of memory still "
+            "stop",
             get_args(OnUb),
         ),
     )
-    index_width: IndexWidth = field(default=64, metadata=about("the bits at which index wraps", get_args(IndexWidth)))
-    vscale: int | None = field(default=None, metadata=about("the multiple of scalable vectors"))
+    index_width: IndexWidth = field(default=64, metadata=about("the width of index in bits", get_args(IndexWidth)))
+    vscale: int | None = field(default=None, metadata=about("vscale, the factor in the sizes of scalable vectors"))
     track_open: bool = field(
         default=False, metadata=about("keep masks of the elements that the language leaves unspecified")
     )
@@ -274,7 +276,7 @@ class Settings:
     )
     listeners: tuple[Listener, ...] = field(default=(), metadata=about("objects that receive each event of the run"))
     externals: Mapping[str, External] = field(
-        default_factory=dict, metadata=about("Python functions for declarations, by symbol name")
+        default_factory=dict, metadata=about("Python functions for declared functions, by symbol name")
     )
     casts: Mapping[CastTypes, External | SlotConversion] = field(
         default_factory=dict,
@@ -309,9 +311,9 @@ class Settings:
             "in a batch, `iree_codegen.index_hint` is undefined where its claim about the lanes does not hold"
         ),
     )
-    max_steps: int = field(default=10_000_000, metadata=about("the limit on the ops executed"))
-    max_depth: int = field(default=1_000, metadata=about("the limit on nested calls"))
-    max_bytes: int = field(default=1 << 28, metadata=about("the limit on the bytes of one value"))
+    max_steps: int = field(default=10_000_000, metadata=about("the largest number of ops that a run may execute"))
+    max_depth: int = field(default=1_000, metadata=about("the largest depth of nested calls"))
+    max_bytes: int = field(default=1 << 28, metadata=about("the largest size of one value in bytes"))
     write: Callable[[str], object] = field(default=_write_to_stdout, metadata=about("where a program prints"))
 
     def __post_init__(self) -> None:

@@ -394,14 +394,15 @@ def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
 
 
 def print_module(module: Module, generic: bool = False, debug_info: bool = False, schema: Schema | None = None) -> str:
-    """Print a module as mlir-opt 22 does.
+    """Return the text of a module, as mlir-opt 22 prints it.
 
     ``generic``: as with --mlir-print-op-generic.
     ``debug_info``: as with --mlir-print-debuginfo.
-    ``schema``: the version of MLIR to print for. None: everything that halfulp knows, in the spelling of MLIR 22.
+    ``schema``: the version of MLIR that will read the text. None: everything that halfulp knows is printed, in the
+    syntax of MLIR 22.
 
-    Resources that an attribute of the module names are printed at the end. Raises Unsupported for an op, a property or
-    a type that the version does not have, and LimitExceeded for attributes or types that are nested too deep.
+    The text ends with the resources that attributes of the module name. Raises Unsupported for an op, a property or a
+    type that the version does not have, and LimitExceeded for attributes or types that are nested too deep.
     """
     try:
         with PausedCollector():

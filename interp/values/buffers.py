@@ -107,13 +107,13 @@ class Buffer:
     """A memref at run time: a strided view of memory that other buffers may view as well.
 
     ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: the rule
-    that moves elements and vectors which ops load directly from the result of a hint, or store to it
-    (`halfulp.interp.values.memref_layout`); only for elements that lie one after the other. ``is_view``: True for a
-    part of another buffer. ``mapped``: the places of the elements if they are not a sum of strides; ``offset`` and
-    ``strides`` are then those of the array of these places.
+    that moves the elements in memory, for the ops that load from the result of a swizzle hint or store to it
+    (`halfulp.interp.values.memref_layout`). It needs a contiguous buffer. ``is_view``: True for a part of another
+    buffer. ``mapped``: the places of the elements in memory, if strides cannot describe them; ``offset`` and
+    ``strides`` then describe the array of these places.
 
-    `from_numpy` makes a buffer from an array or value; `load` and `numpy` read it. After a run that got it as an
-    argument it holds what the program stored. Two runs must not use one buffer at the same time.
+    `from_numpy` makes a buffer from an array or value; `load` and `numpy` read it. After a run with the buffer as an
+    argument, it has the elements that the program stored. Two runs must not use one buffer at the same time.
 
     Raises ValueError for elements outside the allocation.
     """
@@ -145,7 +145,7 @@ class Buffer:
     def allocate(
         cls, type_: ty.MemRefType, shape: tuple[int, ...], source: str = CALLER, symbols: Sequence[int] = ()
     ) -> Buffer:
-        """Make a buffer over new memory, filled with zeros and just as large as its layout needs.
+        """Make a buffer with new memory, which is filled with zeros and exactly as large as the layout needs.
 
         ``symbols``: the dynamic numbers of the layout, as for `chosen_layout`. Raises Unsupported for layouts and
         elements that halfulp does not run.
@@ -162,7 +162,8 @@ class Buffer:
 
         ``type``: the type of the memref with its layout (``"memref<2x3xf32, strided<[8, 1]>>"``), or of its elements;
         without it the type that the dtype or value names. Elements lie one after the other if the layout does not give
-        strides; memory between elements is poison. ``max_bytes``: the limit on the memory.
+        strides; memory between elements is poison.
+        ``max_bytes``: the limit on the memory.
 
         Raises TypeMismatch if dtype, shape or layout do not fit; Unsupported; LimitExceeded.
         """
@@ -188,15 +189,15 @@ class Buffer:
         return self.strides == memref_layout.row_major(self.shape) and self.mapped is None
 
     def conflict(self, type_: ty.MemRefType) -> str | None:
-        """Say why this buffer is not of a type with the same elements; None if it is."""
+        """Say why this buffer does not have a type with the same elements; return None if it has."""
         return memref_layout.layout_conflict(type_, self.shape, self.layout, self.mapped)
 
     def as_type(self, type_: ty.MemRefType) -> Buffer:
-        """Return the same view of the memory under another type. A swizzle ends there."""
+        """Return the same view of the memory with another type, and without the swizzle."""
         return replace(self, type=type_, swizzle=None)
 
     def view(self) -> Codes:
-        """Return the codes as a strided, writable view of the memory; for a layout without strides, as a copy."""
+        """Return the codes as a strided, writable view of the memory; if the layout has no strides, return a copy."""
         return self._strided(self.allocation.bits)
 
     @property
@@ -221,7 +222,7 @@ class Buffer:
         return np.ndarray(shape, memory.dtype, memory, self.offset * element, strides)
 
     def places(self) -> npt.NDArray[np.int64]:
-        """Return the place of each element in memory, in elements."""
+        """Return the place of each element in memory, counted in elements."""
         if self.mapped is not None:
             return self.mapped.places
         places = np.array(self._start, np.int64)
@@ -230,8 +231,8 @@ class Buffer:
         return places
 
     def places_at(self, indices: Sequence[Any]) -> npt.NDArray[np.int64]:
-        """Return the places of elements. The index along each dimension is a number, or an array of numbers, inside the
-        shape.
+        """Return the places of the elements at some indices. The index in each dimension is a number, or an array of
+        numbers, inside the shape.
         """
         if self.mapped is not None:
             return np.asarray(self.mapped.places[tuple(indices)])
@@ -243,7 +244,7 @@ class Buffer:
     def part(
         self, type_: ty.MemRefType, start: int, shape: tuple[int, ...], strides: tuple[int, ...], is_view: bool = True
     ) -> Buffer:
-        """Make another view of the same memory, which begins at ``start`` and is not swizzled."""
+        """Return another view of the same memory, which begins at ``start`` and is not swizzled."""
         return Buffer(type_, self.allocation, start, shape, strides, None, is_view)
 
     def load(self, type: ty.Type | None = None, origins: Origins | None = None) -> Value:
@@ -280,7 +281,7 @@ class Buffer:
         return 0 if found is None else int(np.count_nonzero(found))
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
-        """Return a copy of the elements as the natural NumPy or ml_dtypes array.
+        """Return a copy of the elements as an array of their dtype in NumPy or ml_dtypes.
 
         The options and errors are those of `Value.numpy`: an element that was never written is poison.
         """
@@ -302,7 +303,7 @@ class Buffer:
         return called(*_loaded(arguments), **{name: _loaded(each) for name, each in keywords.items()})
 
     def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
-        """Write all elements of a value, array or buffer, whose shape must be this buffer's.
+        """Store all elements of a value, array or buffer of the same shape in this buffer.
 
         If elements of the buffer share a place, the last one in row-major order stays. ``origins``: the table for
         poison in memory; None for that of the memory.

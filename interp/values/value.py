@@ -223,20 +223,23 @@ def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
 class Value(elements.Elements, NDArrayOperatorsMixin):
     """An immutable MLIR value, an array of exact elements: ``type``, ``bits``, ``poison`` and ``open``.
 
-    bits: read-only array of codes (see `halfulp.interp.values.element_layout`). poison: None when no element is poison,
-    else uint16 of the element shape, 0 for clean, otherwise a key of ``origins``. open: None, or a uint8 mask of
-    `halfulp.semantics.kernel.Open` bits for elements that the language leaves unspecified (kept only with
-    ``track_open``). unsigned: True if signless integers came from an unsigned array, so that `numpy` gives one.
+    ``bits``: a read-only array of codes (see `halfulp.interp.values.element_layout`).
+    ``poison``: None if no element is poison; else a uint16 array of the element shape: 0 for a clean element, otherwise
+    the key of its origin in ``origins``.
+    ``open``: None, or a uint8 array of `halfulp.semantics.kernel.Open` bits, which mark the elements that the language
+    leaves unspecified (only a run with ``track_open`` has it).
+    ``unsigned``: True if signless integers came from an unsigned array; `numpy` then returns an unsigned array again.
 
-    It is made by `halfulp.convert`, `Value.from_bits` and `Value.from_numpy`; a call of the class itself takes a type
-    and codes. Operators, NumPy's ufuncs and NumPy's functions compute by halfulp, under the profile of the `profile`
-    block, and raise TypeMismatch for what halfulp does not compute. A Python number beside a value takes its type, as a
-    literal of MLIR does; an array beside it, also one of torch or JAX, must have exactly its type. Shapes broadcast as
-    NumPy's.
+    `halfulp.convert`, `Value.from_bits` and `Value.from_numpy` make values; a call of the class itself takes a type and
+    codes. halfulp computes operators, NumPy's ufuncs and NumPy's functions of values, under the profile of the
+    `profile` block, and raises TypeMismatch for a function that it does not have. In an operation with a value, a
+    Python number gets the type of the value, as a literal of MLIR does; an array of NumPy, torch or JAX must have
+    exactly the type of the value. Shapes broadcast as in NumPy.
 
-    ``==`` and ``!=`` compare whole values and give one bool: two values are equal when their types, their poisoned
-    elements and the bits of all other elements are. `np.equal`, ``<`` and the like compare elements and give i1. With a
-    NumPy array on the left, NumPy takes ``==`` as `np.equal`. Values are picklable and can be shared between threads.
+    ``==`` and ``!=`` compare whole values and give one bool: two values are equal if they have the same type, the same
+    poisoned elements, and the same bits in all other elements. `np.equal`, ``<`` and the other comparisons compare
+    element by element and give i1. If a NumPy array is on the left, NumPy evaluates ``==`` as `np.equal`. Values can be
+    pickled, and shared between threads.
 
         v = hu.convert([0.1, 0.2, 300.0], "f8E4M3FN")
         (v * 2)[1:], v > 0.15, v.max().item()
@@ -251,17 +254,17 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of `numpy`; `element_type` is the type itself. Raises TypeMismatch if NumPy and ml_dtypes have no
-        dtype for it.
+        """The dtype of the array that `numpy` returns; `element_type` is the MLIR type. Raises TypeMismatch if NumPy
+        and ml_dtypes have no dtype for it.
         """
         return elements.exported_dtype(self)
 
     def numpy(self, *, poison: float | str = "raise", signed: bool | None = None) -> npt.NDArray[Any]:
-        """Return the natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
+        """Return the elements as an array of their dtype in NumPy or ml_dtypes, without a copy if it has the same bits.
 
-        ``poison``: "raise", or what stands for a poisoned element: "nan", or a number of the type. ``signed``: whether
-        signless integers and index are signed. By default they are, except for a value that was made from an unsigned
-        array: a result of an op is signed.
+        ``poison``: "raise", or the number that replaces each poisoned element: "nan", or a number of the type.
+        ``signed``: whether signless integers and index are signed. By default they are, except for a value that was
+        made from an unsigned array: a result of an op is signed.
 
         i1 is bool. Integers of a width without a dtype are sign-extended (unsigned ones zero-extended) to the next
         dtype. Integers wider than 64 bits are Python integers in an object array. tf32 is widened to float32, which is
@@ -274,7 +277,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return array
 
     def masked(self) -> np.ma.MaskedArray[Any, Any]:
-        """Return the natural array as a masked array: poison is masked.
+        """Return the array that `numpy` returns as a masked array, in which poisoned elements are masked.
 
         Raises TypeMismatch for a type that NumPy and ml_dtypes lack.
         """
@@ -399,7 +402,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return elements.moved(self, lambda array: np.squeeze(array, axis))
 
     def copy(self) -> Value:
-        """Return a value with memory of its own."""
+        """Return a copy of the value, which shares no memory with it."""
         poison = None if self.poison is None else self.poison.copy()
         open_ = None if self.open is None else self.open.copy()
         return Value(self.type, self.bits.copy(), poison, open_, self.origins, self.unsigned)
@@ -415,9 +418,10 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
     ) -> Value:
         """Return the elements in another element type, rounded once, as `halfulp.convert` does.
 
-        ``rounding``: None for the default. ``overflow``: for an integer that another integer type does not have:
-        "wrap", "saturate" or "poison"; without it such an integer is refused. ``random``: the bits of stochastic
-        rounding. For its own type a value returns itself.
+        ``rounding``: None for the default.
+        ``overflow``: for an integer that another integer type does not have: "wrap", "saturate" or "poison"; without it
+        such an integer is refused.
+        ``random``: the bits of stochastic rounding. For its own type a value returns itself.
 
         Raises TypeMismatch for types that cannot be converted, InputError for an option that has no meaning here,
         ValueError for an unknown rounding or profile.
@@ -438,8 +442,8 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return elements.applied("convert", kernel, (source,), target)
 
     def as_read(self) -> Value:
-        """Return the value with its integers as an unsigned type if `numpy` reads them as unsigned, as it does i1; else
-        the value itself.
+        """Return the value with an unsigned integer type if `numpy` reads its signless integers as unsigned (i1 is one
+        of these types); else return the value itself.
         """
         element = self.element_type
         unsigned = self.unsigned or element == ty.I1
@@ -475,7 +479,8 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return self._reduced(np.any, axis, keepdims)
 
     def sum(self, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> Value:
-        """Return the sum of the elements, added in order in their own type; `halfulp.sum` has other ways.
+        """Return the sum of the elements, added in order in their own type; `halfulp.sum` offers other orders and
+        types.
 
         Raises TypeMismatch for i1 and for elements that are not numbers.
         """

@@ -36,17 +36,17 @@ def _about(meaning: str, choices: tuple[str, ...] = (), low: int = 0) -> dict[st
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulator:
-    """The rule by which a unit adds products to C: that of a chip, or of the user's own design.
+    """The rule by which a matrix unit adds products to C: the rule of a chip, or of your own design.
 
-    K is cut into groups, which are added to C one after the other. In a group, the terms are the products and C. If
-    terms are *aligned*, each becomes a whole multiple of 2**(E - bits), where E is the largest exponent among them, so
-    that they are added as integers. The exponent of a product is the sum of the exponents of its factors; neither
-    products nor subnormal numbers are normalised.
+    K is cut into groups, which are added to C one after the other. The terms of a group are its products and C.
+    *Aligned* terms are added as integers: E is the largest exponent of the terms, and each term is rounded to a
+    multiple of 2**(E - bits). The exponent of a product is the sum of the exponents of its factors; products and
+    subnormal numbers are not normalised.
 
     The text form names the fields that differ from their defaults: ``custom:group=8,bits=25,rounding=toward_zero``.
-    `Accumulator.from_text` reads it, and ``mma=`` and ``--mma`` take it.
+    `Accumulator.from_text` reads it, and ``mma=`` and ``--mma`` accept it.
 
-    Raises ValueError for a value that a field cannot have, and for fields that do not go together.
+    Raises ValueError for a value that a field cannot have, and for fields that cannot be combined.
     """
 
     group: int = field(
@@ -240,13 +240,15 @@ class Accumulator:
 
     @cached_property
     def of_a_step(self) -> Accumulator:
-        """Return the rule by which a group is added to the running sum, after its elements were ordered and
-        converted.
+        """Return the rule that adds one group to the running sum. The elements are already in the order of the groups,
+        and converted.
         """
         return replace(self, order=0, steps=OWN, c="with" if self.c == "end" else self.c)
 
     def dealt(self, size: int) -> list[int]:
-        """Return the elements of an instruction of K ``size`` in the order of its groups."""
+        """Return the indices along K of an instruction whose K is ``size``, in the order in which its groups take
+        them.
+        """
         groups = -(-size // self.group) if self.group else 1
         return sorted(range(size), key=lambda k: k // self.order % groups if self.order else 0)
 
@@ -293,12 +295,14 @@ class Accumulator:
         return _from_text(text)
 
     def sum_format(self, d: str) -> FloatFormat:
-        """Return the format of rounded sums in a result of type ``d``: that type with `fraction` bits."""
+        """Return the format to which sums are rounded if the result has the type ``d``: that type with ``fraction``
+        fraction bits.
+        """
         fmt = FORMATS[d]
         return fmt if self.fraction is None else _with_fraction(fmt, self.fraction)
 
     def check(self, types: tuple[str, str], d: str, scale: str = "") -> None:
-        """Raise ValueError if the rule does not go with element types: those of A and B, and of D."""
+        """Raise ValueError if the rule cannot be used with these element types of A and B, and of D."""
         if d not in FORMATS:
             given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
             about_floats = [name for name in given if name not in _FOR_INTEGERS]

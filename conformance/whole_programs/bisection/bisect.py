@@ -71,12 +71,15 @@ _FAILED = {"invalid": Judgement.INVALID, "crash": Judgement.CRASHED}
 class StageResult:
     """A stage and its judgement.
 
-    ``ground``: why the difference is permitted or known, or why the stage did not run. ``comparison``: the comparison
-    with the stage of number ``against``. ``seconds``: the time of the run and the comparison. ``notes``: how its
-    signature carries that of the first stage. ``first_op``: in the first stage that differs, the first op whose value
-    the stage before does not have; "" if it is not known. ``truth``: how far the first differing element was from the
-    exact number of the first stage, and how far it is now; None if that is not known, or nothing differs. ``vacuous``:
-    no value was compared, so that the stage shows nothing.
+    ``ground``: why the difference is permitted or known, or why the stage did not run.
+    ``comparison``: the comparison with the stage of number ``against``.
+    ``seconds``: the time of the run and the comparison.
+    ``notes``: how its signature carries that of the first stage.
+    ``first_op``: in the first stage that differs, the first op whose value the stage before does not have; "" if it is
+    not known.
+    ``truth``: how far the first differing element was from the exact number of the first stage, and how far it is now;
+    None if that is not known, or nothing differs.
+    ``vacuous``: no value was compared, so that the stage shows nothing.
     """
 
     stage: Stage
@@ -104,7 +107,9 @@ class StageResult:
 
 @dataclass(frozen=True)
 class Bisection:
-    """The stages of a compilation with their judgements. ``end``: why the compilation stopped early, or ""."""
+    """The stages of a compilation with their judgements. ``end``: the reason why the compilation stopped early, or
+    "".
+    """
 
     function: str
     results: tuple[StageResult, ...]
@@ -112,7 +117,9 @@ class Bisection:
 
     @property
     def guilty(self) -> int | None:
-        """The number of the first stage that differs, or whose pass crashed or made an invalid op; None without one."""
+        """The number of the first stage that differs, or whose pass crashed or made an invalid op; None if there is no
+        such stage.
+        """
         wrong = (Judgement.DIFFERENT, *_FAILED.values())
         return next((k for k, one in enumerate(self.results) if one.judgement in wrong), None)
 
@@ -123,8 +130,8 @@ class Bisection:
         return sum(one.judgement not in apart and not one.vacuous for one in self.results)
 
     def suspects(self, number: int) -> Sequence[StageResult]:
-        """Return the stages of which one made the difference of a stage: that stage, and those before it that did not
-        run.
+        """Return the stages that may have caused the difference at a stage: that stage, and the stages that were not
+        run between it and the stage with which it was compared.
         """
         *passed, guilty = self.results[(self.results[number].against or 0) + 1 : number + 1]
         return (*(one for one in passed if one.judgement is Judgement.NOT_RUN), guilty)
