@@ -198,7 +198,7 @@ def program_accuracy(
 
 
 def _types(type: str | Sequence[str], to: str | None) -> tuple[str, str | Sequence[str] | None]:
-    """Return the type of the result and those of the operands, None where they are the same, as `question` has them."""
+    """Return the type of the result and those of the operands, None if they are the same, as `question` has them."""
     if to is not None:
         return to, type
     return (type, None) if isinstance(type, str) else (type[0], type)

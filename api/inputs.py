@@ -463,7 +463,7 @@ def drawn_bits(
     shape: tuple[int, ...],
     stochastic: bool,
 ) -> tuple[npt.NDArray[Any], int] | None:
-    """Return the random bits of each element and their width; None where the rounding is not stochastic.
+    """Return the random bits of each element and their width; None if the rounding is not stochastic.
 
     ``random``: the bits themselves. ``rng``: draws 32 bits for each element, by its ``integers``. ``seed``: 0 to
     2**64 - 1, the key of NumPy's Philox, of which each element takes 32 bits: its 64-bit words in order, the low half

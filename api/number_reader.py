@@ -68,7 +68,7 @@ class ReadNumber:
 
     #: what the user wrote
     text: str
-    #: how that was read; empty where it says so itself
+    #: how that was read; empty if it says so itself
     reading: str
     #: the number: a code, an integer of an integer type, or an exact number without a type
     number: Code | int | float | numbers.Ratio

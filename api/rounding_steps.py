@@ -70,7 +70,7 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
 class Piece:
     """The inputs between ``low`` and ``high``, both excluded, that all have one result.
 
-    ``value``: the result; None where it is not a number. Then ``special`` names it.
+    ``value``: the result; None if it is not a number. Then ``special`` names it.
     """
 
     low: Fraction

@@ -16,7 +16,7 @@ SHORT_DIGITS = 20
 
 
 def code_text(fmt: FloatFormat, code: int | None) -> str:
-    """Spell a code in hexadecimal and in binary, with its fields separated; or ``poison``."""
+    """Return the text of a code in hexadecimal and in binary, with its fields separated; or ``poison``."""
     return "poison" if code is None else f"{hex_text(fmt, code)}  {bits_text(fmt, code)}"
 
 
@@ -36,7 +36,7 @@ def flags_text(flags: Flags | None) -> str:
 
 
 def element_text(type_: ty.Type, code: int | None, digits: int = 60) -> str:
-    """Spell the value of an element: in decimals, ``true``, ``false`` or ``poison``."""
+    """Return the text of the value of an element: in decimals, ``true``, ``false`` or ``poison``."""
     if code is None:
         return "poison"
     stored = numeric(type_)
@@ -48,7 +48,7 @@ def element_text(type_: ty.Type, code: int | None, digits: int = 60) -> str:
 
 
 def element_code_text(type_: ty.Type, code: int) -> str:
-    """Spell the code of an element in hexadecimal, with all its digits."""
+    """Return the text of the code of an element in hexadecimal, with all its digits."""
     return hexadecimal(code, width_of(type_))
 
 
@@ -69,21 +69,23 @@ _MOST_SHOWN = 128
 
 
 def integer_text(number: int) -> str:
-    """Spell an integer: in hexadecimal if it has thousands of digits, because Python refuses to print so many
-    decimals.
+    """Return the text of an integer: in hexadecimal if it has thousands of digits, because Python refuses to print so
+    many decimals.
     """
     return str(number) if number.bit_length() < _MOST_BITS else hex(number)
 
 
 def bits_of_integer(code: int, width: int) -> str:
-    """Spell the bits of a code in groups of four from the right; wide ones in hexadecimal; ``""`` for no bits."""
+    """Return the text of the bits of a code in groups of four from the right; wide ones in hexadecimal; ``""`` for no
+    bits.
+    """
     if not width:
         return ""
     return f"{code:0{width + (width - 1) // 4}_b}" if width <= _MOST_SHOWN else hexadecimal(code, width)
 
 
 def integer_code_text(type_: ty.Type, code: int) -> str:
-    """Spell an integer in decimals, signed and unsigned where these differ, in hexadecimal and in bits."""
+    """Return the text of an integer in decimals, signed and unsigned where these differ, in hexadecimal and in bits."""
     width = width_of(type_)
     signed = code - (1 << width) if width and code >> (width - 1) else code
     readings = (

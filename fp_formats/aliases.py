@@ -28,7 +28,7 @@ _MOST_NAMED = 3
 
 
 def did_you_mean(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> str | None:
-    """Return ``did you mean `…`?`` with the known names nearest to ``name``; None where none is near."""
+    """Return ``did you mean `…`?`` with the known names nearest to ``name``; None if none is near."""
     return asking(nearest(name, known, family))
 
 
@@ -253,7 +253,7 @@ _FIELDS = re.compile(r"f?\d*e(\d+)m(\d+)", re.IGNORECASE)
 
 
 def _own(fields: re.Match[str]) -> str:
-    """Spell a format of the user's own as a type of MLIR, with the bias that IEEE 754 would choose."""
+    """Return the text of a format of the user's own as a type of MLIR, with the bias that IEEE 754 would choose."""
     exponent = min(int(fields[1]), _LONGEST)
     bias = max((1 << max(exponent - 1, 0)) - 1, 0)
     return f'!halfulp.float<"{fields[0]}", exponent = {exponent}, mantissa = {fields[2]}, bias = {bias}>'

@@ -118,7 +118,7 @@ def storage_dtype(width: int) -> np.dtype[Any]:
 
 
 def limb_count(width: int) -> int:
-    """Return the count of `storage_dtype` numbers in one code: 1 up to 64 bits, then one for each 64 bits or part of
+    """Return the number of `storage_dtype` numbers in one code: 1 up to 64 bits, then one for each 64 bits or part of
     them.
     """
     return max(1, -(-width // LIMB_BITS))

@@ -483,7 +483,7 @@ class Worst(Generic[Place]):
 
     #: the size: one that is not above the first value here is not taken
     size: float = 0.0
-    #: where it is, as its owner names places; None where nothing was taken
+    #: where it is, as its owner names places; None if nothing was taken
     place: Place | None = None
 
     def take(self, sizes: Floats) -> int | None:
@@ -507,7 +507,7 @@ class Worst(Generic[Place]):
 class Summary(Generic[Place]):
     """The magnitudes of some errors, summed up part by part."""
 
-    #: the count of the errors
+    #: the number of the errors
     count: int = 0
     #: their sum: exact over the parts, or, begun with a float, a sum of f64 in the order of the parts
     total: Fraction | float = Fraction(0)

@@ -1,4 +1,4 @@
-"""Spell numbers and codes for people: exact decimals, fractions, powers of two, bit fields."""
+"""Return the text of numbers and codes for people: exact decimals, fractions, powers of two, bit fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> str:
-    """Spell a rational number in decimals: exact if ``digits`` suffice, else cut after half as many, with ``...``.
+    """Return the text of a rational number in decimals: exact if ``digits`` suffice, else cut after half as many, with
+    ``...``.
 
     ``cut``: the number of digits of a number that is cut, final zeros included.
     """
@@ -36,8 +37,8 @@ def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> 
 
 
 def power_text(number: Fraction) -> str | None:
-    """Spell a number as an odd integer times a power of two, ``5 * 2^-4``; None for zero, odd integers and other
-    numbers.
+    """Return the text of a number as an odd integer times a power of two, ``5 * 2^-4``; None for zero, odd integers and
+    other numbers.
     """
     numerator, denominator = number.numerator, number.denominator
     if not numerator or denominator & (denominator - 1):
@@ -52,8 +53,8 @@ _MOST_BITS = 14_000
 
 
 def fraction_text(number: Fraction) -> str:
-    """Spell a fraction, ``5/16``; as an odd integer times a power of two if that is shorter, in decimals if both are
-    too long.
+    """Return the text of a fraction, ``5/16``; as an odd integer times a power of two if that is shorter, in decimals
+    if both are too long.
     """
     largest = max(abs(number.numerator), number.denominator)
     if largest < 1 << 64:
@@ -62,23 +63,25 @@ def fraction_text(number: Fraction) -> str:
 
 
 def number_text(number: Fraction) -> str:
-    """Spell a number in decimals, as a fraction and as an odd integer times a power of two, as far as these differ."""
+    """Return the text of a number in decimals, as a fraction and as an odd integer times a power of two, as far as
+    these differ.
+    """
     spellings = (decimal_text(number), fraction_text(number), power_text(number))
     return " = ".join(dict.fromkeys(spelling for spelling in spellings if spelling))
 
 
 def signed_text(number: Fraction, digits: int = 12) -> str:
-    """Spell a difference as `decimal_text` does, with a plus sign if it is positive."""
+    """Return the text of a difference as `decimal_text` does, with a plus sign if it is positive."""
     return ("+" if number > 0 else "") + decimal_text(number, digits)
 
 
 def hexadecimal(code: int, width: int) -> str:
-    """Spell a code of ``width`` bits in hexadecimal, with all its digits."""
+    """Return the text of a code of ``width`` bits in hexadecimal, with all its digits."""
     return f"0x{code:0{-(-width // 4)}X}"
 
 
 def hex_text(fmt: FloatFormat, code: int) -> str:
-    """Spell a code of a format in hexadecimal, with all its digits."""
+    """Return the text of a code of a format in hexadecimal, with all its digits."""
     return hexadecimal(code, fmt.bits)
 
 
@@ -100,12 +103,12 @@ def split_bits(fmt: FloatFormat, code: int) -> dict[str, str]:
 
 
 def bits_text(fmt: FloatFormat, code: int) -> str:
-    """Spell a code in binary, its fields separated by spaces."""
+    """Return the text of a code in binary, its fields separated by spaces."""
     return " ".join(split_bits(fmt, code).values())
 
 
 def fields_text(fmt: FloatFormat, code: int) -> str:
-    """Spell the fields of a code in words: ``sign 0, exponent 0101 (2^-2), significand 010``."""
+    """Return the text of the fields of a code in words: ``sign 0, exponent 0101 (2^-2), significand 010``."""
     x = scalar.unpack(fmt, code)
     notes = {}
     if x.kind == scalar.FINITE:
@@ -115,7 +118,7 @@ def fields_text(fmt: FloatFormat, code: int) -> str:
 
 
 def binary_text(fmt: FloatFormat, code: int) -> str:
-    """Spell a finite value as sign, binary significand and power of two: ``1.010 * 2^-2``."""
+    """Return the text of a finite value as sign, binary significand and power of two: ``1.010 * 2^-2``."""
     x = scalar.unpack(fmt, code)
     if not x.significand:
         return "0"
@@ -125,8 +128,8 @@ def binary_text(fmt: FloatFormat, code: int) -> str:
 
 
 def value_text(fmt: FloatFormat, code: int, digits: int = 80) -> str:
-    """Spell the value of a code: an exact decimal number, ``inf`` or ``nan``. A number that needs more than ``digits``
-    digits is cut to half as many, which are enough to tell values of f128 apart.
+    """Return the text of the value of a code: an exact decimal number, ``inf`` or ``nan``. A number that needs more
+    than ``digits`` digits is cut to half as many, which are enough to tell values of f128 apart.
     """
     exact = scalar.value(fmt, code)
     negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)
@@ -400,11 +403,13 @@ FloatFormat._html = format_html
 
 
 def short_decimal(number: Fraction) -> str:
-    """Spell a number for a label, in at most 17 digits, which tell the values of f64 apart."""
+    """Return the text of a number for a label, in at most 17 digits, which tell the values of f64 apart."""
     return decimal_text(number, 17, 17)
 
 
 def short_code(fmt: FloatFormat, bits: int) -> str:
-    """Spell a code in hexadecimal, without its middle if it is long: neighbours differ in the last digits."""
+    """Return the text of a code in hexadecimal, without its middle if it is long: neighbours differ in the last
+    digits.
+    """
     text = hex_text(fmt, bits)
     return text if len(text) <= 18 else f"{text[:9]}...{text[-6:]}"

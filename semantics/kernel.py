@@ -335,17 +335,17 @@ class Kernel:
     value, so the op is undefined on it exactly if it is undefined for the worst value: 0 for a divisor, INT_MIN for a
     signed dividend.
     ``open``: from operand codes and result codes, a uint8 mask of `Open` bits: results that the language leaves
-    unspecified. None where every result is specified.
+    unspecified. None if every result is specified.
     ``opens``: all bits that such a mask may have.
     ``faults``: every fault that an element may have, in order of precedence; empty for an op that is total.
-    ``words``: see above; None where codes have more than 64 bits or no description is known.
+    ``words``: see above; None if codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
     ``flagged``: the `scalar` implementation with these flags beside its result, from the specification; quicker than an
-    array of one. None where there is no such function.
+    array of one. None if there is no such function.
     ``notice``: from operand codes, what the op does to them that users may not expect, or None. The op then runs on
     values alone, never as machine code.
-    ``real``: see above; one for each result if these are several. None where that is not known.
+    ``real``: see above; one for each result if these are several. None if that is not known.
     """
 
     scalar: Callable[..., Scalar]
@@ -398,7 +398,7 @@ class Applied(NamedTuple):
     operands: tuple[Codes, ...]
     #: The codes of each result, of no meaning where an element is poison or has a fault.
     results: tuple[Codes, ...]
-    #: The poison of the operands, merged; None where there is none.
+    #: The poison of the operands, merged; None if there is none.
     poison: PoisonIds | None
     #: The faults of the kernel, also those of poisoned elements.
     faults: tuple[tuple[Fault, Mask], ...]

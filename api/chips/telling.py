@@ -176,7 +176,7 @@ def _instruction(model: Any, types: tuple[str, str, str, str]) -> tuple[TileOp, 
 
 
 def _same(first: tuple[TileOp, str], second: tuple[TileOp, str]) -> str:
-    """Say why two instructions cannot differ; empty where they may."""
+    """Say why two instructions cannot differ; empty if they may."""
     # Inputs are as long as the shorter instruction. Groups of +0 * +0 behind them change no sum where C is among the
     # terms, and no zero is negative.
     sizes = [op.shape[2] for op, _ in (first, second)]

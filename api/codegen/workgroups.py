@@ -81,7 +81,7 @@ def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallK
 
 def find_dispatch(module: Module, entry: str | None = None) -> Operation:
     """Return the op that gives the count: the dispatch_config of the function named, or the only one; else the
-    function. Raise InputError where it is not clear.
+    function. Raise InputError if it is not clear.
     """
     configs = [
         op for op in module.walk() if op.name == CONFIG and op.parent_op is not None and is_symbol_table(op.parent_op)

@@ -68,7 +68,7 @@ def ranked(codes: Iterable[int], require_all: bool = False) -> int:
 
 
 def _scaled(number: float) -> str:
-    """Spell a number with three digits, and a letter for thousands, millions or billions."""
+    """Return the text of a number with three digits, and a letter for thousands, millions or billions."""
     for limit, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if number >= limit:
             return f"{number / limit:.3g}{letter}"
@@ -77,7 +77,7 @@ def _scaled(number: float) -> str:
 
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Callable[[int, int], object]]:
-    """Show a progress bar on a terminal: the count of ``unit``, its rate and the time left. Show nothing in a pipe."""
+    """Show a progress bar on a terminal: the number of ``unit``, its rate and the time left. Show nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -324,6 +324,6 @@ def _part_of(environment: Mapping[str, str], system: _System, index: int) -> tup
 
 
 def _number(environment: Mapping[str, str], name: str) -> int | None:
-    """Return the number in a variable; None where there is none."""
+    """Return the number in a variable; None if there is none."""
     text = environment.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

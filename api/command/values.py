@@ -87,8 +87,8 @@ def read_value(
 ) -> Value:
     """Read a value from the text of an option.
 
-    ``type_``: the expected type, where it is known; elements without a type of their own take it. ``what`` names the
-    option in errors. ``sources``: takes the text when an error points into it.
+    ``type_``: the expected type, where it is known; elements without their own type take it. ``what`` names the option
+    in errors. ``sources``: takes the text when an error points into it.
 
     Raises InputError, ParseError, TypeMismatch.
     """
@@ -265,7 +265,7 @@ def write_npy(path: str, value: Value) -> None:
 
 
 def differences(expected: Value, actual: Value) -> list[str]:
-    """List the differences of two values, one on a line; nothing where type, poison and bits agree."""
+    """List the differences of two values, one on a line; nothing if type, poison and bits agree."""
     element = actual.element_type
     if expected.element_type != element or expected.shape != actual.shape:
         return [f"expected {spell_type(expected.type, expected.shape)}, got {spell_type(actual.type, actual.shape)}"]

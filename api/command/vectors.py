@@ -284,14 +284,14 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
 
 
 def _change_text(change: Change, file: str | None, format: str | None) -> str:
-    """Spell a change as a line. ``file``: the file of its row, where that is not clear."""
+    """Return the text of a change as a line. ``file``: the file of its row, where that is not clear."""
     if format == "jsonl":
         return json.dumps(({} if file is None else {"file": file}) | change.to_json())
     return str(change) if file is None else f"{file}: {change}"
 
 
 def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Path, str] | None:
-    """Find the data file of a set and its format; return None where none of them exists. Raise InputError."""
+    """Find the data file of a set and its format; return None if none of them exists. Raise InputError."""
     files = [(file.get("name"), file["format"]) for file in data["files"]]
     if given is not None:
         named = [format for name, format in files if name == Path(given).name]
@@ -390,7 +390,7 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
 
 
 def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst:
-    """Return what is computed, by the options or the metadata. Raise InputError where neither says it."""
+    """Return what is computed, by the options or the metadata. Raise InputError if neither says it."""
     if arguments.op is not None:
         if arguments.metadata is not None:
             raise InputError("--op and --metadata both say what is computed: give one of them")

@@ -81,7 +81,7 @@ def short_text(number: Fraction, digits: int = 12) -> str:
 
 
 def typeset(number: str) -> str:
-    """Spell a number as pictures do: with a minus sign, NaN and infinity."""
+    """Return the text of a number as pictures do: with a minus sign, NaN and infinity."""
     return number.replace("-", "\N{MINUS SIGN}").replace("nan", "NaN").replace("inf", "infinity")
 
 
@@ -92,7 +92,7 @@ class Coordinates:
     origin: Fraction = Fraction(0)
 
     def __call__(self, x: Fraction) -> float:
-        """Return the coordinate of a number. Raise InputError where f64 cannot hold it."""
+        """Return the coordinate of a number. Raise InputError if f64 cannot hold it."""
         try:
             return float(x - self.origin)
         except OverflowError:
@@ -110,7 +110,7 @@ def coordinates_between(low: Fraction, high: Fraction) -> Coordinates:
 
 
 def as_float(x: Fraction) -> float:
-    """Return a number as a coordinate without an origin. Raise InputError where f64 cannot hold it."""
+    """Return a number as a coordinate without an origin. Raise InputError if f64 cannot hold it."""
     return Coordinates()(x)
 
 

@@ -116,7 +116,7 @@ def elementwise(f: Any, count: int) -> Function:
 
 
 def require_arity(f: Callable[..., Any], count: int) -> None:
-    """Raise TypeMismatch for a function that does not take ``count`` arguments, as far as that is known."""
+    """Raise TypeMismatch for a function that does not take ``count`` arguments, if that is known."""
     try:
         signature = inspect.signature(f)
     except (TypeError, ValueError):

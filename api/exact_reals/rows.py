@@ -293,7 +293,7 @@ class _Numbers:
         return isinstance(self.function.function, _Function) and self.function.function.single is True
 
     def width(self, clean: Sequence[int]) -> int:
-        """Return the count of results of a row. Raises InputError where a function that compares has no numbers."""
+        """Return the number of results of a row. Raises InputError if a function that compares has no numbers."""
         if self.expected is None:
             row = next((row for row in clean if self.rows.nan(row, self.policy) is None), None)
             if row is None:

@@ -45,7 +45,7 @@ F64, I64 = ty.FloatType(FORMATS["f64"]), ty.IntegerType(64)
 
 
 class OpTypes(NamedTuple):
-    """The types of the operands; ``result``: that of the result, None where it follows from the operands."""
+    """The types of the operands; ``result``: that of the result, None if it follows from the operands."""
 
     operands: tuple[ty.Type, ...]
     result: ty.Type | None
@@ -89,7 +89,7 @@ def cast(*default: ty.Type) -> Signature:
 
 
 def mixed(count: int) -> Signature:
-    """Return the signature of an operation of a float unit: each operand may have a type of its own; one without takes
+    """Return the signature of an operation of a float unit: each operand may have its own type; one without takes
     ``type``, else ``to``. Without ``to`` the result has the type of the last operand.
     """
 
@@ -173,7 +173,7 @@ class Application:
         properties: Mapping[str, Any],
         codes: list[int],
     ) -> None:
-        """Raise VerifyError for types and properties that do not fit. ``result``: None where it follows."""
+        """Raise VerifyError for types and properties that do not fit. ``result``: None if it follows."""
         self.name = name
         self._types = tuple(operands)
         self._properties = tuple(sorted(properties.items()))
@@ -238,7 +238,7 @@ def kernel_of(
     properties: tuple[tuple[str, Any], ...],
     profile: Profile,
 ) -> Kernel:
-    """Return the kernel of an op of these types and properties. Raise VerifyError where they do not fit."""
+    """Return the kernel of an op of these types and properties. Raise VerifyError if they do not fit."""
     op = _operation(name, operands, result, properties)
     assert op.definition is not None
     assert isinstance(op.definition.evaluate, Elementwise)
@@ -397,8 +397,8 @@ def nan_operand_words(nan: GivenOperand) -> str:
 def special_rule(
     operation: str, x: GivenOperand, y: GivenOperand, fmt: FloatFormat | None = None
 ) -> tuple[str, str] | None:
-    """Return the rule for special operands of a rounded operation, and the kind of its result; None where the exact
-    result is rounded. ``fmt``: the format of the result, if it is not that of the first operand.
+    """Return the rule for special operands of a rounded operation, and the kind of its result; None if the exact result
+    is rounded. ``fmt``: the format of the result, if it is not that of the first operand.
     """
     fmt = fmt or x.format
     if one_nan(x, y):

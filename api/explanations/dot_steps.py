@@ -117,7 +117,7 @@ class DotRounding:
 
     @property
     def lost(self) -> Fraction | None:
-        """Return the exact value minus the rounded one; None where one of them is not a number."""
+        """Return the exact value minus the rounded one; None if one of them is not a number."""
         value = scalar.value(self.format, self.code)
         return None if value is None or self.exact is None else self.exact - value
 
@@ -355,7 +355,7 @@ def rounding_rows(roundings: Sequence[DotRounding]) -> list[tuple[str, ...]]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Spell numbers as ranges: ``0 to 7``; ``0 to 3, 8 to 11``."""
+    """Return the text of numbers as ranges: ``0 to 7``; ``0 to 3, 8 to 11``."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -381,13 +381,13 @@ def split_text(type_: str, code: int, digits: int = DIGITS) -> tuple[str, str]:
 
 
 def text_of(type_: str, code: int, digits: int = DIGITS) -> str:
-    """Spell an element, with its code in brackets."""
+    """Return the text of an element, with its code in brackets."""
     value, bits = split_text(type_, code, digits)
     return f"{value} ({bits})"
 
 
 def error_of(code: int, rounding: RoundingExplanation | None) -> Fraction | None:
-    """Return the distance of a code from the exact sum, in ulp of the sum; None where one of them is not a number."""
+    """Return the distance of a code from the exact sum, in ulp of the sum; None if one of them is not a number."""
     if rounding is None or rounding.exact is None or rounding.ulp is None:
         return None
     value = scalar.value(rounding.format, code)
@@ -395,7 +395,7 @@ def error_of(code: int, rounding: RoundingExplanation | None) -> Fraction | None
 
 
 def plus(x: Fraction | None, y: Fraction | None) -> Fraction | None:
-    """Add two exact numbers; None where one of them is not a number."""
+    """Add two exact numbers; None if one of them is not a number."""
     return None if x is None or y is None else x + y
 
 
@@ -436,7 +436,7 @@ class DotOperands:
 
     @cached_property
     def exact(self) -> Fraction | None:
-        """Return the sum of all products and C; None where it is not a number."""
+        """Return the sum of all products and C; None if it is not a number."""
         total = scalar_number(self.op.c, self.c)
         for product in self.products:
             total = plus(total, product)
@@ -712,7 +712,7 @@ class StepReader:
 
 
 def _taken(terms: dict[Members, Fraction | None], members: Members) -> Fraction | None:
-    """Remove the terms of a sum, and return the sum; None where it is not a number."""
+    """Remove the terms of a sum, and return the sum; None if it is not a number."""
     places, total = set(members.products), Fraction(0)
     for part in [each for each in terms if each.c <= members.c and places.issuperset(each.products)]:
         total = plus(total, terms.pop(part))

@@ -170,7 +170,7 @@ def division(signed: bool, rounds: str, remainder: bool = False) -> Explainer:
 
 
 def exact_text(exact: Fraction) -> str:
-    """Spell a quotient as a fraction."""
+    """Return the text of a quotient as a fraction."""
     return f"{integer_text(exact.numerator)}/{integer_text(exact.denominator)}"
 
 

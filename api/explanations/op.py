@@ -100,7 +100,7 @@ def signature_of(op: str) -> applications.Signature:
 
 
 def types_of(op: str, operands: Sequence[Any], type_: Any, to: Any, channel: int | None) -> applications.OpTypes:
-    """Return the types of an op's operands and result. Raises InputError where one is missing."""
+    """Return the types of an op's operands and result. Raises InputError if one is missing."""
     element = None if type_ is None else as_type(type_)
     signature = signature_of(op)
     if element is None and not signature.casts:

@@ -52,7 +52,7 @@ class RoundedNumber:
     known, for profiles that compute in another format).
 
     ``error``: result minus exact value in units in the last place.
-    ``relative``: the same over the exact value. Both are None where one of the two is not a finite number, ``relative``
+    ``relative``: the same over the exact value. Both are None if one of the two is not a finite number, ``relative``
     also for an exact zero.
     """
 
@@ -74,7 +74,7 @@ class ProfileGroup(NamedTuple):
 def profile_rows(
     groups: Sequence[ProfileGroup], hexadecimal: Callable[[int], str], value_of: Callable[[int], str]
 ) -> list[tuple[str, ...]]:
-    """Return groups of profiles as rows of a table with a head."""
+    """Return groups of profiles as rows of a table with a heading."""
     rows: list[tuple[str, ...]] = [("code", "value", "profiles", "fields that decide")]
     for group in groups:
         code = "poison" if group.code is None else hexadecimal(group.code)
@@ -300,7 +300,7 @@ class GivenOperand:
 
     @property
     def short(self) -> str:
-        """Spell its value with few digits."""
+        """Return the text of its value with few digits."""
         return element_text(self.type, self.code, SHORT_DIGITS)
 
     def __str__(self) -> str:
@@ -349,7 +349,7 @@ class NamedResult:
 class TotalError:
     """The error of a result against the exact function of the operands as they were typed.
 
-    ``real``: that exact result, None where the error is not given; then ``reason`` says why.
+    ``real``: that exact result, None if the error is not given; then ``reason`` says why.
     ``error``: result minus ``real``.
     ``ulp``: the distance of the two values of the format around ``real``.
     ``parts``: the summands of the error: the op's own rounding, and the rounding of each operand, one after the other.

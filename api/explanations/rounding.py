@@ -90,7 +90,7 @@ def profile_groups(
 def profile_rule(
     compute: Callable[[Profile], CodeAndFlags], spec: CodeAndFlags, profile: Profile, hexadecimal: Callable[[int], str]
 ) -> str:
-    """Say how the result of a profile differs from ``spec``, and by which fields; an empty text where it does not."""
+    """Say how the result of a profile differs from ``spec``, and by which fields; an empty text if it does not."""
     if profile is SPEC:
         return ""
     result = compute(profile)

@@ -65,7 +65,7 @@ class Enclosure:
         ]
 
     def difference_text(self, number: Fraction) -> str:
-        """Spell a difference from the number, such as an error in ulp."""
+        """Return the text of a difference from the number, such as an error in ulp."""
         size = abs(number)
         if not self.crude or not number or 1 / _FAR < size < _FAR:
             return signed_text(number)
@@ -160,7 +160,7 @@ def rule_as_read(rule: str, exact: Fraction | None) -> str:
 
 
 def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
-    """Say which rule converts a NaN. ``bare``: why it has neither sign nor payload; empty where it has them."""
+    """Say which rule converts a NaN. ``bare``: why it has neither sign nor payload; empty if it has them."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if bare:
@@ -173,7 +173,7 @@ def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
 
 
 def bare_nan(fmt: FloatFormat, code: int) -> str:
-    """Say why a NaN has neither sign nor payload to keep; an empty text where it has them, and for other values."""
+    """Say why a NaN has neither sign nor payload to keep; an empty text if it has them, and for other values."""
     if fmt.is_invalid(code):
         return f"an invalid encoding of {fmt.name} counts as a signalling NaN"
     marked = fmt.nan_has_payload and (fmt.signed or fmt.mantissa_bits)
@@ -277,7 +277,7 @@ class GivenNumber:
     code: int | None = None
     #: why a NaN has neither sign nor payload
     bare: str = ""
-    #: returns its result by stochastic rounding, from random bits and their width; None where no random bits matter
+    #: returns its result by stochastic rounding, from random bits and their width; None if no random bits matter
     draw: Callable[[FloatFormat, Profile, tuple[int, int]], CodeAndFlags] | None = None
     #: the bounds of an irrational number, of which `exact` is one within
     enclosure: Enclosure | None = None

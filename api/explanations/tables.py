@@ -80,12 +80,12 @@ class ExplanationTable:
 
     @cached_property
     def rows(self) -> list[tuple[str, ...]]:
-        """The rows of `indices` as texts, with a head."""
+        """The rows of `indices` as texts, with a heading."""
         return self._with_head(self.indices)
 
     @cached_property
     def worst_rows(self) -> list[tuple[str, ...]]:
-        """The rows of `worst` as texts, with a head."""
+        """The rows of `worst` as texts, with a heading."""
         return self._with_head(self.worst)
 
     def _with_head(self, indices: Sequence[Index]) -> list[tuple[str, ...]]:

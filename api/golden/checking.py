@@ -206,7 +206,7 @@ def _note(found: Check, asked: CheckedAgainst) -> str:
 
 
 def described(options: CheckOptions) -> CheckedAgainst:
-    """Return what is computed, by the metadata of the file. Raise InputError where that does not say it."""
+    """Return what is computed, by the metadata of the file. Raise InputError if that does not say it."""
     path = options.metadata or _beside(options.file)
     if path is None:
         raise InputError(
@@ -247,8 +247,8 @@ def _any_nan(options: CheckOptions, document: Document | None) -> bool:
 
 
 def _foreseen(asked: CheckedAgainst, file: str) -> tuple[Iterable[Chunk] | None, str]:
-    """Return the rows of the set as its metadata makes them, else with the operands of its data file; None where it
-    does not say how, or rows were left out. With it: why operands of one's own cannot be made again, if so.
+    """Return the rows of the set as its metadata makes them, else with the operands of its data file; None if it does
+    not say how, or rows were left out. With it: why operands of one's own cannot be made again, if so.
     """
     document = asked.document
     if document is None or document.get("dropped"):
@@ -270,8 +270,8 @@ def _foreseen(asked: CheckedAgainst, file: str) -> tuple[Iterable[Chunk] | None,
 
 def _kept(asked: CheckedAgainst, document: Document, checked: str) -> Iterable[Chunk] | None:
     """Return the rows of a set with the operands in its data file, which lies beside the metadata, and results computed
-    now; None where there is no such file, or it has no operands. ``checked``: the file that is checked, which is
-    another one. Raises InputError where the data file is not that of the metadata.
+    now; None if there is no such file, or it has no operands. ``checked``: the file that is checked, which is another
+    one. Raises InputError if the data file is not that of the metadata.
     """
     found = documents.data_file(pathlib.Path(asked.metadata), document)
     if found is None or os.path.realpath(found[0]) == os.path.realpath(checked):

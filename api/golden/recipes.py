@@ -248,7 +248,7 @@ def _types_of_tile(types: Any) -> tuple[str | None, str | None]:
 
 
 def _word(type: Any) -> str:
-    """Spell a type of A or B; words of PTX and wrong ones are left to `operation_named`."""
+    """Return the text of a type of A or B; words of PTX and wrong ones are left to `operation_named`."""
     try:
         return str(as_type(type))
     except HalfulpError:

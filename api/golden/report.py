@@ -241,7 +241,9 @@ def _mismatch_lines(mismatch: RowMismatch, computation: Computation, file: str) 
 
 
 def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
-    """Spell a code in hexadecimal, in binary where its bits have fields, and as the value it stands for."""
+    """Return the text of a code in hexadecimal, in binary where its bits have fields, and as the value it stands
+    for.
+    """
     if isinstance(code, str):
         return code, "", "unknown: X or Z"
     spelled = f"0x{code:0{digits(column.width)}X}"
@@ -283,8 +285,8 @@ def _truth(mismatch: RowMismatch, computation: Computation, output: int) -> Trut
 
 
 def _fraction_text(number: Fraction) -> str:
-    """Spell a fraction as ``38633472/833``, or with odd numbers and a power of two where that is shorter. Return an
-    empty text where both are too long.
+    """Return the text of a fraction as ``38633472/833``, or with odd numbers and a power of two where that is shorter.
+    Return an empty text if both are too long.
     """
     numerator, denominator = abs(number.numerator), number.denominator
     up, down = ((part & -part).bit_length() - 1 if part else 0 for part in (numerator, denominator))

@@ -72,7 +72,7 @@ class OutputDistance:
 
     @property
     def different(self) -> int:
-        """The count of elements that differ: in value, in the sign of a zero, or as poison. NaNs do not differ."""
+        """The number of elements that differ: in value, in the sign of a zero, or as poison. NaNs do not differ."""
         return int(np.count_nonzero(self._differs))
 
     @property
@@ -87,17 +87,17 @@ class OutputDistance:
 
     @property
     def nan_in_one(self) -> int:
-        """The count of elements that are NaN in one of the results."""
+        """The number of elements that are NaN in one of the results."""
         return int(np.count_nonzero(np.isnan(self.ulp))) - self.poison
 
     @property
     def poison(self) -> int:
-        """The count of our elements that are poison."""
+        """The number of our elements that are poison."""
         return int(np.count_nonzero(self.ours.poisoned))
 
     @property
     def compared(self) -> int:
-        """The count of elements that are compared: poison is not."""
+        """The number of elements that are compared: poison is not."""
         return int(self.ulp.size) - self.poison
 
     @property

@@ -79,12 +79,13 @@ class Figures:
     it is part of.
 
     ``elements``: their count.
-    ``measured``: the count of those that have an error.
+    ``measured``: the number of those that have an error.
     ``sqnr``: the signal to quantisation noise ratio in dB: 10 * log10(sum of squares of the exact numbers / sum of
     squares of the errors); infinity without errors.
     ``max_ulp``, ``mean_ulp``, ``rms_ulp``: the magnitude of the errors in ulp of the exact numbers (see `halfulp.ulp`).
     ``max_absolute``, ``mean_absolute``, ``max_relative``, ``mean_relative``: of the absolute and relative errors.
-    ``worst``: the index of the first element with the largest error in ulp, in the flattened array; None without one.
+    ``worst``: the index of the first element with the largest error in ulp, in the flattened array; None if there is
+    none.
     ``exact``: elements without an error.
     ``saturated``: results that are the largest value in place of an overflow.
     ``flushed``: results that are zero although the number is not.
@@ -238,7 +239,7 @@ class Numbers:
 
     @cached_property
     def size(self) -> int:
-        """The count of elements."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @cached_property
@@ -374,7 +375,7 @@ def without_nan(number: Any) -> Any:
 
 
 def decibels_text(sqnr: float) -> str:
-    """Spell an SQNR; infinity is that of results without errors."""
+    """Return the text of an SQNR; infinity is that of results without errors."""
     return "no errors" if sqnr == math.inf else "not defined" if math.isnan(sqnr) else f"{sqnr:.2f} dB"
 
 

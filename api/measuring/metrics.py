@@ -35,7 +35,7 @@ class Measure:
 
 
 def ulps(size: float) -> str:
-    """Spell a number of ulps with three digits."""
+    """Return the text of a number of ulps with three digits."""
     if isnan(size):
         return "unknown"
     size = size or 0.0  # no negative zero

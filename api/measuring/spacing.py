@@ -151,7 +151,7 @@ class Surroundings:
 
     ``exact``: the number.
     ``format``: the format.
-    ``below``, ``above``: the next finite values strictly below and above, as scalar `Value`s; None where there is none.
+    ``below``, ``above``: the next finite values strictly below and above, as scalar `Value`s; None if there is none.
     ``is_value``: the number is itself a value of the format.
     ``position``: the exact position of the number between ``below`` (0) and ``above`` (1); None if one of them does not
     exist.

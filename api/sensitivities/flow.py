@@ -319,7 +319,7 @@ class Flow:
 
 
 def _components(edges: Mapping[SSAValue, Sequence[SSAValue]]) -> list[list[SSAValue]]:
-    """Return the strongly connected components of more than one node (Tarjan's algorithm, with a stack of its own)."""
+    """Return the strongly connected components of more than one node (Tarjan's algorithm, with its own stack)."""
     number: dict[SSAValue, int] = {}
     low: dict[SSAValue, int] = {}
     open_: list[SSAValue] = []
@@ -418,7 +418,7 @@ def decides(op: Operation) -> bool:
 
 
 def adds_up(op: Operation) -> bool:
-    """Tell whether an op has an accumulator of its own."""
+    """Tell whether an op has its own accumulator."""
     return op.name in _REDUCING or (has_hidden_body(op) and REDUCTION in iterators_of(op))
 
 

@@ -313,7 +313,7 @@ class Placing:
     target: Target
 
     def put(self, value: Value, settings: Settings) -> Value:
-        """Return what stands for a value. Raises InputError where the format cannot hold it."""
+        """Return what stands for a value. Raises InputError if the format cannot hold it."""
         try:
             return self.target.put(value, self.place.axis, settings.profile)
         except ValueError as error:

@@ -141,8 +141,8 @@ class RunErrors:
         return max(known, key=self._ranked_size, default=None)
 
     def largest_by(self, metric: Metric) -> error_text.ResultError | None:
-        """Return the element with the largest known error of the result that is worst by a metric; None where nothing
-        is known of any. Raises InputError for a metric that does not exist.
+        """Return the element with the largest known error of the result that is worst by a metric; None if nothing is
+        known of any. Raises InputError for a metric that does not exist.
         """
         if checked_metric(metric) == "ulp":
             return self.largest

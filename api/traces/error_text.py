@@ -33,7 +33,7 @@ _MOST_PRINTED = 1 << 24
 class Site:
     """An op of the program, apart from its runs.
 
-    ``line``: its line in the text that the trace shows; None where there is none. ``source``: that line. ``place``:
+    ``line``: its line in the text that the trace shows; None if there is none. ``source``: that line. ``place``:
     ``file:line:column`` of the op's location. ``nesting``: the number of ops with regions around it in its function.
     ``runs``: how often it ran; ``births``: the number of elements that became poison in it. ``operands``, ``results``:
     names.
@@ -57,7 +57,7 @@ class StepRecord:
 
     #: the name of the op
     op: str
-    #: its line in the text that is shown; None where there is none
+    #: its line in the text that is shown; None if there is none
     line: int | None
     #: ``file:line:column``
     place: str
@@ -94,7 +94,7 @@ class SiteNames:
         return self._sites.values()
 
     def shown(self, op: Operation) -> Operation | None:
-        """Return the op in the text that is shown; None where there is none."""
+        """Return the op in the text that is shown; None if there is none."""
         return self._shown_op(op)
 
     def site(self, op: Operation) -> Site:
@@ -328,8 +328,8 @@ def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
 
 
 def known_text(number: float, radius: float) -> str:
-    """Spell an exact number by the digits that are known of it, at most 17. Fewer than 15 digits are followed by a
-    bound of the error.
+    """Return the text of an exact number by the digits that are known of it, at most 17. Fewer than 15 digits are
+    followed by a bound of the error.
     """
     place = ceil(log10(radius)) if radius else -400
     digits = 1 + (floor(log10(abs(number))) if number else place - 1) - place
@@ -370,7 +370,7 @@ def step_text(found: ShadowFigures) -> str:
 
 
 def element_text(element: Sequence[int]) -> str:
-    """Spell the place of an element; nothing for a scalar."""
+    """Return the text of the place of an element; nothing for a scalar."""
     return f" {list(element)}" if element else ""
 
 

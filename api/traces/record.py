@@ -111,7 +111,7 @@ class Step:
 
     @property
     def lanes_text(self) -> str:
-        """Name the lanes; an empty text where all ran it."""
+        """Name the lanes; an empty text if all ran it."""
         if self.lanes is None:
             return ""
         count, first = self.lanes
@@ -665,7 +665,7 @@ Names = tuple[str, str | None]
 
 
 class Archive:
-    """A folder to which values are written. Raises InputError where that is not possible."""
+    """A folder to which values are written. Raises InputError if that is not possible."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._directory = Path(directory)

@@ -117,7 +117,7 @@ class Recorder(Listener):
                 self._calls.pop()
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """Note the results of a step. The end of a call, and of an op with regions, is a step of its own."""
+        """Note the results of a step. The end of a call, and of an op with regions, is its own step."""
         step = self._current
         errors = None if self._taken is None else self._taken(op)
         if step is None or (not results and errors is None):
@@ -228,7 +228,7 @@ class Recorder(Listener):
 
 
 def _decided(operands: Sequence[Any]) -> bool | None:
-    """Return the condition, the first operand of an op that decides; None where it is poison."""
+    """Return the condition, the first operand of an op that decides; None if it is poison."""
     value = operands[0]
     clean = isinstance(value, Value) and value.poison is None and value.bits.size
     return bool(value.bits.flat[0]) if clean else None

@@ -1,6 +1,6 @@
 """The implementations whose accuracy is measured, each behind one interface: arrays, libraries, oracles.
 
-A function of a shared library, ``./lib.so:expf``, runs in a process of its own.
+A function of a shared library, ``./lib.so:expf``, runs in its own process.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ def _add(run: Run, number: int, exact: Exact, reply: Reply) -> None:
 
 
 def exact_results(program: ClosedProgram, profile: Profile = SPEC) -> list[Exact] | None:
-    """Return the exact numbers of the float results of a program; None where it is undefined.
+    """Return the exact numbers of the float results of a program; None if it is undefined.
 
     Raises HalfulpError for a program that cannot run.
     """

@@ -33,7 +33,7 @@ _KEPT_BITS = 16
 
 def wide_format(fmt: FloatFormat) -> FloatFormat | None:
     """Return a format with the range of ``fmt`` and at least 29 bits of precision more, in which results count as
-    exact; None where there is none.
+    exact; None if there is none.
     """
     return next(
         (
@@ -72,12 +72,12 @@ class Question:
 
     @cached_property
     def wide(self) -> FloatFormat | None:
-        """The format of `exact`; None where no format is wide enough."""
+        """The format of `exact`; None if no format is wide enough."""
         return wide_format(self.result)
 
     @property
     def argument(self) -> FloatFormat | None:
-        """Return the format of the only operand; None where there are several, or it is not a float."""
+        """Return the format of the only operand; None if there are several, or it is not a float."""
         first = self.operand_types[0]
         return first.format if len(self.operand_types) == 1 and isinstance(first, ty.FloatType) else None
 
@@ -127,7 +127,7 @@ class Question:
         return from_integer(wide, codes, width_of(type_), signed, Rounding.TOWARD_ZERO).codes
 
     def __str__(self) -> str:
-        """Spell the question: ``exp bf16``, ``arith.truncf f32 -> bf16 rounding=upward``."""
+        """Return the text of the question: ``exp bf16``, ``arith.truncf f32 -> bf16 rounding=upward``."""
         return f"{self.name}{str(self.case).removeprefix(self.case.op)}"
 
 

@@ -309,7 +309,7 @@ def _operand_text(type_: ty.Type, code: int) -> str:
 
 
 def _code_text(fmt: FloatFormat, code: int) -> str:
-    """Spell a code: as many digits as tell neighbouring values apart, and the code."""
+    """Return the text of a code: as many digits as tell neighbouring values apart, and the code."""
     number, digits = scalar.value(fmt, code), fmt.precision * 3 // 10 + 2
     text = _number_text(number, digits) if number else value_text(fmt, code, digits)
     return f"{text} ({hex_text(fmt, code)})"

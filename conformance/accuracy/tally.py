@@ -47,7 +47,7 @@ _LESS, _GREATER = CMPF_PREDICATE.cases["olt"], CMPF_PREDICATE.cases["ogt"]
 class Example(NamedTuple):
     """One argument: the codes of the operands, of the correctly rounded result and of the result.
 
-    ``ulp``: the error of the result, None where it has none.
+    ``ulp``: the error of the result, None if it has none.
     """
 
     operands: tuple[int, ...]
@@ -130,12 +130,12 @@ class AccuracyTally:
 
     @property
     def wrong_special(self) -> int:
-        """The count of wrong special values."""
+        """The number of wrong special values."""
         return sum(count.number for count in self.special.values())
 
     @property
     def measured(self) -> int:
-        """The count of results with an error in ulp."""
+        """The number of results with an error in ulp."""
         return self.ulps.count
 
     @property

@@ -469,7 +469,7 @@ class Cancellation:
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
 
     def predict(self, inner: CastCase, outer: CastCase, codes: Codes) -> Codes | None:
-        """Return the tool's result for x, given as codes of the first source type; None where it does both casts."""
+        """Return the tool's result for x, given as codes of the first source type; None if it does both casts."""
         if inner.source == outer.target:
             return codes
         for op in (inner.op, outer.op):

@@ -76,7 +76,7 @@ def number(case: OpCase, index: int, code: int) -> Fraction | None:
 
 
 def exact_value(case: OpCase, operands: tuple[int, ...]) -> Fraction | None:
-    """Return the exact result of a rounded op; None where the result is not a number or the op does not round."""
+    """Return the exact result of a rounded op; None if the result is not a number or the op does not round."""
     numbers = [number(case, index, code) for index, code in enumerate(operands)]
     if case.op in CONVERSIONS:
         return numbers[0]
@@ -134,7 +134,7 @@ _FLAG_OUTCOMES = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """The combinations of operand classes that were hit, the number that exist, and the count of each outcome."""
+    """The combinations of operand classes that were hit, the number that exist, and the number of each outcome."""
 
     combinations: frozenset[tuple[str, ...]]
     possible: int
@@ -259,7 +259,7 @@ def _outcomes(case: OpCase, inputs: Sequence[Codes], expected: Reference, chosen
 
 
 def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | None:
-    """Return the exception flags of each element; None where the op has none."""
+    """Return the exception flags of each element; None if the op has none."""
     source, target = case.operand_types[0], case.result_types[0]
     mode = case.rounding
     found: Any = None
@@ -395,7 +395,7 @@ def inputs_for(
 
 
 def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | None:
-    """Return the columns of the table of all combinations; None where it has more than ``most`` rows."""
+    """Return the columns of the table of all combinations; None if it has more than ``most`` rows."""
     if prod(map(len, columns)) > most:
         return None
     rows: list[tuple[int, ...]] = [()]

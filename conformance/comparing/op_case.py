@@ -120,7 +120,9 @@ class OpCase:
         return OpCase, (self.op, self.operands, self.results, self.properties)
 
     def __str__(self) -> str:
-        """Spell the case: ``arith.truncf bf16 -> f8E4M3FN rounding=upward``. Operands of one type are named once."""
+        """Return the text of the case: ``arith.truncf bf16 -> f8E4M3FN rounding=upward``. Operands of one type are
+        named once.
+        """
         operands = self.operands[:1] if len(set(self.operands)) == 1 else self.operands
         results = () if self.results[:1] == operands else self.results
         words = [self.op, ", ".join(operands), *(["->", ", ".join(results)] if results else [])]
@@ -177,7 +179,7 @@ def _kernel(case: OpCase, shape: tuple[int, ...], profile: Profile) -> Kernel:
 
 @dataclass(frozen=True)
 class Reference:
-    """The expected results: codes per result, and masks over the elements (None where no element is set).
+    """The expected results: codes per result, and masks over the elements (None if no element is set).
 
     ``poison``: the result is poison. ``undefined``: executing the op is undefined behaviour. ``open``: the unspecified
     elements, a uint8 of `halfulp.semantics.kernel.Open` bits. ``trap``: only in predictions of a tool: the op stops it.

@@ -129,7 +129,7 @@ def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -
 
 
 def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | None:
-    """Say what is wrong with the form of an answer for elements of this type and shape; None where it is right.
+    """Say what is wrong with the form of an answer for elements of this type and shape; None if it is right.
 
     Codes have the dtype and limbs of their width and no bits above it; there is one `Status` for each element. Without
     this check, NumPy would broadcast a single result to all elements and count it as many agreements.
@@ -176,7 +176,7 @@ def _allowed_float(fmt: FloatFormat, expected: Codes, actual: Codes, opened: Any
 class Mismatch:
     """One wrong element: the operand codes, the expected code, and the oracle's code (None: poison or a trap).
 
-    ``ulps``: the number of steps between neighbouring values, for integers and numbers; None where one side has no
+    ``ulps``: the number of steps between neighbouring values, for integers and numbers; None if one side has no
     value. ``why``: the origin of poison, if it is known.
     """
 
@@ -416,12 +416,12 @@ def record_of(truth: Truth | None) -> dict[str, object] | None:
 
 
 def ulps_text(size: float, digits: int = 3) -> str:
-    """Spell a distance."""
+    """Return the text of a distance."""
     return f"{size:.{digits}g} ulp" if isfinite(size) else "no finite number"
 
 
 def truth_of_op(case: OpCase, mismatch: Mismatch, profile: Profile = SPEC) -> Truth | None:
-    """Return the truth about one element of an op; None where the op has no exact number, or it is not known."""
+    """Return the truth about one element of an op; None if the op has no exact number, or it is not known."""
     try:
         meaning = case.kernel((), profile).real
     except HalfulpError:

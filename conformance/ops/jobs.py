@@ -488,7 +488,7 @@ def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family
 
 @cache
 def _cases(family: Family) -> tuple[OpCase, ...]:
-    """Return the cases of a family, made once: each is checked as a module of its own."""
+    """Return the cases of a family, made once: each is checked as its own module."""
     return tuple(family.cases())
 
 

@@ -329,7 +329,7 @@ def verify(
     """Ask an oracle for every input if there are at most ``2**bits``, else for ``count`` of them. An oracle that has
     results for certain operands only is asked for those.
 
-    Raises LimitExceeded where the operands would take too much memory.
+    Raises LimitExceeded if the operands would take too much memory.
     """
     held = isinstance(oracle, HoldingOracle) and oracle.inputs(case) is not None
     exhaustive = is_exhaustive(case, bits) and not held

@@ -35,7 +35,7 @@ TAKES_ARGUMENT = frozenset({"npz", "command"})
 def oracle(spelling: str) -> Oracle:
     """Return the oracle of that name. ``name=argument`` passes an argument, as in ``npz=results.npz``.
 
-    Raises Unavailable where the tool is missing or of the wrong version, ValueError for an unknown name.
+    Raises Unavailable if the tool is missing or of the wrong version, ValueError for an unknown name.
     """
     name, equals, argument = spelling.partition("=")
     if name not in _CLASSES:

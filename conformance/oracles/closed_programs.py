@@ -235,7 +235,7 @@ def _argument(builder: Builder, value: Value, type_: ty.Type) -> SSAValue | Unan
 def returned_values(module: Module) -> list[Answer | None]:
     """Return the results of ``@halfulp_entry`` in a printed module: None for a result that is not a constant.
 
-    Raises ValueError where there is no such function.
+    Raises ValueError if there is no such function.
     """
     entry = entry_of(module)
     blocks = entry.regions[0].blocks

@@ -66,7 +66,7 @@ overflow differently to unsigned integers of 32 bits, and LLVM 22 crashes on vec
 
 
 class MlirTools:
-    """mlir-opt and mlir-runner of MLIR 22, with run-time libraries. Raises Unavailable where one is missing."""
+    """mlir-opt and mlir-runner of MLIR 22, with run-time libraries. Raises Unavailable if one is missing."""
 
     def __init__(self, *libraries: str) -> None:
         self.opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
@@ -200,7 +200,7 @@ class JitOracle:
     # --- programs -----------------------------------------------------------------------------------------------------
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Run many programs in one module, each in a process of its own.
+        """Run many programs in one module, each in its own process.
 
         A program that stops its process has trapped.
         """
@@ -274,7 +274,7 @@ class MlirNative(JitOracle):
 
 
 def without_code(op: Operation) -> str | None:
-    """Say why LLVM 22 has no code for an op on x86: it crashes, or calls a missing function. None where it has code."""
+    """Say why LLVM 22 has no code for an op on x86: it crashes, or calls a missing function. None if it has code."""
     if not op.operands or not op.results:
         return None
     if op.name == "arith.addui_extended" and isinstance(ty.element_type(op.results[0].type), ty.IndexType):
@@ -449,7 +449,7 @@ PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewlin
 class TensorRunner:
     """mlir-runner on functions of tensors with static shapes. ``stage``: the stage through which they are lowered.
 
-    Raises Unavailable where the tools of MLIR 22 are missing.
+    Raises Unavailable if the tools of MLIR 22 are missing.
     """
 
     def __init__(self, stage: str = "loops") -> None:
@@ -475,7 +475,7 @@ class TensorRunner:
 
 
 def installed_runner() -> TensorRunner | None:
-    """Return mlir-runner; None where the tools of MLIR 22 are missing."""
+    """Return mlir-runner; None if the tools of MLIR 22 are missing."""
     try:
         return TensorRunner()
     except Unavailable:

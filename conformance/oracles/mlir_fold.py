@@ -200,7 +200,7 @@ def _whole(values: Sequence[Answer | None], types: Sequence[ty.Type]) -> Reply:
 
 
 def _missing(type_: ty.Type) -> Answer | None:
-    """Return the answer for a result that did not fold although others did; None where its shape is unknown."""
+    """Return the answer for a result that did not fold although others did; None if its shape is unknown."""
     shape, width = ty.shape_of(type_), element_width(ty.element_type(type_))
     if shape is None or None in shape or width is None:
         return None

@@ -109,8 +109,8 @@ class Tool:
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
         """Run the program with ``text`` on standard input and return its standard output.
 
-        Raises OracleError as `finished` does, and "refusal" if the program exits with an error of its own (the message
-        is its error text).
+        Raises OracleError as `finished` does, and "refusal" if the program exits with its own error (the message is its
+        error text).
         """
         done = self.finished(arguments, text, seconds)
         if done.code:

@@ -51,9 +51,7 @@ def header_of(case: OpCase) -> Header:
 
 
 def without_shape(case: OpCase) -> str | None:
-    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None where it
-    can.
-    """
+    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None if it can."""
     return "the vector format has no shapes, but a quantised type has an axis" if case.is_along_an_axis else None
 
 
@@ -165,7 +163,7 @@ class Recording:
         return made
 
     def record(self, case: OpCase) -> Record | None:
-        """Return all records of a case as one, in the order of the file; None where there is none.
+        """Return all records of a case as one, in the order of the file; None if there is none.
 
         Raises OracleError ("garbage"), also where the same operands have different results.
         """
@@ -214,7 +212,7 @@ def key_of(header: Mapping[str, Any]) -> str:
 def load_recording(path: str) -> Recording:
     """Read the header of a file.
 
-    Raises OSError where it cannot be read, OracleError ("garbage") where it is malformed.
+    Raises OSError if it cannot be read, OracleError ("garbage") where it is malformed.
     """
     with open(path, "rb") as file:
         data = file.read(NPZ_BYTES + 1)

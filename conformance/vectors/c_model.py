@@ -165,8 +165,8 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
     """Write the set into a folder, which is made if needed: a file per format, and the metadata, NAME.json.
 
     Files have temporary names until they are complete. Then the metadata of an earlier set is removed, the data files
-    get their names, and the metadata last: so metadata never describes other data. Raises InputError where a file
-    cannot be written, and what `write_stream` raises. Nothing half-written is left, except after a kill.
+    get their names, and the metadata last: so metadata never describes other data. Raises InputError if a file cannot
+    be written, and what `write_stream` raises. Nothing half-written is left, except after a kill.
     """
     name = order.options.name
     names = [name + format_named(format).suffix + order.compress for format in order.formats]
@@ -362,7 +362,7 @@ def c_model(recipe: Recipe, name: str) -> CModel:
 
 
 def write_model(model: CModel, folder: Path) -> None:
-    """Write NAME.c and NAME_dpi.sv into a folder. Raises InputError where they cannot be written."""
+    """Write NAME.c and NAME_dpi.sv into a folder. Raises InputError if they cannot be written."""
     with whole_files(folder, [f"{model.name}.c", f"{model.name}_dpi.sv"]) as files:
         files[0].write(model.source.encode())
         files[1].write(model.package.encode())

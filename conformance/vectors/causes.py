@@ -156,7 +156,7 @@ def _retyped(type_: str, other: str, computation: OpComputation) -> OpComputatio
 
 
 def conversion(source: str, target: str, **properties: object) -> OpCase | None:
-    """Return the conversion between two types; None where there is none."""
+    """Return the conversion between two types; None if there is none."""
     for op in ("arith.extf", "arith.truncf", "arith.convertf"):
         try:
             return op_case(op, source, target, **properties)

@@ -34,7 +34,7 @@ Codings = Mapping[str, str]
 class Change:
     """A row that changed: its number in the old set (None: it is new), its inputs, its results then and now.
 
-    ``columns``: the columns that differ. ``old`` or ``new`` is None where the row is not in the set.
+    ``columns``: the columns that differ. ``old`` or ``new`` is None if the row is not in the set.
     """
 
     row: int | None
@@ -87,7 +87,7 @@ def unmarked_of(data: Document) -> Unmarked:
 
 
 def digest_now(data: Document, recipe: Recipe) -> str:
-    """Return the digest of the set under this version; empty where its format can no longer hold it."""
+    """Return the digest of the set under this version; empty if its format can no longer hold it."""
     columns = old_columns(data, recipe)
     roles = frozenset(column.role for column in columns)
     as_then = Format("old", "", lambda *_: None, lambda *_: VectorSet(columns, ()), roles)
@@ -103,7 +103,7 @@ def digest_now(data: Document, recipe: Recipe) -> str:
 
 
 def check_unaltered(data: Document, old: VectorSet, name: str) -> None:
-    """Read an old set to its end. Raises InputError where its digest is not the one in the metadata."""
+    """Read an old set to its end. Raises InputError if its digest is not the one in the metadata."""
     digest = TreeDigest(old.columns, leaves_of(data))
     for chunk in old:
         digest.update(chunk)
@@ -117,7 +117,7 @@ def check_unaltered(data: Document, old: VectorSet, name: str) -> None:
 def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -> Iterator[Change]:
     """Yield the rows of an old set that differ today, in constant memory.
 
-    Raises InputError where the operands are not those that the recipe makes today.
+    Raises InputError if the operands are not those that the recipe makes today.
     """
     columns = old_columns(data, recipe)
     given = len(recipe.computation.inputs)

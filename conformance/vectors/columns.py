@@ -97,7 +97,7 @@ class Column:
 
 @cache
 def type_of(column: Column) -> ty.Type | None:
-    """Return the type of a column; None where its spelling is not an MLIR type."""
+    """Return the type of a column; None if its spelling is not an MLIR type."""
     try:
         return parse_type(column.type)
     except (HalfulpError, ValueError):
@@ -166,7 +166,7 @@ def ignoring(outputs: Sequence[Column]) -> tuple[Column, ...]:
 
 
 def check_columns(columns: Sequence[Column]) -> None:
-    """Raise ValueError where columns are not in the order of `Role`, share a name, or do not fit their results."""
+    """Raise ValueError if columns are not in the order of `Role`, share a name, or do not fit their results."""
     names = [column.name for column in columns]
     if not columns:
         raise ValueError("a vector set needs a column")

@@ -438,7 +438,7 @@ class ProgramComputation(PickledByFields):
         return (*columns, Column("random", 32, "i32", Role.RANDOM)) if numbered else columns
 
     def _runs(self, inputs: Chunk) -> Codes | None:
-        """Return the number of each row's run; None where it does not count."""
+        """Return the number of each row's run; None if it does not count."""
         return inputs[-1] if self.inputs[-1].role is Role.RANDOM else None
 
     @cached_property

@@ -169,7 +169,7 @@ def _row(case: ModelCase, codes: tuple[int, ...]) -> _Row | None:
 
 
 def rows_of(unit: Unit, inputs: Chunk) -> list[_Row | None]:
-    """Return the operands and the exact result of each row; None where there is none."""
+    """Return the operands and the exact result of each row; None if there is none."""
     return _rows(unit.case, Same(inputs[: len(unit.case.sources)]))
 
 
@@ -230,7 +230,7 @@ def _with_faults(unit: Unit, row: _Row, at: Sequence[Sequence[Planted]]) -> scal
 
 
 def _packed(unit: Unit, number: ExactResult) -> scalar.Result | None:
-    """Round a number to a code; None where the result is no code, or out of range of an integer."""
+    """Round a number to a code; None if the result is no code, or out of range of an integer."""
     target = unit.case.target
     if isinstance(target, Integer):
         kept, inexact = scalar.round_to_integer(number.sign, number.significand, -number.exponent, unit.rounding, None)
@@ -424,7 +424,7 @@ def _shift_widths(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]
 
 
 def _below(clears: Callable[[int, int], tuple[int, int]]) -> Edit:
-    """Return the edit that clears bits of the sum after the guard bit. ``clears``: of the count of these bits and the
+    """Return the edit that clears bits of the sum after the guard bit. ``clears``: of the number of these bits and the
     value, the bits that stay first, and those that are cleared then.
     """
 

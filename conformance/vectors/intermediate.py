@@ -262,7 +262,7 @@ def operand(source: Numeric, code: int) -> ExactResult | None:
 
 
 def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -> ExactResult | None:
-    """Return the exact result; None where it is not a number or the op does not round. ``kind``: compute this kind
+    """Return the exact result; None if it is not a number or the op does not round. ``kind``: compute this kind
     instead.
     """
     numbers = tuple(operand(source, code) for source, code in zip(case.sources, operands, strict=True))
@@ -368,7 +368,7 @@ def pieces(target: Numeric, result: ExactResult, lowest: int | None = None) -> P
 
 
 def encoded(source: Numeric, sign: int, significand: int, exponent: int) -> int | None:
-    """Return the code of a number; None where the type does not have it."""
+    """Return the code of a number; None if the type does not have it."""
     if isinstance(source, Integer):
         if exponent < 0 and significand & (1 << -exponent) - 1:
             return None
@@ -396,7 +396,7 @@ def nearest(source: Numeric, sign: int, significand: int, exponent: int) -> int 
 
 
 def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = None) -> int | None:
-    """Return a code with that exponent, a random sign and ``length`` significant bits; None where there is none."""
+    """Return a code with that exponent, a random sign and ``length`` significant bits; None if there is none."""
     length = fmt.precision if length is None else max(1, min(length, fmt.precision))
     significand = 1 << length - 1 | dice.bits(length - 1)
     return encoded(fmt, dice.bits(1) if fmt.signed else 0, significand, lead - length + 1)

@@ -308,7 +308,7 @@ def options_of(data: Document, name: str | None = None) -> Options:
 
 
 def data_file(path: Path, data: Document) -> tuple[Path, str] | None:
-    """Find a data file of the set whose metadata is ``path``, and its format; None where none lies beside it.
+    """Find a data file of the set whose metadata is ``path``, and its format; None if none lies beside it.
 
     Raises InputError for metadata that names files outside of its folder.
     """
@@ -385,8 +385,8 @@ def _row(chunk: Chunk, k: int) -> Chunk:
 
 
 def value_text(column: Column, code: int) -> str:
-    """Spell the value of a code: a float as the exact number, in decimal where that is short, else as ``m * 2^e``;
-    anything else as an integer in two's complement and, if that differs, also as an unsigned one.
+    """Return the text of the value of a code: a float as the exact number, in decimal where that is short, else as ``m
+    * 2^e``; anything else as an integer in two's complement and, if that differs, also as an unsigned one.
     """
     fmt = format_of(column)
     if fmt is not None:
@@ -400,7 +400,7 @@ def value_text(column: Column, code: int) -> str:
 
 
 def _exact(number: Fraction) -> str:
-    """Spell a number that is an integer times a power of two, not negative."""
+    """Return the text of a number that is an integer times a power of two, not negative."""
     places = number.denominator.bit_length() - 1
     if places <= _SHORT and number < 10**_SHORT:
         digits = str(number.numerator * 5**places).rjust(places + 1, "0")
@@ -551,7 +551,7 @@ def vectors_of(
 
 
 def _names(file: BinaryIO, head: bytes, format_: Format) -> frozenset[str] | None:
-    """Return the names that a file has beside its vectors; None where it describes its columns."""
+    """Return the names that a file has beside its vectors; None if it describes its columns."""
     if format_.name == "npz":
         try:
             with zipfile.ZipFile(file) as archive:

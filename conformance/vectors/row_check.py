@@ -127,7 +127,7 @@ _EXACT = frozenset({"add", "subtract", "multiply", "remainder", "convert", "from
 
 
 def exact_result(asked: OpCase, operands: tuple[int, ...]) -> Fraction | None:
-    """Return the exact result of an op before rounding; None where it is not a number or the op does not round."""
+    """Return the exact result of an op before rounding; None if it is not a number or the op does not round."""
     model_case = model_case_of(asked)
     if model_case is None:
         return None
@@ -244,9 +244,9 @@ class RowMismatch:
     """A row that differs. ``row``: counted from 0; ``line``: the line in which it begins, in a format of lines.
 
     ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
-    None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of the
-    columns that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results, the
-    likeliest first. ``exact``: the result before rounding, for one float or integer op, where it is a number.
+    None if the file has no such column, the word itself where it has an X or Z). ``columns``: the names of the columns
+    that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results, the likeliest
+    first. ``exact``: the result before rounding, for one float or integer op, where it is a number.
     """
 
     row: int
@@ -519,7 +519,7 @@ class VectorChecker:
         self._notes.forget(found.rows)
 
     def _masks(self, chunk: Chunk, rows: int) -> list[Any]:
-        """Return the bits of each output that are not compared; None where all are."""
+        """Return the bits of each output that are not compared; None if all are."""
         masks: list[Any] = [None] * len(self.computation.outputs)
         for k, column in enumerate(self.computation.outputs):
             if column.role is Role.FLAGS and self._flags != EVERY_FLAG:

@@ -100,7 +100,7 @@ def exhaustive(widths: Sequence[int]) -> Rows:
 
 
 def one_after_another(tables: Sequence[Rows]) -> Rows:
-    """Return the rows of several tables of the same widths and period. Raises ValueError where these differ."""
+    """Return the rows of several tables of the same widths and period. Raises ValueError if these differ."""
     first = tables[0]
     if any((table.widths, table.period) != (first.widths, first.period) for table in tables):
         raise ValueError("tables of different operands cannot be joined")

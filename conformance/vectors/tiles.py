@@ -69,8 +69,8 @@ class TileComputation:
     """A tile operation, computed by a model of `semantics.matrix_units`.
 
     Columns are a_i_k, b_k_j, c_i_j, for scaled operations scale_a_i_n and scale_b_n_j, and result_i_j; operations on
-    several blocks have the number of the block first. Raises Unsupported where a chip's results are not published, and
-    for more elements than there can be columns; ValueError for a shape that is not valid.
+    several blocks have the number of the block first. Raises Unsupported if a chip's results are not published, and for
+    more elements than there can be columns; ValueError for a shape that is not valid.
     """
 
     operation: TileOp
@@ -98,7 +98,7 @@ class TileComputation:
 
     @property
     def products(self) -> int:
-        """Return the count of products of a row."""
+        """Return the number of products of a row."""
         return math.prod(self.operation.shape) * self.operation.blocks
 
     @cached_property

@@ -23,13 +23,13 @@ from halfulp.interp.values.value import Value
 
 
 def code_text(type_: ty.Type, code: int) -> str:
-    """Spell a code as its bits, and its value where that adds something: ``0x3C70 (0.0146)``."""
+    """Return the text of a code as its bits, and its value where that adds something: ``0x3C70 (0.0146)``."""
     raw, text = hexadecimal(code, width_of(type_)), spell_element(type_, code)
     return raw if text == raw else f"{raw} ({text})"
 
 
 def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
-    """Spell the oracle's result: bits and distance, or poison or a trap."""
+    """Return the text of the oracle's result: bits and distance, or poison or a trap."""
     if mismatch.actual is None:
         return mismatch.status.name.lower() + (f": {mismatch.why}" if mismatch.why else "")
     ulps = ulps_away(type_, mismatch)
@@ -38,7 +38,7 @@ def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
 
 
 def element_text(mismatch: Mismatch) -> str:
-    """Spell the place of a mismatch, `` at element [1, 2]``; the empty string for a scalar."""
+    """Return the text of the place of a mismatch, `` at element [1, 2]``; the empty string for a scalar."""
     return f" at element {list(mismatch.element)}" if mismatch.element else ""
 
 
@@ -183,7 +183,7 @@ def counterexample_lines(function: Operation, found: Counterexample, source: str
 
 
 def _cut(text: str) -> str:
-    """Spell a text in quotes, cut if it is long."""
+    """Return the text of a text in quotes, cut if it is long."""
     return repr(text) if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]!r} ..."
 
 

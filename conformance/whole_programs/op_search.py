@@ -374,7 +374,7 @@ class Search:
         return Finding(op, case, operands, mismatch, case.result_types[mismatch.result], tuple(tally.known))
 
     def _alone_on(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> ClosedProgram:
-        """Return the op as a program of its own."""
+        """Return the op as its own program."""
         alone = self._alone.get(op)
         if alone is None:
             alone = self._alone[op] = rewrite.isolated(module, op)
@@ -437,7 +437,7 @@ def _spread(array: Any, own: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 
 
 def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
-    """Return the value of a result in the oracle, as far as it is known.
+    """Return the value of a result in the oracle, if it is known.
 
     A value that the oracle does not return is taken from here, unless the op or one of its operands was wrong
     (``follows``).
@@ -493,7 +493,7 @@ class State:
 
 
 def state_of(program: ClosedProgram, profile: Profile = SPEC) -> State | None:
-    """Take a program apart; None where its function has several blocks or is in a nested module."""
+    """Take a program apart; None if its function has several blocks or is in a nested module."""
     original = program.module.lookup(program.function)
     if original is None or original.parent_op is not program.module.operation:
         return None
@@ -586,7 +586,7 @@ def without_unneeded_functions(module: Module, name: str) -> Module:
 
 
 def verified(program: ClosedProgram) -> ClosedProgram | None:
-    """Return the program, or None where the verifier rejects it."""
+    """Return the program, or None if the verifier rejects it."""
     try:
         verify(program.module)
     except HalfulpError:

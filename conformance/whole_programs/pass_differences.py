@@ -112,7 +112,9 @@ class SamePassDifference:
                 yield None
 
     def compare(self, program: ClosedProgram, after: str, inputs: Inputs) -> PassDifference | None:
-        """Return the first difference on some inputs; None without one. Raises HalfulpError if nothing is compared."""
+        """Return the first difference on some inputs; None if there is none. Raises HalfulpError if nothing is
+        compared.
+        """
         changed = self._pipeline.read(after, "<after>")
         one, two = program.module.lookup(program.function), changed.lookup(program.function)
         if one is None or two is None:
@@ -386,7 +388,7 @@ def _printer(module: Module, function: Operation, example: Counterexample) -> _P
 
 
 def _literal(value: Value) -> str | None:
-    """Spell a value as the attribute of a constant; None if it has none."""
+    """Return the text of a value as the attribute of a constant; None if it has none."""
     if isinstance(value.type, ty.ShapedType) and not isinstance(value.type, ty.TensorType | ty.VectorType):
         return None
     constant = constant_of(value, value.type)
@@ -394,7 +396,7 @@ def _literal(value: Value) -> str | None:
 
 
 def _spelled(value: Value) -> str:
-    """Spell a value for people; memory as a tensor of its contents."""
+    """Return the text of a value for people; memory as a tensor of its contents."""
     if isinstance(value.type, ty.MemRefType):
         value = Value(ty.TensorType(value.shape, value.element_type), value.bits, value.poison, None, value.origins)
     return _literal(value) or spell_value(value)

@@ -234,7 +234,7 @@ def isolated(module: Module, op: Operation, name: str = "op") -> Module:
 
 
 def case_of(op: Operation) -> OpCase | None:
-    """Return the op as a case; None where it is not elementwise, or only moves a value."""
+    """Return the op as a case; None if it is not elementwise, or only moves a value."""
     definition = op.definition
     if definition is None or not (isinstance(definition.evaluate, Elementwise) or op.name == "arith.select"):
         return None

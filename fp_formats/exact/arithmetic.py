@@ -147,7 +147,7 @@ def fma(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Do `scalar.fma` on arrays; formats whose products take more than two limbs (f80, f128) go one element at a
+    """Compute `scalar.fma` for arrays; formats whose products take more than two limbs (f80, f128) go one element at a
     time.
     """
     options = rounding_options(rounding, policy, random, want_flags)
@@ -354,7 +354,7 @@ remainder = partial(_binary, "remainder")
 
 
 def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """Do `scalar.negate` on arrays."""
+    """Compute `scalar.negate` for arrays."""
     options = RoundingOptions(RNE, policy, want_flags)
 
     def signed(options: RoundingOptions, chunk: Codes) -> Packed:
@@ -381,7 +381,7 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
 
 
 def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """Do `scalar.flush` on arrays."""
+    """Compute `scalar.flush` for arrays."""
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         raw = Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64)
@@ -406,7 +406,7 @@ def _extremum(
     policy: FloatPolicy = SPEC,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Do `scalar.extremum` on arrays."""
+    """Compute `scalar.extremum` for arrays."""
 
     def selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
         """Take the second operand if ``second`` holds or if it is a NaN (``number``: if the first operand is a NaN)."""

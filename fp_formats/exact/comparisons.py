@@ -21,7 +21,9 @@ from halfulp.fp_formats.scalar import RD, RNE, TO_ODD
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """Do `scalar.compare` on arrays: code 1 where the predicate holds, else 0. Only signalling NaNs raise invalid."""
+    """Compute `scalar.compare` for arrays: code 1 where the predicate holds, else 0. Only signalling NaNs raise
+    invalid.
+    """
     holds = scalar.PREDICATES[predicate]
 
     def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
@@ -117,8 +119,8 @@ def operate(
     operations: Any = arithmetic,
     convert: Callable[..., ArrayResult] = conversions.convert,
 ) -> ArrayResult:
-    """Do `mixed.operate` on arrays that broadcast. ``operations``, ``convert``: a module with the operations on one
-    format, and the conversion; both exact, or faster ones of the same results.
+    """Compute `mixed.operate` for arrays that broadcast. ``operations``, ``convert``: a module with the operations on
+    one format, and the conversion; both exact, or faster ones of the same results.
 
     The operands are converted to the format of the result, if that format has all of them. Otherwise the operation is
     done in f64, rounded to odd, and rounded again. Special operands, and results that f64 does not settle, go one at a

@@ -26,7 +26,7 @@ def convert(
     want_flags: bool = False,
     exponent: npt.NDArray[np.int64] | None = None,
 ) -> ArrayResult:
-    """Do `scalar.convert` on arrays; ``exponent``: one for each element, or None."""
+    """Compute `scalar.convert` for arrays; ``exponent``: one for each element, or None."""
     cuts = scalar.cuts(dst, policy)
     if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
@@ -183,7 +183,7 @@ def to_integer(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Do `scalar.to_integer` on arrays; the results are codes of integers of ``width`` bits."""
+    """Compute `scalar.to_integer` for arrays; the results are codes of integers of ``width`` bits."""
     container = scalar.integer_container(width, signed, policy)
     if container is not None:
         found = to_integer(src, a, container, True, rounding, policy, random, want_flags)
@@ -260,7 +260,7 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
 def to_integral(
     fmt: FloatFormat, a: Codes, rounding: int = RNE, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """Do `scalar.to_integral` on arrays."""
+    """Compute `scalar.to_integral` for arrays."""
     to_integers = RoundingOptions(rounding, policy, want_flags)
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:

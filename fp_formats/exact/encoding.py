@@ -86,7 +86,7 @@ def _parity(kept: Limbs, odd: U64 | None) -> Limbs:
 
 
 def _code_parity(fmt: FloatFormat, lowest: npt.NDArray[np.int64]) -> U64 | None:
-    """Return `scalar.code_parity` of arrays; None where it is 0."""
+    """Return `scalar.code_parity` of arrays; None if it is 0."""
     return (lowest - fmt.emin & 1).astype(np.uint64) if fmt.even_code else None
 
 
@@ -363,7 +363,7 @@ def nans_into(
 
 
 def chosen_nan(fmt: FloatFormat, policy: FloatPolicy, *operands: Classified) -> Classified:
-    """Do `scalar.chosen_nan` on arrays, where each element has a NaN operand."""
+    """Compute `scalar.chosen_nan` for arrays, where each element has a NaN operand."""
     if policy.nan_result == "largest":
         largest = functools.reduce(lambda x, y: y.where(_is_larger_nan(fmt, y, x), x), operands)
         invalid = [x.invalid for x in operands if x.invalid is not None]
@@ -406,7 +406,7 @@ def with_invalid_nan(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options
 
 
 def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
-    """Do `steps.next_code` on arrays of codes."""
+    """Compute `steps.next_code` for arrays of codes."""
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         codes = lift(fmt, chunk, is_wide(options, fmt))

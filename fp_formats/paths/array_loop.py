@@ -298,7 +298,7 @@ class Waiting:
         self._telling: ArrayLoop | None = None
 
     def get(self, elements: int) -> ArrayLoop | None:
-        """Return the loop, or None where NumPy is to compute these elements."""
+        """Return the loop, or None if NumPy is to compute these elements."""
         if llvm.at_once():
             return self._made()
         if not (llvm.may_pay(elements) and llvm.machine_code_allowed()):

@@ -73,7 +73,7 @@ def _nan(fmt: FloatFormat) -> int:
 
 
 def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
-    """Do `widen` on arrays."""
+    """Compute `widen` for arrays."""
     if fmt == E8M0:
         codes = a.astype(np.uint32)
         field = codes & np.uint32(0x7F)

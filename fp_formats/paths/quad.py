@@ -56,7 +56,7 @@ MODES: dict[int, Mode] = {
 
 @lru_cache(maxsize=256)
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Implementation | None:
-    """Return the description of an operation with two operands in f128; None where there is none."""
+    """Return the description of an operation with two operands in f128; None if there is none."""
     plain = not policy.flushing(fmt).any and not policy.arithmetic_saturation(fmt).numbers
     if fmt != F128 or name not in _OPERATIONS or rounding not in MODES or not plain:
         return None

@@ -29,10 +29,10 @@ class Account:
     """What is known about an exact result, and why.
 
     ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal where it is
-    rational; None where it is special. ``crude``: the result is too large, or too close to a rational number, for
-    bounds that are near enough. ``reason``: why it is special, rational, irrational, or known without a ball.
-    ``attempts``: the turns of Ziv's loop, the last of which settles; empty where no ball is needed. ``grid``: the
-    exponent of the grid of the last turn.
+    rational; None if it is special. ``crude``: the result is too large, or too close to a rational number, for bounds
+    that are near enough. ``reason``: why it is special, rational, irrational, or known without a ball.
+    ``attempts``: the turns of Ziv's loop, the last of which settles; empty if no ball is needed. ``grid``: the exponent
+    of the grid of the last turn.
     """
 
     reason: str

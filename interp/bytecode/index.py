@@ -68,7 +68,7 @@ class Container:
         self.strings = _strings(self.section(Section.STRING))
 
     def section(self, number: Section) -> ByteCursor:
-        """Return a cursor at the start of a section. Raises BytecodeError where the section is missing."""
+        """Return a cursor at the start of a section. Raises BytecodeError if the section is missing."""
         found = self.sections.get(number)
         if found is None:
             self.cursor.fail(f"the section {number.name} is missing")
@@ -94,7 +94,7 @@ def _strings(cursor: ByteCursor) -> list[str]:
 
 
 def schema_of(producer: str) -> Schema | None:
-    """Return the schema of the files of a producer such as ``MLIR22.1.8``; None where the name does not tell it."""
+    """Return the schema of the files of a producer such as ``MLIR22.1.8``; None if the name does not tell it."""
     found = re.match(r"(?:MLIR|LLVM)(\d{1,9})(?!\d)", producer)
     return None if found is None else Schema.LLVM24 if int(found[1]) > Schema.MLIR22 else Schema.MLIR22
 

@@ -79,7 +79,7 @@ class Summary:
 
 
 def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Registry | None = None) -> Summary:
-    """Summarise a file. Raises BytecodeError where its container cannot be read; see `Summary.problem`."""
+    """Summarise a file. Raises BytecodeError if its container cannot be read; see `Summary.problem`."""
     try:
         file = Container(data)
     except BytecodeError as error:

@@ -402,7 +402,7 @@ class Numbering:
         return entry
 
     def _dictionary(self, operation: Operation, name: NameEntry) -> NumberedEntry | None:
-        """Return the attributes without a layout of their own. In old versions these are all attributes."""
+        """Return the attributes without their own layout. In old versions these are all attributes."""
         attributes: Mapping[str, at.Attribute] = operation.attributes
         if operation.properties and name.layout is None:
             assert name.definition is not None

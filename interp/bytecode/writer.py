@@ -154,7 +154,7 @@ class Writer:
         return emitter
 
     def _open(self, operation: Operation, outer: list[bytes]) -> _Frame:
-        """Begin the regions of an op, in a section of their own if they use nothing from outside."""
+        """Begin the regions of an op, in their own section if they use nothing from outside."""
         isolated = operation in self.numbering.isolated
         outer.append(encoding.varint(len(operation.regions) << 1 | isolated))
         out: list[bytes] = [] if isolated and self.version >= encoding.ISOLATED_SECTIONS else outer

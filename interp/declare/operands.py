@@ -48,7 +48,7 @@ def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute],
 
 
 def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
-    """Return how many operands each declared operand stands for; None where the numbers do not fit."""
+    """Return how many operands each declared operand stands for; None if the numbers do not fit."""
     segments = operation.properties.get(SEGMENTS)
     slots = definition.operands
     count = len(operation.operands)
@@ -69,8 +69,8 @@ def operand_groups(operation: Operation) -> list[list[SSAValue]]:
 
 
 def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
-    """Return how many of ``count`` values each slot stands for; None where they do not fit. Several variable slots get
-    the same share each (`SameVariadicOperandSize`).
+    """Return how many of ``count`` values each slot stands for; None if they do not fit. Several variable slots get the
+    same share each (`SameVariadicOperandSize`).
     """
     variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
     sizes = [1] * len(slots)

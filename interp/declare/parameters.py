@@ -108,7 +108,7 @@ _TOKEN = re.compile(r"\s*(`[^`]*`|\$\w+|custom<\w+>|[\w-]+|[()?:^,|])")
 
 
 def read_format(text: str) -> tuple[Element, ...]:
-    """Read the elements of a format. Raises ValueError where it is malformed."""
+    """Read the elements of a format. Raises ValueError if it is malformed."""
     tokens = _TOKEN.findall(text)
     if _TOKEN.sub("", text).strip():
         raise ValueError(f"malformed assembly format: {text!r}")

@@ -239,7 +239,7 @@ class Registry:
         return self.find(name) if "." in name else self.find(f"math.{name}") or functions().get(name)
 
     def require(self, name: str) -> OpDefinition:
-        """Return the declaration that `lookup` finds. Raises Unsupported where there is none."""
+        """Return the declaration that `lookup` finds. Raises Unsupported if there is none."""
         found = self.lookup(name)
         if found is None:
             raise Unsupported(f"no op named '{name}' is registered", hint=op_hint(name, self.dialects, functions()))

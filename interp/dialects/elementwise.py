@@ -38,7 +38,7 @@ def format_of(value: Any) -> FloatFormat:
 
 
 def enum_of(op: Operation, name: str) -> int | None:
-    """Return the number of an enum property; None where the op does not have it."""
+    """Return the number of an enum property; None if the op does not have it."""
     attribute = op.properties.get(name)
     if isinstance(attribute, EnumAttr | at.IntegerAttr):
         return attribute.value

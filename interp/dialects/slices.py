@@ -63,7 +63,7 @@ FORM = " ".join(f"custom<DynamicIndexList>(${name}, $static_{name})" for name in
 
 
 class Written(NamedTuple):
-    """The lists of an op, with None where an operand gives the number."""
+    """The lists of an op, with None if an operand gives the number."""
 
     offsets: tuple[int | None, ...]
     sizes: tuple[int | None, ...]

@@ -318,7 +318,9 @@ OPERATORS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
 
 
 def spell(expr: AffineExpr, strong: bool = False) -> str:
-    """Spell the expression as mlir-opt prints it. ``strong``: in brackets unless it is a name or a number."""
+    """Return the text of the expression as mlir-opt prints it. ``strong``: in brackets unless it is a name or a
+    number.
+    """
     if isinstance(expr, Dimension):
         return f"d{expr.position}"
     if isinstance(expr, Symbol):
@@ -339,7 +341,7 @@ def _spell_product(expr: Binary) -> str:
 
 
 def _spell_sum(expr: Binary) -> str:
-    """Spell a sum. Negative summands are subtracted, except for the smallest 64-bit number."""
+    """Return the text of a sum. Negative summands are subtracted, except for the smallest 64-bit number."""
     left, right = spell(expr.lhs), expr.rhs
     product = _of_constant(right, "*")
     if product is not None and product[1] == -1:

@@ -26,7 +26,7 @@ class UnitAttr(Attribute):
     """``unit``: an attribute whose presence is its meaning."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``unit``."""
+        """Return the text ``unit``."""
         return "unit"
 
 
@@ -44,13 +44,13 @@ class IntegerAttr(Attribute):
         return self.value & ((1 << width) - 1)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``true``, ``false``, or the value with its type."""
+        """Return the text ``true``, ``false``, or the value with its type."""
         if self.type == ty.I1:
             return "true" if self.value else "false"
         return f"{base.decimal_text(self.value)} : {self.type.spell(names)}"
 
     def spell_untyped(self, names: Mapping[object, str] = base.NO_NAMES) -> str:
-        """Spell an i64 without its type."""
+        """Return the text of an i64 without its type."""
         return str(self.value) if self.type == ty.I64 else self.spell_nested(names)
 
 
@@ -74,11 +74,13 @@ class FloatAttr(Attribute):
     type: ty.FloatType
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the literal with its type."""
+        """Return the text of the literal with its type."""
         return f"{base.spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
 
     def spell_untyped(self, names: Mapping[object, str] = base.NO_NAMES) -> str:
-        """Spell an f64 without its type, unless it is a NaN or an infinity: its bits alone would be an integer."""
+        """Return the text of an f64 without its type, unless it is a NaN or an infinity: its bits alone would be an
+        integer.
+        """
         if self.type.format.name == "f64":
             spelling = base.spell_float(self.type.format, self.code)
             return self.spell(names) if spelling.startswith("0x") else spelling
@@ -98,7 +100,7 @@ class StringAttr(Attribute):
         return self.value.encode("utf-8", "surrogateescape")
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the literal, with its type if it has one."""
+        """Return the text of the literal, with its type if it has one."""
         return base.quoted(self.value) if self.type is None else f"{base.quoted(self.value)} : {self.type.spell(names)}"
 
 
@@ -109,7 +111,7 @@ class ArrayAttr(Attribute):
     elements: tuple[Attribute, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the elements in square brackets."""
+        """Return the text of the elements in square brackets."""
         return f"[{', '.join(element.spell_untyped(names) for element in self.elements)}]"
 
 
@@ -130,12 +132,12 @@ class DictionaryAttr(Attribute):
         return dict(self.entries)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the entries in braces; the value ``unit`` is left out."""
+        """Return the text of the entries in braces; the value ``unit`` is left out."""
         return spell_dictionary(self.mapping, names)
 
 
 def spell_dictionary(entries: Mapping[str, Attribute], names: Mapping[object, str]) -> str:
-    """Spell ``{name = value, …}`` of entries that are in order; the value ``unit`` is left out."""
+    """Return the text ``{name = value, …}`` of entries that are in order; the value ``unit`` is left out."""
     return f"{{{', '.join(_entry(name, value, names) for name, value in entries.items())}}}"
 
 
@@ -151,7 +153,7 @@ class TypeAttr(Attribute):
     type: ty.Type
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the type."""
+        """Return the text of the type."""
         return names.get(self.type) or self.type.spell(names)
 
 
@@ -163,7 +165,7 @@ class SymbolRefAttr(Attribute):
     nested: tuple[str, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the names, joined by ``::``."""
+        """Return the text of the names, joined by ``::``."""
         return "::".join(base.spell_symbol(name) for name in (self.root, *self.nested))
 
 
@@ -215,22 +217,24 @@ class DenseElementsAttr(Attribute):
         return hash(self._key())
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``dense<…> : type``. More than a hundred elements become a string of hexadecimal digits."""
+        """Return the text ``dense<…> : type``. More than a hundred elements become a string of hexadecimal digits."""
         packed = not isinstance(names, Names) or names.packed
         return f"dense<{self.literal_or_blob(packed)}> : {self.type.spell(names)}"
 
     def spell_nested(self, names: Mapping[object, str]) -> str:
-        """Spell the elements: they never have an alias, and looking for one would hash all of them."""
+        """Return the text of the elements: they never have an alias, and looking for one would hash all of them."""
         return self.spell(names)
 
     def literal_or_blob(self, packed: bool) -> str:
-        """Spell the elements between the brackets as mlir-opt does: as literals, or as one blob."""
+        """Return the text of the elements between the brackets as mlir-opt does: as literals, or as one blob."""
         if self.splat or self.codes.size // max(1, prod(self.element_shape)) <= MAX_PLAIN_ELEMENTS:
             return self.literal()
         return f'"0x{self.blob(packed).hex().upper()}"'
 
     def literal(self) -> str:
-        """Spell the elements between the brackets as literals: one for a splat, none if there are no elements."""
+        """Return the text of the elements between the brackets as literals: one for a splat, none if there are no
+        elements.
+        """
         if not self.codes.size:
             return ""
         element = self.type.element
@@ -261,7 +265,7 @@ DYNAMIC = 1 << 63
 
 
 def _element_texts(element: ty.Type, flat: Codes) -> Iterator[str]:
-    """Spell each code along the first axis."""
+    """Return the text of each code along the first axis."""
     if isinstance(element, ty.ComplexType):
         parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:])))
         return (f"({re},{im})" for re, im in zip(parts[::2], parts[1::2], strict=True))
@@ -291,11 +295,11 @@ class DenseStringAttr(Attribute):
     splat: bool = False
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``dense<…> : type``."""
+        """Return the text ``dense<…> : type``."""
         return f"dense<{self.literal()}> : {self.type.spell(names)}"
 
     def literal(self) -> str:
-        """Spell the strings between the brackets: one for a splat, none if there are no elements."""
+        """Return the text of the strings between the brackets: one for a splat, none if there are no elements."""
         texts = [base.quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
         return texts[0] if self.splat else base.nest(texts, shape) if texts else ""
@@ -310,7 +314,7 @@ class SparseElementsAttr(Attribute):
     values: DenseElementsAttr | DenseStringAttr
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``sparse<…> : type``."""
+        """Return the text ``sparse<…> : type``."""
         packed = not isinstance(names, Names) or names.packed
         values = self.values
         text = values.literal_or_blob(packed) if isinstance(values, DenseElementsAttr) else values.literal()
@@ -326,12 +330,12 @@ class DenseArrayAttr(Attribute):
     codes: tuple[int, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``array<type: values>``."""
+        """Return the text ``array<type: values>``."""
         values = f": {self.values_text()}" if self.codes else ""
         return f"array<{self.element.spell(names)}{values}>"
 
     def values_text(self) -> str:
-        """Spell the values, joined by commas."""
+        """Return the text of the values, joined by commas."""
         element = self.element
         if isinstance(element, ty.FloatType):
             return ", ".join(base.spell_float(element.format, code) for code in self.codes)
@@ -357,7 +361,7 @@ class DenseResourceAttr(Attribute):
     type: ElementsType
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``dense_resource<key> : type``."""
+        """Return the text ``dense_resource<key> : type``."""
         key = self.key if base.is_bare_identifier(self.key) else base.quoted(self.key)
         return f"dense_resource<{key}> : {self.type.spell(names)}"
 
@@ -376,7 +380,7 @@ class AffineMapAttr(Attribute):
         return self.results == tuple(Dimension(position) for position in range(self.dimensions))
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``affine_map<…>``."""
+        """Return the text ``affine_map<…>``."""
         results = ", ".join(spell_affine(result) for result in self.results)
         return f"affine_map<{_affine_inputs(self.dimensions, self.symbols)} -> ({results})>"
 
@@ -392,13 +396,13 @@ class IntegerSetAttr(Attribute):
     constraints: tuple[tuple[AffineExpr, bool], ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``affine_set<…>``."""
+        """Return the text ``affine_set<…>``."""
         texts = (f"{spell_affine(expr)} {'==' if equal else '>='} 0" for expr, equal in self.constraints)
         return f"affine_set<{_affine_inputs(self.dimensions, self.symbols)} : ({', '.join(texts)})>"
 
 
 def _affine_inputs(dimensions: int, symbols: int) -> str:
-    """Spell the inputs of a map: ``(d0, d1)[s0]``."""
+    """Return the text of the inputs of a map: ``(d0, d1)[s0]``."""
     named = f"[{', '.join(f's{number}' for number in range(symbols))}]" if symbols else ""
     return f"({', '.join(f'd{number}' for number in range(dimensions))}){named}"
 
@@ -411,7 +415,7 @@ class StridedLayoutAttr(Attribute):
     offset: int | None = 0
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``strided<…>``; an offset of 0 is left out."""
+        """Return the text ``strided<…>``; an offset of 0 is left out."""
         strides = ", ".join("?" if stride is None else str(stride) for stride in self.strides)
         offset = "" if self.offset == 0 else f", offset: {'?' if self.offset is None else self.offset}"
         return f"strided<[{strides}]{offset}>"
@@ -431,8 +435,8 @@ class DistinctAttr(Attribute):
         return id(self)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``distinct[id]<attribute>``; the attribute ``unit`` is left out. A printer numbers them in its own
-        order.
+        """Return the text ``distinct[id]<attribute>``; the attribute ``unit`` is left out. A printer numbers them in
+        its own order.
         """
         number = names.number(self) if isinstance(names, Names) else self.id
         inner = "" if isinstance(self.attribute, UnitAttr) else self.attribute.spell_nested(names)
@@ -474,6 +478,6 @@ class OpaqueAttr(Attribute):
     inner: tuple[Attribute | ty.Type, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the attribute as it was written."""
+        """Return the text of the attribute as it was written."""
         type = "" if self.type is None else f" : {self.type.spell(names)}"
         return f"#{self.dialect}{base.filled(self.body, self.inner, names)}{type}"

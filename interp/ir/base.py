@@ -54,7 +54,7 @@ class Type:
     __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the type; parts of it that have an alias in ``names`` are spelled by the alias."""
+        """Return the text of the type; parts of it that have an alias in ``names`` are spelled by the alias."""
         raise NotImplementedError
 
     @cached_property
@@ -72,15 +72,17 @@ class Attribute:
     __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the attribute; parts of it that have an alias in ``names`` are spelled by the alias."""
+        """Return the text of the attribute; parts of it that have an alias in ``names`` are spelled by the alias."""
         raise NotImplementedError
 
     def spell_nested(self, names: Mapping[object, str]) -> str:
-        """Spell the attribute inside another: by its alias, if it has one."""
+        """Return the text of the attribute inside another: by its alias, if it has one."""
         return (names and names.get(self)) or self.spell(names)
 
     def spell_untyped(self, names: Mapping[object, str] = NO_NAMES) -> str:
-        """Spell the attribute where the type of an i64 or f64 literal is implied: in arrays and as a memory space."""
+        """Return the text of the attribute where the type of an i64 or f64 literal is implied: in arrays and as a
+        memory space.
+        """
         return self.spell_nested(names)
 
     def __str__(self) -> str:
@@ -115,7 +117,7 @@ _LOG2_10 = (196, 59)
 
 @lru_cache(maxsize=4096)
 def spell_float(format: FloatFormat, code: int) -> str:
-    """Spell a bit pattern without its type."""
+    """Return the text of a bit pattern without its type."""
     exact = value(format, code)
     if exact is None:
         return spell_bits(code)
@@ -141,17 +143,17 @@ def _is_exact(format: FloatFormat, text: str, code: int) -> bool:
 
 
 def spell_bits(code: int) -> str:
-    """Spell a bit pattern in hexadecimal: upper-case digits without leading zeros (``0x0`` for zero)."""
+    """Return the text of a bit pattern in hexadecimal: upper-case digits without leading zeros (``0x0`` for zero)."""
     return f"0x{code:X}"
 
 
 def spell_double(number: float) -> str:
-    """Spell a Python float as an f64."""
+    """Return the text of a Python float as an f64."""
     return spell_float(FORMATS["f64"], double_bits(number))
 
 
 def spell_rounded(number: float, format: FloatFormat) -> str:
-    """Spell a Python float as a number of ``format``, to which it is rounded."""
+    """Return the text of a Python float as a number of ``format``, to which it is rounded."""
     return spell_float(format, convert(FORMATS["f64"], format, double_bits(number)).code)
 
 
@@ -202,7 +204,9 @@ def _exponent_form(digits: str, exponent: int) -> str:
 
 
 def _default_form(digits: str, exponent: int, precision: int) -> str:
-    """Spell digits as `APFloat::toString` does: at most three padding zeros, and no point in short integers."""
+    """Return the text of digits as `APFloat::toString` does: at most three padding zeros, and no point in short
+    integers.
+    """
     top = exponent + len(digits) - 1
     too_long = exponent > 3 or len(digits) + exponent > precision
     if too_long if exponent >= 0 else top < -3:
@@ -255,7 +259,7 @@ def is_bare_identifier(text: str) -> bool:
 
 
 def spell_symbol(name: str) -> str:
-    """Spell ``@name``, quoted where the name is not an identifier."""
+    """Return the text ``@name``, quoted where the name is not an identifier."""
     return f"@{name}" if is_bare_identifier(name) else f"@{quoted(name)}"
 
 
@@ -298,11 +302,13 @@ class Location(Attribute):
     """The base of all locations."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the location as an attribute value, with ``loc(…)`` around it."""
+        """Return the text of the location as an attribute value, with ``loc(…)`` around it."""
         return f"loc({self.inner(names)})"
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell the text between the brackets of ``loc(…)``; nested locations that have an alias are spelled by it."""
+        """Return the text of the text between the brackets of ``loc(…)``; nested locations that have an alias are
+        spelled by it.
+        """
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -314,7 +320,7 @@ class UnknownLoc(Location):
     """An unknown location: ``?``."""
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell ``unknown``."""
+        """Return the text ``unknown``."""
         return "unknown"
 
 
@@ -327,7 +333,7 @@ class FileLineCol(Location):
     column: int
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell the file, the line and the column."""
+        """Return the text of the file, the line and the column."""
         return f"{quoted(self.file)}:{self.line}:{self.column}"
 
 
@@ -356,7 +362,7 @@ class FileRange(Location):
     end_column: int
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell the start and the end."""
+        """Return the text of the start and the end."""
         start = f"{quoted(self.file)}:{self.line}:{self.column}"
         if (self.end_line, self.end_column) == (self.line, self.column):
             return start
@@ -372,7 +378,7 @@ class NameLoc(Location):
     child: Location = UnknownLoc()
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell the name, and the child if it is known."""
+        """Return the text of the name, and the child if it is known."""
         if self.child == UnknownLoc():
             return quoted(self.name)
         return f"{quoted(self.name)}({_nested(self.child, names)})"
@@ -386,7 +392,7 @@ class CallSiteLoc(Location):
     caller: Location
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell the callee, then the place that called it."""
+        """Return the text of the callee, then the place that called it."""
         return f"callsite({_nested(self.callee, names)} at {_nested(self.caller, names)})"
 
 
@@ -398,7 +404,7 @@ class FusedLoc(Location):
     metadata: Attribute | None = None
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Spell the metadata, if there is any, and the parts."""
+        """Return the text of the metadata, if there is any, and the parts."""
         metadata = "" if self.metadata is None else f"<{names.get(self.metadata) or self.metadata.spell(names)}>"
         return f"fused{metadata}[{', '.join(_nested(part, names) for part in self.locations)}]"
 
@@ -418,7 +424,7 @@ def _parts(location: Location) -> Iterator[Location]:
 
 
 def file_position(location: Location) -> FileLineCol | None:
-    """Return the first file position inside ``location``, for diagnostics; None where it has none."""
+    """Return the first file position inside ``location``, for diagnostics; None if it has none."""
     stack = [location]
     while stack:
         current = stack.pop()

@@ -81,7 +81,7 @@ class EnumAttr(Attribute):
         return self.definition.spell(self.value)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``#dialect.mnemonic<keywords>``, without brackets if there are no keywords."""
+        """Return the text ``#dialect.mnemonic<keywords>``, without brackets if there are no keywords."""
         keywords = self.keywords
         return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
 
@@ -171,7 +171,7 @@ class DialectAttr(Attribute):
         return tuple(part for part in flat if isinstance(part, Attribute | Type))
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``#dialect.mnemonic`` and the parameters; if these have no brackets, ``#dialect<mnemonic
+        """Return the text ``#dialect.mnemonic`` and the parameters; if these have no brackets, ``#dialect<mnemonic
         parameters>``.
         """
         parameters = self.spell_parameters(names)
@@ -180,8 +180,8 @@ class DialectAttr(Attribute):
         return f"#{self.definition.name}{parameters}"
 
     def spell_parameters(self, names: Mapping[object, str]) -> str:
-        """Spell the parameters without the mnemonic, as they are written in places where the kind of attribute is
-        known.
+        """Return the text of the parameters without the mnemonic, as they are written in places where the kind of
+        attribute is known.
         """
         return self.definition.form.spell(self, names)
 

@@ -166,7 +166,7 @@ def _line(location: Location | None, severity: str, text: str) -> str:
 
 
 def spell_place(location: Location) -> str:
-    """Spell ``file:line:col`` of the first file position in a location; empty where it has none."""
+    """Return the text ``file:line:col`` of the first file position in a location; empty if it has none."""
     place = file_position(location)
     return f"{place.file}:{place.line}:{place.column}" if place else ""
 
@@ -194,7 +194,7 @@ def _excerpt(location: Location | None, source: str | None) -> list[str]:
 
 
 def plural(count: int, what: str) -> str:
-    """Spell a count of things."""
+    """Return the text of a count of things."""
     return f"{count:,} {what}{'s'[: count != 1]}"
 
 

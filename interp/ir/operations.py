@@ -57,7 +57,7 @@ class OpResult(SSAValue):
 
     @property
     def label(self) -> str | None:
-        """The name in ``loc("…")`` of a constant, such as ``up.weight`` of ONNX; None without one."""
+        """The name in ``loc("…")`` of a constant, such as ``up.weight`` of ONNX; None if there is none."""
         return None if self.owner.operands else _name_alone(self.owner.location)
 
 
@@ -92,7 +92,7 @@ class BlockArgument(SSAValue):
 
     @property
     def label(self) -> str | None:
-        """The name in ``loc("…")``, such as ``p['layers'][0]['wq']`` of JAX; None without one."""
+        """The name in ``loc("…")``, such as ``p['layers'][0]['wq']`` of JAX; None if there is none."""
         return _name_alone(self.location)
 
     def take_location_of(self, value: SSAValue) -> None:

@@ -35,7 +35,7 @@ class IntegerType(Type):
     signedness: Signedness = "signless"
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``i``, ``si`` or ``ui`` and the width."""
+        """Return the text ``i``, ``si`` or ``ui`` and the width."""
         return f"{_PREFIX[self.signedness]}{self.width}"
 
 
@@ -44,7 +44,7 @@ class IndexType(Type):
     """``index``: a signless integer of the machine's width."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``index``."""
+        """Return the text ``index``."""
         return "index"
 
 
@@ -53,7 +53,7 @@ class NoneType(Type):
     """``none``: a type with one value."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``none``."""
+        """Return the text ``none``."""
         return "none"
 
 
@@ -83,13 +83,13 @@ class FloatType(Type):
         return BUILTIN_FORMATS.get(self.format.name) == self.format
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the name of the format, or ``!halfulp.float<…>`` for one that is not MLIR's."""
+        """Return the text of the name of the format, or ``!halfulp.float<…>`` for one that is not MLIR's."""
         return self.format.name if self.builtin else _spell_own(self.format)
 
 
 @lru_cache(maxsize=256)
 def _spell_own(fmt: FloatFormat) -> str:
-    """Spell a format that is not MLIR's: by its name if every halfulp knows it, else with its fields."""
+    """Return the text of a format that is not MLIR's: by its name if every halfulp knows it, else with its fields."""
     if OTHER_FORMATS.get(fmt.name) == fmt or _is_p3109(fmt):
         return f"!halfulp.float<{quoted(fmt.name)}>"
     fields = [quoted(fmt.name), *(f"{word} = {getattr(fmt, field)}" for word, field in FLOAT_NUMBERS.items())]
@@ -113,7 +113,7 @@ class ComplexType(Type):
     element: Type
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``complex<…>``."""
+        """Return the text ``complex<…>``."""
         return f"complex<{self.element.spell(names)}>"
 
 
@@ -124,7 +124,7 @@ class TupleType(Type):
     elements: tuple[Type, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``tuple<…>``."""
+        """Return the text ``tuple<…>``."""
         return f"tuple<{_list(self.elements, names)}>"
 
 
@@ -136,7 +136,7 @@ class FunctionType(Type):
     results: tuple[Type, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the inputs in parentheses. One result has no parentheses, unless it is a function type."""
+        """Return the text of the inputs in parentheses. One result has no parentheses, unless it is a function type."""
         results = _list(self.results, names)
         if len(self.results) != 1 or isinstance(self.results[0], FunctionType):
             results = f"({results})"
@@ -156,7 +156,7 @@ class VectorType(Type):
             object.__setattr__(self, "scalable", ())
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``vector<…>`` with scalable dimensions in square brackets."""
+        """Return the text ``vector<…>`` with scalable dimensions in square brackets."""
         flags = self.scalable or (False,) * len(self.shape)
         dims = "".join(f"[{size}]x" if flag else f"{size}x" for size, flag in zip(self.shape, flags, strict=True))
         return f"vector<{dims}{self.element.spell(names)}>"
@@ -171,7 +171,7 @@ class TensorType(Type):
     encoding: Attribute | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``tensor<…>``."""
+        """Return the text ``tensor<…>``."""
         encoding = "" if self.encoding is None else f", {self.encoding.spell_nested(names)}"
         return f"tensor<{_dimensions(self.shape)}{self.element.spell(names)}{encoding}>"
 
@@ -186,7 +186,7 @@ class MemRefType(Type):
     memory_space: Attribute | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``memref<…>``."""
+        """Return the text ``memref<…>``."""
         layout = "" if self.layout is None else f", {self.layout.spell_nested(names)}"
         space = "" if self.memory_space is None else f", {self.memory_space.spell_untyped(names)}"
         return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{layout}{space}>"
@@ -205,7 +205,7 @@ class OpaqueType(Type):
     inner: tuple[Attribute | Type, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the type as it was written."""
+        """Return the text of the type as it was written."""
         return f"!{self.dialect}{filled(self.body, self.inner, names)}"
 
 
@@ -222,7 +222,7 @@ class DialectType(Type):
         return ()
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``!dialect.mnemonic``."""
+        """Return the text ``!dialect.mnemonic``."""
         return f"!{self.dialect}.{self.mnemonic}"
 
 
@@ -255,7 +255,7 @@ class UniformQuantizedType(Type):
         return self.axis is not None or self.block_sizes is not None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``!quant.uniform<…>``; storage bounds that are the whole range are left out."""
+        """Return the text ``!quant.uniform<…>``; storage bounds that are the whole range are left out."""
         head = f"{_storage(self)}:{self.expressed.spell(names)}"
         scales = [spell_double(scale) for scale in self.scales]
         if self.block_sizes is not None and isinstance(self.expressed, FloatType):
@@ -288,7 +288,7 @@ class QuantileType(Type):
     bounds: tuple[int, int] | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``!quant.quantile<…>``."""
+        """Return the text ``!quant.quantile<…>``."""
         values = ",".join(spell_double(value) for value in self.values)
         bounds = "" if self.bounds is None else f", <{self.bounds[0]}:{self.bounds[1]}>"
         return f"!quant.quantile<{self.storage.spell(names)}:{self.element.spell(names)}, {{{values}}}{bounds}>"
@@ -306,7 +306,7 @@ class AnyQuantizedType(Type):
     storage: Type | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``!quant.any<…>``."""
+        """Return the text ``!quant.any<…>``."""
         expressed = "" if self.expressed is None else f":{self.expressed.spell(names)}"
         return f"!quant.any<{_storage(self)}{expressed}>"
 
@@ -320,7 +320,7 @@ class CalibratedQuantizedType(Type):
     maximum: float
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell ``!quant.calibrated<…>``."""
+        """Return the text ``!quant.calibrated<…>``."""
         bounds = f"{spell_double(self.minimum)}:{spell_double(self.maximum)}"
         return f"!quant.calibrated<{self.expressed.spell(names)}<{bounds}>>"
 

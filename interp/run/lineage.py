@@ -222,7 +222,7 @@ class Lineage:
         return value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return results with ids of unknown history, if they are floats without a history of their own, computed from
+        """Return results with ids of unknown history, if they are floats without their own history, computed from
         floats that have one. Raises LimitExceeded.
         """
         if not any(isinstance(value, Value) and value.open is not None and holds_floats(value) for value in operands):

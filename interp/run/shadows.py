@@ -295,7 +295,7 @@ class Shadows:
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return results in which numbers that were computed from floats or from inexact integers are unknown, unless
-        they have a mark of their own. Numbers that an inexact index chose are unknown too.
+        they have their own mark. Numbers that an inexact index chose are unknown too.
         """
         given = [value for value in operands if isinstance(value, Value)]
         if not any(holds_floats(value) or _is_tainted(value) for value in given):

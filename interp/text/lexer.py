@@ -2,7 +2,7 @@
 
 Positions are computed by a second pass when one is needed (for an error or a location), so that reading a large correct
 file is fast. Every character that is neither space nor comment is part of some token. A character that cannot start one
-becomes a token of its own, which no rule of the parser accepts.
+becomes its own token, which no rule of the parser accepts.
 
 Most lines of a large file are like an earlier one except for the names of values. The regular expression searches such
 a line for names alone, and the parser reads it as it read the earlier one (`halfulp.interp.text.parser`).

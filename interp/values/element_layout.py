@@ -145,7 +145,7 @@ def concrete(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
 
 
 def spell_shape(shape: tuple[int, ...]) -> str:
-    """Spell a shape as MLIR does between the angle brackets: ``2x3``; ``scalar`` for rank 0."""
+    """Return the text of a shape as MLIR does between the angle brackets: ``2x3``; ``scalar`` for rank 0."""
     return "x".join(map(str, shape)) or "scalar"
 
 
@@ -191,7 +191,7 @@ def float_code(format_: FloatFormat, number: float) -> int:
 
 
 def range_text(low: int, high: int) -> str:
-    """Spell a range of integers; beyond 64 bits with powers of two."""
+    """Return the text of a range of integers; beyond 64 bits with powers of two."""
     if high >> 64 == 0:
         return f"{low} to {high}"
     return f"{f'-2^{(-low).bit_length() - 1}' if low else 0} to 2^{high.bit_length()} - 1"
@@ -201,7 +201,7 @@ def range_text(low: int, high: int) -> str:
 
 
 def spell_element(element: ty.Type, code: int) -> str:
-    """Spell one element as text that reads back to ``code``."""
+    """Return the text of one element as text that reads back to ``code``."""
     stored = numeric(element)
     if isinstance(stored, ty.FloatType):
         return _spell_float(stored.format, code) if code < 1 << 16 else _float_text(stored.format, code)
@@ -255,8 +255,8 @@ def _spellings(fmt: FloatFormat, number: float) -> Iterator[str]:
 
 
 def _plain(text: str, exact: Fraction) -> str:
-    """Spell a number in plain digits if that is short: 1e+02 and 100.0 are 100. An integer is spelled with all its
-    digits, since with zeros in place of the last ones it would look like another number: 380000 for 380928.
+    """Return the text of a number in plain digits if that is short: 1e+02 and 100.0 are 100. An integer is spelled with
+    all its digits, since with zeros in place of the last ones it would look like another number: 380000 for 380928.
     """
     if "e" in text and not -5 < int(text.partition("e")[2]) < 16:
         return text
@@ -267,14 +267,14 @@ def _plain(text: str, exact: Fraction) -> str:
 
 
 def spell_type(type_: ty.Type, shape: tuple[int, ...]) -> str:
-    """Spell the head of a value: its element type after its dimensions."""
+    """Return the text of the head of a value: its element type after its dimensions."""
     element = ty.element_type(type_)
     name = element.format.name if isinstance(element, ty.FloatType) else str(element)
     return f"{spell_shape(shape)}x{name}" if shape else name
 
 
 def spell_value(value: Spelled, limit: int | None = None, bits: bool = False) -> str:
-    """Spell a value as ``type=elements``.
+    """Return the text of a value as ``type=elements``.
 
     With ``limit``, an array of more elements is cut after that many, followed by ``...``. With ``bits``, an element is
     its code, ``0x7F``.

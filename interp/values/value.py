@@ -270,7 +270,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         dtype. Integers wider than 64 bits are Python integers in an object array. tf32 is widened to float32, which is
         exact. A quantised element is its stored integer. The array is read-only.
 
-        Raises TypeMismatch for poison, and for a type that NumPy and ml_dtypes lack (f80, f128, a format of your own).
+        Raises TypeMismatch for poison, and for a type that NumPy and ml_dtypes lack (f80, f128, your own format).
         """
         array = elements.exported(self, poison, signed)
         array.flags.writeable = False
@@ -318,8 +318,8 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
     def item(self, *index: int) -> Any:
         """Return the one element, or the one at ``index``, as a Python number with exactly its value.
 
-        A float, or a `fractions.Fraction` if no float has the value (f80, f128, a format of your own); a bool for i1;
-        an int for other integers. Raises ValueError for several elements and for poison.
+        A float, or a `fractions.Fraction` if no float has the value (f80, f128, your own format); a bool for i1; an int
+        for other integers. Raises ValueError for several elements and for poison.
         """
         one = self[index] if index else self
         if one.size != 1:

@@ -730,7 +730,7 @@ def pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
 
 
 def digits_between(lowest: int, highest: int) -> int:
-    """Return the count of digits that `Digits` needs for sums between these places."""
+    """Return the number of digits that `Digits` needs for sums between these places."""
     return (highest - lowest) // 32 + 4
 
 

@@ -57,7 +57,7 @@ class Row:
         return [what for what, same in fits.items() if not same]
 
     def nearest(self, asked: Instruction) -> str:
-        """Spell the instruction of the row that is nearest to another one."""
+        """Return the text of the instruction of the row that is nearest to another one."""
         others = self.others(asked)
         types, results, shape = (
             (own[0] if what in others else wanted).replace("*", "N")

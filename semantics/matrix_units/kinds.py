@@ -55,7 +55,7 @@ class LaneLayout:
 
     @cached_property
     def registers(self) -> int:
-        """The count of elements that a lane holds."""
+        """The number of elements that a lane holds."""
         return math.prod(self.lane_shape)
 
     @property
@@ -124,7 +124,7 @@ class TileKind:
 
     @property
     def block(self) -> int | None:
-        """The count of elements along K that share a scale; None for a kind without scales."""
+        """The number of elements along K that share a scale; None for a kind without scales."""
         return 32 if self.attribute == "scaled_mma_layout" else None
 
     @cached_property

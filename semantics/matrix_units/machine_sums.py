@@ -249,7 +249,7 @@ def _largest(exponents: Sequence[Word]) -> Word:
 
 
 def description(rule: Accumulator, fmt: FloatFormat, count: int, factors: tuple[int, int]) -> Group | None:
-    """Return the description of groups; None where there is none. ``factors``: the fraction bits of A and B, whose
+    """Return the description of groups; None if there is none. ``factors``: the fraction bits of A and B, whose
     significands are less than two.
     """
     if rule.bits is None or rule.partial != KEPT or rule.dot > 1 or not 0 < count <= MOST or fmt.bits > 64:
@@ -385,7 +385,7 @@ class _Waiting:
         self._loop: Loop | None = None
 
     def get(self, products: int) -> Loop | None:
-        """Return the loop; None where NumPy is to compute these products."""
+        """Return the loop; None if NumPy is to compute these products."""
         self._asked += products
         if not llvm.machine_code_allowed() or not (self._asked >= PAYS or llvm.at_once()):
             return None
@@ -405,7 +405,7 @@ def _waiting(kind: Kind) -> _Waiting:
 def group(
     rule: Accumulator, fmt: FloatFormat, factors: Factors, c: Codes, general: Callable[[Factors, Codes], Codes]
 ) -> Codes | None:
-    """Return the sums of a group as `aligned_sums.aligned_group` does: codes [M, N, tiles] of D. None where there is no
+    """Return the sums of a group as `aligned_sums.aligned_group` does: codes [M, N, tiles] of D. None if there is no
     description, or where NumPy is to compute them. ``general`` computes elements that the code leaves to it.
     """
     a, b = factors.a, factors.b

@@ -90,8 +90,8 @@ class Format:
     """A file format. ``carries``: the roles it has a place for. ``describes``: its files describe their columns.
 
     ``write(vectors, file, options)`` writes a set whose roles it carries; ``read(file, columns, options)`` gives the
-    set in a file, as a stream. ``columns``: None where the file describes itself. A malformed file raises InputError,
-    with the line where there are lines.
+    set in a file, as a stream. ``columns``: None if the file describes itself. A malformed file raises InputError, with
+    the line where there are lines.
     """
 
     name: str
@@ -224,7 +224,7 @@ def required_columns(columns: tuple[Column, ...] | None, format: str, options: O
 def same_columns(
     given: tuple[Column, ...] | None, found: tuple[Column, ...] | None, format: str, options: Options
 ) -> tuple[Column, ...]:
-    """Return the columns of a file that may describe itself. Raises InputError where they differ from the caller's."""
+    """Return the columns of a file that may describe itself. Raises InputError if they differ from the caller's."""
     if given is not None and found is not None and given != found:
         raise InputError(
             f"{options.file}: the file has the columns {_spelled(found)}, but the expected ones are {_spelled(given)}"
@@ -250,7 +250,7 @@ def with_file(options: Options, file: Any) -> Options:
 
 
 def too_wide(codes: Codes, width: int) -> npt.NDArray[np.bool_] | None:
-    """Return the rows whose code has bits above its width; None where there are none."""
+    """Return the rows whose code has bits above its width; None if there are none."""
     top = codes[:, -1] if codes.ndim > 1 else codes
     used = width - LIMB_BITS * (limb_count(width) - 1)
     if used >= top.dtype.itemsize * 8 or top.max(initial=0) < 1 << used:

@@ -69,7 +69,7 @@ def _body(text: str) -> str:
 
 
 def _carrier(column: Column) -> str:
-    """Return the type in which a code is written. Raises InputError where MLIR has no bitcast to the column's type."""
+    """Return the type in which a code is written. Raises InputError if MLIR has no bitcast to the column's type."""
     try:
         type_ = parse_type(column.type)
     except HalfulpError as error:

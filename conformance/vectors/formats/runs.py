@@ -26,7 +26,7 @@ def _row(columns: tuple[Column, ...]) -> texts.Row:
 
 
 def check_unary(columns: tuple[Column, ...]) -> None:
-    """Raise InputError where columns are not those of a function of one operand."""
+    """Raise InputError if columns are not those of a function of one operand."""
     operands = [column for column in columns if column.role is Role.OPERAND]
     if len(operands) != 1 or len(columns) < 2 or operands[0].width > LIMB_BITS:
         raise InputError("the format 'runs' needs exactly one operand, of at most 64 bits, and one result")

@@ -286,7 +286,7 @@ HEAD = 1 << 16
 
 
 def find_columns(head: bytes) -> tuple[Column, ...] | None:
-    """Return the columns that a comment in the first bytes of a file describes; None where there is none."""
+    """Return the columns that a comment in the first bytes of a file describes; None if there is none."""
     found = _DESCRIBED.search(head)
     return columns_from_text(found[1]) if found else None
 
@@ -504,7 +504,7 @@ def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int
 
 
 def spelled(codes: Codes, width: int) -> list[str]:
-    """Spell codes as words of upper-case hexadecimal with all their digits."""
+    """Return the text of codes as words of upper-case hexadecimal with all their digits."""
     return [f"{code:0{digits(width)}X}" for code in codes_to_ints(codes, width)]
 
 

@@ -176,17 +176,17 @@ def sign_of(fmt: FloatFormat, code: int) -> str:
 
 
 def code_of_one(fmt: FloatFormat) -> int | None:
-    """Return the code of 1, or None where the format has none."""
+    """Return the code of 1, or None if the format has none."""
     return intermediate.encoded(fmt, 0, 1, 0)
 
 
 def largest_subnormal(fmt: FloatFormat) -> int | None:
-    """Return the code of the largest subnormal, or None where the format has none."""
+    """Return the code of the largest subnormal, or None if the format has none."""
     return fmt.fraction_mask if fmt.zero and fmt.mantissa_bits else None
 
 
 def smallest_subnormal(fmt: FloatFormat) -> int | None:
-    """Return the code of the smallest subnormal, or None where the format has none."""
+    """Return the code of the smallest subnormal, or None if the format has none."""
     return 1 if fmt.zero and fmt.mantissa_bits else None
 
 
@@ -308,7 +308,7 @@ def float_target(case: ModelCase) -> FloatFormat:
 
 
 def nonzero_result(case: ModelCase, row: Operands) -> ExactResult | None:
-    """Return the exact result of operands; None where it is zero or not a number."""
+    """Return the exact result of operands; None if it is zero or not a number."""
     result = intermediate.exact(case, row)
     return result if result is not None and result.significand else None
 

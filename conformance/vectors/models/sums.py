@@ -387,7 +387,7 @@ class _B15(CoverageModel):
 
 def _cancellation_of_terms(case: ModelCase, row: Operands) -> tuple[int, int] | None:
     """Return the distance from the leading bit of the larger term to that of the sum, and the exponent of the latter;
-    None where a term or the sum is 0.
+    None if a term or the sum is 0.
     """
     terms, result = _terms(case, row), exact(case, row)
     if terms is None or result is None or not result.significand:

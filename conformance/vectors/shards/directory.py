@@ -185,8 +185,8 @@ _NO_LOCKS = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVA
 
 
 def lock(file: IO[bytes], shared: bool = False) -> bool | None:
-    """Lock a file until it is closed; return False where another process has the lock, and None where the file system
-    has no locks. The kernel releases the locks of a killed process.
+    """Lock a file until it is closed; return False where another process has the lock, and None if the file system has
+    no locks. The kernel releases the locks of a killed process.
 
     ``shared``: only ask whether another process has it. This is for files that are open for reading, which NFS cannot
     lock otherwise.
@@ -285,7 +285,7 @@ def manifest_name(owner: str) -> str:
 class Manifest:
     """The manifest that one process appends to, locked against all others. An incomplete last line is removed.
 
-    Raises InputError where another process holds it.
+    Raises InputError if another process holds it.
     """
 
     def __init__(self, directory: Path, owner: str, plan: SweepPlan) -> None:
@@ -394,7 +394,7 @@ def _remove(paths: Iterable[Path]) -> None:
 def sized_as_in(directory: Path, plan: SweepPlan) -> SweepPlan | None:
     """Return a plan with the shards of the sweep in a directory; None if there is no sweep.
 
-    Raises InputError where the directory holds another sweep.
+    Raises InputError if the directory holds another sweep.
     """
     path = directory / LAYOUT
     try:
@@ -439,8 +439,8 @@ def begin_layout(directory: Path, owner: str, plan: SweepPlan, shard_rows: Calla
     """Write the layout unless there is one or another process is quicker, and return the plan with its shards.
 
     ``shard_rows``: gives the size of shards if the plan does not, and the directory has no sweep. The layout exists
-    before any manifest: a directory never has a manifest of unknown meaning. Raises InputError where it is that of
-    another sweep.
+    before any manifest: a directory never has a manifest of unknown meaning. Raises InputError if it is that of another
+    sweep.
     """
     found = sized_as_in(directory, plan)
     if found is not None:

@@ -60,7 +60,7 @@ class MadeShard:
 
 
 def _fault(directory: Path, entry: ShardEntry) -> str | None:
-    """Say what is wrong with the file of an entry; None where it is as recorded."""
+    """Say what is wrong with the file of an entry; None if it is as recorded."""
     try:
         with open_to_read(directory / entry.file) as file:
             size = os.fstat(file.fileno()).st_size
@@ -86,7 +86,7 @@ def make_shard(
     """Make a shard unless its file is as recorded. ``tick`` is called with the number of finished rows, again and
     again.
 
-    Raises InputError where the file cannot be written, where the format cannot hold a row, and where a recorded shard
+    Raises InputError if the file cannot be written, where the format cannot hold a row, and where a recorded shard
     gives other bytes than before.
     """
     fault = None if known is None else _fault(directory, known)
@@ -146,7 +146,7 @@ def _unpickled(plan: bytes) -> SweepPlan:
 def make_elsewhere(
     made_by: tuple[str, int], plan: bytes, directory: str, owner: str, index: int, known: ShardEntry | None
 ) -> MadeShard:
-    """Make a shard in a worker. Raises InputError where its halfulp is of another version."""
+    """Make a shard in a worker. Raises InputError if its halfulp is of another version."""
     ours = generator()
     if made_by != ours:
         (theirs, theirs_semantics), (version, semantics) = made_by, ours
@@ -159,7 +159,7 @@ def make_elsewhere(
 
 
 def require_visible(directory: Path, entry: ShardEntry) -> None:
-    """Raise InputError where a worker's file is not visible here: the worker wrote to another machine's directory."""
+    """Raise InputError if a worker's file is not visible here: the worker wrote to another machine's directory."""
     try:
         size = (directory / entry.file).stat().st_size
     except OSError:

@@ -92,7 +92,7 @@ def _parse_switch(p: OpParser, at: int, definition: d.OpDefinition) -> Operation
 
 
 def case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
-    """Return the code of a case's value. Raises ParseError where it does not fit the type of the flag."""
+    """Return the code of a case's value. Raises ParseError if it does not fit the type of the flag."""
     if not -(1 << type.width >> 1) <= value < 1 << type.width:
         p.error(f"the case value does not fit the type '{type}' of the flag", at)
     return value & ((1 << type.width) - 1)

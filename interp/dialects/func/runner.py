@@ -167,7 +167,7 @@ def characters(value: Value) -> list[str]:
 
 
 def _rows(texts: Sequence[str], shape: Numbers, depth: int) -> str:
-    """Spell elements in brackets; ``depth``: the number of brackets around each part."""
+    """Return the text of elements in brackets; ``depth``: the number of brackets around each part."""
     size = len(texts) // shape[0]
     if len(shape) == 1:
         parts, between = list(texts), ", "

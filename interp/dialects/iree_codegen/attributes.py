@@ -87,7 +87,7 @@ def read_tiling_level(p: TokenParser) -> TilingLevel:
 
 
 def spell_tiling_level(level: TilingLevel) -> str:
-    """Spell a level as `read_tiling_level` reads it."""
+    """Return the text of a level as `read_tiling_level` reads it."""
     flags = level.scalable or (False,) * len(level.sizes)
     sizes = ", ".join(f"[{size}]" if flag else str(size) for size, flag in zip(level.sizes, flags, strict=True))
     if not level.interchange:
@@ -265,7 +265,7 @@ def _read_pipeline(p: TokenParser) -> at.Attribute:
 
 
 def _spell_pipeline(found: at.Attribute, names: Mapping[object, str]) -> str:
-    """Spell a pipeline as it is read."""
+    """Return the text of a pipeline as it is read."""
     return "Custom" if found == _WORDS["Custom"] else found.spell_nested(names)
 
 

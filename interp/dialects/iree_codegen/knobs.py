@@ -59,7 +59,7 @@ def _misfit(path: str, found: Attribute, what: str) -> _Misfit:
 
 
 def _spelled(attribute: Attribute) -> str:
-    """Spell an attribute for an error, so that the error does not grow with the file."""
+    """Return the text of an attribute for an error, so that the error does not grow with the file."""
     inside: list[Attribute | Type] = [attribute]
     for _ in range(MAX_SPELLED):
         if not inside:

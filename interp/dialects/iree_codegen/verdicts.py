@@ -22,8 +22,8 @@ class ConstraintVerdict:
     """The verdict on one assert.
 
     ``text``: the message, with the values of its arguments (``?``: not known). An `smt.assert` has no message, so it is
-    the op's name. ``values``: those values, None where not known. ``because``: the reasons for an unknown verdict;
-    empty for any other.
+    the op's name. ``values``: those values, None if not known. ``because``: the reasons for an unknown verdict; empty
+    for any other.
     """
 
     text: str

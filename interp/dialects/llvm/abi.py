@@ -270,7 +270,7 @@ class Entered:
         self.arguments += self._passed(memref_value, type_)
 
     def placed(self, memory: Memory) -> Pointer:
-        """Give memory an address of its own, which is the same in each run, and return a pointer to it."""
+        """Give memory its own address, which is the same in each run, and return a pointer to it."""
         memory.start = address_after(self._end, memory.alignment)
         self._end = memory.start + memory.size
         return Pointer(memory, 0)

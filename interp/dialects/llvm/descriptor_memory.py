@@ -166,7 +166,7 @@ class SharedMemory(Memory):
 
     @property
     def ids(self) -> _OfElements | None:
-        """The ids of the poison of each byte; None where nothing is poison."""
+        """The ids of the poison of each byte; None if nothing is poison."""
         return None if self.allocation.poison is None else _OfElements(self.allocation, "poison", self._element)
 
     @property

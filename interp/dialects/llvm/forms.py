@@ -278,7 +278,7 @@ def _print_address(printer: OpPrinter, op: Operation) -> str:
 
 
 def spell_no_wrap(flags: int) -> str:
-    """Spell the flags of getelementptr: ``inbounds`` stands for two of them."""
+    """Return the text of the flags of getelementptr: ``inbounds`` stands for two of them."""
     words = ["inbounds"] if flags & 3 == 3 else [word for word, bit in _SINGLE.items() if flags & bit]
     return "|".join([*words, *(("nuw",) if flags & 4 else ())])
 
@@ -370,7 +370,7 @@ def _print_global(printer: OpPrinter, op: Operation) -> str:
 
 
 def spell_comdat(op: Operation) -> str:
-    """Spell `` comdat(@a::@b)`` if the op has one."""
+    """Return the text `` comdat(@a::@b)`` if the op has one."""
     comdat = op.properties.get("comdat")
     return "" if comdat is None else f" comdat({comdat})"
 

@@ -131,7 +131,7 @@ def first_lost(run: Run, memory: Memory, at: int, lost: int) -> int:
 
 
 def _marks_at(marks: Marks, places: Iterable[tuple[int, int]]) -> Marks | None:
-    """Return the marks of elements, each with the place and the number of its bytes; None where none is set."""
+    """Return the marks of elements, each with the place and the number of its bytes; None if none is set."""
     each: Any = np.array([of_bytes(marks[at : at + size]) for at, size in places])
     return each if each.any() else None
 

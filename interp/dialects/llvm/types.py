@@ -16,7 +16,7 @@ _BINARY_FLOATS = ("bf16", "f16", "f32", "f64", "f80", "f128")
 
 
 def spell_inner(type: Type, names: Names) -> str:
-    """Spell a type inside a type of the dialect."""
+    """Return the text of a type inside a type of the dialect."""
     return type.pretty(names) if isinstance(type, LLVMType) else names.get(type) or type.spell(names)
 
 
@@ -25,11 +25,11 @@ class LLVMType(DialectType):
     """A type of the dialect without parameters, such as ``!llvm.void``. Subclasses have parameters."""
 
     def spell(self, names: Names) -> str:
-        """Spell the type with ``!llvm.``."""
+        """Return the text of the type with ``!llvm.``."""
         return f"!llvm.{self.pretty(names)}"
 
     def pretty(self, names: Names) -> str:
-        """Spell the type without ``!llvm.``."""
+        """Return the text of the type without ``!llvm.``."""
         return self.mnemonic
 
 
@@ -42,7 +42,7 @@ class PointerType(LLVMType):
     space: int = 0
 
     def pretty(self, names: Names) -> str:
-        """Spell ``ptr`` and its address space, unless that is 0."""
+        """Return the text ``ptr`` and its address space, unless that is 0."""
         return f"ptr<{self.space}>" if self.space else "ptr"
 
 
@@ -61,7 +61,7 @@ class ArrayType(LLVMType):
         return (self.element,)
 
     def pretty(self, names: Names) -> str:
-        """Spell ``array<…>``."""
+        """Return the text ``array<…>``."""
         return f"array<{self.size} x {spell_inner(self.element, names)}>"
 
 
@@ -85,7 +85,7 @@ class StructType(LLVMType):
         return self.body or ()
 
     def pretty(self, names: Names) -> str:
-        """Spell ``struct<…>``."""
+        """Return the text ``struct<…>``."""
         name = "" if self.name is None else quoted(self.name)
         if self.enclosing:
             return f"struct<{name}>"
@@ -117,7 +117,7 @@ class FunctionType(LLVMType):
         return (self.result, *self.inputs)
 
     def pretty(self, names: Names) -> str:
-        """Spell ``func<…>``."""
+        """Return the text ``func<…>``."""
         inputs = [spell_inner(input, names) for input in self.inputs]
         inner = ", ".join([*inputs, "..."] if self.variadic else inputs)
         return f"func<{spell_inner(self.result, names)} ({inner})>"
@@ -139,7 +139,7 @@ class TargetType(LLVMType):
         return self.types
 
     def pretty(self, names: Names) -> str:
-        """Spell ``target<…>``."""
+        """Return the text ``target<…>``."""
         inner = [quoted(self.name), *(spell_inner(type, names) for type in self.types), *map(str, self.numbers)]
         return f"target<{', '.join(inner)}>"
 

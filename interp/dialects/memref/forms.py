@@ -182,7 +182,7 @@ def read_hint(p: OpParser, definition: OpDefinition, at_: int) -> dict[str, Attr
 
 
 def spell_hint(op: Operation) -> str:
-    """Spell what `read_hint` reads."""
+    """Return the text of what `read_hint` reads."""
     write, locality, data = (op.prop(name, at.IntegerAttr).value for name in ("isWrite", "localityHint", "isDataCache"))
     return f"{'write' if write else 'read'}, locality<{locality}>, {'data' if data else 'instr'}"
 

@@ -123,7 +123,7 @@ def compatible_strides(one: Strides | None, other: Strides | None) -> bool:
 
 
 def viewed_type(type_: ty.MemRefType, lists: Written) -> ty.MemRefType | None:
-    """Return the type of the view that a subview takes, with all dimensions; None where the source is not strided."""
+    """Return the type of the view that a subview takes, with all dimensions; None if the source is not strided."""
     known = strides_and_offset(type_)
     if known is None:
         return None
@@ -156,7 +156,7 @@ def expanded_strides(strides: Sequence[int | None], shape: Sequence[int | None],
 
 
 def expanded_type(type_: ty.MemRefType, shape: Shape, groups: Groups) -> ty.MemRefType | None:
-    """Return the type of an expanded memref; None where the source is not strided."""
+    """Return the type of an expanded memref; None if the source is not strided."""
     known = strides_and_offset(type_)
     if known is None:
         return None
@@ -187,7 +187,7 @@ def collapsed_strides(
 
 
 def collapsed_type(type_: ty.MemRefType, shape: Shape, groups: Groups) -> ty.MemRefType | None:
-    """Return the type of a collapsed memref; None where it has none."""
+    """Return the type of a collapsed memref; None if it has none."""
     if is_identity(type_):
         return without_layout(type_, shape)
     known = strides_and_offset(type_)

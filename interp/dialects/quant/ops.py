@@ -305,7 +305,7 @@ def calibrated(parser: TypeParser) -> ty.Type:
 
 
 def _spelled(number: float) -> str:
-    """Spell a number as a diagnostic of mlir-opt does: C's ``%e``, with INF and NAN in capitals."""
+    """Return the text of a number as a diagnostic of mlir-opt does: C's ``%e``, with INF and NAN in capitals."""
     return f"{number:e}" if number - number == 0 else f"{number:E}"
 
 

@@ -112,8 +112,8 @@ MOST_DIMENSIONS = 60
 class Plan(NamedTuple):
     """The dimensions of a space by their use.
 
-    ``full``: for each init, whether every point writes an element of its own; otherwise the points along ``reductions``
-    share an element.
+    ``full``: for each init, whether every point writes its own element; otherwise the points along ``reductions`` share
+    an element.
     """
 
     reductions: tuple[int, ...]

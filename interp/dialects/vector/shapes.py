@@ -105,7 +105,7 @@ def _types(op: Operation) -> tuple[ty.VectorType, ty.VectorType]:
 
 
 def _dimensions(type_: ty.VectorType) -> list[str]:
-    """Spell the dimensions: a scalable one in square brackets."""
+    """Return the text of the dimensions: a scalable one in square brackets."""
     return [
         f"[{size}]" if flag else str(size) for size, flag in zip(type_.shape, scalable_dimensions(type_), strict=True)
     ]

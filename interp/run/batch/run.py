@@ -70,8 +70,8 @@ not failed, even if they would later: which error a batch raises follows from th
 **To change it.** An op whose control differs between lanes gives its action by ``in_lanes`` of `OnFrames`; that calls
 `LaneRun.part` with the positions that take each way, and describes its own segments and loops to the compiler
 (`LaneCompiler.loop`), or ``live`` will lack what they read. A slot missing in ``live`` is lost where frames join, and
-only there: test with lanes that part and join. `tests/interp/run/batch/test_lanes.py` and the random programs beside
-it compare each lane with a run of its own.
+only there: test with lanes that part and join. `tests/interp/run/batch/test_lanes.py` and the random programs beside it
+compare each lane with its own run.
 """
 
 from __future__ import annotations
