@@ -2,7 +2,8 @@
 
 Environment variables: ``HALFULP_MLIR_OPT``, ``HALFULP_LIBLLVM``, ``HALFULP_LLVM_LIBC`` and ``HALFULP_CHROMIUM`` name the
 tools to use, ``HALFULP_REQUIRE_MLIR=1`` and the others in `OUTSIDE` turn absent or skipped tests into failures,
-``HALFULP_LONG=1`` adds the long tests, ``HALFULP_EXHAUSTIVE=1`` these and the exhaustive ones, ``CI`` makes hypothesis repeatable.
+``HALFULP_LONG=1`` adds the long tests, ``HALFULP_LONG=2/4`` the second quarter of them, ``HALFULP_EXHAUSTIVE=1`` all long and the
+exhaustive ones, ``CI`` makes hypothesis repeatable.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from zlib import crc32
 
 import hypothesis
 import pytest
@@ -37,6 +39,7 @@ if "HALFULP_CACHE" not in os.environ:
     atexit.register(shutil.rmtree, os.environ["HALFULP_CACHE"], ignore_errors=True)
 
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
+LONG = os.environ.get("HALFULP_LONG", "0")
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 LIBLLVM = os.environ.get("HALFULP_LIBLLVM", "libLLVM.so.22.1")
 CHROMIUM = os.environ.get("HALFULP_CHROMIUM", "chromium")
@@ -275,15 +278,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "mlir_opt" in getattr(item, "fixturenames", ()):
             item.add_marker("mlir")
+    part, parts = map(int, f"{LONG}/1".split("/")[:2])
     absent = []
-    for marker, variable in (("exhaustive", "HALFULP_EXHAUSTIVE"), ("long", "HALFULP_LONG")):
-        if marker in config.option.markexpr or os.environ.get(variable) == "1":
+    for marker, asked in (("exhaustive", os.environ.get("HALFULP_EXHAUSTIVE") == "1"), ("long", part)):
+        if marker in config.option.markexpr or asked:
             break  # exhaustive tests come with the long ones
         absent.append(marker)
-    left_out = [item for item in items if any(map(item.get_closest_marker, absent))]
+
+    def is_left_out(item: pytest.Item) -> bool:
+        if any(map(item.get_closest_marker, absent)):
+            return True
+        # By its name, a test is in the same part wherever it runs.
+        return bool(item.get_closest_marker("long")) and crc32(item.nodeid.encode()) % parts != part % parts
+
+    left_out = [item for item in items if is_left_out(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not any(map(item.get_closest_marker, absent))]
+        chosen = set(items).difference(left_out)
+        items[:] = [item for item in items if item in chosen]
 
 
 @pytest.hookimpl(tryfirst=True)

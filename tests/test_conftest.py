@@ -107,6 +107,7 @@ def test_a_skip_fails_where_mlir_is_required(tmp_path: Path, suite: str) -> None
         ({}, ("-m", "long"), {"passed": 1, "deselected": 6}),
         ({}, ("-m", "not mlir and not chromium"), {"passed": 1, "deselected": 6}),
         ({"HALFULP_LONG": "1"}, ("-m", "not mlir and not chromium"), {"passed": 2, "deselected": 5}),
+        ({"HALFULP_LONG": "1/1"}, ("-m", "not mlir and not chromium"), {"passed": 2, "deselected": 5}),
         ({"HALFULP_EXHAUSTIVE": "1"}, ("-m", "not mlir and not chromium"), {"passed": 4, "deselected": 3}),
     ],
 )
@@ -115,6 +116,17 @@ def test_long_and_exhaustive_tests_are_left_out_unless_asked_for(
 ) -> None:
     counts, _ = run_suite(tmp_path, SUITE, environment, *arguments)
     assert counts == expected
+
+
+def test_each_long_test_is_in_one_part(tmp_path: Path) -> None:
+    suite = "import pytest\n\n@pytest.mark.long\n@pytest.mark.parametrize('n', range(40))\ndef test_it(n): pass\n"
+    passed = []
+    for part in (1, 2, 3):
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        passed.append(run_suite(folder, suite, {"HALFULP_LONG": f"{part}/3"})[0]["passed"])
+    assert sum(passed) == 40
+    assert min(passed) > 5
 
 
 @pytest.mark.parametrize("arguments", [(), ("--mlir-print-op-generic",)])
