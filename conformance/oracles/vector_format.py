@@ -51,7 +51,7 @@ def header_of(case: OpCase) -> Header:
 
 
 def without_shape(case: OpCase) -> str | None:
-    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None if it can."""
+    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None: it can."""
     return "the vector format has no shapes, but a quantised type has an axis" if case.is_along_an_axis else None
 
 

@@ -80,7 +80,7 @@ class _Layout:
         return tuple(found[k] for k in range(len(self.columns)))
 
     def count(self, size: int) -> int:
-        """Return the number of rows in a file of that many bytes. Raises InputError if it is unclear or does not fit."""
+        """Return the number of rows in a file of so many bytes. Raises InputError if it is unclear or does not fit."""
         count = self.options.count
         if count is None:
             if self.packing.dense or self.blocks is not None:
