@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 # Pages whose examples have tests of their own, and those tests.
 ELSEWHERE = {
+    "datapaths.md": "tests/api/command/test_datapaths_page.py",
     "findings.md": "tests/corpora/test_findings_page.py",
     "plots.md": "tests/api/test_plot.py",
     "sweeps.md": "tests/api/command/test_sweep.py",

@@ -53,10 +53,15 @@ from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags
-from halfulp.interp.declare.build import property_of
-from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.declare.build import op_properties, property_of
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir.attributes import IntegerAttr
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.printer import print_module
 from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
@@ -314,6 +319,83 @@ def _as_case(op: str | None, properties: Mapping[str, Any], computation: OpCompu
     return replace(computation, case=case, random_bits=None)
 
 
+MOST_OPS = 64
+"""The most ops of a program of which each is tried as another one."""
+
+
+def other_programs(computation: ProgramComputation) -> Iterator[Cause]:
+    """Yield the program with one op left out, with a related op or another rounding mode in its place, and with an
+    integer constant that is one more or one less.
+    """
+    ops = list(computation.ops())
+    for number, op in enumerate(ops if len(ops) <= MOST_OPS else ()):
+        where = "" if op.location is None else f" in line {op.location.line}"
+        for name, change in _changes_of_op(op, where):
+            yield computing(name, partial(_with_op, number, change))
+
+
+_OpChange = Callable[[Operation], Operation | SSAValue]
+"""A function that changes an op of a copy of a program, and returns it, or the value that takes its place."""
+
+
+def _changes_of_op(op: Operation, where: str) -> Iterator[tuple[str, _OpChange]]:
+    if op.definition is None or len(op.results) != 1 or op.regions:
+        return
+    alike = [place for place, value in enumerate(op.operands) if value.type == op.results[0].type]
+    for place in alike:
+        yield f"operand {place} in place of {op.name}{where}", partial(_operand, place)
+    for other in (other for family in RELATED if op.name in family for other in family if other != op.name):
+        yield f"{other} in place of {op.name}{where}", partial(_renamed, other)
+    for declared in op.definition.properties:
+        if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
+            continue
+        default = declared.default if isinstance(declared.default, int) else 0
+        given = op.properties.get(declared.name)
+        usual = given.value if isinstance(given, EnumAttr | IntegerAttr) else default
+        for keyword, value in declared.kind.cases.items():
+            if value != usual:
+                told = f"with {'rounding' if declared.name == 'roundingmode' else declared.name}={keyword}"
+                yield f"{op.name}{where} {told}", partial(_with_keyword, declared.name, keyword)
+    value = op.properties.get("value")
+    if op.name == "arith.constant" and isinstance(value, IntegerAttr):
+        for step in (-1, 1):
+            yield f"the constant {value.value + step} in place of {value.value}{where}", partial(_off_by, step)
+
+
+def _operand(place: int, op: Operation) -> SSAValue:
+    return op.operands[place]
+
+
+def _renamed(name: str, op: Operation) -> Operation:
+    op.name, op.definition = name, default_registry().find(name)
+    op.properties.clear()
+    return op
+
+
+def _with_keyword(name: str, keyword: str, op: Operation) -> Operation:
+    assert op.definition is not None
+    op.properties[name] = op_properties(op.definition, {name: keyword})[name]
+    return op
+
+
+def _off_by(step: int, op: Operation) -> Operation:
+    value = op.properties["value"]
+    assert isinstance(value, IntegerAttr)
+    op.properties["value"] = replace(value, value=value.value + step)
+    return op
+
+
+def _with_op(number: int, change: _OpChange, computation: ProgramComputation) -> ProgramComputation:
+    """Return the program with an op changed, the one of this number. Raises HalfulpError if that is not valid."""
+    copy = replace(computation, _parsed=parse_module(computation.text, computation.name))
+    ops = list(copy.ops())
+    old = ops[number].results[0]
+    new = change(ops[number])
+    for op in ops:
+        op.operands = [new if value is old and isinstance(new, SSAValue) else value for value in op.operands]
+    return replace(computation, text=print_module(copy.module, generic=True), _parsed=None)
+
+
 def other_profiles(computation: OpComputation | ProgramComputation) -> Iterator[Cause]:
     """Yield each other value of each field of the profile that can count, flushing with a positive zero, and the named
     profiles.
@@ -529,6 +611,9 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("codes of another format of the same width", other_formats),
     Diagnosis("another rounding mode, predicate or op, or swapped operands", other_ops),
     Diagnosis("another field of the profile", other_profiles, (OpComputation, ProgramComputation)),
+    Diagnosis(
+        "an op of a program left out or replaced, or a constant off by one", other_programs, (ProgramComputation,)
+    ),
     Diagnosis("the same NaN instead of every NaN", constant_nans, _ALL, fitted=True),
     Diagnosis("another NaN operand, a signalling NaN, another sign of NaN", other_nans),
     Diagnosis("another rule of a flag, such as invalid for quiet NaNs, or the flags of a part of the op", flag_rules),

@@ -487,6 +487,10 @@ class ProgramComputation(PickledByFields):
         """Tell whether the function can reach a tile operation."""
         return any(op.name == "iree_codegen.inner_tiled" for op in self._within_reach())
 
+    def ops(self) -> Iterator[Operation]:
+        """Yield the ops of the function, without those of functions that it calls."""
+        return (op for op in self._function.walk() if op is not self._function)
+
     def _within_reach(self) -> Iterator[Operation]:
         """Yield the ops of the function, and those of all functions that it refers to, directly or not."""
         functions = [self._function]

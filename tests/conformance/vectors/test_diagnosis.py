@@ -13,16 +13,18 @@ from planted_devices import PLANTS, Dice, Plant, accumulated, split
 from present import present
 from tree import ROOT
 
+import halfulp as hu
 from halfulp.codegen.tile_names import operation_named
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.causes import DIAGNOSES
 from halfulp.conformance.vectors.columns import Chunk
-from halfulp.conformance.vectors.computation import Computation, OpComputation
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.device import Device
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.row_check import MOST_EXAMINED, Check, VectorChecker
 from halfulp.conformance.vectors.sampling import CONTROLS, Sampler
 from halfulp.conformance.vectors.tiles import TileComputation
+from halfulp.fp_formats.formats import Codes
 from halfulp.semantics.profile import Profile, as_profile
 
 FEWEST = 5
@@ -200,6 +202,50 @@ def test_nothing_is_named_for_noise_as_if_it_were_sure() -> None:
     columns = computation.inputs + computation.outputs
     found = VectorChecker(computation, columns).read([(*inputs, noise, right[1])])
     assert all(told.rows < found.differing / 2 for told in found.explanations)
+
+
+STEPS = """\
+func.func @main(%a: i16, %b: i16, %x: f16) -> (i16, f16) {
+  %half = arith.constant 8 : i32
+  %place = arith.constant 4 : i32
+  %wide = arith.extsi %a : i16 to i32
+  %other = arith.extsi %b : i16 to i32
+  %sum = arith.addi %wide, %other : i32
+  %more = arith.addi %sum, %half : i32
+  %shifted = arith.shrsi %more, %place : i32
+  %d = arith.trunci %shifted : i32 to i16
+  %y = arith.mulf %x, %x : f16
+  return %d, %y : i16, f16
+}
+"""
+
+
+def _as_signed(codes: Codes) -> Any:
+    return codes.view(np.int16).astype(np.int64)
+
+
+@pytest.mark.long
+def test_a_step_of_a_program_is_named() -> None:
+    """The devices are written with NumPy's integers."""
+    computation = ProgramComputation(STEPS, "main")
+    inputs, right = split(computation, Recipe(computation, "random", count=400).vectors().gather())
+    a, b = map(_as_signed, inputs[:2])
+    cut = hu.eval("arith.mulf", *[hu.Value.from_bits(inputs[2], "f16")] * 2, rounding="toward_zero").bits
+    devices = {
+        "operand 0 in place of arith.addi in line 7": a + b >> 4,
+        "the constant 9 in place of 8 in line 2": a + b + 9 >> 4,
+        "arith.subi in place of arith.addi in line 6": a - b + 8 >> 4,
+        "arith.extui in place of arith.extsi in line 5": a + (b & 0xFFFF) + 8 >> 4,
+        "arith.mulf in line 10 with rounding=toward_zero": None,
+    }
+    for name, made in devices.items():
+        outputs = (right[0], cut) if made is None else ((made & 0xFFFF).astype(np.uint16), right[1])
+        columns = (*computation.inputs, *computation.outputs[:2])
+        found = VectorChecker(computation, columns).read([(*inputs, *outputs)])
+        named = [each.name for each in found.explanations if each.rows == found.examined]
+        assert found.differing, name
+        assert name in named[:2], (name, found.explanations[:4])
+        assert found.explanations[0].equal == found.controls
 
 
 def test_rows_of_diagnoses_are_told_apart_and_documented() -> None:
