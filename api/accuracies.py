@@ -458,7 +458,7 @@ _BLANK = re.compile(r"[ \t]*(?:(?://|#).*)?")
 
 
 class RecordedResults:
-    """A file of results. It is measured at the arguments that it holds."""
+    """A file of results. It is measured for the arguments in the file."""
 
     version = "unknown"
 
@@ -467,11 +467,13 @@ class RecordedResults:
         self._latest: Codes | None = None
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse nothing: reading the file shows what it holds."""
+        """Refuse no question: only reading the file shows which results it has."""
         return None
 
     def arguments(self, asked: Question) -> Chosen:
-        """Return the arguments of the file, in its order. Raises InputError for a file that does not fit."""
+        """Return the arguments of the file, in its order. Raises InputError for a file that does not match the
+        question.
+        """
         if not Path(self.name).stat().st_size:
             raise InputError(f"{self.name} is empty")
         results = self._results_alone(asked)

@@ -151,7 +151,7 @@ pre { overflow-x: auto; background: var(--panel); padding: 6px; }
 
 
 def page(found: Sequence[Bisection]) -> str:
-    """Return the page of some functions, to be written in UTF-8. It loads nothing but itself."""
+    """Return the page of some functions, to be written in UTF-8. It loads no other file."""
     return "\n".join(_page(found)).translate(UNPRINTABLE) + "\n"
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 
 def option(metavar: str | None, help: str, default: Any = None, *, name: str = "", **keywords: Any) -> Any:
-    """Declare a field that is an option. Its name is that of the field, ``--max-steps`` of ``max_steps`` and ``-n`` of
-    ``n``, unless ``name`` has others, separated by blanks.
+    """Declare a field that is an option. Its name comes from the field, ``--max-steps`` from ``max_steps`` and ``-n``
+    from ``n``, unless ``name`` has other names, separated by blanks.
 
     ``keywords``: more of those of `argparse.ArgumentParser.add_argument`. With ``required`` the field has no default.
     ``exclusive``: at most one of the exclusive options may be given. ``alias``: another name, which help does not show.
@@ -67,8 +67,8 @@ class Keywords:
 
 
 def written(options: Any, name: str, value: object = None) -> str:
-    """Return how a user writes an option: ``--random-bits``, with a value ``--random-bits=3``; in Python
-    ``random_bits``, with a value ``random_bits=3``.
+    """Return an option as a user writes it: ``--random-bits``, or ``--random-bits=3`` with a value; in Python
+    ``random_bits``, or ``random_bits=3`` with a value.
     """
     if isinstance(options, Keywords):
         argument = options.ARGUMENTS.get(name, name)

@@ -64,7 +64,7 @@ class FixedArray:
         exact = self._exact()
         found = exact.astype(np.float64)
         if any(Fraction(float(x)) != y for x, y in zip(found.flat, exact.flat, strict=True)):
-            raise ValueError(f"f64 does not have all values of {self.format}; fractions() has")
+            raise ValueError(f"f64 cannot represent all values of {self.format}: use fractions()")
         return found
 
     def __neg__(self) -> FixedArray:

@@ -108,13 +108,15 @@ MOVED: Mapping[str, str] = MappingProxyType(
 
 
 def not_callable(name: str) -> TypeError:
-    """Return the error for a call of a namespace, with the function of it that once had its name."""
+    """Return the error for a call of a namespace. It names the function that had this name before."""
     hint = f"call hu.{MOVED[name]}(…)" if name in MOVED else None
     return TypeError(with_hint(f"hu.{name} is a module, and not a function", hint))
 
 
 def unknown_name(name: str, public: Iterable[str]) -> AttributeError:
-    """Return the error for a name that halfulp does not have, with what to write instead, if that is known."""
+    """Return the error for a name that halfulp does not have. If it is known which name to write instead, the error
+    says so.
+    """
     if name in MOVED:
         hint = f"its name is hu.{MOVED[name]}"
     elif name.startswith("_"):

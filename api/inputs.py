@@ -182,7 +182,7 @@ _MOST_EXACT = float(1 << 53)
 
 
 class ExactNumbers(NamedTuple):
-    """Numbers without a type, which no array holds, in row-major order."""
+    """Numbers without a type, in row-major order. No dtype can hold them."""
 
     numbers: Sequence[numbers.Exact]
     shape: tuple[int, ...]
@@ -221,7 +221,7 @@ _OF_LISTS = (ty.FloatType(numbers.F64), ty.I64, ty.IntegerType(64, "unsigned"))
 
 
 def taken_as(x: Any, what: str, masked: Masked = None) -> Value | ExactNumbers:
-    """Return an input as a value of the type of its dtype, or as exact numbers where it has none."""
+    """Return an input as a value, whose type comes from its dtype; without a dtype, return exact numbers."""
     if masked not in (None, "poison"):
         raise ValueError(f"masked is {masked!r}, but must be None or 'poison'")
     if isinstance(x, Buffer):
@@ -390,8 +390,8 @@ def rounded_numbers(
 ) -> Value:
     """Return exact numbers, each rounded once to an element type, as a scalar or a tensor.
 
-    What the type does not have is poison, or what the profile says; an integer that an integer type does not have is
-    what ``overflow`` says. Raises TypeMismatch.
+    A number that the type does not have becomes poison, or the result that the profile defines. For an integer that an
+    integer type does not have, ``overflow`` defines the result. Raises TypeMismatch.
     """
     if isinstance(element, ty.FloatType):
         results = _to_floats(given, element.format, mode, profile, random)
@@ -465,9 +465,9 @@ def drawn_bits(
 ) -> tuple[npt.NDArray[Any], int] | None:
     """Return the random bits of each element and their width; None if the rounding is not stochastic.
 
-    ``random``: the bits themselves. ``rng``: draws 32 bits for each element, by its ``integers``. ``seed``: 0 to
-    2**64 - 1, the key of NumPy's Philox, of which each element takes 32 bits: its 64-bit words in order, the low half
-    of each word first. Elements are in row-major order.
+    ``random``: the bits themselves. ``rng``: a generator whose ``integers`` draws 32 bits for each element. ``seed``: 0
+    to 2**64 - 1, the key of NumPy's Philox, of which each element takes 32 bits: its 64-bit words in order, the low
+    half of each word first. Elements are in row-major order.
 
     Raises InputError unless exactly one of the three is given for stochastic rounding, and none for any other rounding.
     """

@@ -55,7 +55,7 @@ _IMPORTING = "halfulp.importing.lowering"
 
 
 def program_of(source: Runnable, arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:
-    """Return a program and its arguments, to run. ``source``: a module, what `load` takes, or a function of JAX or a
+    """Return a program and its arguments, to run. ``source``: a module, any input of `load`, or a function of JAX or a
     module of torch, which is lowered for these arguments. Nested arguments are flattened.
 
     Raises the errors of `load`, and those of `from_jax` and `from_onnx`.
@@ -112,8 +112,8 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
 
 
 def opened(source: Any) -> tuple[bytes | memoryview, str]:
-    """Return the bytes of a path, or of an object that holds bytes, and their name. The bytes are not copied if nobody
-    can change them.
+    """Return the bytes of a path, or of an object that contains bytes, and a name for them. Bytes that cannot change
+    are not copied.
     """
     if isinstance(source, bytes):
         return source, "<bytes>"

@@ -86,7 +86,7 @@ class ReadNumber:
 def read_number(value: Any, fmt: FloatFormat) -> ReadNumber:
     """Read a number in any form that `halfulp.explain` accepts. Raise InputError for anything else.
 
-    ``fmt``: the format that it is rounded to, of which text may be the bits, such as ``0x7F``.
+    ``fmt``: the format to which the number is rounded. Text such as ``0x7F`` gives the bits of a number of this format.
     """
     match value:
         case Value():
@@ -127,7 +127,9 @@ def read_text(text: str, fmt: FloatFormat, *, literal: bool = False) -> ReadNumb
 
 
 def bits_of(text: str, code: Code) -> ReadNumber:
-    """Take the bits of a number of the type that it would be rounded to: even a signalling NaN is not quieted."""
+    """Return the bits of a number that already has the type to which it would be rounded, so that even a signalling NaN
+    is not quieted.
+    """
     article = "an" if code.format.name[0] == "f" else "a"
     return ReadNumber(text, f"the bits of {article} {code.format.name}", code, is_bits=True)
 
@@ -184,8 +186,9 @@ def read_with_type(value: Any) -> tuple[ReadNumber, FloatFormat]:
 
 
 def real_of(value: Any) -> Fraction | None:
-    """Return the real number that a Fraction, a Decimal or a text stands for exactly, even if it is a literal. None for
-    bits, for NaN and infinities, and for anything else, such as a float, which stands for its binary value.
+    """Return the exact real number of a Fraction, a Decimal or a text, also if the text is a literal that MLIR would
+    round. None for bits, for NaN and infinities, and for all other inputs, such as a float, whose number is its binary
+    value.
     """
     if isinstance(value, str):
         typed = typed_text(value)

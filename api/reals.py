@@ -25,7 +25,7 @@ def reals_of(x: Any, what: str = "x") -> Reals:
     """Return the exact numbers of any input of `halfulp.convert`, in its shape; poison gives any number.
 
     If f64 holds all values of the type, they are f64. All others (f80, f128, wide integers, fractions, decimals, texts
-    such as ``1/3``) are Fractions. Raises TypeMismatch for what is not numbers.
+    such as ``1/3``) are Fractions. Raises TypeMismatch for inputs that are not numbers.
     """
     taken = taken_as(x, what)
     return reals_of_value(taken, what) if isinstance(taken, Value) else reals_of_numbers(taken)

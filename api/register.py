@@ -96,7 +96,7 @@ def external(name: str, function: Callable[..., Any]) -> None:
 def user_functions(
     externals: Mapping[str, Callable[..., Any]] | None = None,
 ) -> tuple[dict[str, Callable[..., Any]], dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]]]:
-    """Return the Python functions of a run: for declarations, the registered ones and, before them, ``externals``; and
-    those for casts.
+    """Return the Python functions of a run: those for declared functions, and those for casts. For a declared function,
+    ``externals`` come before the registered functions.
     """
     return {**_externals, **(externals or {})}, dict(_casts)

@@ -11,5 +11,5 @@ VERSION = version("halfulp")
 
 
 def version_text() -> str:
-    """Return the versions as reports and ``halfulp --version`` have them."""
+    """Return the text of the versions that reports and ``halfulp --version`` show."""
     return f"halfulp {VERSION} (semantics {SEMANTICS_VERSION})"

@@ -106,7 +106,8 @@ def relative_error(x: Fraction, value: Fraction) -> Fraction:
 
 
 def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> float:
-    """Return the least upper bound of the relative error between two positive inputs; NaN where no result is a number.
+    """Return the least upper bound of the relative error between two positive inputs; NaN if no result is a finite
+    number.
 
     Within a binade values are evenly spaced, so errors get smaller: the first two gaps of each binade, and the part
     beyond the last value, are enough.

@@ -102,8 +102,8 @@ _AS_GIVEN: Mapping[str, tuple[Any, str]] = {
 def run_options(function: str, keywords: type[Any], given: Mapping[str, Any]) -> RunOptions:
     """Make the options of a run from keywords, with the Python functions that users registered.
 
-    ``function``, ``keywords``: the name of the function that takes them, and the names it takes. Raise TypeError for
-    any other name, ValueError for a value that is not one of the choices.
+    ``function``: the name of the function that has these keywords. ``keywords``: the class with their names. Raise
+    TypeError for any other name, ValueError for a value that is not one of the choices.
     """
     refuse_other_arguments(function, given)
     unknown = next((name for name in given if name not in keywords.__annotations__), None)
@@ -386,8 +386,8 @@ def _public(module: Module, name: str) -> list[Operation]:
 
 
 def function_path(function: Operation) -> str:
-    """Return the name by which ``function=`` finds a function: its own after those of the modules around it, without
-    the outermost.
+    """Return the name by which ``function=`` finds a function: the names of the modules around it, without the
+    outermost module, and then its own name.
     """
     names, op = [], function
     while op.parent_op is not None:

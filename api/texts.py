@@ -53,7 +53,7 @@ def element_code_text(type_: ty.Type, code: int) -> str:
 
 
 def code_suffix(type_: ty.Type, code: int | None) -> str:
-    """Return the code in brackets, to stand behind a value."""
+    """Return the code in brackets, to be written after a value."""
     return "" if code is None or numeric(type_) == ty.I1 else f" ({element_code_text(type_, code)})"
 
 

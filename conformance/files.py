@@ -15,8 +15,8 @@ from halfulp.interp.ir.errors import InputError
 
 
 def temporary_name(path: Path, owner: str = "") -> Path:
-    """Return a name beside a file that nobody can foresee, so that nobody can put a link there. ``owner``: words that
-    say whose file it is, so that a later run can tidy up.
+    """Return an unpredictable name for a temporary file in the folder of a file, so that nobody can put a link
+    there. ``owner``: words that name the owner, so that a later run can remove the file.
     """
     return path.with_name(f".{owner}{path.name}.{secrets.token_hex(6)}.tmp")
 
@@ -29,8 +29,8 @@ _OPENED_AS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def open_to_read(path: Path) -> BufferedReader:
-    """Open a file that nobody chose by its name, for example one found in a folder. Raises InputError for a pipe or a
-    device, which may never end, and OSError.
+    """Open a file whose name the user did not give, for example one found in a folder. Raises InputError for a pipe or
+    a device, which may never end, and OSError.
     """
     return os.fdopen(_regular(path, os.open(path, os.O_RDONLY | _OPENED_AS), "read"), "rb")
 
@@ -69,8 +69,8 @@ def open_to_append(path: Path) -> IO[bytes]:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file. If all goes well, it gets its name and replaces the file that had it. A link of that name is
-    replaced too, not the file that it points to. Raises OSError.
+    """Yield a new file. If no error occurs, it is renamed to the name, and replaces the file that had this name. A link
+    of that name is replaced, and not the file to which it points. Raises OSError.
     """
     partial = temporary_name(path)
     file = open_new(partial)

@@ -39,7 +39,7 @@ def asking(names: Iterable[str]) -> str | None:
 
 
 def with_hint(message: str, hint: str | None) -> str:
-    """Append a hint to the message of an error that has no other place for it."""
+    """Append a hint to the message of an error that has no field for it."""
     return message if hint is None else f"{message} ({hint})"
 
 
@@ -53,9 +53,9 @@ def how_to_install(extra: str) -> str:
 def nearest(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> tuple[str, ...]:
     """Return the known names with the fewest edits between them and ``name``, at most three; () where none is near.
 
-    An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: gives, for a name,
-    what names of similar meaning share. A name of another family is not near, unless one of the two has no family
-    (None).
+    An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: returns the family of
+    a name, which names of similar meaning share. A name of another family is not near, unless one of the two has no
+    family (None).
     """
     if len(name) > _LONGEST:
         return ()
@@ -189,8 +189,8 @@ _AMBIGUOUS_KEYS = {_key(name): types for name, types in AMBIGUOUS.items()}
 
 
 def known_as(name: str) -> str | None:
-    """Return the spelling of the type that a name names: the name of a format (see `format_named`), or an integer such
-    as ``i8``; None if the name is not known.
+    """Return the MLIR spelling of the type with this name: the name of a format (see `format_named`), or an integer
+    such as ``i8``; None if the name is not known.
 
     Raises ValueError for a name that may mean several types, and lists them.
     """
@@ -201,7 +201,7 @@ def known_as(name: str) -> str | None:
     key = _key(_PREFIX.sub("", name.strip(), count=1))
     if key in _AMBIGUOUS_KEYS:
         choices = "; ".join(f'"{type_}" ({meaning})' for type_, meaning in _AMBIGUOUS_KEYS[key].items())
-        raise ValueError(f"{name!r} does not say which type is meant; write {choices}")
+        raise ValueError(f"{name!r} may mean several types; write {choices}")
     if integer := _INTEGER.fullmatch(key):
         return f"{'ui' if integer[1] or integer[3] else 'i'}{int(integer[2] or integer[4])}"
     if key in _BY_KEY:
@@ -212,9 +212,8 @@ def known_as(name: str) -> str | None:
 
 def name_of(given: object) -> str | None:
     """Return the name of the type that an object is: a name, a dtype of NumPy, ml_dtypes, JAX or torch, a class of
-    their scalars, or Python's float, int or bool; None for anything else.
-
-    NumPy's longdouble is named by its format on this machine.
+    their scalars, or Python's float, int or bool; None for any other object. The name of NumPy's longdouble is that of
+    its format on this machine.
     """
     if isinstance(given, str):
         return given

@@ -65,7 +65,7 @@ def code_of(pattern: Bits | str, width: int) -> int:
 
     ``pattern``: a `bitstring.Bits`, or a string of all binary digits after ``0b``, or of all hexadecimal digits after
     ``0x``, in which spaces and underscores may separate groups. If the width is not a multiple of four, the first
-    hexadecimal digit stands for fewer bits. Raises ValueError.
+    hexadecimal digit has fewer bits. Raises ValueError.
     """
     if not isinstance(pattern, str):
         if len(pattern) != width:
@@ -84,7 +84,9 @@ def code_of(pattern: Bits | str, width: int) -> int:
 
 
 def integers_of(bits: Any, width: int) -> Any:
-    """Replace the bit patterns in nested lists and tuples by their codes; everything else stays. Raises ValueError."""
+    """Replace the bit patterns in nested lists and tuples by their codes; do not change other elements. Raises
+    ValueError.
+    """
     if isinstance(bits, list | tuple):
         return [integers_of(each, width) for each in bits]
     return code_of(bits, width) if is_bit_pattern(bits) else bits
@@ -571,13 +573,13 @@ _registered: dict[str, FloatFormat] = {}
 
 @lru_cache(maxsize=1024)
 def p3109_format(name: str) -> FloatFormat | None:
-    """Return the format of P3109 that a name names, None for a name of another form.
+    """Return the format of P3109 with this name; None for a name of another form.
 
     ``name``: ``binary8p3se``: 8 bits, 3 of them precision, s for signed or u for unsigned, e for extended (with
     infinities) or f for finite; without letters signed and extended. Upper and lower case make no difference.
 
-    Raises ValueError for parameters that P3109 excludes, and for what halfulp does not have: more than 16 bits, and an
-    exponent of 16 bits.
+    Raises ValueError for parameters that P3109 excludes, and for formats that halfulp does not have: more than 16 bits,
+    or an exponent of 16 bits.
     """
     match = _P3109.fullmatch(name)
     if match is None:

@@ -55,10 +55,10 @@ def next_code(fmt: FloatFormat, a: int, down: bool = False) -> Result:
     """Return the code of the next value above, or below if ``down``: nextUp and nextDown of IEEE 754-2019, 5.3.1.
 
     The step below the smallest positive value gives +0, and the step above the smallest negative value -0, or +0 if the
-    format has no -0. An infinity stays when the step leads outward. Beyond the last value stands infinity; in a format
-    without infinities, NaN with the sign of the step; in one with neither, the last value itself, as in LLVM's APFloat.
-    Below the smallest value of an unsigned format stands NaN, or, in a format without NaN, that value itself. A NaN
-    gives itself, quieted.
+    format has no -0. A step away from zero does not change an infinity. The step beyond the last value gives infinity;
+    in a format without infinities, it gives NaN with the sign of the step; in a format with neither, it gives the last
+    value itself, as in LLVM's APFloat. The step below the smallest value of an unsigned format gives NaN, or, in a
+    format without NaN, that value itself. A NaN gives itself, quieted.
     """
     rank = rank_of(fmt, a)
     if rank is None:
@@ -83,12 +83,12 @@ def floor_exponent(number: Fraction) -> int:
 
 
 def ulp_exponent(fmt: FloatFormat, number: Fraction) -> int:
-    """Return the power of two that an ulp of a format is at a number.
+    """Return the exponent of the ulp of a format at a number; an ulp is a power of two.
 
-    An ulp is the distance of the two values around the number. At a value it is the distance to the next value away
-    from zero, so at a power of two it is the larger of the two distances. Among the subnormal values and at zero it is
-    the smallest subnormal value; at and beyond an end of the format it is the last distance. For a number below zero in
-    an unsigned format, it is the smallest distance.
+    An ulp is the distance between the two values around the number. At a value it is the distance to the next value
+    away from zero; at a power of two this is the larger of the two distances. Among the subnormal values and at zero it
+    is the smallest subnormal value; at and beyond an end of the format it is the last distance. For a number below zero
+    in an unsigned format, it is the smallest distance.
     """
     exponent = fmt.emin
     if number > 0 or (number and fmt.signed):
@@ -231,7 +231,7 @@ def steps_apart(kind: FloatFormat | int, one: int, other: int) -> int | None:
 
 
 def within_f64(fmt: FloatFormat) -> bool:
-    """Tell whether every value of a format is a value of f64, and each binade one of normal values of f64."""
+    """Tell whether every value of a format is a value of f64, and each binade is a binade of normal values of f64."""
     return fmt.emin >= F64.emin and fmt.emax <= F64.emax and fmt.mantissa_bits <= F64.mantissa_bits
 
 
@@ -274,12 +274,10 @@ def ulp_of_float(fmt: FloatFormat, number: float, error: float = 0.0, radius: fl
 
 
 def ranking_sizes(fmt: FloatFormat, sizes: Floats, errors: Floats, exact: Floats, radii: Floats | float) -> Floats:
-    """Return the sizes by which errors are ranked, from their sizes in ulp. Measured in the ulp of 0, every error is
-    large.
-
-    So if an exact number may be 0, or is less than 2**-52 of the largest exact number, its error is measured in ulp of
-    the largest; if all are 0, in ulp of the error. ``errors``: exact minus computed numbers; ``radii``: how far the
-    exact numbers may be off.
+    """Return the sizes by which errors are ranked, from their sizes in ulp. In the ulp of 0, every error is large.
+    Therefore, if an exact number may be 0, or is less than 2**-52 of the largest exact number, its error is measured in
+    ulp of the largest; if all are 0, in ulp of the error. ``errors``: exact minus computed numbers; ``radii``: the
+    possible errors of the exact numbers.
     """
     magnitudes = np.abs(exact)
     largest = float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
@@ -415,7 +413,7 @@ def beyond_largest(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Mask:
 
 
 def errors_of_infinities(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Floats:
-    """Return the errors in ulp of infinities that stand for the value that would follow the largest one."""
+    """Return the errors in ulp of infinities, which count as the value that would follow the largest one."""
     negative = signs(wide, exact)
     ends = ints_to_codes([fmt.max_code, fmt.max_code | (fmt.sign_mask or 0)], fmt.bits, (2,))
     largest = ends[negative.astype(np.intp)]
@@ -444,7 +442,9 @@ def _times_powers(codes: Codes, exponents: npt.NDArray[np.int64]) -> Floats:
 
 
 class FloatSums(NamedTuple):
-    """Exact numbers, each the sum of two f64, of which the first is NaN where nothing is known, up to a radius."""
+    """Exact numbers, each the sum of two f64, known up to a radius. The first f64 is NaN if nothing is known about a
+    number.
+    """
 
     high: Floats
     low: Floats
@@ -455,8 +455,8 @@ class FloatSums(NamedTuple):
         return ulps_of_floats(fmt, self.high, self.low, self.radius)
 
     def errors(self, numbers: Floats) -> Floats:
-        """Return how far numbers are from the exact ones: infinite for a number that is not finite, NaN where nothing
-        is known.
+        """Return the distances of numbers from the exact numbers: infinite for a number that is not finite, NaN if
+        nothing is known.
         """
         with np.errstate(all="ignore"):
             found = np.abs((numbers - self.high) - self.low)
@@ -505,7 +505,7 @@ class Worst(Generic[Place]):
 
 @dataclass(slots=True)
 class Summary(Generic[Place]):
-    """The magnitudes of some errors, summed up part by part."""
+    """The summary of the magnitudes of some errors, which are added part by part."""
 
     #: the number of the errors
     count: int = 0

@@ -61,7 +61,7 @@ def exact_number(given: Any, *, literal: bool = False) -> Exact:
     decimal ``"1e-40"``, a fraction ``"1/3"``, a hexadecimal float ``"0x1.8p-3"``, ``"inf"`` or ``"nan"``.
     ``literal``: read a decimal as MLIR reads a literal, as the nearest f64.
 
-    Raises TypeError for what is not a number, and ValueError for text that is not one or is too long.
+    Raises TypeError for an object that is not a number, and ValueError for text that is not a number or is too long.
     """
     if isinstance(given, str):
         return _of_text(given, literal)
@@ -104,7 +104,7 @@ def fraction_of(number: Exact) -> Fraction | None:
 
 
 def is_too_large(number: Exact) -> bool:
-    """Tell whether the exponent of a number is so far from those of all formats that the reader may have replaced the
+    """Tell whether the exponent of a number is so far beyond those of all formats that the reader may have replaced the
     number.
     """
     if not isinstance(number, Ratio) or not number.numerator:
@@ -211,8 +211,8 @@ def round_to_format(
 def round_to_integer(
     number: float | Ratio, width: int, signed: bool, rounding: Rounding, policy: FloatPolicy = SPEC
 ) -> scalar.Result:
-    """Round an exact number once to an integer of ``width`` bits; the policy says what becomes of NaN and of numbers
-    out of range.
+    """Round an exact number once to an integer of ``width`` bits; the policy defines the results for NaN and for
+    numbers out of range.
     """
     if isinstance(number, float):
         return scalar.to_integer(F64, double_bits(number), width, signed, rounding, policy)

@@ -80,7 +80,7 @@ _MISLEADING = {_rounding_key(name): why for name, why in MISLEADING_ROUNDINGS.it
 
 
 def as_rounding(rounding: Rounding | str) -> Rounding:
-    """Return a rounding mode from itself, from MLIR's keyword, or from a name that people type (`ROUNDING_ALIASES`).
+    """Return the rounding mode for a mode, for MLIR's keyword, or for another common name (`ROUNDING_ALIASES`).
 
         as_rounding("RNE")   # Rounding.TO_NEAREST_EVEN
 
@@ -165,8 +165,8 @@ def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
 
 
 class StochasticRule(NamedTuple):
-    """How k random bits decide. The discarded fraction times 2**k is rounded to an integer, in the mode ``fraction``.
-    The result goes away from zero if and only if this integer plus the bits is at least 2**k.
+    """The rule by which k random bits decide. The discarded fraction times 2**k is rounded to an integer, in the mode
+    ``fraction``. The result goes away from zero if and only if this integer plus the bits is at least 2**k.
 
     ``complement``: 2**k - 1 minus the bits counts in place of the bits.
     """
@@ -175,7 +175,7 @@ class StochasticRule(NamedTuple):
     complement: bool
 
     def taken(self, bits: Any, width: int) -> Any:
-        """Return what counts of random bits: an integer, or an array of uint64."""
+        """Return the random bits, or their complement if the rule uses it: an integer, or an array of uint64."""
         return bits ^ ((1 << width) - 1) if self.complement else bits
 
 

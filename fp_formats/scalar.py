@@ -111,7 +111,7 @@ def round_to_integer(
 ) -> tuple[int, bool]:
     """Round significand / 2**shift to an integer, and tell whether that was inexact. All rounding happens here.
 
-    ``odd``: 1 where an even integer stands for an odd code; see `code_parity`.
+    ``odd``: 1 if an even integer means an odd code; see `code_parity`.
     """
     if shift <= 0:
         return significand << -shift, False
@@ -218,8 +218,8 @@ def encode_zero(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Result:
 
 
 def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str, saturate: bool = False) -> Result:
-    """Return infinity. A format without it gives its NaN of that sign, and a format with neither gives what ``nanless``
-    says: max or zero. ``saturate``: always give the largest finite value.
+    """Return infinity. A format without infinities gives its NaN of that sign. A format with neither gives the result
+    that ``nanless`` selects: max or zero. ``saturate``: always give the largest finite value.
     """
     if saturate:
         return Result(with_sign(fmt, sign, fmt.max_code), flags)
@@ -351,7 +351,7 @@ def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 def rounds_smallest_up(dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether conversions to ``dst`` do as ``float_to_zeroless=smallest_up`` says."""
+    """Tell whether conversions to ``dst`` round as ``float_to_zeroless=smallest_up`` defines."""
     return not dst.zero and policy.float_to_zeroless == "smallest_up" and rounding in (RNE, RNA)
 
 
@@ -429,7 +429,7 @@ def to_integer(
     random: Random = None,
 ) -> Result:
     """Convert a code to an integer of ``width`` bits, in two's complement if ``signed``. For values out of range,
-    ``float_to_int`` says what becomes of them.
+    ``float_to_int`` defines the result.
     """
     return integer_of(operand(src, a, policy), width, signed, rounding, policy, random, src)
 
@@ -473,7 +473,7 @@ def integer_of(
 
 
 def saturated_nan(source: FloatFormat, width: int, signed: bool, policy: FloatPolicy) -> int:
-    """Return the code of the integer that a NaN becomes if values out of range saturate."""
+    """Return the code of the integer that replaces a NaN if values out of range saturate."""
     if policy.float_to_int == "saturate_nan_max":
         return (1 << width) - 1 >> signed
     on_top = policy.float_to_int == "saturate_nan_top" and max(source.bits, width) > 32
@@ -575,7 +575,7 @@ def fma(
 ) -> Result:
     """Return a * b + c, rounded once.
 
-    Infinity times zero plus a quiet NaN is not specified by IEEE 754 (7.2): ``fma_undefined`` says what it gives.
+    IEEE 754 (7.2) does not specify infinity times zero plus a quiet NaN: ``fma_undefined`` defines the result.
     """
     x, y, z = (operand(fmt, code, policy) for code in (a, b, c))
     return fused(fmt, x, y, z, rounding, policy, random)
@@ -695,7 +695,7 @@ def negate(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
 
 
 def flush(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
-    """Replace a subnormal by zero; every other code stays as it is."""
+    """Replace a subnormal by zero; do not change other codes."""
     if not fmt.is_subnormal(a):
         return Result(a)
     sign = int(fmt.signed and a >> (fmt.bits - 1))
@@ -731,8 +731,8 @@ def compare(fmt: FloatFormat, predicate: int, a: int, b: int, policy: FloatPolic
 
 
 def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: bool, number: bool) -> Result:
-    """Return the larger or smaller value, with -0 < +0. ``number``: a NaN yields to a number; of two NaNs the second
-    counts.
+    """Return the larger or smaller value, with -0 < +0. ``number``: if one operand is a NaN, the result is the other
+    one; of two NaNs it is the second.
     """
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     flags = invalid_if_signalling(x, y)

@@ -306,8 +306,8 @@ class Tick:
 def number_line(ticks: Sequence[Tick], given: Fraction, label: str, result: Fraction | None, description: str) -> str:
     """Draw up to three ticks in order, the number that is rounded above the line, and an arrow to its result.
 
-    Labels have fixed places (left, middle, right, and one above), so that they never touch, even if the marks are close
-    together. A number beyond the ends is drawn at the end, as an arrow that points outward.
+    Labels have fixed places (left, middle, right, and one above), so that they never overlap, even if the marks are
+    close together. A number beyond the ends is drawn at the end, as an arrow that points outward.
     """
     low, high = ticks[0].at, ticks[-1].at
 

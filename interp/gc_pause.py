@@ -6,11 +6,11 @@ import gc
 
 
 class PausedCollector:
-    """A pause of the garbage collector: the objects that parsing and compiling make stay alive, so that it would find
-    nothing.
+    """A pause of the garbage collector. The objects that parsing and compiling make stay alive, so that the collector
+    would find nothing.
 
-    This is a class and not a generator, because the end of a generator makes an object, StopIteration, which would
-    start the collection that the pause put off.
+    This is a class and not a generator, because a generator makes an object at its end, StopIteration, which would
+    start the delayed collection.
     """
 
     def __enter__(self) -> None:
@@ -27,8 +27,8 @@ SELDOM = 50_000
 
 
 class SeldomCollector:
-    """A time in which the garbage collector runs seldom. Many short-lived objects are made while many others stay, and
-    it would look at all of them again and again.
+    """A time in which the garbage collector runs seldom. While many short-lived objects are made and many others stay
+    alive, the collector would examine all of them again and again.
     """
 
     def __enter__(self) -> None:

@@ -105,8 +105,8 @@ def largest_significand(element: Element) -> Fraction:
 
 
 def working_format(source: FloatFormat, element: Element) -> FloatFormat:
-    """Return the format to compute in, f32 or else f64: one that holds every value of the source, and every quotient as
-    far as the element can tell. Raises ValueError if neither does.
+    """Return the format to compute in, f32 or else f64: a format that has every value of the source, and enough
+    precision to round each quotient correctly to the element. Raises ValueError if neither has.
     """
     lowest = -element.mantissa_bits if isinstance(element, FixedPoint) else element.emin - element.mantissa_bits
     for fmt in (F32, F64):

@@ -48,7 +48,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 
 
 def mode(given: Rounding, profile: Profile) -> Rounding:
-    """Return the rounding mode of a conversion whose op says ``given``."""
+    """Return the rounding mode of a conversion whose op has the mode ``given``."""
     return RNE if profile.conversion_rounding == "to_nearest_even" else given
 
 
@@ -91,8 +91,9 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
 def reduce_precision(fmt: FloatFormat, exponent: int, mantissa: int) -> Kernel:
     """Return the kernel of halfulp.reduce_precision: the number rounded as by a format with these fields, in ``fmt``.
 
-    A result below the normal numbers of that format becomes a zero, and one above them an infinity; a NaN stays as it
-    is. XLA and IREE lower StableHLO's reduce_precision to this. ``fmt``: a format of up to 64 bits, with IEEE's NaNs.
+    A result below the normal numbers of that format becomes a zero, and one above them an infinity; a NaN is not
+    changed. XLA and IREE lower StableHLO's reduce_precision to this. ``fmt``: a format of up to 64 bits, with IEEE's
+    NaNs.
     """
     least_bit = 1 << max(0, fmt.mantissa_bits - mantissa)
     sign, infinity = 1 << fmt.bits - 1, fmt.infinity_code
@@ -315,7 +316,7 @@ _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)), words=lambda a: a, real
 
 
 def bitcast() -> Kernel:
-    """Return the kernel of arith.bitcast between types of one width: codes stay as they are."""
+    """Return the kernel of arith.bitcast between types of one width: codes are not changed."""
     return _IDENTITY
 
 

@@ -48,7 +48,7 @@ def _either(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def by_parts(kernel: Kernel) -> Kernel:
-    """Return the kernel that does the same to the real and to the imaginary parts."""
+    """Return the kernel that applies the same operation to the real and to the imaginary parts."""
 
     def array(*codes: Codes) -> Outcome:
         outcome = kernel.array(*codes)

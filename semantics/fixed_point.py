@@ -25,7 +25,7 @@ Integers = Any
 
 class Quantization(NamedTuple):
     """A rounding of ``kept`` + rest to an integer. ``tie_up``: tells, from ``kept`` and whether it is negative, if a
-    half goes up; None if every rest does what ``rest_up`` says.
+    half goes up; None if ``rest_up`` decides for every rest.
     """
 
     meaning: str
@@ -90,7 +90,7 @@ class FixedFormat:
 
     @property
     def fraction_bits(self) -> int:
-        """The number of bits after the point; negative if the last bit stands for more than 1."""
+        """The number of bits after the point; negative if the value of the last bit is larger than 1."""
         return self.width - self.integer_bits
 
     @property

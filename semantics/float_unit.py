@@ -71,7 +71,7 @@ def _described(kernel: Kernel, fmt: FloatFormat, words: Implementation) -> Kerne
 def copysign(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
     """Return the kernel that gives the first operand the sign of the second, NaNs and zeros included.
 
-    In formats whose NaN is the code of -0, that NaN stays as it is and counts as positive, and zero stays zero.
+    In formats whose NaN is the code of -0, that NaN is not changed and counts as positive, and zero stays zero.
     """
     sign = fmt.sign_mask or 0
     stays = _lone_nan(fmt)

@@ -160,15 +160,15 @@ def _strict_ipowi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel
 
 
 class Apart(NamedTuple):
-    """Where integers differ from the exact ones, if read as signed and as unsigned numbers: masks, or truth values for
-    one number.
+    """The elements whose integers differ from the exact integers, if read as signed and as unsigned numbers: masks, or
+    truth values for one number.
     """
 
     signed: Any
     unsigned: Any
 
     def misread(self, signed: bool | None) -> Any:
-        """Tell where an op does not read the exact integer. ``signed``: see `Integral`."""
+        """Return the elements for which an op does not read the exact integer. ``signed``: see `Integral`."""
         return self.signed & self.unsigned if signed is None else self.signed if signed else self.unsigned
 
 

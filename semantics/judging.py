@@ -148,8 +148,8 @@ _TABLE_BITS = 16
 
 
 class Computed(NamedTuple):
-    """What is known about a result that is a float: its value and those of the operands as f64; the format of its ulp,
-    or the scale of a quantised number; its own error and its total error.
+    """The known facts about a result that is a float: its value and those of the operands as f64; the format of its
+    ulp, or the scale of a quantised number; its own error and its total error.
     """
 
     value: Floats
@@ -166,7 +166,9 @@ class Computed(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """What is known about a result that is not a float: where the exact run decides otherwise, and where it may."""
+    """The known facts about a result that is not a float: the elements for which the exact run decides otherwise, and
+    those for which it may.
+    """
 
     otherwise: Mask
     undecided: Mask
@@ -240,7 +242,7 @@ def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
 def judge(
     meaning: kernel.Meaning | None, codes: Sequence[Codes], result: Codes, shadows: Sequence[Shadow | None]
 ) -> Judgement | None:
-    """Return what is known about a result of an op; None if nothing is known, because it has no meaning or no rule.
+    """Return the known facts about a result of an op; None if nothing is known, because it has no meaning or no rule.
 
     ``shadows``: one for each operand; None for an exact operand. All arrays broadcast.
     """
@@ -249,7 +251,7 @@ def judge(
 
 
 def quantized_numbers(kind: kernel.Quantized, codes: Codes, shape: tuple[int, ...]) -> Floats:
-    """Return what quantised codes stand for, with a last axis of four: the number as f64, its rounding error, a bound
+    """Return the numbers of quantised codes, with a last axis of four: the number as f64, its rounding error, a bound
     on the error of that, and the scale.
     """
     scales, points = kind.parameters(shape)
@@ -404,8 +406,8 @@ _BITS = 192
 
 
 class ResultError(NamedTuple):
-    """What is known about one result that is a float, in the terms of `Computed`: its own error with its radius, and
-    the total error.
+    """The known facts about one result that is a float, as in `Computed`: its own error with its radius, and the total
+    error.
     """
 
     own: tuple[float, float]
@@ -413,7 +415,7 @@ class ResultError(NamedTuple):
 
 
 def judge_one(rule: str, value: float, operands: Sequence[tuple[float, float, float]]) -> ResultError | None:
-    """Return what is known about one finite number that a rule gave, by balls, which are quicker than small arrays.
+    """Return the known facts about one finite number that a rule gave, by balls, which are faster than small arrays.
 
     ``operands``: the value of each, its error and its radius. None for a rule without balls.
     """

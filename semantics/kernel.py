@@ -51,7 +51,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Quantized:
-    """Stored integers that stand for real numbers: (stored - zero point) * scale."""
+    """Stored integers that represent real numbers: (stored - zero point) * scale."""
 
     stored: Integer
     #: From the shape of an array of codes, the scales and the zero points as f64 arrays that broadcast to it.
@@ -260,7 +260,9 @@ def with_faults(
 
 
 def zeroed(bits: Codes, ids: PoisonIds) -> Codes:
-    """Return codes with zeros in place of poison, whose bits mean nothing, so that outputs are always the same."""
+    """Return codes in which poison elements, whose bits have no meaning, are replaced by zeros, so that outputs are
+    always the same.
+    """
     made = np.array(bits, order="C")
     made.reshape(ids.size, *bits.shape[ids.ndim :])[positions_of(np.ravel(ids != 0))] = 0
     return made
@@ -331,7 +333,7 @@ ArrayImplementation = Callable[..., Outcome]
 class Kernel:
     """One op for concrete element types.
 
-    ``worst``: one code per operand, which stands for a poison operand of an op that can be undefined. Poison may be any
+    ``worst``: one code per operand, which replaces a poison operand of an op that can be undefined. Poison may be any
     value, so the op is undefined on it exactly if it is undefined for the worst value: 0 for a divisor, INT_MIN for a
     signed dividend.
     ``open``: from operand codes and result codes, a uint8 mask of `Open` bits: results that the language leaves
@@ -341,10 +343,10 @@ class Kernel:
     ``words``: see above; None if codes have more than 64 bits or no description is known.
     ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
-    ``flagged``: the `scalar` implementation with these flags beside its result, from the specification; quicker than an
-    array of one. None if there is no such function.
-    ``notice``: from operand codes, what the op does to them that users may not expect, or None. The op then runs on
-    values alone, never as machine code.
+    ``flagged``: the `scalar` implementation that also returns these flags, from the specification; it is faster than an
+    array of one element. None if there is no such function.
+    ``notice``: from operand codes, a text about an effect of the op that users may not expect, or None. The op then
+    runs on values alone, never as machine code.
     ``real``: see above; one for each result if these are several. None if that is not known.
     """
 

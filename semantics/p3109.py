@@ -399,7 +399,7 @@ _KINDS = {"Infinity": "IsInfinite", "Normal": "IsNormal", "Subnormal": "IsSubnor
 
 
 def block_quotient(x: Number, scale: Number) -> Number:
-    """Return the element that stands for x under a scale, before projection (5.1.2)."""
+    """Return the element that represents x under a scale, before projection (5.1.2)."""
     if _nan(x) or _nan(scale):
         return NAN
     if _zero(scale):

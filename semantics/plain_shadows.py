@@ -114,8 +114,8 @@ def judge_plainly(
     result: Codes,
     shadows: Sequence[Shadow | None],
 ) -> judging.Judgement | None:
-    """Do what `halfulp.semantics.judging.judge` does, by numbers in a wider format. The radius of an error is 0, or
-    infinite if nothing is known.
+    """Judge as `halfulp.semantics.judging.judge` does, but with numbers in a wider format. The radius of an error is 0,
+    or infinite if nothing is known.
     """
     if not isinstance(meaning, Computes):
         return judging.judge(meaning, codes, result, shadows)

@@ -31,7 +31,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 
 @dataclass(frozen=True)
 class Quantization:
-    """The content of a ``!quant.uniform`` type: how stored integers stand for real numbers.
+    """The content of a ``!quant.uniform`` type, which defines the real numbers of stored integers.
 
     ``scales`` (f64 values of the literals) and ``zero_points`` have one entry per layer; one per index of the dimension
     ``axis`` per channel; for sub-channels they are row-major over ``parameter_shape``, which has as many dimensions as
@@ -199,7 +199,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
 
 
 def stored(quantization: Quantization) -> Kernel:
-    """Return the kernel of quant.scast from a quantised type to its storage type: codes stay as they are."""
+    """Return the kernel of quant.scast from a quantised type to its storage type: codes are not changed."""
     return replace(casts.bitcast(), real=Stored(quantization.real()))
 
 

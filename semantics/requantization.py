@@ -71,7 +71,7 @@ def _tosa(twice: bool) -> Callable[[Integers, Integers, Integers], Integers]:
 
 @dataclass(frozen=True)
 class RequantizationRule:
-    """How a library scales an accumulator.
+    """The rule by which a library scales an accumulator.
 
     ``meaning``: its description in the documentation. ``scale``: the function of accumulators, multipliers and shifts;
     a shift is the power of two that the library takes. ``shifts``, ``multipliers``, ``inputs``: the smallest and the
@@ -128,7 +128,7 @@ RULES: Mapping[str, RequantizationRule] = MappingProxyType(
 
 
 def faults(rule: RequantizationRule) -> tuple[str, ...]:
-    """Return what a library leaves undefined, in order of precedence."""
+    """Return the cases that a library leaves undefined, in order of precedence."""
     ranges = ("x", rule.inputs), ("multiplier", rule.multipliers), ("shift", rule.shifts)
     return (
         *(f"{name} must lie in {least}..{most}" for name, (least, most) in ranges),
@@ -139,7 +139,7 @@ def faults(rule: RequantizationRule) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """What is done with a scaled number: ``output_zero_point`` is added, and the sum is clamped to integers of
+    """The last steps for a scaled number: ``output_zero_point`` is added, and the sum is clamped to integers of
     ``width`` bits. ``input_zero_point`` is subtracted before scaling.
     """
 

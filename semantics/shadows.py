@@ -124,7 +124,7 @@ class Shadowed(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """What a rule finds: the op's own error, and the error of its result against the exact run."""
+    """The errors that a rule computes: the op's own error, and the error of its result against the exact run."""
 
     own: Shadow
     total: Shadow
@@ -499,8 +499,8 @@ def is_exact(x: Shadowed) -> npt.NDArray[np.bool_]:
 
 
 def order(x: Shadowed, y: Shadowed) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
-    """Compare exact numbers: return -1, 0 or 1, and the mask of comparisons that are certain; the other results mean
-    nothing.
+    """Compare exact numbers: return -1, 0 or 1, and the mask of comparisons that are certain; the other results have no
+    meaning.
     """
     with np.errstate(all="ignore"):
         difference, rest = two_sum(x.value, -y.value)

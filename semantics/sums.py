@@ -51,9 +51,7 @@ class Faults:
         self.found: list[tuple[str, Fault, Mask]] = []
 
     def note(self, op: str, faults: tuple[tuple[Fault, Mask], ...], axis: int | None = None) -> None:
-        """Add the faults of an outcome. ``axis``: the axis of the masks along which the terms are; the other axes are
-        lanes.
-        """
+        """Add the faults of an outcome. ``axis``: the axis of the masks for the terms; the other axes are lanes."""
         for fault, mask in faults:
             self.found.append((op, fault, np.asarray(mask if axis is None else mask.any(axis=axis))))
 

@@ -58,8 +58,8 @@ def _choices(name: str) -> tuple[str, ...]:
 
 
 def near(values: Sequence[Any], now: Any) -> Iterator[Any]:
-    """Yield the other values of a field: all of a few; of many numbers those next to the present one, and some others,
-    or each third one where it is none.
+    """Yield the other values to try for a field. If it has few values, these are all. If it has many numbers, they are
+    those next to the current number and some others; without a current number, every third one.
     """
     numbers = [value for value in values if value is not None]
     for value in values:
@@ -88,8 +88,8 @@ def differences(rule: Accumulator, other: Accumulator) -> dict[str, Any]:
 
 
 def changed(rule: Accumulator, **changes: Any) -> Accumulator | None:
-    """Return a rule with other fields, and with those that do not go with them as they are by default; None if
-    the changes do not go together.
+    """Return a rule with other fields. Fields that cannot be combined with them get their defaults. None if the changes
+    cannot be combined.
     """
     given = {**_given(rule), **changes}
     repairs = (
@@ -113,7 +113,9 @@ def changed(rule: Accumulator, **changes: Any) -> Accumulator | None:
 
 
 def quick(rule: Accumulator, op: TileOp) -> bool:
-    """Tell whether arrays compute a rule; the specification, which computes the others, is too slow to search with."""
+    """Tell whether the array code supports a rule. Only the specification supports the other rules, and it is too slow
+    for a search.
+    """
     if rule.steps != OWN:
         op = replace(op, a=rule.steps, b=rule.steps)
     return rule.bits is None or fits(rule.of_a_step, op)
@@ -124,7 +126,7 @@ def _given(rule: Accumulator) -> dict[str, Any]:
 
 
 def reduced(rule: Accumulator, op: TileOp) -> Accumulator:
-    """Return the rule with defaults in the fields that cannot change a result of an operation, given its others.
+    """Return the rule with defaults in all fields that cannot change a result of an operation.
 
     Two rules with the same reduced rule give the same results for all operands.
     """

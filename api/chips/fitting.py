@@ -67,7 +67,7 @@ _TOGETHER = (
 
 @dataclass(frozen=True)
 class Rival:
-    """The rule with other values of some fields, and rows that exclude it."""
+    """A rule with other values of some fields, and the rows that exclude it."""
 
     #: The fields that differ from the rule, with their values.
     changes: Mapping[str, Any]
@@ -89,7 +89,9 @@ class Rival:
 
 @dataclass(frozen=True)
 class NextInput:
-    """An input for which candidates that explain all rows differ: what the unit gives for it excludes some of them."""
+    """An input for which the candidates that explain all rows give different results, so that the result of the unit
+    excludes some of them.
+    """
 
     #: Codes of a row of A.
     a: tuple[int, ...]
@@ -250,7 +252,9 @@ def fit(rows: Rows, chips: bool = True) -> AccumulatorFit:
     """Find the accumulator of rows; see `fit_accumulator`. ``chips``: begin with the rules of chips."""
     op = rows.operation()
     if rows.length > LONGEST:
-        raise InputError(f"rows have {rows.length} products, but must be of one instruction, with up to {LONGEST}")
+        raise InputError(
+            f"rows have {rows.length} products, but must be the products of one instruction, at most {LONGEST}"
+        )
     try:
         Accumulator().check((op.a, op.b), op.d)
     except ValueError as error:
@@ -258,7 +262,7 @@ def fit(rows: Rows, chips: bool = True) -> AccumulatorFit:
     if not holds_products(op):
         raise Unsupported(f"accumulators of {op.a} * {op.b} are not searched: their products have more than 62 bits")
     if op.c != op.d:
-        raise Unsupported(f"C is {op.c} and D is {op.d}: accumulators are searched where they have the same type")
+        raise Unsupported(f"C is {op.c} and D is {op.d}: accumulators are searched only if they have the same type")
     _check_consistent(rows)
     return _Search(rows).result(chips)
 

@@ -175,9 +175,9 @@ def _fitted(recording: Recording, count: int) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table of the files. Return 0 where all rows are equal, 1 where some differ, 2 for a file that cannot be
-    read, 3 where nothing is published for a row. With ``--fit``, print the accumulators that explain the recordings,
-    and return 1 where one is not the published one.
+    """Print the table of the files. Return 0 if all rows are equal, 1 if some differ, 2 for a file that cannot be read,
+    3 if no result is published for a row. With ``--fit``, print the accumulators that explain the recordings, and
+    return 1 if one of them is not the published accumulator.
     """
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.chips.recorded_chips", description="Compare the models of chips with recordings."

@@ -21,7 +21,7 @@ from halfulp.semantics.matrix_units.models import BLOCK, Unpublished, multiply_a
 
 @dataclass(frozen=True)
 class Rows:
-    """Codes of A and B [rows, K], and of C and D [rows]; ``types`` are those of A, B, C and D."""
+    """Codes of A and B [rows, K], and of C and D [rows]. ``types``: the types of A, B, C and D."""
 
     a: Codes
     b: Codes
@@ -42,7 +42,7 @@ class Rows:
         return int(self.a.shape[1])
 
     def operation(self, k: int = 0) -> TileOp:
-        """Return an operation of these types, that adds ``k`` products at a time, or all."""
+        """Return an operation of these types that adds ``k`` products at a time; without ``k``, all products."""
         return TileOp("dot products", *self.types, (1, 1, k or self.length), 1)
 
     def by(self, model: str | Accumulator, op: TileOp) -> Computed:
@@ -78,7 +78,7 @@ class Computed(NamedTuple):
 
 
 def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -> Rows:
-    """Return what a user gives as rows: Values, arrays, or arrays of codes of an unsigned dtype.
+    """Return the rows that a user gives as `Value`s, arrays, or arrays of codes of an unsigned dtype.
 
     ``type``: the element type of A and B, or a pair of types, and ``acc`` of C and D, where arrays do not say so. C may
     be None: +0. Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
@@ -105,7 +105,7 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
 
 
 def pair(given: Any, what: str) -> tuple[Any, Any]:
-    """Return two types, where one type or two are given. Raises InputError for another number of them."""
+    """Return two types from one type or two. Raises InputError for another number of them."""
     if not isinstance(given, (tuple, list)):
         return given, given
     if len(given) != 2:
@@ -141,7 +141,7 @@ def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, 
 
 def named_instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, str]]:
     """Yield the instructions of all chips that multiply one block: a name such as "chip:hopper wgmma K=16", the
-    operation, and the rule as text. Where K does not tell the rules of a chip apart, the name has M and N, too.
+    operation, and the rule as text. If several rules of a chip have the same K, the name has M and N, too.
     """
     ours = [each for each in instructions(a, b, c, d) if each[1].blocks == 1]
     rules: dict[str, set[str]] = {}
@@ -153,13 +153,14 @@ def named_instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, Ti
 
 
 def hexadecimal(codes: Sequence[int] | Codes) -> list[str]:
-    """Return codes as `explain_dot` takes them."""
+    """Return codes in the form that `explain_dot` accepts."""
     return [hex(int(code)) for code in codes]
 
 
 def hard_rows(types: tuple[str, str, str, str], length: int, count: int, seed: int, special: bool = True) -> Rows:
-    """Return rows on which rules of addition differ: terms some binades apart or next to each other, terms that cancel,
-    significands of all ones and of a single one, zeros, subnormals, and numbers at the ends of the ranges.
+    """Return rows for which rules of addition give different results: terms some binades apart or next to each other,
+    terms that cancel, significands of all ones and of a single one, zeros, subnormals, and numbers at the ends of the
+    ranges.
 
     ``special``: a twentieth of the rows has infinities and NaNs, where the types have them. The results are 0.
     """

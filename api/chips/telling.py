@@ -115,7 +115,7 @@ def tell_apart(one: Any, other: Any, *, type: Any, acc: Any = "f32", count: int 
     if same := _same(first, second):
         return Distinction(models, names, types, (), same)
     if any(name not in FORMATS for name in types):
-        raise InputError(f"type and acc must be float types where the rules differ, not {type} and {acc}")
+        raise InputError(f"type and acc must be float types if the rules differ, not {type} and {acc}")
     found, fewer = different(first, second, min(first[0].shape[2], second[0].shape[2]), count)
     reason = f"all {fewer} inputs that were tried give equal results"
     if found:
@@ -171,7 +171,7 @@ def _instruction(model: Any, types: tuple[str, str, str, str]) -> tuple[TileOp, 
     having = ", ".join(dict.fromkeys(name.partition(" ")[2] for name, *_ in ours))
     raise Unsupported(
         f"{model}: how it multiplies {what} is not published",
-        hint=f"published are: {having}" if ours else None,
+        hint=f"the published ones are: {having}" if ours else None,
     )
 
 

@@ -20,8 +20,8 @@ ORDERS = ("ascending", "descending")
 class ChipMatch:
     """Models that give the same results for all inputs. ``names``: the model, or chips with their instructions.
 
-    ``order``: in which their instructions along K follow one another; empty for one instruction. Of ``rows``, ``equal``
-    have the given results, and for ``open`` of them nothing is published.
+    ``order``: the order of their instructions along K; empty for one instruction. ``rows``: the number of
+    rows; ``equal``: how many have the given results; ``open``: for how many no result is published.
     ``first``: the first row that differs.
     """
 
@@ -116,7 +116,7 @@ def _matches(rows: Rows) -> Iterator[ChipMatch]:
 
 
 def filled(rows: Rows, k: int) -> Rows:
-    """Return rows whose length is a multiple of an instruction's: A and B are filled up with +0."""
+    """Return rows whose length is a multiple of an instruction's K: A and B are filled up with +0."""
     more = ((0, 0), (0, -rows.length % k))
     return Rows(np.pad(rows.a, more), np.pad(rows.b, more), rows.c, rows.d, rows.types)
 

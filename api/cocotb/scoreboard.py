@@ -84,14 +84,14 @@ class Reference:
         return self.predict_one(self.checked(self.in_order(codes, named)))
 
     def predict_one(self, given: tuple[int, ...]) -> dict[str, int]:
-        """Do what `predict` does for the codes of all inputs in their order, without a check of the codes."""
+        """Predict as `predict` does, for the codes of all inputs in their order. The codes are not checked."""
         made = self._one_row(given)
         if made.undefined and not self.computation.keep_ub:
             raise InputError(f"{self._named(given)}: the behaviour is undefined, so nothing can be expected")
         return dict(zip(self.outputs, made.outputs, strict=True))
 
     def predict_rows(self, rows: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """Do what `predict` does for many transactions at once, which is much faster. ``rows``: the codes of each
+        """Predict as `predict` does, for many transactions at once, which is much faster. ``rows``: the codes of each
         transaction.
         """
         if not rows:
@@ -125,7 +125,9 @@ class Reference:
                 yield dict(zip(self.inputs, row, strict=True))
 
     def in_order(self, values: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return what is given for each input, in their order. Raises InputError for what is missing or unknown."""
+        """Return the values that are given for the inputs, in the order of the inputs. Raises InputError for what is
+        missing or unknown.
+        """
         if not values and tuple(named) == self.inputs:
             return tuple(named.values())
         rest = self.inputs[len(values) :]
@@ -317,7 +319,7 @@ class Scoreboard:
         return self._coverage
 
     def drop_waiting(self) -> None:
-        """Forget the transactions that wait for their results, as a reset does."""
+        """Remove the transactions that wait for their results, as a reset does."""
         self._pending.clear()
 
     def report(self) -> Report:

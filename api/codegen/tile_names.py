@@ -66,7 +66,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
         raise InputError(f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}")
     for name, narrow in (("A", a), ("B", b), ("C", c)):
         if not _fits(narrow, d):
-            raise InputError(f"'{kind}': {name}'s {narrow} has values that D's {d} lacks")
+            raise InputError(f"'{kind}': {name}'s {narrow} has values that D's type {d} does not have")
     return TileOp(kind, a, b, c, d, shape, 1, found["unit"], _type(kind, scale) if scale else "", block)
 
 

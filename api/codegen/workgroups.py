@@ -80,8 +80,8 @@ def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallK
 
 
 def find_dispatch(module: Module, entry: str | None = None) -> Operation:
-    """Return the op that gives the count: the dispatch_config of the function named, or the only one; else the
-    function. Raise InputError if it is not clear.
+    """Return the op that determines the count: the dispatch_config of the named function, or the only dispatch_config;
+    without one, the function. Raise InputError if there are several.
     """
     configs = [
         op for op in module.walk() if op.name == CONFIG and op.parent_op is not None and is_symbol_table(op.parent_op)
@@ -105,7 +105,7 @@ def find_dispatch(module: Module, entry: str | None = None) -> Operation:
 
 
 def named(dispatch: Operation) -> str:
-    """Name the op that `find_dispatch` found, for messages."""
+    """Return a name for the op that `find_dispatch` returned, for messages."""
     return f"the dispatch_config of {_path(dispatch)}" if dispatch.name == CONFIG else f"@{dispatch.symbol_name}"
 
 

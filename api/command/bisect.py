@@ -90,7 +90,7 @@ def bisect_passes(arguments: BisectArguments, sources: Sources) -> int:
         try:
             modules = read_all(dump.text for dump in dumps.passes)
         except Unavailable as reason:
-            say(f"IREE's dumps are read as they are, which few can be: {reason}")
+            say(f"IREE's dump cannot be read as it is: {reason}")
         else:
             return _bisected_of_iree(arguments, sources, chains(dumps, modules))
     compilation = _compilation(arguments, sources, pipeline, dumps)
@@ -119,7 +119,7 @@ def _bisected_of_iree(
 ) -> int:
     """Run and judge each program and each dispatch by itself, and return the exit code. Raise HalfulpError."""
     if arguments.files:
-        raise InputError("dumps of IREE's compiler begin with the program: give no file besides")
+        raise InputError("dumps of IREE's compiler begin with the program: do not give a file, too")
     wanted = None if arguments.function is None else arguments.function.removeprefix("@")
     if wanted is not None and wanted not in dict(found):
         raise InputError(
@@ -162,7 +162,7 @@ def _wrong_use(arguments: BisectArguments) -> str | None:
     if arguments.pass_pipeline is None and arguments.dumps is None and files < 2:
         return "missing: give one of --pass-pipeline, --dumps and the stages as files"
     if arguments.reduce is not None and arguments.pass_pipeline is None:
-        return "--reduce goes with --pass-pipeline: the passes run again"
+        return "--reduce can be used only with --pass-pipeline: the passes run again"
     if arguments.files.count("-") > 1:
         return "only one stage can be the standard input"
     return None

@@ -105,7 +105,7 @@ class BitsOption:
 
     @property
     def spell(self) -> Callable[[Value], str]:
-        """Return what spells a result."""
+        """Return the function that makes the text of a result."""
         return partial(spell_value, bits=self.bits)
 
 
@@ -148,7 +148,7 @@ class FunctionOptions(CallOptions, InputOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionResultOptions(FunctionOptions, ResultOptions):
-    """The function that runs, once or for each lane of a batch, and what becomes of its results."""
+    """The options of commands that run a function, once or for each lane of a batch, and print or write its results."""
 
     batch: bool = flag("call the function for each entry of the inputs (see below)")
     check_hints: bool = flag("with --batch: stop if an iree_codegen.index_hint is wrong")

@@ -42,7 +42,9 @@ def fail(message: str) -> int:
 
 
 def need_one(names: str, given: int) -> int:
-    """Print that one of several arguments is needed, where none or too many are given; return the exit code."""
+    """Print an error that asks for exactly one of several arguments, if none or too many are given. Return the exit
+    code.
+    """
     return fail(f"{'give only one' if given else 'missing: give one'} of {names}")
 
 

@@ -108,9 +108,9 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
         return need_one("--against, a second file and --pass-pipeline", count)
     lone = None if arguments.pass_pipeline is not None else first_given(arguments, PASS_OPTIONS)
     if lone is not None:
-        return fail(f"{lone} goes with --pass-pipeline")
+        return fail(f"{lone} can be used only with --pass-pipeline")
     if arguments.against is not None and arguments.mlir_opt is not None:
-        return fail("--mlir-opt does not go with --against: set HALFULP_MLIR_OPT")
+        return fail("--mlir-opt cannot be used with --against: set HALFULP_MLIR_OPT")
     if arguments.file == arguments.after == "-":
         return fail("only one of the two versions can be the standard input")
     checked: list[Checked] = []

@@ -119,7 +119,9 @@ def _draw(explanation: RoundingExplanation | OpExplanation, path: str, dark: boo
 def _explain_number(words: list[str], arguments: ExplainArguments, profile: Profile, sources: Sources) -> Any:
     option = first_given(arguments, ("source", "channel", "attr"))
     if option is not None:
-        raise InputError(f"{option} goes with an op, as in: halfulp explain arith.truncf f8E4M3FN 0.3 --from f32")
+        raise InputError(
+            f"{option} can be used only with an op, as in: halfulp explain arith.truncf f8E4M3FN 0.3 --from f32"
+        )
     value, type_ = (" ".join(words), None) if ":" in words else (words[0], words[1] if len(words) > 1 else None)
     if ":" not in words and len(words) > 2:
         raise InputError(f"explain takes a value and a type, or an op with its operands, not {' '.join(words)}")
@@ -240,7 +242,7 @@ def explain_product(arguments: ExplainDotArguments, sources: Sources) -> int:
     if given.which:
         return _rank(given)
     if foreign := first_given(given, ("d", "rows", "json")):
-        raise InputError(f"{foreign} goes with --which")
+        raise InputError(f"{foreign} can be used only with --which")
     if given.kind is None or given.a is None or given.b is None:
         raise InputError("halfulp explain dot takes a KIND, --a and --b")
     row, column, addend, *scales = [
@@ -281,7 +283,7 @@ def _rank(given: ExplainDotArguments) -> int:
     from halfulp.chips.which import ranking_of
 
     if foreign := first_given(given, ("mma", "element", "scale_a", "scale_b", "html")):
-        raise InputError(f"{foreign} does not go with --which")
+        raise InputError(f"{foreign} cannot be used with --which")
     notes: list[str] = []
     if given.rows is not None:
         foreign = first_given(given, ("a", "b", "c", "d", "a_type", "b_type"))

@@ -254,7 +254,7 @@ def fuzz_stages(spelled: str, arguments: FuzzArguments) -> int:
     names = STAGE_NAMES if spelled == "all" else tuple(spelled.split(","))
     unknown = next((name for name in names if name not in STAGE_NAMES), None)
     if unknown is not None:
-        return console.fail(f"there is no stage {unknown!r}: choose of {', '.join(STAGE_NAMES)}, or all")
+        return console.fail(f"there is no stage {unknown!r}: choose one of {', '.join(STAGE_NAMES)}, or all")
     return console.ranked([_fuzz_stage(name, arguments) for name in names])
 
 
@@ -453,7 +453,7 @@ def fuzz_claims(arguments: ValidateArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     unknown = next((start for start in arguments.starts if start not in STARTS), None)
     if unknown is not None:
-        return console.fail(f"there are no programs {unknown!r}: choose of {', '.join(STARTS)}")
+        return console.fail(f"there are no programs {unknown!r}: choose one of {', '.join(STARTS)}")
     every = "all" in arguments.passes
     claims = (
         claims_of(comparing.pass_pipeline("", arguments).tool) if every else list(map(claim_named, arguments.passes))

@@ -24,7 +24,7 @@ from halfulp.command.option import Command, add_options, taken
 
 
 class Place(NamedTuple):
-    """Where a command stands, and the line that the help of halfulp has for it."""
+    """The group and the name of a command, and its line in the help of halfulp."""
 
     #: Its module in `halfulp.command`, and the name of its `Command` there.
     module: str

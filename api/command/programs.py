@@ -118,7 +118,7 @@ def given_arguments(
         raise errors.Unsupported(
             f"@{function.symbol_name} has an argument of type '{held}', but only programs on values are compared",
             location=function.location,
-            hint="let it take a tensor, and store that into memory of its own (iree_codegen.store_to_buffer)",
+            hint="let it take a tensor, and store that into its own memory (iree_codegen.store_to_buffer)",
         )
     if not arguments.input:
         return None
@@ -181,8 +181,8 @@ def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
 def after_passes(
     pipeline: PassPipeline, before: Module, repeat: int, keep: str | None, sources: Sources
 ) -> tuple[list[Module], str]:
-    """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
-    they differ, "" if all are the same. Raise HalfulpError.
+    """Return the modules after the passes: each module that a run of the passes printed, the most frequent one first;
+    and a text that says how they differ, "" if all runs printed the same. Raise HalfulpError.
     """
     given = sources.get(before.filename) or text_of(before)
     texts = Counter(pipeline.apply(given, before.filename) for _ in range(repeat)).most_common()
@@ -233,8 +233,8 @@ def write_report(
 def reduced_text(
     program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
 ) -> str:
-    """Return the program, with the difference and the command that shows it in comments. ``spelling``: of the oracle
-    there.
+    """Return the program, with the difference and the command that shows it in comments. ``spelling``: the name of the
+    oracle in this command.
     """
     known = " --no-known" if difference.known else ""
     return with_command(

@@ -78,7 +78,7 @@ def reduce_program(arguments: ReduceArguments, sources: Sources) -> int:
     if arguments.against is not None:
         return _reduce_difference(arguments.against, arguments, sources)
     if arguments.undefined:
-        return fail("--undefined goes with --against")
+        return fail("--undefined can be used only with --against")
     if arguments.pass_pipeline is not None:
         return _reduce_by_passes(arguments.pass_pipeline, arguments, sources)
     assert arguments.test is not None
@@ -149,7 +149,7 @@ def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -
     program = next((one for one in programs if _ends(one, profile)), programs[0])
     test = diff.by_script(script, close=close)
     if test([program]) is None:
-        say(f"{script} does not find the program interesting as it is")
+        say(f"{script} does not accept the program before its reduction")
         return UNSUPPORTED
     reducer = Reducer(test, arguments.max_tests, profile, close)
     reduced = reducer.reduce(program)

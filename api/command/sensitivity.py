@@ -82,7 +82,7 @@ def rank_changes(arguments: SensitivityArguments, sources: Sources) -> int:
         save(found.plot(dark=False), arguments.plot)
     if arguments.best is not None:
         if found.best is None:
-            say(f"note: no change makes an error less: {arguments.best} is not written")
+            say(f"note: no change reduces an error: {arguments.best} is not written")
         else:
             write_file(arguments.best, found.best.program.encode("utf-8"))
     return SUCCESS

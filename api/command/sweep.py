@@ -113,7 +113,9 @@ _RECIPE_OPTIONS = [each.name for each in fields(RecipeOptions)]
 def sweep_vectors(arguments: SweepArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.pack != "containers" and arguments.format != "bin":
-        raise InputError("--pack goes with the format 'bin', whose files do not describe the layout of elements")
+        raise InputError(
+            "--pack can be used only with the format 'bin', whose files do not describe the layout of elements"
+        )
     plan = SweepPlan(
         _sweep_recipe(arguments, sources),
         arguments.format,
@@ -193,7 +195,9 @@ def _sweep_recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
         return recipe_of(arguments.subject, replace(arguments, flags=bool(arguments.flags)), sources)
     option = first_given(arguments, _RECIPE_OPTIONS)
     if option is not None:
-        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' describes the vectors itself")
+        raise InputError(
+            f"{option} can be used only with an op or a program; '{arguments.subject}' describes the vectors itself"
+        )
 
     return recipe_of_spec(read_file(arguments.subject), arguments.subject)
 

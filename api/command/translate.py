@@ -66,7 +66,7 @@ def translate_file(arguments: TranslateArguments, sources: Sources) -> int:
     version = arguments.emit_bytecode_version
     for name, given in (("version", version), ("producer", arguments.emit_bytecode_producer)):
         if given is not None and not arguments.emit_bytecode:
-            return fail(f"--emit-bytecode-{name} goes with --emit-bytecode")
+            return fail(f"--emit-bytecode-{name} can be used only with --emit-bytecode")
     if arguments.emit_bytecode and arguments.output is None and sys.stdout.isatty():
         return fail("bytecode is not written to a terminal: name a file with -o")
     program = read(arguments.file, sources)

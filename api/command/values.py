@@ -67,8 +67,8 @@ def _split(text: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
-    """Make the errors inside name the option that they are about. A place in them points into its text, kept in
-    ``sources``.
+    """Add the name of an option to the errors that are raised inside. A place in an error is a place in the option's
+    text, which is stored in ``sources``.
     """
     try:
         yield
@@ -240,15 +240,17 @@ def _short(text: str) -> str:
 
 
 def holds_naturally(element: ty.Type) -> bool:
-    """Tell whether a .npy file can hold the natural array of an element type: whether NumPy itself, not ml_dtypes, has
-    its dtype.
+    """Tell whether a .npy file can store the array of an element type, because NumPy itself has its dtype, and not only
+    ml_dtypes.
     """
     dtype = natural_dtypes().get(element)
     return dtype is not None and dtype.kind in "biuf" and dtype.isbuiltin == 1
 
 
 def stored_array(value: Value) -> npt.NDArray[Any]:
-    """Return the array that ``--output`` writes: the natural one where a .npy file can hold it, else the raw codes."""
+    """Return the array that ``--output`` writes: the elements in their dtype if a .npy file can store it, else the raw
+    codes.
+    """
     if code_layout(value.element_type)[0] == np.dtype(object):
         raise InputError(f"values of type '{value.type}' cannot be written to a file")
     return natural_array(value.element_type, value.bits) if holds_naturally(value.element_type) else value.bits

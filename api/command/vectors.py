@@ -159,14 +159,18 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
         if arguments.metadata is not None:
             _check_place(Path(arguments.metadata))
     elif arguments.metadata is not None:
-        raise InputError("--metadata goes with vectors on stdout; --out has its own, NAME.json")
+        raise InputError("--metadata can be used only with vectors on stdout; --out has its own, NAME.json")
     for name in ("pack", "mx"):
         if getattr(arguments, name) is not None and "bin" not in formats:
-            raise InputError(f"--{name} goes with the format 'bin', whose files do not describe the layout of elements")
+            raise InputError(
+                f"--{name} can be used only with the format 'bin', whose files do not describe the layout of elements"
+            )
     if arguments.compress is not None and arguments.out is None:
-        raise InputError("--compress goes with --out; a program such as gzip compresses what goes to stdout")
+        raise InputError(
+            "--compress can be used only with --out; a program such as gzip compresses what goes to stdout"
+        )
     if arguments.block is not None and arguments.mx is None:
-        raise InputError("--block goes with --mx")
+        raise InputError("--block can be used only with --mx")
     if Role.FLAGS not in carried:
         if arguments.flags:
             lacking = next(name for name in formats if Role.FLAGS not in output.carried_by([name]))
@@ -400,7 +404,7 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
         return CheckedAgainst(computation_of(arguments.op, asked, sources))
     option = first_given(arguments, _FOR_OP)
     if option is not None:
-        raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")
+        raise InputError(f"{option} can be used only with --op; without it, the metadata says what is computed")
     return described(arguments)
 
 

@@ -109,7 +109,7 @@ def verify_ops(arguments: VerifyArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     option = first_given(arguments, _FOR_ALL if arguments.op else _FOR_ONE)
     if option is not None:
-        return console.fail(f"{option} goes with {'no op' if arguments.op else 'an op'}")
+        return console.fail(f"{option} can be used only {'without' if arguments.op else 'with'} an op")
     return _verify_op(arguments.op, arguments, sources) if arguments.op else _verify_everything(arguments)
 
 
@@ -192,7 +192,7 @@ def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
             try:
                 asked = oracle(name)
                 if not isinstance(asked, HoldingOracle):
-                    return console.fail(f"name an op: {name} does not hold results of its own")
+                    return console.fail(f"name an op: {name} has results only for the ops that you name")
                 cases = asked.cases()
             except (Unavailable, ValueError, OracleError) as error:
                 return console.fail(f"{name}: {error}")
@@ -333,7 +333,7 @@ def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:
         return _measure_program(arguments, sources)
     given = first_given(arguments, ("function", "input"))
     if given is not None:
-        return console.fail(f"{given} goes with a program")
+        return console.fail(f"{given} can be used only with a program")
     if arguments.type is None or arguments.against is None:
         return console.fail("missing --type and --against: a function and an op need both")
     try:
@@ -377,7 +377,7 @@ def _measure_program(arguments: AccuracyArguments, sources: Sources) -> int:
 
     given = first_given(arguments, ("type", "source", "attr", "rounding", "exhaustive", "between", "plot"))
     if given is not None:
-        return console.fail(f"{given} does not go with a program")
+        return console.fail(f"{given} cannot be used with a program")
     module = read(arguments.op, sources).program()
     function = find_entry(module, arguments.function)
     types = argument_types(function)

@@ -61,7 +61,9 @@ DARK = Style("#16191d", "#e8e8e8", "#9a9a9a", "#262b31", (_SKY, _ORANGE, _GREEN,
 
 
 def chosen_style(dark: bool | None) -> Style:
-    """Return the colours of a picture: dark or light, or for None light ones that follow the theme of a notebook."""
+    """Return the colours of a picture: dark or light; for None, light colours that change with the theme of a
+    notebook.
+    """
     return replace(LIGHT, follows=True) if dark is None else DARK if dark else LIGHT
 
 
@@ -184,7 +186,7 @@ def _colours(style: Style) -> list[str]:
 
 
 def themed_picture(svg: bytes, png: bytes) -> str:
-    """Return a light picture as HTML that has dark colours on a dark page; where pages remove SVG, the PNG stays.
+    """Return a light picture as HTML, whose colours are dark on a dark page. A page that removes the SVG shows the PNG.
 
     The colours of the SVG become variables of CSS, which the theme of the page sets. Names within the SVG get a prefix
     of its own, so that pictures on one page do not share them.

@@ -87,7 +87,9 @@ def typeset(number: str) -> str:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Numbers as coordinates: as they are, or as distances from ``origin`` where f64 cannot tell them apart."""
+    """Numbers as coordinates: the numbers themselves, or their distances from ``origin`` if different numbers are equal
+    in f64.
+    """
 
     origin: Fraction = Fraction(0)
 
@@ -104,7 +106,7 @@ class Coordinates:
 
 
 def coordinates_between(low: Fraction, high: Fraction) -> Coordinates:
-    """Choose coordinates that f64 can tell apart between two numbers."""
+    """Choose coordinates for the numbers between two numbers, so that different numbers stay different in f64."""
     near = (high - low) * (1 << 20) < max(abs(low), abs(high))
     return Coordinates(low if near else Fraction(0))
 

@@ -37,14 +37,16 @@ _NAMES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Called:
-    """A function of ``count`` reals. ``program``: its steps, or None if it compares, so that it needs the numbers."""
+    """A function of ``count`` reals. ``program``: its steps; None if it compares reals, because its steps then depend
+    on the numbers.
+    """
 
     function: Function
     count: int
     program: expressions.Program | None
 
     def numbers(self, arguments: Sequence[Number], downward: bool) -> tuple[Number, ...]:
-        """Return the exact results for numbers. Raises `Unsettled`, and InputError for what the function raises."""
+        """Return the exact results for numbers. Raises `Unsettled`, and InputError if the function raises an error."""
         program = self.program
         if program is None:
             program = self.program_for(arguments)
@@ -62,7 +64,7 @@ class Called:
 
 
 def called(function: Function, count: int) -> Called:
-    """Call a function twice without numbers, and return it as `Called`. Raises InputError for a function with side
+    """Call a function twice with symbols, and return it as `Called`. Raises InputError for a function with side
     effects.
     """
     try:
@@ -197,7 +199,7 @@ def _substituted(root: expressions.Real, arguments: Sequence[expressions.Real]) 
 
 
 def unsettled(error: Unsettled, where: str, to: str) -> LimitExceeded:
-    """Return the error for a result that no ball settles."""
+    """Return the error for a result that no ball is precise enough to round."""
     hint = (
         f"it may be exactly a value of {to}, a midpoint of two, or zero, or the function compares equal numbers: "
         "simplify it (1 in place of sin(x)**2 + cos(x)**2), or test for this argument"
@@ -248,7 +250,7 @@ class Operand:
         return np.array(firsts, np.intp), np.array(places, np.intp)
 
     def at(self, place: int, policy: FloatPolicy) -> Number | scalar.Unpacked:
-        """Return the number at a place of the row; a NaN as it is in its format."""
+        """Return the number at a place of the row; for a NaN, its code in its format."""
         if self.fmt is None:
             exact = self.exact[place]
             nan = isinstance(exact, float) and exact != exact
@@ -267,7 +269,7 @@ class Operand:
         return formats.codes_to_ints(self.codes[place : place + 1], self.fmt.bits)[0]
 
     def text(self, place: int) -> str:
-        """Return the number at a place in words, with its code."""
+        """Describe the number at a place, with its code."""
         if self.fmt is None:
             exact = self.exact[place]
             return f"{exact.numerator}/{exact.denominator}" if isinstance(exact, numbers.Ratio) else str(exact)
@@ -331,7 +333,9 @@ def merged_poison(
     op: str,
     dst: formats.FloatFormat,
 ) -> tuple[PoisonIds | None, Origins | None]:
-    """Return the poison of results: that of the operands, and results that the format does not have."""
+    """Return the poison of results: the poison of the operands, and new poison for results that the format does not
+    have.
+    """
     table = Origins()
     total = np.zeros(lost.shape, np.uint16)
     for poison, origins in columns:

@@ -52,8 +52,8 @@ class OpTypes(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """How the types of an op follow. ``types``: from the name of the op, ``type`` and ``to``; it raises InputError
-    where one is missing. ``casts``: the op has ``to``.
+    """How the types of an op are determined. ``types``: a function of the name of the op, ``type`` and ``to``; it
+    raises InputError if a type is missing. ``casts``: True if the op has ``to``.
     """
 
     types: Callable[[str, ty.Type | None, ty.Type | None], OpTypes]
@@ -65,7 +65,7 @@ def _missing(op: str, what: str, example: str) -> InputError:
 
 
 def same(count: int) -> Signature:
-    """Return the signature of an op whose operands have one type, from which that of the result follows."""
+    """Return the signature of an op whose operands have one type, which also determines the type of the result."""
 
     def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
         if to is not None:
@@ -89,8 +89,8 @@ def cast(*default: ty.Type) -> Signature:
 
 
 def mixed(count: int) -> Signature:
-    """Return the signature of an operation of a float unit: each operand may have its own type; one without takes
-    ``type``, else ``to``. Without ``to`` the result has the type of the last operand.
+    """Return the signature of an operation of a float unit: each operand may have its own type; an operand without a
+    type gets ``type``, else ``to``. Without ``to`` the result has the type of the last operand.
     """
 
     def types(op: str, type_: ty.Type | None, to: ty.Type | None) -> OpTypes:
@@ -129,7 +129,7 @@ QUANTISING, DEQUANTISING = Signature(_quantising), Signature(_dequantising, cast
 
 
 def type_of_operand(given: Any) -> ty.Type | None:
-    """Return the type that an operand has itself: a `Value`, or text with its type; None for any other."""
+    """Return the type of an operand that has one, a `Value` or a text with a type; None for any other operand."""
     if isinstance(given, Value):
         return given.element_type
     typed = typed_text(given) if isinstance(given, str) else None
@@ -153,7 +153,7 @@ _WORD = re.compile(r"\s*(?!s?nan|inf|true|false|poison)[A-Za-z_!][^=:]*", re.ASC
 
 
 def refuse_type(op: str, operand: Any) -> None:
-    """Raise an error if the first operand is a type, or a word that is meant as a type."""
+    """Raise an error if the first operand is a type, or a word for a type."""
     if isinstance(operand, ty.Type | FloatFormat) or (isinstance(operand, str) and _WORD.fullmatch(operand)):
         type_ = as_type(operand)  # raises for a word that names no type
         raise InputError(f"'{type_}' is a type, not an operand of {op}", hint=f'give type="{type_}" after the operands')
@@ -214,7 +214,7 @@ class Application:
         return tuple(ints_to_codes([code], width_of(type_), (1,)) for code, type_ in pairs)
 
     def open(self, result: int | None, profile: Profile) -> str:
-        """Say what the language leaves unspecified in the result."""
+        """Say which part of the result the language leaves unspecified."""
         rule = self.kernel(MODES[self.fixed], profile).open
         if rule is None or result is None:
             return ""
@@ -257,7 +257,7 @@ def _operation(
 
 
 def one_channel(type_: ty.Type | None, channel: int | None) -> ty.Type | None:
-    """Return a quantised type with one scale: that of the channel, for a type with several."""
+    """Return a quantised type with one scale. If the type has several, it is the scale of the channel."""
     several = isinstance(type_, ty.UniformQuantizedType) and len(type_.scales) > 1
     if not isinstance(type_, ty.UniformQuantizedType) or (channel is None and not several):
         return type_
@@ -450,8 +450,8 @@ def rounded_operation(
     mode: Rounding,
     fmt: FloatFormat | None = None,
 ) -> tuple[GivenNumber, str | None]:
-    """Return the operation to explain: what is rounded, and the rule where rounding does not decide. ``fmt``: as for
-    `special_rule`.
+    """Return the operation to explain: the number that is rounded, and the rule if the result is not a rounded
+    number. ``fmt``: as for `special_rule`.
     """
     sign, exactly = EXACT[operation]
     formula = f"{x.short} {sign} {y.short}"

@@ -76,7 +76,7 @@ def explain_dot(
     column = operand_codes(b, op.b, "b", 1, j, pick, notes)
     addend = operand_codes(c, op.c, "c", 0, i, pick, notes, j)
     if len(addend) != 1:
-        raise InputError(f"c has {len(addend)} elements: give the one that the row and the column belong to")
+        raise InputError(f"c has {len(addend)} elements: give one element, that of this row and column")
     k = op.shape[2] if op.order is None else len(op.order)
     if len(row) > MOST_ELEMENTS:
         raise InputError(f"a has {len(row)} elements; at most {MOST_ELEMENTS} can be explained")
@@ -224,8 +224,7 @@ def row_and_column(element: Any) -> tuple[int, int]:
 def operand_codes(
     given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
 ) -> list[int]:
-    """Return the codes of a row (axis 0) or a column (axis 1), or of the values given for one; ``then``: of one element
-    of it.
+    """Return the codes of a row (axis 0) or a column (axis 1); ``then``: return the code of one element of it.
 
     ``pick``: a whole tile is given. Raises InputError, TypeMismatch.
     """

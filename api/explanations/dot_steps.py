@@ -55,9 +55,9 @@ CUT_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of an aligned sum: its exact value, what of it is added, and its bits from the highest place of the sum
-    on: those down to the last place, and those below it, which are dropped. ``moved``: what is added is not the number
-    of the bits down to the last place, but was rounded up, or counts as zero.
+    """A term of an aligned sum: its exact value, the part that is added, and its bits from the highest place of the sum
+    to the right: first the bits down to the last place, then the bits below it, which are dropped. ``moved``: True if
+    the part that is added differs from the bits down to the last place, because it was rounded up or counts as zero.
     """
 
     label: str
@@ -107,7 +107,7 @@ class AlignedSum:
 
 @dataclass(frozen=True, slots=True)
 class DotRounding:
-    """A rounding: its operand, the exact value (None: special), the code that it gives, and how."""
+    """A rounding: its operand, the exact value (None: special), the code of the result, and the rounding mode."""
 
     label: str
     exact: Fraction | None
@@ -136,12 +136,12 @@ class DotStep:
 
     @property
     def title(self) -> str:
-        """Name the elements; there are none where C is added at the end."""
+        """Name the elements. There are none if the step adds C at the end."""
         return f"k = {ranges(self.elements)}" if self.elements else "c"
 
     @property
     def words(self) -> list[str]:
-        """Say what comes before the numbers."""
+        """Return the words that come before the numbers."""
         flushed = [f"subnormals count as zero: {', '.join(self.flushed)}"] if self.flushed else []
         return [*flushed, *([self.note] if self.note else [])]
 

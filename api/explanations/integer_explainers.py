@@ -21,7 +21,7 @@ _NAMES = {True: "signed", False: "unsigned"}
 
 
 def number(reading: Reading, code: int) -> int:
-    """Return the number that a code is in a reading."""
+    """Return the number that a code means, read as signed or unsigned."""
     return (code ^ reading.sign) - reading.sign
 
 

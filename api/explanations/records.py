@@ -275,7 +275,7 @@ class GivenOperand:
 
     @property
     def nan(self) -> bool:
-        """Tell whether it is a NaN."""
+        """Tell whether the operand is a NaN."""
         return self.format.is_nan(self.known)
 
     @property
@@ -285,17 +285,17 @@ class GivenOperand:
 
     @property
     def infinite(self) -> bool:
-        """Tell whether it is an infinity."""
+        """Tell whether the operand is an infinity."""
         return self.format.is_infinite(self.known)
 
     @property
     def zero(self) -> bool:
-        """Tell whether it is a zero."""
+        """Tell whether the operand is a zero."""
         return self.value == 0
 
     @property
     def negative(self) -> bool:
-        """Tell whether its sign bit is set."""
+        """Tell whether the sign bit of the operand is set."""
         return self.format.signed and bool(self.known >> (self.format.bits - 1))
 
     @property
@@ -318,7 +318,7 @@ class GivenOperand:
 
 @dataclass(frozen=True)
 class ExplanationStep:
-    """One step of an op: its formula and its result, with the rounding where there is one."""
+    """One step of an op: its formula and its result, with its rounding if it rounds."""
 
     title: str
     formula: str
@@ -374,7 +374,7 @@ class TotalError:
         return self.error / abs(self.real) if self.real else None
 
     def lines(self) -> list[str]:
-        """Say it in words."""
+        """Return the error in words."""
         if self.real is None:
             return [f"error not given: {self.reason}"]
         error = f"{signed_text(self.error / self.ulp)} ulp" if self.error else "no error"

@@ -63,8 +63,8 @@ def _without(profile: Profile, field: str) -> Profile:
 def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tuple[str, ...]:
     """Return the fields that make a profile's result differ from that of spec, as ``field=choice``.
 
-    These are the fields each of which makes the difference alone. If there are none, they are the fields without which
-    the result would be another. If there are none of these either, they are all fields that differ.
+    A deciding field is one that makes the difference by itself. If there is no such field, the deciding fields are
+    those without which the result would change. If there are none of these either, they are all fields that differ.
     """
     result, changed = compute(profile), _changed(profile)
     alone = [field for field, choice in changed.items() if compute(_alone(field, choice)) == result]
@@ -115,7 +115,7 @@ def explained(
     rule: str | None = None,
     others: bool = True,
 ) -> RoundingExplanation:
-    """Explain one rounding. ``modes``: those to list. ``others``: list the other profiles too.
+    """Explain one rounding. ``modes``: the modes to list. ``others``: list the other profiles, too.
 
     ``rule``: for a result that is not the rounded exact value, the rule that gave it.
     """
@@ -311,7 +311,7 @@ def _chance(chance: Fraction) -> str:
 
 
 def random_and_width(random: Any, bits: int | None) -> tuple[int | None, int | None]:
-    """Return the random bits as an integer, and their width; None for what is not given.
+    """Return the random bits as an integer, and their width; each is None if it is not given.
 
     ``random``: an unsigned integer of NumPy, whose dtype is the width, or a Python integer with ``bits``. Raises
     InputError.

@@ -149,8 +149,8 @@ def stochastic_rule(
 
 
 def rule_as_read(rule: str, exact: Fraction | None) -> str:
-    """Return the rule for a decimal that is not an f64. ``exact``: the value of the f64 that is read, None if it is
-    infinite.
+    """Return the rule for a decimal that f64 cannot represent. ``exact``: the value of the f64 that it is rounded to,
+    None if it is infinite.
     """
     if exact is None:
         return AS_READ["infinite"] + rule
@@ -181,7 +181,7 @@ def bare_nan(fmt: FloatFormat, code: int) -> str:
 
 
 def default_nan(fmt: FloatFormat) -> str:
-    """Name the NaN that does not come from a NaN operand with sign and payload."""
+    """Describe the NaN result of an operation whose NaN operands, if any, have no sign and payload."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if not (fmt.nan_has_payload and fmt.signed):
@@ -190,7 +190,7 @@ def default_nan(fmt: FloatFormat) -> str:
 
 
 def lost_nan_rule(fmt: FloatFormat) -> str:
-    """Say what a NaN becomes in a format without NaN."""
+    """Describe the result of a NaN in a format without NaN."""
     return f"NaN is not representable in {fmt.name}: poison"
 
 
@@ -202,7 +202,7 @@ def infinity_rule(fmt: FloatFormat, negative: bool) -> str:
 
 
 def negative_rule(fmt: FloatFormat) -> str:
-    """Say what a negative number becomes in a format without a sign."""
+    """Describe the result of a negative number in a format without a sign."""
     return f"{fmt.name} has no negative values: NaN{'' if fmt.nan_code is not None else f'. {lost_nan_rule(fmt)}'}"
 
 
@@ -263,7 +263,7 @@ def code_and_flags(result: scalar.Result, flagged: bool = True) -> CodeAndFlags:
 
 @dataclass(frozen=True, slots=True)
 class GivenNumber:
-    """A number to be rounded: its text, how that was read, and its exact value."""
+    """A number to be rounded: its text, how the text was read, and its exact value."""
 
     text: str
     reading: str
@@ -286,7 +286,7 @@ class GivenNumber:
 
 
 def given_number(read: ReadNumber) -> GivenNumber:
-    """Take a number as a user gave it."""
+    """Return a number that a user gave, as it is to be rounded."""
     match read.number:
         case Code(source, bits) if read.is_bits:
             return _given_bits(read, source, bits)
@@ -341,7 +341,9 @@ def given_integer(text: str, reading: str, number: int) -> GivenNumber:
 
 
 def given_exact(text: str, number: numbers.Exact) -> GivenNumber:
-    """Take an exact number, which is rounded. It has no type, so no profile computes it by way of another format."""
+    """Return an exact number, as it is to be rounded. It has no type, so no profile rounds it to another format
+    first.
+    """
 
     def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
         return code_and_flags(numbers.round_to_format(fmt, number, mode, profile.conversions))

@@ -34,9 +34,9 @@ _STOCHASTIC = ("", "input", "exact", "toward 0", "away", "probability of away", 
 class ExplanationTable:
     """The explanations of an array: ``table[i]``, or ``table[i, j]``, is the full one of an element.
 
-    ``shape``: that of the array. ``counts``: how many elements have which kind of result (exact, rounded up, a tie …).
-    ``counted``: how many elements these are, from the first one on. ``worst``: the indices of the elements with the
-    largest error in ulp, of those that were counted. Printing shows at most 32 rows.
+    ``shape``: the shape of the array. ``counts``: the number of elements for each kind of result (exact, rounded up, a
+    tie …). ``counted``: the number of elements that were counted, from the first one on. ``worst``: the indices of the
+    counted elements with the largest error in ulp. The text shows at most 32 rows.
     """
 
     title: str
@@ -146,13 +146,13 @@ def _index_text(index: Index) -> str:
 
 @dataclass(frozen=True)
 class PoisonRow:
-    """An element that is poison already, and why."""
+    """An element that is already poison, and the reason."""
 
     reason: str
 
 
 def row_of(explanation: Any) -> tuple[str, ...]:
-    """Return an explanation as cells: see the heads above."""
+    """Return an explanation as the cells of a row, in the order of the headings above."""
     if isinstance(explanation, PoisonRow):
         return ("poison", "", "", "poison", "", "", "", explanation.reason)
     if isinstance(explanation, StochasticExplanation):
@@ -238,7 +238,7 @@ def _limits(fmt: FloatFormat) -> tuple[Fraction, Fraction]:
 
 
 def kind_of(explanation: Any) -> str:
-    """Name the kind of a result, from its exact numbers."""
+    """Return the kind of a result (exact, rounded up, a tie …), from its exact numbers."""
     if isinstance(explanation, PoisonRow):
         return POISON
     if isinstance(explanation, StochasticExplanation):

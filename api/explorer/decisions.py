@@ -49,10 +49,10 @@ _WIDTH = 64
 
 class Way(NamedTuple):
     """A rounding mode. For stochastic rounding, ``away`` tells whether the random bits are less than the discarded
-    fraction, and ``least`` whether they are the least ones.
+    fraction, and ``least`` whether they are the smallest possible bits.
 
-    A number just below the first normal value can tell two such ways apart: with one bit more of precision, which
-    decides about the underflow, another fraction is discarded.
+    ``least`` is necessary for a number just below the first normal value: the test for underflow rounds it with one
+    more bit of precision, and so discards another fraction.
     """
 
     mode: Rounding
@@ -61,7 +61,7 @@ class Way(NamedTuple):
 
     @property
     def word(self) -> Rounding:
-        """The mode that stands for this one where no number is rounded."""
+        """The mode that replaces this one if no number is rounded."""
         return Rounding.TO_NEAREST_EVEN if self.away is not None else self.mode
 
     def random(self, part: Fraction | None) -> tuple[int, int] | None:
@@ -96,7 +96,7 @@ WAYS = (
 
 
 class Operation(NamedTuple):
-    """An operation of the page: what computes it, its name there, and its sign."""
+    """An operation of the page: the function that computes it, its name on the page, and its sign."""
 
     compute: Callable[..., scalar.Result]
     name: str
@@ -170,7 +170,7 @@ def operation_rows(fmt: FloatFormat, row: Row) -> dict[str, dict[str, int | list
 
 
 def nan_words(fmt: FloatFormat) -> dict[str, str]:
-    """Return the rules for NaNs. Their codes have the payloads of operands, so the page puts them together."""
+    """Return the rules for NaNs. A NaN has the payload of an operand, so the page itself makes its code."""
     type_ = ty.FloatType(fmt)
     words = {"converted": nan_rule(fmt), "default": default_nan(fmt)}
     if fmt.nan_code is not None:
@@ -215,7 +215,7 @@ class MagnitudeRange:
 
 
 def regions(fmt: FloatFormat) -> tuple[MagnitudeRange, ...]:
-    """Return the regions of a format, which together hold all its magnitudes."""
+    """Return the regions of a format, which together have all its magnitudes."""
     normal, largest = fmt.min_normal_magnitude, fmt.max_magnitude
     rows = (
         MagnitudeRange(0, normal - 2, (_HALF,)),

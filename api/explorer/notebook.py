@@ -82,10 +82,10 @@ def _parts() -> Mapping[str, str]:
 
 
 def page(start: Mapping[str, str] = START) -> str:
-    """Return the whole page, the same text every time. It needs nothing beside itself, and its policy allows it nothing
-    else.
+    """Return the whole page, the same text every time. It needs no other file, and its security policy forbids it to
+    load one.
 
-    ``start``: what the controls hold at first, as far as it is not that of `START`.
+    ``start``: the first contents of the controls, if they differ from `START`.
     """
     parts = {**_parts(), "start": _json({**START, **start})}
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _source("page.html"))
@@ -190,7 +190,7 @@ def explore(
         start["beside"] = _format(beside).name
     if random is not None:
         if mode is not Rounding.STOCHASTIC:
-            raise InputError(f"random goes with rounding='stochastic', but rounding is '{mode.spelling}'")
+            raise InputError(f"random can be used only with rounding='stochastic', but rounding is '{mode.spelling}'")
         start |= _random(random)
     return ExplorePage(start)
 

@@ -138,14 +138,14 @@ class RecipeOptions(ComputationOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeKeywords(Keywords, RecipeOptions):
-    """The same as arguments of a function of Python, with their own types: element types, arrays, a `Profile`."""
+    """The same options as arguments of a Python function, with types of Python: element types, arrays, a `Profile`."""
 
     profile: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """A file to check, and what counts as equal."""
+    """The file to check, and the rules for equality."""
 
     file: str = argument("FILE", "the file to check, or - for the standard input")
     format: str | None = option("NAME", "the format of the file (default: by its name, else by its content)")
@@ -182,7 +182,7 @@ class Program(NamedTuple):
 
 
 def keywords(type: Any, to: Any, **others: Any) -> RecipeKeywords:
-    """Make the description from arguments of Python. ``to``: of a cast, the type of the result."""
+    """Make the options from Python arguments. ``to``: for a cast, the type of the result."""
     cast = type is not None and to is not None
     return RecipeKeywords(type=to if cast else type, source=type if cast else to, **others)
 
@@ -218,22 +218,22 @@ def computation_of(
     if not isinstance(of, str):
         wrong = first_given(options, ("type",)) or wrong
         if wrong is not None:
-            raise InputError(f"{wrong} goes with an op, not with a program")
+            raise InputError(f"{wrong} can be used only with an op, not with a program")
         return _of_program(of(), options)
     tile = names_tile(of)
     if given := first_given(options, ("function", "random")):
         what = "a tile operation" if tile else "an op"
         raise InputError(
-            f"{given} goes with a program, but '{of}' is {what}", hint="the path of a program ends in .mlir"
+            f"{given} can be used only with a program, but '{of}' is {what}", hint="the path of a program ends in .mlir"
         )
     if tile:
         if wrong is not None:
-            raise InputError(f"{wrong} goes with an op, but '{of}' is a tile operation")
+            raise InputError(f"{wrong} can be used only with an op, but '{of}' is a tile operation")
         operation = operation_named(of, *_types_of_tile(options.type))
         return TileComputation(operation, model_for(options.mma or "exact", operation), options.keep_ub)
     if options.mma is not None:
         raise InputError(
-            f"{written(options, 'mma')} goes with a tile operation or a program, but '{of}' is an op",
+            f"{written(options, 'mma')} can be used only with a tile operation or a program, but '{of}' is an op",
             hint=f"name a tile operation, as in {SPELLING}",
         )
     return _of_op(of, options, dict(properties or {}))
@@ -243,7 +243,7 @@ def _types_of_tile(types: Any) -> tuple[str | None, str | None]:
     """Return the types of A and B, where they are given: one for both, or two."""
     spelled = [None if one is None else _word(one) for one in _several(types)]
     if len(spelled) > 2:
-        raise InputError(f"{len(spelled)} types are given: those of A and B are two, or one for both")
+        raise InputError(f"{len(spelled)} types are given: give two types, for A and B, or one for both")
     return spelled[0], spelled[-1]
 
 
@@ -272,7 +272,7 @@ def _of_op(op: str, options: ComputationOptions, properties: dict[str, Any]) -> 
     stochastic = mode is Rounding.STOCHASTIC
     if options.random_bits is not None and not stochastic:
         with_mode = written(options, "rounding", "stochastic")
-        raise InputError(f"{written(options, 'random_bits')} goes with {with_mode}")
+        raise InputError(f"{written(options, 'random_bits')} can be used only with {with_mode}")
     if mode is not None and not stochastic:
         properties["rounding"] = mode.spelling
     in_python = isinstance(options, Keywords)

@@ -21,10 +21,8 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit(name: str, report: Report | None, error: str = "") -> str:
-    """Return the result of a check as JUnit XML with one test case. ``report``: None if there is none because of an
-    ``error``.
-
-    A row that differs makes the test case fail; a problem that ends the check is an error of it.
+    """Return the result of a check as JUnit XML with one test case. ``report``: None if an ``error`` prevented it. A
+    row that differs makes the test case fail; a problem that ends the check is an error of the test case.
     """
     problem = error or ("" if report is None or report.problem is None else str(report.problem))
     failed = report is not None and bool(report.differing)

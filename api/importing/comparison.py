@@ -39,8 +39,8 @@ Exact = Callable[[], neighbours.FloatSums | None]
 
 @dataclass(frozen=True, repr=False)
 class OutputDistance:
-    """One output of a function: ``ours`` and ``jax``, both `Value`, and their distance. ``against``: what computed
-    ``jax``, JAX or torch.
+    """One output of a function: the results ``ours`` and ``jax``, both a `Value`, and their distance. ``against``: the
+    library that computed ``jax``: JAX or torch.
 
     ``name``: the place of the output in the result, such as ``['loss']``; empty for the only one.
     ``metric``: "ulp", or the metric by which ``farthest`` is chosen: "sqnr", "relative" and "absolute" choose the
@@ -112,8 +112,9 @@ class OutputDistance:
 
     @property
     def sqnr(self) -> float:
-        """The sum of the squares of our numbers to that of the differences, in dB: infinite without a difference, NaN
-        for anything but floats that an f64 holds, and if no element is compared.
+        """The ratio of the sum of the squares of our numbers to the sum of the squares of the differences, in dB. It is
+        infinite without a difference, and NaN if the type has numbers that f64 cannot represent, or if no element is
+        compared.
         """
         if self._numbers is None or not self.compared:
             return nan
@@ -196,7 +197,7 @@ class OutputDistance:
         return f"{list(at) if at else ''} {'poison' if self.ours.poisoned[at] else ours}, {self.against} {jax}".strip()
 
     def poison_text(self) -> str | None:
-        """Return where the first element that is poison became so; None without poison."""
+        """Return the origin of the poison of the first poison element as text; None if there is no poison."""
         if not self.poison:
             return None
         index = tuple(map(int, np.argwhere(self.ours.poisoned)[0]))

@@ -199,7 +199,7 @@ _TRACED = (
 
 @dataclass(frozen=True)
 class Traced:
-    """A function of JAX with the types of its arguments: what JAX lowered, and the module of it."""
+    """A function of JAX with the types of its arguments: the lowering by JAX, and its module."""
 
     name: str
     lowered: Any
@@ -207,14 +207,14 @@ class Traced:
 
 
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
-    """Lower a function of JAX. Raise what `from_jax` raises."""
+    """Lower a function of JAX. Raise the errors of `from_jax`."""
     if is_torch(f):
         raise TypeMismatch(
             f"hu.from_jax takes a function of JAX, not the torch module {type(f).__name__}",
             hint="hu.run(model, x), hu.trace, hu.sensitivity and hu.compare take it; hu.from_onnx reads its ONNX file",
         )
     if type(f).__name__ == "ExportedProgram":
-        raise TypeMismatch("a program that torch.export made is not called", hint="hu.run(exported.module(), x)")
+        raise TypeMismatch("a program of torch.export cannot be called", hint="hu.run(exported.module(), x)")
     require("jax", "hu.from_jax")
     jax: Any = import_module("jax")
     # JAX drops an argument that is not used, unless it is told to keep it.
@@ -381,7 +381,9 @@ def lowered_call(f: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Modul
 
 
 def without_tensors(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Return arguments for a function of JAX with the tensors of torch in them as arrays, which JAX takes."""
+    """Return arguments for a function of JAX, in which each tensor of torch is replaced by an array, because JAX
+    accepts only arrays.
+    """
     require("jax", "hu.from_jax")
     tree: Any = import_module("jax.tree")
     found: tuple[Any, ...] = tree.map(

@@ -37,7 +37,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Bound(NamedTuple):
-    """Where overflow begins: at ``number``, or just beyond it if not ``reached``."""
+    """The bound of overflow: numbers beyond ``number`` overflow, and so does ``number`` itself if ``reached``."""
 
     number: Fraction
     reached: bool
@@ -72,11 +72,12 @@ def overflow_bounds(fmt: FloatFormat, mode: Rounding) -> tuple[Bound, Bound]:
 
 @dataclass(frozen=True)
 class Figures:
-    """The errors of an array, summed up over its measured elements: those that are finite before and after.
+    """The summary of the errors of an array, over its measured elements: those whose exact number and result are both
+    finite.
 
-    Every other element is counted in one of ``overflowed``, ``not_numbers``, ``nan``, ``infinite`` and ``poison``.
-    Without a measured element the errors are NaN. An error beyond the largest f64 is infinite, and so is each mean that
-    it is part of.
+    Each of the other elements is counted in one of ``overflowed``, ``not_numbers``, ``nan``, ``infinite`` and
+    ``poison``. Without a measured element the errors are NaN. An error beyond the largest f64 is infinite, and then the
+    means are infinite, too.
 
     ``elements``: their count.
     ``measured``: the number of those that have an error.
@@ -92,8 +93,8 @@ class Figures:
     ``subnormal``: subnormal results.
     ``overflowed``: finite numbers beyond the largest value that became infinity or NaN.
     ``not_numbers``: other finite numbers that became infinity or NaN.
-    ``nan``, ``infinite``: exact numbers that are NaN or infinite, whatever they became.
-    ``poison``: poison on either side.
+    ``nan``, ``infinite``: exact numbers that are NaN or infinite, independent of their results.
+    ``poison``: elements whose exact number or result is poison.
     """
 
     elements: int
@@ -127,7 +128,8 @@ class Chunk(NamedTuple):
 
 
 def summed_up(fmt: FloatFormat, mode: Rounding, size: int, chunk_of: Callable[[slice], Chunk]) -> Figures:
-    """Sum up the errors of an array of ``size`` elements of a format, which ``chunk_of`` gives part by part.
+    """Summarise the errors of an array of ``size`` elements of a format. ``chunk_of`` returns the elements part by
+    part.
 
     Sums are in f64 within a chunk, with a relative error below 1e-11, and exact over the chunks.
     """
@@ -228,7 +230,7 @@ _NAMES = {"not_numbers": "not numbers", "nan": "NaN"}
 
 @dataclass(frozen=True)
 class Numbers:
-    """Exact numbers that are read part by part: a value of any numeric type, or reals."""
+    """Exact numbers that are read part by part. They come from a value of any numeric type, or are reals."""
 
     source: Value | around.Reals
 
@@ -375,7 +377,7 @@ def without_nan(number: Any) -> Any:
 
 
 def decibels_text(sqnr: float) -> str:
-    """Return the text of an SQNR; infinity is that of results without errors."""
+    """Return the text of an SQNR; it is infinite if no result has an error."""
     return "no errors" if sqnr == math.inf else "not defined" if math.isnan(sqnr) else f"{sqnr:.2f} dB"
 
 

@@ -18,11 +18,11 @@ Metric = Literal["ulp", "sqnr", "relative", "absolute"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A metric of errors. ``what``: what it measures. ``spell``: spells a size with its unit. ``axis``: that of a plot.
-
-    ``unit``: what the error of an element is divided by, from the exact numbers of its result, NaN where they are not
-    known, and the ulps there. ``cost``: a size as a number that is larger for a worse result, in proportion to errors.
-    ``worst``: the size of a result with an infinity or a NaN that the exact one does not have.
+    """A metric of errors. ``what``: a description of the metric. ``spell``: returns the text of a size, with its
+    unit. ``axis``: the label of an axis. ``unit``: returns the number by which the error of an element is divided, from
+    the exact numbers of its result (NaN if they are not known) and their ulps. ``cost``: converts a size to a number
+    that is proportional to the errors, so that it is larger for a worse result. ``worst``: the size of a result with an
+    infinity or a NaN where the exact result has none.
     """
 
     what: str

@@ -185,7 +185,7 @@ def _search_finely(search: _Search, first: float) -> None:
 
 @dataclass(frozen=True)
 class Criterion:
-    """How a scale is chosen: the scale to begin with, and the search from there on."""
+    """The way to choose a scale: the first scale, and the search that begins at it."""
 
     meaning: str
     first: Callable[[FloatFormat, float], float]

@@ -29,7 +29,9 @@ _MOST_BITS = 16
 
 
 def float_value(x: Any, type: TypeName | None, what: str) -> Value:
-    """Return ``x`` as a value of a float type: its own, that of its dtype, or ``type``. Raises TypeMismatch."""
+    """Return ``x`` as a value of a float type: of its own type, of the type of its dtype, or of ``type``. Raises
+    TypeMismatch.
+    """
     value = as_value(x, None if isinstance(x, Value) else type, what=what)
     if not isinstance(value.element_type, ty.FloatType):
         hint = f'round them to a float type: {what}(hu.convert(x, "f32"))'
@@ -95,7 +97,7 @@ def ulps_of(fmt: FloatFormat, reals: Reals) -> Reals:
 
 
 def float_or_sign(number: Fraction | float) -> float:
-    """Return a float as it is, and 0 for a Fraction: enough to tell NaN and infinities."""
+    """Return a float unchanged, and 0 for a Fraction, which is enough to recognise NaN and infinities."""
     return number if isinstance(number, float) else 0.0
 
 

@@ -33,7 +33,7 @@ def float_value(x: Any, type: Any = None, literals: Any = "f64") -> Value:
     """Return ``x`` as a `Value` of floats.
 
     ``type``: the element type of ``x``, if its dtype does not determine it.
-    ``literals``: the type of lists and numbers, which have none of their own: they are rounded to it once.
+    ``literals``: the type of lists and numbers, which have no type themselves: they are rounded to it once.
 
     Raises TypeMismatch for integers, and what `as_value` raises.
     """

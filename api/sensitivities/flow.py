@@ -33,12 +33,12 @@ class Use:
 
     @property
     def operands(self) -> list[SSAValue]:
-        """The operands that this one is among."""
+        """The list of operands that contains this one."""
         return self.op.operands if self.successor is None else self.op.successors[self.successor][1]
 
 
 def uses_of(op: Operation) -> Iterator[Use]:
-    """Yield the uses of values by an op: its operands, then what its branches pass."""
+    """Yield the uses of values by an op: its operands, then the values that its branches pass."""
     for index in range(len(op.operands)):
         yield Use(op, index)
     for which, (_, passed) in enumerate(op.successors):
@@ -48,13 +48,15 @@ def uses_of(op: Operation) -> Iterator[Use]:
 
 @dataclass(eq=False, slots=True)
 class Tie:
-    """Values that have one element type, and the uses that give them their numbers: these can be converted there."""
+    """Values that have the same element type, and the uses that give them their numbers. The numbers can be converted
+    at these uses.
+    """
 
     values: list[SSAValue] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
 
     def take(self, op: Operation, index: int) -> None:
-        """Add an operand. Memory cannot be converted for one use: its type is that of the whole tie."""
+        """Add an operand. Memory cannot be converted for one use, because all values of the tie must have its type."""
         if is_memory(op.operands[index]):
             self.values.append(op.operands[index])
         else:
@@ -108,7 +110,7 @@ EXPLICIT = frozenset(_named("linalg", "generic map reduce"))
 
 
 def has_hidden_body(op: Operation) -> bool:
-    """Tell whether an op has a body that follows from its name."""
+    """Tell whether an op has a body that its name determines."""
     return op.name in STRUCTURES and op.name not in EXPLICIT
 
 
@@ -226,12 +228,12 @@ _TIES: Mapping[str, Callable[[Operation], Iterator[Tie]]] = {
 
 
 def is_tied(op: Operation) -> bool:
-    """Tell whether an op is one of those that carry numbers."""
+    """Tell whether an op passes on numbers without rounding them."""
     return op.name in _TIES
 
 
 def ties_of(op: Operation) -> Iterator[Tie]:
-    """Yield the ties of an op, those of floats."""
+    """Yield the ties of an op whose values are floats."""
     for tie in _TIES[op.name](op) if op.name in _TIES else ():
         if all(format_of(each) for each in (*tie.values, *(use.value for use in tie.uses))):
             yield tie
@@ -241,9 +243,8 @@ def ties_of(op: Operation) -> Iterator[Tie]:
 
 
 class Flow:
-    """The ties of a program, and the memory whose type is fixed. ``computing``: tells ops that round.
-
-    ``ops``: all but those of bodies that follow from a name.
+    """The ties of a program, and the memory whose type is fixed. ``computing``: tells whether an op rounds. ``ops``:
+    all ops, except those in bodies that the name of an op determines.
     """
 
     def __init__(self, module: Module, computing: Callable[[Operation], bool]) -> None:
@@ -289,8 +290,9 @@ class Flow:
         return fixed
 
     def held(self, chosen: Iterable[SSAValue], wider: Callable[[SSAValue], bool]) -> set[SSAValue]:
-        """Return the values that keep a format if those of ``chosen`` keep it: these values, and those that carry their
-        numbers without rounding. ``wider``: tells whether that format has more numbers than the format of a value.
+        """Return the values that get a format if the values ``chosen`` get it: these values, and the values to which
+        their numbers are passed without rounding. ``wider``: tells whether that format has more numbers than the format
+        of a value.
         """
         found = set(chosen)
         waiting = list(found)
@@ -303,7 +305,7 @@ class Flow:
         return found
 
     def cycles(self) -> list[list[SSAValue]]:
-        """Return the values that depend on themselves, from one trip of a loop to the next: each cycle of them."""
+        """Return the cycles of values: values that depend on themselves, from one iteration of a loop to the next."""
         edges: dict[SSAValue, list[SSAValue]] = {}
         for tie in self.ties:
             for use in tie.uses:
@@ -394,7 +396,7 @@ def rounds(op: Operation) -> bool:
 
 
 def is_scalar_op(op: Operation) -> bool:
-    """Tell whether an op does the same to each element of its floats, in any format."""
+    """Tell whether an op does the same for each element of its floats, in any format."""
     definition = op.definition
     if definition is None or op.name in _OTHER_FORMS or op.name.partition(".")[0] not in ("arith", "math"):
         return False
@@ -408,12 +410,12 @@ def rounds_once(op: Operation) -> bool:
 
 
 def takes_own_format(op: Operation) -> bool:
-    """Tell whether an op rounds often and has no form in which its operands alone are wider."""
+    """Tell whether an op rounds several times, and cannot take operands that are wider than its format."""
     return rounds(op) and not rounds_once(op) and not has_hidden_body(op)
 
 
 def decides(op: Operation) -> bool:
-    """Tell whether an op makes integers of floats. With other numbers, such a run may take another branch."""
+    """Tell whether an op makes integers from floats. If these floats change, the run may take another branch."""
     return is_scalar_op(op) and not any(format_of(result) for result in op.results)
 
 
@@ -431,7 +433,7 @@ def written(op: Operation) -> list[SSAValue]:
 
 
 def own_format(op: Operation) -> ty.FloatType:
-    """Return the format of what an op computes, or else of what it takes."""
+    """Return the format of the floats that an op computes; if it computes none, the format of its operands."""
     found = [format_of(value) for value in (*written(op), *op.operands)]
     return next(each for each in found if each is not None)
 

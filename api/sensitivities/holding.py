@@ -31,7 +31,7 @@ GENERIC = "linalg.generic"
 
 
 def has_all_numbers(wide: FloatFormat, narrow: FloatFormat) -> bool:
-    """Tell whether a format has all finite numbers of another one, and more."""
+    """Tell whether a format has all finite numbers of another format, and further numbers."""
     least = (wide.emin - wide.mantissa_bits, narrow.emin - narrow.mantissa_bits)
     return (
         wide is not narrow
@@ -45,10 +45,10 @@ def has_all_numbers(wide: FloatFormat, narrow: FloatFormat) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """What a copy changes.
+    """The change that a copy of a program makes.
 
-    ``ops``: run in ``format``. ``stored``: values that are kept in ``format`` where they are made. ``modes``: the
-    rounding mode of ops, by its number.
+    ``ops``: the ops that run in ``format``. ``stored``: the values that are rounded to ``format`` as soon as they are
+    computed. ``modes``: the numbers of the rounding modes of ops.
     """
 
     format: ty.FloatType | None = None

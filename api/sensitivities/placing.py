@@ -55,8 +55,8 @@ from halfulp.traces.error_text import labelled, name_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A format that values are put in. ``element``: the type of the numbers; ``recipe``: that of blocks with scales;
-    None for the numbers alone.
+    """A format to which values are converted. ``element``: the type of the numbers. ``recipe``: the recipe for blocks
+    with scales; None if there are no scales.
     """
 
     name: str
@@ -65,17 +65,19 @@ class Target:
 
     @property
     def meaning(self) -> str:
-        """What the name stands for, if it does not say that itself."""
+        """The meaning of the name, if the name does not say it."""
         return "" if self.recipe is None else f"{self.name}: blocks of {self.element}, recipe {self.recipe}"
 
     def holds(self, own: FloatFormat) -> bool:
-        """Tell whether the format changes no number of another one: it has all of them, and no scale."""
+        """Tell whether a conversion to the format changes no number of another format, because it has all its numbers
+        and no scale.
+        """
         wide = None if self.recipe else float_format(self.element)
         return wide is not None and (wide is own or has_all_numbers(wide, own))
 
     def put(self, value: Value, axis: int, profile: Profile) -> Value:
-        """Return the numbers of a value in the format, again in the type of the value. Raises what `convert` and
-        `quantize_blocks` raise.
+        """Convert the numbers of a value to the format, and back to the type of the value. Raises the errors of
+        `convert` and `quantize_blocks`.
         """
         own = value.element_type
         if self.recipe is None:
@@ -112,10 +114,10 @@ def _checked(target: Target) -> Target:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """A value that can be put in a format: an input, a weight or what an op computed.
+    """A value that can be converted to a format: an input, a weight or the result of an op.
 
-    ``op``: the name of what computed it; empty for a weight and an input. ``axis``: that of its blocks. ``at``: the op
-    that computed it, or takes it first.
+    ``op``: the name of the op that computed it; empty for a weight and an input. ``axis``: the axis of its
+    blocks. ``at``: the op that computed it, or the first op that takes it.
     """
 
     kind: str
@@ -130,8 +132,8 @@ Note = Callable[[str], None]
 
 
 def places(function: Operation, ops: Sequence[Operation], module: Module, note: Note) -> Iterator[Place]:
-    """Yield the arguments of a function, the constants, and the results of ops that round. ``note``: takes what is left
-    out, and why.
+    """Yield the arguments of a function, the constants, and the results of ops that round. ``note``: is called with the
+    values that are left out, and the reasons.
     """
     axes, first_use = _summed_axes(module), dict[SSAValue, Operation]()
     for op in module.walk():
@@ -313,7 +315,9 @@ class Placing:
     target: Target
 
     def put(self, value: Value, settings: Settings) -> Value:
-        """Return what stands for a value. Raises InputError if the format cannot hold it."""
+        """Return the value that replaces another value in the format. Raises InputError if the format cannot represent
+        it.
+        """
         try:
             return self.target.put(value, self.place.axis, settings.profile)
         except ValueError as error:

@@ -125,15 +125,15 @@ class RankedValue:
 
     ``kind``: "op"; "weight", a constant or an argument that is part of a container, such as ``params['wq']``; "input",
     any other argument.
-    ``name``: what the source calls it: for an op, the op with the weight that it takes.
+    ``name``: its name in the source; for an op, the name of the op with its weight.
     ``op``: the name of the op in the program, or of those in its body; empty for a weight and an input.
     ``format``: the name of the format, ``axis``: that of its blocks; None without blocks.
     ``type``: that of the value in the program.
 
-    ``size``: what ``metric`` measures, of the ``result`` where it is worst, at ``element`` (none for an SQNR); NaN if
-    the program as it is has no finite number there.
-    ``lost``: the number of elements that are infinite, NaN or poison in the results, though they are finite in the
-    program as it is.
+    ``size``: the cost by ``metric``, for the worst result, ``result``, at its worst element, ``element`` (none for an
+    SQNR); NaN if the unchanged program has no finite number there.
+    ``lost``: the number of elements of the results that are infinite, NaN or poison, but are finite in the unchanged
+    program.
 
     ``place``: ``file:line:column`` in the source, such as a Python file, of the op that computed the value or takes it
     first; ``line``, ``source``: the line of this op in the text of the program.

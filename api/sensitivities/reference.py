@@ -44,7 +44,7 @@ _MOST_NUMBERS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ResultDistance:
-    """How far one result of a run is from the exact one.
+    """The distance of one result of a run from the exact result.
 
     ``size``: by the metric. The largest distance of an element whose exact number is known, or the SQNR of these;
     infinite (for the SQNR, negative) where the result is infinite, NaN or poison and the exact number is not; NaN if no
@@ -143,14 +143,15 @@ class Reference:
         self.distances = self._distances({name: end.value for name, end in self._exact.items()})
 
     def distances_of(self, module: Module, **options: Any) -> Distances:
-        """Run another program, or this one with other options, and return how far its results are from the exact ones.
+        """Run another program, or this one with other options, and return the distances of its results from the exact
+        results.
 
         Raises the errors of `run`.
         """
         return self.distances_from(self._ends(module, replace(self._options, **options)))
 
     def distances_from(self, found: Mapping[str, Value]) -> Distances:
-        """Return how far the results of another run are, by their names."""
+        """Return the distances of the results of another run, by their names."""
         return self._distances({name: _numbers(found[name]) for name in self._exact})
 
     # --- how ---

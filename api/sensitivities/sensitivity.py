@@ -205,7 +205,7 @@ _GAIN, _LOSS = 0.75, 1.25
 
 @dataclass(frozen=True, slots=True)
 class SensitivityRow:
-    """One change of a program, and what it does to the errors of the results.
+    """One change of a program, and its effect on the errors of the results.
 
     ``sort``: "format", "rounding", "whole profile", "profile" (a field of one), "order" or "model". ``op``, ``line``,
     ``place``, ``source``: the op that was changed; empty and None for a change of the whole program.
@@ -214,10 +214,10 @@ class SensitivityRow:
 
     ``result``: the result whose error changes most; ``before``, ``after``: its largest error in ulp of the exact
     number, or what ``metric`` measures; infinite if the result is not a number, NaN if no exact number is known.
-    ``moved``: how far any result moves, in ulp.
+    ``moved``: the largest distance in ulp between the results before and after the change.
     ``advice``: the row as a sentence.
     ``settings``: the option of `halfulp.run` that was changed, if it was one.
-    ``radius``: how far ``before`` and ``after`` may be from the exact ones, if these are not known closely.
+    ``radius``: the possible error of ``before`` and ``after``, if the exact numbers are not known precisely.
     """
 
     sort: str
@@ -249,7 +249,7 @@ class SensitivityRow:
 
     @property
     def program(self) -> str:
-        """The changed program as MLIR text. A change of settings leaves it as it is."""
+        """The changed program as MLIR text. If only settings changed, it is the unchanged program."""
         return print_module(self._module)
 
     def as_json(self) -> dict[str, Any]:
@@ -265,14 +265,14 @@ def _json(value: Any) -> Any:
 
 
 def rank_of(row: SensitivityRow) -> tuple[float, float]:
-    """Return a key that sorts rows with the largest effect first. Rows whose effect is not known follow, those that
-    move results most first.
+    """Return a key for sorting rows: the rows with the largest effect come first. Rows whose effect is not known
+    follow, ordered by the distance that they move results.
     """
     return -abs(row.effect) if row.effect == row.effect else 0.0, -row.moved
 
 
 def advice_on(change: str, before: float, after: float, moved: float, metric: str = "ulp") -> str:
-    """Say in a sentence what a change does. ``change``: names it."""
+    """Describe the effect of a change in a sentence. ``change``: the name of the change."""
     if not moved:
         return f"{change}: no result changes"
     if isnan(after):

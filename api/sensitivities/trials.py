@@ -26,10 +26,10 @@ from halfulp.traces.error_text import Site, name_of
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is changed. ``ops``: the ops that run in another way; or ``value``: the value that is kept in another format
-    where it is made.
+    """The part of a program that a change applies to. ``ops``: the ops that run in another way; or ``value``: the value
+    that is rounded to another format as soon as it is computed.
 
-    ``short``: how advice names it. ``site``: the op, for a subject that is or belongs to one.
+    ``short``: its name in advice. ``site``: the op, if the subject is an op or a value of one.
     """
 
     short: str
@@ -54,7 +54,7 @@ def ops_that_run(module: Module, function: Operation, flow: flows.Flow) -> list[
 
 @dataclass(frozen=True)
 class Program:
-    """A program as it is looked at: its flow, the ops that run, and how they are named."""
+    """A program that is analysed: its flow, the ops that run, and their names."""
 
     flow: flows.Flow
     ops: Sequence[Operation]
@@ -88,7 +88,7 @@ class Program:
             yield Subject(f"compute {what}", what, tuple(ops), site=site)
 
     def by_tensor(self) -> Iterator[Subject]:
-        """Yield each value that is given, spelled or computed: arguments, constants, and the results of ops."""
+        """Yield each value of the program: arguments, constants, and the results of ops."""
         for op in self.ops:
             if op.name == "func.func":
                 for argument in op.regions[0].blocks[0].arguments if op.regions[0].blocks else ():
@@ -122,9 +122,8 @@ ORDERS = PROFILE_FIELDS["reduction_order"].values
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One change. ``make``: makes the changed program, and raises if there is none. ``options``: settings that differ.
-
-    ``settings``: these as options of `halfulp.run` spell them.
+    """One change. ``make``: makes the changed program, and raises an error if there is none. ``options``: the settings
+    that differ. ``settings``: the same settings as options of `halfulp.run`.
     """
 
     sort: str
@@ -154,7 +153,7 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class Choices:
-    """What is to be changed, checked: formats, rounding modes, profiles, orders of reductions, models.
+    """The changes to try, after a check: formats, rounding modes, profiles, orders of reductions, models.
 
     Raises InputError for names that do not exist.
     """
@@ -169,7 +168,7 @@ class Choices:
 def choices_of(
     formats: Sequence[str], modes: Sequence[str], profiles: Sequence[Any], orders: Sequence[str], models: Sequence[str]
 ) -> Choices:
-    """Check what is to be changed. Raises InputError."""
+    """Check the changes to try. Raises InputError."""
     return Choices(
         [_format(name) for name in formats],
         [_mode(name) for name in modes],
@@ -226,7 +225,7 @@ def _model(name: str) -> str:
 def format_trials(
     program: Program, module: Module, subjects: Sequence[Subject], wanted: Choices, note: Callable[[str], None]
 ) -> Iterator[Trial]:
-    """Yield the changes of formats. ``note`` takes what cannot be changed."""
+    """Yield the changes of formats. ``note`` is called with the ops and values that cannot be changed."""
     for format in wanted.formats:
         exact = 0
         for subject in subjects:
@@ -249,7 +248,7 @@ def unchangeable(program: Program, module: Module) -> Iterator[str]:
 
 
 def rounding_often(program: Program) -> Iterator[str]:
-    """Say which ops take their operands in their own format, also if another op keeps a wider one."""
+    """Say which ops take their operands in their own format, even if another op computed them in a wider format."""
     found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.takes_own_format(op)]
     if found:
         verb, whose = ("takes its", "it rounds") if len(found) == 1 else ("take their", "they round")
@@ -260,7 +259,7 @@ def rounding_often(program: Program) -> Iterator[str]:
 
 
 def deciding(program: Program) -> Iterator[str]:
-    """Say which ops decide by floats, if there are any."""
+    """Say which ops decide the control flow by floats, if there are any."""
     found = [f"{op.name} ({_at(op)})" for op in program.ops if flows.decides(op)]
     if found:
         verb = "decides" if len(found) == 1 else "decide"

@@ -81,12 +81,14 @@ class RunErrors:
 
     @property
     def wider(self) -> str:
-        """The format whose numbers stand for the exact ones: "f64" or "f128"; "" if these are enclosed."""
+        """The format whose numbers are used as the exact numbers: "f64" or "f128"; "" if exact numbers are enclosed
+        between bounds.
+        """
         return self._shadows.form.wider
 
     def lines(self) -> Iterator[str]:
-        """Yield the report as text: the results, the ops that overflowed, those that cost most, and what else ops did:
-        bits that were lost, and decisions that would be different with exact numbers.
+        """Yield the report as text: the results, the ops that overflowed, the ops that cause most of the error, the
+        bits that ops lost, and the decisions that would be different with exact numbers.
         """
         beside = f", beside {self.wider}" if self.wider else ""
         for each in self.results:
@@ -112,8 +114,8 @@ class RunErrors:
         yield from (f"  {line}" for line in error_text.Ranking(found).lines())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the errors of the results and of the ops, those that cost most first, for a JSON file. Numbers that
-        are not finite are None. Of a run that is too long for `worst` the effects of ops are None.
+        """Return the errors of the results and of the ops for a JSON file. The ops that cause most of the error come
+        first. Numbers that are not finite are None. If the run is too long for `worst`, the effects of ops are None.
         """
         try:
             ops = self.worst()
@@ -131,7 +133,7 @@ class RunErrors:
 
     @property
     def ops(self) -> tuple[error_text.OpError, ...]:
-        """The errors of each op. Their effect on a result is found by `worst`."""
+        """The errors of each op. `worst` returns their effect on a result."""
         return tuple([self._op_error(ran, nan, nan) for ran in self._shadows.figures])
 
     @property
@@ -173,10 +175,10 @@ class RunErrors:
         return float(_ranked(value, np.abs(ulps), shadow)[result.element or ()])
 
     def worst(self, count: int | None = None, metric: Metric = "ulp") -> error_text.Ranking:
-        """Return the ops that cost most: by what their own errors bring to the result with the largest error by a
-        metric (see `largest_by`).
+        """Return the ops whose own errors contribute most to the result with the largest error by a metric (see
+        `largest_by`).
 
-        Where no result has a known error but 0, the order is that of the ops' own errors. Raises LimitExceeded for a
+        If no result has a known error other than 0, the ops are ordered by their own errors. Raises LimitExceeded for a
         run of more numbers than its history can keep.
         """
         chosen = self.largest_by(metric)
@@ -212,8 +214,8 @@ class RunErrors:
         return found if self.wider else self._closely(found)
 
     def explain(self, result: int | str = 0, element: error_text.Element | None = None) -> list[error_text.StoryStep]:
-        """Walk back from an element of a result to where its error came from, always to the operand that brings most.
-        From an infinity or a NaN the way leads to the op that made it from finite operands.
+        """Go back from an element of a result to the origin of its error. Each step goes to the operand that
+        contributes most. From an infinity or a NaN, the steps lead to the op that computed it from finite operands.
 
         ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported where nothing is known of the exact
         number of a finite element, LimitExceeded for a run of more numbers than its history can keep.
@@ -336,7 +338,7 @@ class BesideReals:
 
     @property
     def taken(self) -> Callable[[Operation], ShadowFigures | None]:
-        """Return what an op did to the exactness of numbers since the last call."""
+        """Return the effects of ops on the exactness of numbers since the last call."""
         return self._shadows.taken
 
     def run(self, *listeners: Listener) -> tuple[Value, ...]:
@@ -350,7 +352,7 @@ class BesideReals:
         return tuple(map(unmarked, results))
 
     def report(self, site: Callable[[Operation], error_text.Site]) -> RunErrors:
-        """Return the errors of the run, as far as it came. ``site``: names an op."""
+        """Return the errors of the run, up to the op at which it stopped. ``site``: returns the name of an op."""
         return RunErrors(dict(self._ends), self._shadows, site, self._replay)
 
     def _replay(self) -> tuple[Lineage, Ends]:

@@ -53,7 +53,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What a report says of one op: first of all where it stands."""
+    """The part of a report about one op. It begins with the place of the op."""
 
     #: the name of the op
     op: str
@@ -67,7 +67,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class OpRecord(StepRecord):
-    """What a report says of one op over all of its runs."""
+    """The part of a report about one op, over all of its runs."""
 
     #: the function that the op is in
     function: str
@@ -98,7 +98,7 @@ class SiteNames:
         return self._shown_op(op)
 
     def site(self, op: Operation) -> Site:
-        """Return the op as a trace names it."""
+        """Return the name of an op in a trace."""
         site = self._sites.get(op)
         if site is None:
             site = self._sites[op] = self._new_site(op)
@@ -167,7 +167,7 @@ def _origin(op: Operation) -> str:
 
 
 def shown_site(site: Callable[[Operation], Site], op: Operation, around: Operation) -> Site:
-    """Return the op as it is shown. An op that is not in the text is shown as the op for which it ran."""
+    """Return the op that the text shows for an op. If an op is not in the text, it is the op for which it ran."""
     found = site(op)
     if found.line is not None or op is around:
         return found
@@ -214,7 +214,7 @@ Element = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class OpError(OpRecord):
-    """What one op of a program did to the exactness of its numbers, over all of its runs.
+    """The effect of one op of a program on the exactness of its numbers, over all of its runs.
 
     ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
     results from the exact run, in ulp of the exact number, the latter also relative to it (``relative``: infinite for
@@ -248,7 +248,7 @@ class OpError(OpRecord):
 
 
 class Ranking(list[OpError]):
-    """Ops in an order, those that cost most first: a list that shows itself as a table."""
+    """Ops in the order of the errors that they cause, the largest first. Its text is a table."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -297,11 +297,12 @@ class ResultError:
 
 @dataclass(frozen=True, slots=True)
 class StoryStep(StepRecord):
-    """One step from a result back to where its error came from. All errors are in ulp of the exact result.
+    """One step from a result back to the origin of its error. All errors are in ulp of the exact result.
 
-    ``value``: the number that the op gave, ``exact``: the exact one; ``brings``: what its error brings to the result;
-    ``own``: the part that the op itself made; ``operands``: the name of each operand, and the part that comes through
-    it. For an infinity or a NaN these parts are NaN, and ``operands`` are those that are infinite or NaN themselves.
+    ``value``: the number that the op computed. ``exact``: the exact number. ``brings``: the contribution of its error
+    to the error of the result. ``own``: the part of it that the op itself caused. ``operands``: the name of each
+    operand, and the part that comes from it. For an infinity or a NaN these parts are NaN, and ``operands`` are those
+    that are infinite or NaN themselves.
     ``radius``: up to which ``exact`` is known.
     """
 
@@ -361,7 +362,7 @@ def events(one: ShadowFigures | OpError) -> Iterator[str]:
 
 
 def step_text(found: ShadowFigures) -> str:
-    """Return what a step did to the exactness of numbers; "" if it did nothing."""
+    """Return the effect of a step on the exactness of numbers as text; "" if it has none."""
     parts = []
     if found.own.size or found.total.size:
         own, total = map(found.known, (found.own, found.total))
@@ -375,8 +376,8 @@ def element_text(element: Sequence[int]) -> str:
 
 
 def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str:
-    """Say how far a result is from the truth, or from what a wider format gives. ``chosen``: the element was asked
-    for, and need not have the largest error.
+    """Describe the distance of a result from the exact result, or from that of a wider format. ``chosen``: the user
+    chose the element, so that it may not have the largest error.
     """
     truth = f"in {wider}" if wider else "exactly"
     unknown = f"; nothing is known of {plural(each.unknown, 'element')}" if each.unknown else ""
@@ -413,7 +414,9 @@ def _special_texts(each: ResultError) -> Iterator[str]:
 
 
 def story_lines(end: ResultError, story: Sequence[StoryStep], chosen: bool = False) -> Iterator[str]:
-    """Yield the way of an error through the program, from its end back. ``chosen``: see `result_text`."""
+    """Yield the steps of an error through the program, from the result back to its origin. ``chosen``: see
+    `result_text`.
+    """
     yield f"{end.name}: {result_text(end, chosen=chosen)}"
     if not story:
         yield "no op computed it: it is an argument, a constant, or made of integers"

@@ -56,11 +56,11 @@ class Step:
     ``number``: counts from 1.
     ``depth``: the number of calls around it.
     ``births``: poison born here.
-    ``undefined``: what is undefined about the step, if anything, or why it failed.
-    ``branch``: where control went: a block, a function, then or else.
+    ``undefined``: why the behaviour of the step is undefined, or why it failed; otherwise empty.
+    ``branch``: the target of a branch: a block, a function, then or else.
     ``trips``: the trips of a loop so far.
     ``lanes``: in a batch, the lanes that ran it, if not all lanes did: their number, and the first few.
-    ``errors``: in a run with shadows, what the step did to the exactness of numbers.
+    ``errors``: in a run with shadows, the effect of the step on the exactness of numbers.
     """
 
     number: int
@@ -103,7 +103,7 @@ class Step:
 
     @property
     def where(self) -> str:
-        """Say where control went; an empty text for most ops."""
+        """Return the target of a branch as text; it is empty for most ops."""
         parts = [self.branch] if self.branch else []
         if self.trips is not None:
             parts.append(f"{self.trips} trip{'s'[: self.trips != 1]}")
@@ -340,7 +340,7 @@ def is_unwritten(birth: Birth) -> bool:
 
 
 def listed_births(step: Step) -> list[Birth]:
-    """Return the births of poison that are shown with a step: all except that of new memory."""
+    """Return the new poison that is shown with a step: all except the poison of new memory."""
     return [birth for birth in step.births if not is_unwritten(birth)]
 
 
@@ -352,7 +352,7 @@ def birth_text(birth: Birth) -> str:
 
 
 def origin_text(origin: Origin) -> str:
-    """Say why and where poison was born."""
+    """Say at which op poison first appeared, and why."""
     place = f" at {origin.location}" if origin.location else ""
     return f"{origin.reason} ({origin.op}{place})"
 
@@ -697,7 +697,7 @@ class Archive:
                 self._directory.rmdir()
 
     def note(self, defined: SSAValue | None, seen: TracedValue, value: Any) -> None:
-        """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
+        """Write a value of a step, unless it was written before. ``defined``: the value in the program."""
         if not isinstance(value, Value) or value.bits.dtype == object:
             return
         if value.bits.size <= MOST_SHOWN:
@@ -736,7 +736,9 @@ class Archive:
             raise InputError(f"cannot write {str(self._directory / VALUES)!r}: {_reason(error)}") from None
 
     def finish(self, trace: Trace) -> None:
-        """Write the values that the trace itself holds, and the index; then give both files their names."""
+        """Write the values that belong to the whole trace, and the index; then rename both files to their final
+        names.
+        """
         for step in trace.steps:
             for seen in (*step.operands, *step.results):
                 self._late(seen)

@@ -56,7 +56,7 @@ class Statistics:
 
 @dataclass(eq=False, repr=False, slots=True, weakref_slot=True)
 class TracedValue:
-    """A value as a step saw it.
+    """A value of a step, at the time of this step.
 
     ``name``: as the source spells it. ``poisoned``: the number of poison elements. ``statistics``: those of a value of
     more than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always,
@@ -101,7 +101,7 @@ class TracedValue:
 
 
 def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
-    """Record a value, or any other operand. ``keep``: keep large values as well."""
+    """Record a value, or any other operand. ``keep``: keep large values, too."""
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
             return TracedValue(name, slot.type, slot.shape, _text=f"(freed by {slot.allocation.freed})", _origins=())
@@ -164,7 +164,7 @@ def _origins(value: Value) -> tuple[Origin, ...]:
 
 
 def statistics(value: Value) -> Statistics:
-    """Count and find the extremes of a value, a part at a time, so that little more memory is needed."""
+    """Compute the statistics of a value part by part, so that little additional memory is needed."""
     element = numeric(value.element_type)
     count = prod(value.shape)
     codes = value.bits.reshape((count, *code_layout(element)[1]))

@@ -211,7 +211,7 @@ class PythonFunction:
         self._function, self.name = function, name
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse nothing: the function shows what it can do."""
+        """Refuse no question: only a call of the function shows what it can compute."""
         return None
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
@@ -350,7 +350,7 @@ class ByOracle:
         self.name, self.version = spelling, self._oracle.version
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse functions that MLIR does not have, and what the oracle refuses."""
+        """Refuse functions that MLIR does not have, and the cases that the oracle refuses."""
         if "." not in asked.case.op:
             return f"MLIR has no op for {asked.case.op}"
         if asked.function is not None and asked.rounding is not Rounding.TO_NEAREST_EVEN:
@@ -368,16 +368,19 @@ class ByOracle:
 
 
 class Implementation(Protocol):
-    """``name``: as reports call it. ``version``: what it says of itself.
+    """``name``: its name in reports. ``version``: the version that it reports.
 
-    The constructor raises `halfulp.conformance.oracles.oracle.Unavailable`, with what to install, where it is missing.
+    The constructor raises `halfulp.conformance.oracles.oracle.Unavailable` if it is missing; the error says what to
+    install.
     """
 
     name: str
     version: str
 
     def refuses(self, asked: Question) -> str | None:
-        """Say why the implementation cannot answer a question at all, or None. This is cheap: nothing runs."""
+        """Say why the implementation cannot answer a question at all; return None if it can. This is fast, because
+        nothing runs.
+        """
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
         """Return its results, in one row as the operands. Raises OracleError; InputError for code of the user."""
@@ -388,7 +391,7 @@ class HoldingImplementation(Implementation, Protocol):
     """An implementation with results for certain arguments only, which it lists."""
 
     def arguments(self, asked: Question) -> Chosen:
-        """Return the arguments that it has results for, in chunks."""
+        """Return the arguments for which it has results, in chunks."""
 
 
 # --- by libraries -----------------------------------------------------------------------------------------------------
@@ -573,7 +576,7 @@ def implementation(against: str | Callable[..., Any], seconds: float = SECONDS) 
 
     One of `NAMES`; ``command=PROGRAM`` as for ``halfulp verify``; ``PATH:SYMBOL`` of a shared library;
     ``module:function`` of Python; or a Python function itself. ``seconds``: the time limit of a library. Raises
-    Unavailable with what to install, and InputError for anything else.
+    Unavailable, which says what to install, and InputError for any other text or object.
     """
     if not isinstance(against, str):
         return PythonFunction(against, getattr(against, "__name__", "the function"))

@@ -200,7 +200,7 @@ class Exact(NamedTuple):
     numbers: FloatSums
 
     def distances(self, numbers: Floats) -> Floats:
-        """Return how far numbers are from the exact ones: see `FloatSums.distances`."""
+        """Return the distances of numbers from the exact numbers: see `FloatSums.distances`."""
         return self.numbers.distances(self.format, numbers)
 
 

@@ -87,11 +87,12 @@ class Question:
         return results.bits[0], results.poison
 
     def exact(self, operands: Sequence[Codes]) -> Codes | None:
-        """Return the real results, cut to the `wide` format: those of the same op on the same operands there. None
-        where no format is wide enough.
+        """Return the real results, cut to the `wide` format: those of the same op on the same operands there. None if
+        no format is wide enough.
 
-        They are rounded toward zero, so that no result reaches a power of two, where the ulp is larger, from below.
-        Those of all codes of a small format are kept: people measure many implementations of one function.
+        They are rounded toward zero, so that a result just below a power of two does not become that power, whose ulp
+        is larger. The results for all codes of a small format are stored, because users measure many implementations of
+        one function.
         """
         fmt = self.argument
         if fmt is not None and fmt.bits <= _KEPT_BITS and len(operands[0]) == 1 << fmt.bits:
@@ -145,7 +146,7 @@ def question(
     others. ``properties``: those of the op.
 
     Raises Unsupported for an unknown name and for an op without one result of a float type, InputError for a rounding
-    that the op does not have, and what the op raises for types and properties that it does not accept.
+    that the op does not have, and the errors of the op for types and properties that it does not accept.
     """
     if rounding is Rounding.STOCHASTIC:
         raise InputError("there is no correct result to measure against if the rounding is stochastic")
@@ -211,7 +212,7 @@ def chosen_arguments(
     """Choose the arguments of a question.
 
     All codes of up to `EXHAUSTIVE_BITS` bits, or up to `MOST_BITS` bits if ``exhaustive``; all floats ``between`` two
-    codes; else hard cases and ``samples`` random ones. Raises InputError for what cannot be enumerated.
+    codes; else hard cases and ``samples`` random ones. Raises InputError for arguments that cannot be enumerated.
     """
     bits = sum(asked.widths)
     if between is not None:

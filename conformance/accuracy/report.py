@@ -260,7 +260,7 @@ class Accuracy:
 
 
 def measured(asked: Question, implementation: Implementation, chosen: Chosen) -> Accuracy:
-    """Measure an implementation that does not refuse the question. Raises what it raises."""
+    """Measure an implementation that does not refuse the question. Raises the errors of the implementation."""
     tally = AccuracyTally(asked)
     for operands in chosen.chunks:
         answer = implementation.results(asked, operands)

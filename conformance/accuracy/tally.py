@@ -82,10 +82,11 @@ class Binade:
 class AccuracyTally:
     """The figures of one question.
 
-    ``compared``: the arguments with a result. ``unanswered``: those without one, ``why`` the first reason; ``open``:
-    those whose correct result is poison. ``finite``: the compared arguments that are finite numbers. ``wrong``: numbers
-    that are not the correctly rounded ones. ``special``: wrong special values, by what they are. ``flushed``: zeros in
-    place of subnormal numbers, which are among ``wrong``. ``ulps``: the errors in ulp, of the results that have one.
+    ``compared``: the number of arguments with a result. ``unanswered``: the number without a result. ``why``: the first
+    reason for that; ``open``: those whose correct result is poison. ``finite``: the compared arguments that are finite
+    numbers. ``wrong``: numbers that are not the correctly rounded ones. ``special``: wrong special values, by what they
+    are. ``flushed``: zeros in place of subnormal numbers, which are among ``wrong``. ``ulps``: the errors in ulp, of
+    the results that have one.
     ``histogram``: these by the classes of `HISTOGRAM`. ``order``: neighbouring arguments whose results are in the
     opposite order of the exact ones; ``neighbours``: the pairs compared. ``odd``, ``even``: pairs of arguments x and -x
     whose results break that symmetry though the correctly rounded ones have it, None once these break it; ``mirrored``:
@@ -155,7 +156,9 @@ class AccuracyTally:
 
     @property
     def symmetry(self) -> tuple[str, Count] | None:
-        """The symmetry of the function and what breaks it; None for a function without one."""
+        """The symmetry of the function and the number of results that break it; None for a function without
+        symmetry.
+        """
         if not self.mirrored:
             return None
         found = (("odd", self.odd), ("even", self.even))
@@ -176,7 +179,7 @@ class AccuracyTally:
 
 
 class Kinds:
-    """What codes of a format stand for, as masks: ``nan``, ``infinite``, ``number``, ``zero``, ``negative``."""
+    """The kinds of numbers of some codes, as masks: ``nan``, ``infinite``, ``number``, ``zero``, ``negative``."""
 
     def __init__(self, fmt: FloatFormat, codes: Codes) -> None:
         self.nan: Mask = comparisons.is_nan(fmt, codes)

@@ -32,7 +32,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 
 class KnownWrong(NamedTuple):
-    """The wrong elements that a row knows: results within its bound, and special values."""
+    """The wrong elements that a row predicts: results within its bound, and special values."""
 
     near: Mask
     special: Mask
@@ -111,7 +111,7 @@ SHOWN = 5
 
 @dataclass
 class Tally:
-    """Counts of elements by how they ended, over any number of cases; each element of each result counts once.
+    """The numbers of elements by their outcome, over several cases. Each element of each result is counted once.
 
     ``known``: by the name of the divergence or of the error bound. ``reformed``: elements that a divergence predicts to
     be wrong, but that the oracle has right. ``undefined``: elements with undefined behaviour for which the oracle still
@@ -168,7 +168,7 @@ def check(
 
 
 def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-    """Return the oracle's answers. What it refuses is unanswered, with the reason.
+    """Return the oracle's answers. Elements of a case that it refuses are unanswered, with the reason.
 
     Raises OracleError, also for answers with the wrong number, shape, dtype or width.
     """
@@ -196,8 +196,8 @@ def compare(
 ) -> Tally:
     """Count how given answers compare. ``rows``: the divergences and error bounds that apply to this tool and case.
 
-    A mismatch is known only where it has exactly the bits, the poison or the trap that a divergence predicts, or where
-    an error bound knows it.
+    A mismatch is known only if it has exactly the bits, the poison or the trap that a divergence predicts, or if an
+    error bound covers it.
     """
     tally = Tally()
     judged = [

@@ -96,7 +96,7 @@ def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
 
 
 def zero_of(index: int) -> Quirk:
-    """Make a quirk that returns operand ``index`` where both operands are zeros, whatever their signs."""
+    """Make the prediction that an op returns operand ``index`` if both operands are zeros of any signs."""
 
     def quirk(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
         type_ = case.result_types[0]
@@ -231,7 +231,7 @@ def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference)
 
 
 def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
+    """Predict IREE's results if an operand is the negative NaN of a format whose only NaN is all ones."""
     chosen = np.zeros(case.shape(inputs), np.bool_)
     for type_, codes in zip(case.operand_types, inputs, strict=True):
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
@@ -397,7 +397,7 @@ class Divergence:
     ``ops``, ``operands``, ``results``: shell patterns; one must match the op, and one the type of any operand and any
     result. ``passes``: patterns of the passes of mlir-opt after which programs have these results. ``profile`` or
     ``formula``: predicts the tool's bits. ``counts``, ``sampled``: elements in the full and in the sampled run, by
-    tool; `pin` writes them. ``sporadic``: whether the tool does this depends on more than the operands.
+    tool; `pin` writes them. ``sporadic``: True if the wrong result does not depend on the operands alone.
     """
 
     name: str
@@ -427,7 +427,7 @@ class Divergence:
         return tool in self.tools and in_range(version, self.versions) and self.is_about(case)
 
     def is_about(self, case: OpCase) -> bool:
-        """Tell whether some version of a tool does this to the op and the types of a case."""
+        """Tell whether some version of a tool has this divergence for the op and the types of a case."""
         return (
             _matches(self.ops, (case.op,))
             and _matches(self.operands, case.operands)

@@ -161,8 +161,8 @@ class Coverage:
 
 
 def covered(case: OpCase, inputs: Sequence[Codes], exhaustive: bool = False, answered: Mask | None = None) -> Coverage:
-    """Return what these operands exercise. ``answered``: only these elements count, since the others were compared with
-    nothing.
+    """Return the coverage of these operands. ``answered``: the elements that count; the other elements were not
+    compared.
 
     ``answered`` has the element shape of the operands, as in `halfulp.conformance.comparing.check.Tally`.
     """

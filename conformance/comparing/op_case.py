@@ -76,8 +76,8 @@ class OpCase:
         return next((mode for mode in Rounding if mode.spelling == spelled), Rounding.TO_NEAREST_EVEN)
 
     def unwritten(self) -> str | None:
-        """Say why no MLIR text has this op with these properties: a function without an op, or a rounding mode that
-        the op does not state. None if one has.
+        """Say why no MLIR text can express this op with these properties: it is a function without an op, or the op has
+        no attribute for its rounding mode. None if a text can.
         """
         if "." not in self.definition.name:
             return f"MLIR has no op for {self.op}"
@@ -133,8 +133,8 @@ def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **proper
     """Return the case of an op, or of a function by its bare name, on operands of these element types (one for all, or
     one for each).
 
-    ``to``: the element type of the first result, where the operands do not decide it. Raises Unsupported for an unknown
-    op, VerifyError and TypeMismatch where the op does not accept the types or properties.
+    ``to``: the element type of the first result, if the operands do not determine it. Raises Unsupported for an unknown
+    op, VerifyError and TypeMismatch if the op does not accept the types or properties.
     """
     definition = default_registry().require(op)
     spelled = [types] * len(definition.operands) if isinstance(types, str) else list(types)
@@ -195,7 +195,7 @@ class Reference:
 def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
     """Compute a case's results under a profile, on the array path of the interpreter.
 
-    ``opened``: also return what is unspecified, which takes longer than many ops.
+    ``opened``: also return the unspecified elements, which takes longer than many ops.
     """
     shape = case.shape(inputs)
     if not isinstance(case.definition.evaluate, Elementwise):

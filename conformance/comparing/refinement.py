@@ -280,12 +280,12 @@ class Judged:
         return found if origin is None else replace(found, why=str(replace(origin, element=())))
 
     def mismatch_in_lane(self, place: tuple[int, ...]) -> Mismatch:
-        """Return what differs in an element over lanes; the lane is left out of its place."""
+        """Return what differs in an element over lanes. The place of the element is given without the lane."""
         return replace(self.mismatch(place), element=place[1:])
 
 
 def judged(value: Value, other: Value | Answer, index: int = 0) -> Judged:
-    """Judge one result. ``other``: what another implementation or another version has."""
+    """Judge one result. ``other``: the result of another implementation or another version."""
     answer = answer_of(other) if isinstance(other, Value) else other
     expected = Reference((value.bits,), None if value.poison is None else value.poisoned, None, value.open)
     kept = other if isinstance(other, Value) else None
@@ -304,7 +304,9 @@ def first_mismatches(results: Iterable[Judged]) -> list[tuple[Mismatch, ty.Type]
 
 
 class Reasons:
-    """Why the reference has no value: for each op and place the reason that was met first, and how often."""
+    """The reasons why the reference has no value: for each op and place, the first reason and its number of
+    occurrences.
+    """
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -379,7 +381,7 @@ _MOST_BITS = 8192
 
 @dataclass(frozen=True)
 class Truth:
-    """The exact number beside two results. ``exact``: the f64 next to it. ``expected``, ``got``: the distance of each
+    """The exact number for two results. ``exact``: the f64 nearest to it. ``expected``, ``got``: the distance of each
     result from it in ulp of the exact number; infinite for a result that is no finite number. ``nearer``: which of them
     is nearer, "" if neither is.
     """
@@ -390,7 +392,7 @@ class Truth:
     nearer: str
 
     def text(self, expected: str, got: str) -> str:
-        """Say which result is nearer. ``expected``, ``got``: their names."""
+        """Say which of two results is nearer to the exact number. ``expected``, ``got``: the names of the results."""
         return f"exactly {self.exact:.17g}; {self.distances(expected, got)}"
 
     def distances(self, expected: str, got: str) -> str:
@@ -421,7 +423,9 @@ def ulps_text(size: float, digits: int = 3) -> str:
 
 
 def truth_of_op(case: OpCase, mismatch: Mismatch, profile: Profile = SPEC) -> Truth | None:
-    """Return the truth about one element of an op; None if the op has no exact number, or it is not known."""
+    """Return the exact number for one element of an op, as a `Truth`; None if the op has no exact number, or it is not
+    known.
+    """
     try:
         meaning = case.kernel((), profile).real
     except HalfulpError:
@@ -439,7 +443,8 @@ def truth_of_op(case: OpCase, mismatch: Mismatch, profile: Profile = SPEC) -> Tr
 
 
 def truth_of_run(lineage: Lineage, outputs: Sequence[Value], mismatch: Mismatch) -> Truth | None:
-    """Return the truth about one element of what a run gave; None if it is not a float, or nothing is known about it.
+    """Return the exact number for one element of the results of a run, as a `Truth`; None if it is not a float, or
+    nothing is known about it.
 
     ``outputs``: the outputs of the run that gave the expected result, with the ids of ``lineage``. The element may lack
     axes of size 1 that an output begins with.
@@ -451,8 +456,8 @@ def truth_of_run(lineage: Lineage, outputs: Sequence[Value], mismatch: Mismatch)
 
 
 def exact_number(lineage: Lineage, value: Value, place: tuple[int, ...]) -> arb | None:
-    """Return a ball with the exact number of one element of what a run gave, with the ids of ``lineage``; None if it is
-    not a float, or nothing is known about it.
+    """Return a ball with the exact number of one element of the results of a run, with the ids of ``lineage``; None if
+    it is not a float, or nothing is known about it.
     """
     element = value.element_type
     if not isinstance(element, ty.FloatType):

@@ -187,7 +187,7 @@ def quantization() -> Iterator[OpCase]:
 
 @dataclass(frozen=True)
 class Family:
-    """Cases that the same oracles are asked, with the number of elements of each case at each level.
+    """Cases for the same oracles, with the number of elements of each case at each level.
 
     Level full enumerates a case whose operands have at most ``bits`` bits together. Where ``sample`` is 0, level sample
     skips the family.

@@ -25,8 +25,8 @@ _users = 0
 
 @contextmanager
 def memory_kept() -> Iterator[None]:
-    """Let arrays use freed memory again until the block ends, in all threads of the process; then the memory is given
-    back, and malloc behaves as the environment says. Without such an environment, or glibc, nothing changes.
+    """Let arrays reuse freed memory until the end of the block, in all threads of the process. Then return the memory,
+    and let malloc behave as the environment says. Without such an environment, or without glibc, do nothing.
     """
     if not any(variable in os.environ for _, variable, _, _ in _PARAMETERS) or not _has_glibc():
         yield

@@ -295,8 +295,8 @@ MAX_BYTES = 1 << 29
 
 @dataclass
 class Verification:
-    """The answers of an oracle for a case. ``profiles``: those that explain all differences, if there are any.
-    ``held``: the oracle has its own operands, and was asked for those.
+    """The answers of an oracle for a case. ``profiles``: the profiles that explain all differences, if there are
+    any. ``held``: True if the oracle has results for certain operands only, and was asked for those.
     """
 
     case: OpCase

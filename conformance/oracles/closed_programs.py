@@ -335,7 +335,7 @@ class ByOps:
         self.evaluate = oracle.evaluate
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Run all programs side by side. A question that several of them have next is asked once."""
+        """Run all programs in parallel. If several of them have the same next question, it is asked once."""
         replies: list[Reply | None] = [None] * len(programs)
         running: dict[int, _Straight] = {}
         for index, program in enumerate(programs):

@@ -73,7 +73,7 @@ def compiler() -> Tool:
 
 
 def converter() -> Tool:
-    """Return iree-opt, which is used only to tell the version of its LLVM. Raise Unavailable with the reason."""
+    """Return iree-opt, which is used only to find out the version of its LLVM. Raise Unavailable with the reason."""
     program = _binary("iree-opt", "iree.compiler", "_mlir_libs")
     return find_tool(program, "HALFULP_IREE_OPT", _LLVM_VERSION)
 

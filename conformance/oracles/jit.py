@@ -75,12 +75,12 @@ class MlirTools:
         self.version = self.opt.version
 
     def run(self, passes: Sequence[str], text: str) -> str:
-        """Lower a module by passes, run its ``@entry``, and return what that printed. Raises OracleError."""
+        """Lower a module by passes, run its ``@entry``, and return the text that it printed. Raises OracleError."""
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={self._libraries}", PLAIN_X86]
         return self._runner.run(options, self.opt.run(passes, text, SECONDS), SECONDS)
 
     def numbers(self, passes: Sequence[str], text: str) -> list[int]:
-        """The same for a program that prints numbers alone."""
+        """Run a program in the same way, and return the numbers that it printed."""
         printed = self.run(passes, text)
         try:
             return list(map(int, printed.split()))
@@ -220,7 +220,7 @@ class JitOracle:
     # --- tools --------------------------------------------------------------------------------------------------------
 
     def execute(self, text: str) -> list[jit_programs.Child]:
-        """Lower a module, run its ``@entry``, and return what its children printed. Raises OracleError."""
+        """Lower a module, run its ``@entry``, and return the output of its child processes. Raises OracleError."""
         printed = self._tools.run([*self.passes, *TO_LLVM], text)
         children: list[jit_programs.Child] = []
         numbers: list[int] = []
@@ -359,7 +359,7 @@ MATH_PASSES: Mapping[str, tuple[str, ...]] = {
 
 
 class MlirMath(MlirNative):
-    """Math ops after one pass: an op that the pass leaves as it is has no answer of its own."""
+    """Math ops after one pass. An op that the pass does not change has no answer."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -373,7 +373,7 @@ class MlirMath(MlirNative):
         return None if op.name.startswith("math.") else f"{self.own} is a pass for math ops"
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Compute all elements in one loop; none if the pass leaves the op as it is."""
+        """Compute all elements in one loop; return no answers if the pass does not change the op."""
         text = print_module(case.module(None))
         try:
             after = self._tools.opt.run([self.own], text)
@@ -540,7 +540,7 @@ def _driver(number: int, program: ClosedProgram) -> str:
 
 
 def argument(name: str, type_: ty.Type, value: Value) -> list[str]:
-    """Return the lines of a function that returns an argument in memory of its own."""
+    """Return the lines of a function that returns an argument in new memory."""
     element = ty.element_type(type_)
     width = width_of(element)
     carrier = ty.with_element(type_, ty.IntegerType(width))

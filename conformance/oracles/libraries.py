@@ -242,7 +242,7 @@ class MlDtypes:
         return None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Compute all elements by one call. Floats outside an integer's range give what the CPU gives."""
+        """Compute all elements by one call. Floats outside an integer's range give the result of the CPU."""
         arrays = [codes.view(dtype) for codes, dtype in zip(inputs, self._dtypes(case), strict=False) if dtype]
         found = self._compute(case, arrays)
         return (Answer(found.view(np.dtype(f"u{found.dtype.itemsize}"))),)

@@ -209,7 +209,7 @@ def _missing(type_: ty.Type) -> Answer | None:
 
 
 class Asking:
-    """One case on its way through mlir-opt; the answers are filled in place.
+    """One case that mlir-opt computes; the answers are filled in place.
 
     ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements probably do not fold.
     ``questions``: the number of ops that may be asked for them.

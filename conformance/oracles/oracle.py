@@ -96,7 +96,7 @@ Reply = tuple[Answer, ...] | Unanswered | OracleError
 class Oracle(Protocol):
     """``name``: as on the command line. ``profile``: the name of the profile that predicts its results.
 
-    The constructor raises `Unavailable` where the tool is missing or has the wrong version; ``version`` is the version
+    The constructor raises `Unavailable` if the tool is missing or has the wrong version; ``version`` is the version
     that it reports.
     """
 
@@ -105,10 +105,12 @@ class Oracle(Protocol):
     version: str
 
     def refuses(self, case: OpCase) -> str | None:
-        """Say why the oracle cannot answer the case at all, or None. This is cheap: nothing runs."""
+        """Say why the oracle cannot answer the case at all; return None if it can. This is fast, because nothing
+        runs.
+        """
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Return one answer per result of the op. Raises OracleError; always ends in bounded time."""
+        """Return one answer for each result of the op. Raises OracleError. The time is always limited."""
 
 
 class Runner(Protocol):
@@ -120,8 +122,8 @@ class Runner(Protocol):
     def run(self, programs: Sequence[ClosedProgram]) -> Sequence[Reply]:
         """Return the results of each program, in order; many programs cost little more than one.
 
-        Where a program crashes or hangs the tool, the error takes the place of its results. Raises OracleError only if
-        the failing program cannot be found.
+        If a program crashes or hangs the tool, its results are replaced by the error. Raises OracleError only if the
+        failing program cannot be found.
         """
 
 
@@ -135,7 +137,7 @@ class HoldingOracle(Oracle, Protocol):
     """An oracle with results for certain operands only. It lists them, and gets no others."""
 
     def cases(self) -> Sequence[OpCase]:
-        """Return the cases that it has results for. Raises OracleError ("garbage") where its data are malformed."""
+        """Return the cases for which it has results. Raises OracleError ("garbage") if its data are malformed."""
 
     def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
         """Yield the operands for which it has results, in pieces; None if there are none, or if `evaluate` fails."""
@@ -163,8 +165,8 @@ def run_together(
 ) -> list[Reply]:
     """Return the replies for programs, of which up to ``most`` run together.
 
-    ``prepare`` raises Refused or HalfulpError for a program out of range. Where ``run`` raises OracleError, Refused or
-    HalfulpError for several programs, each half runs by itself, down to the programs that fail alone.
+    ``prepare`` raises Refused or HalfulpError for a program out of range. If ``run`` raises OracleError, Refused or
+    HalfulpError for several programs, each half runs by itself, until the programs that fail are found.
     """
     replies: dict[int, Reply] = {}
     prepared: list[tuple[int, Prepared]] = []

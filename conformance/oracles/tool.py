@@ -217,8 +217,8 @@ _FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) (?:\(/\S*\)|[\w.]+:\d+:\d+)
 
 
 class PassFailure(InputError):
-    """An error of mlir-opt, or of the pass that it ran. That a pass crashes or makes an invalid op is a finding: exit
-    code 1.
+    """An error of mlir-opt, or of the pass that it ran. If a pass crashes or makes an invalid op, this is a finding
+    with exit code 1.
 
     ``kind``: "refusal" for an error that mlir-opt reports, "invalid" if a pass made an op that the verifier rejects,
     "crash", "hang" if it did not end in time, "garbage" if its output cannot be read. ``where``: the function of MLIR
@@ -314,7 +314,9 @@ class PassPipeline:
         return said, None if failure is None else self._of_invalid(failure, said)
 
     def blamed(self, failure: PassFailure, text: str) -> PassFailure:
-        """Return the failure of a module among many that names the pass, if one crashed: `apply_all` names none."""
+        """Return the failure of one of many modules with the name of the pass, if one crashed; `apply_all` does not
+        name it.
+        """
         return self._with_pass(failure, self._given(text))
 
     def _blamed(self, failure: PassFailure, text: str, name: str) -> PassFailure:

@@ -98,7 +98,7 @@ class Decision(Enum):
 
 @dataclass(frozen=True)
 class Proof:
-    """A decision, and its reason if it is UNKNOWN or NOT_PROVABLE.
+    """The decision of a proof, and the reason if it is UNKNOWN or NOT_PROVABLE.
 
     ``report``: the run of an input that the solver found, and for which the versions differ.
     """
@@ -109,13 +109,13 @@ class Proof:
 
 
 class SolverDisagrees(Exception):
-    """The error for a difference that the solver found and the executor does not see: a bug of halfulp or of z3."""
+    """The error for a difference that the solver found but a run does not show: it is a bug of halfulp or of z3."""
 
 
 def prove(
     before: Version, after: Version, settings: Settings, seconds: float, run: Run, ranges: Ranges | None = None
 ) -> Proof:
-    """Decide within some seconds whether the second version does what the first allows, on every input.
+    """Decide within some seconds whether the second version has only results that the first allows, for every input.
 
     ``run``: confirms a difference. ``ranges``: only these inputs count. Raises
     SolverDisagrees if a run does not confirm what the solver found, InputError if z3 is not installed, Unsupported if

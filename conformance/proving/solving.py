@@ -176,7 +176,7 @@ def constant(bits: Term) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Loose:
-    """The conditions under which the language leaves an element unspecified, beside its poison.
+    """The conditions under which the language leaves an element unspecified, in addition to its poison.
 
     ``nan``: the element is a NaN, and every NaN is right. ``sign``: it is a zero, and either zero is right. ``value``:
     other values may be right, too; it is not known which.
@@ -197,7 +197,7 @@ EXACT = Loose()
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One element. Its bits mean nothing if it is poison."""
+    """One element. If it is poison, its bits have no meaning."""
 
     bits: Term
     poison: Condition = False
@@ -297,7 +297,7 @@ def bits_of_term(type_: ty.Type, settings: Settings) -> int:
 class Effect:
     """The result of an op on one element: the bits of each result.
 
-    ``poison``: the condition of poison that the operands do not bring. ``undefined``: the condition of undefined
+    ``poison``: the condition under which the op itself creates poison. ``undefined``: the condition of undefined
     behaviour. ``loose``: by default a result is unspecified where an operand is.
     """
 

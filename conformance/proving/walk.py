@@ -279,7 +279,7 @@ class Behaviour:
 def behaviour(
     module: Module, function: Operation, arguments: Sequence[Elements], settings: Settings, deadline: Deadline
 ) -> Behaviour:
-    """Return what a function does. Raises NotProvable if it has something for which there are no terms."""
+    """Return the behaviour of a function. Raises NotProvable if a part of it has no terms."""
     walk = _Walk(module, settings, deadline)
     results, _ = walk.call(function, arguments, True, 0)
     return Behaviour(tuple(results), solving.some(*walk.undefined), solving.some(*walk.unsettled))

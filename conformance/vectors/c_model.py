@@ -166,7 +166,7 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
 
     Files have temporary names until they are complete. Then the metadata of an earlier set is removed, the data files
     get their names, and the metadata last: so metadata never describes other data. Raises InputError if a file cannot
-    be written, and what `write_stream` raises. Nothing half-written is left, except after a kill.
+    be written, and what `write_stream` raises. No incomplete file remains, unless the process is killed.
     """
     name = order.options.name
     names = [name + format_named(format).suffix + order.compress for format in order.formats]
@@ -183,8 +183,9 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
 
 @contextmanager
 def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
-    """Write files of a folder that all get their names, in this order, once all are written. The last file marks the
-    set as complete, so its old version is removed before. Raises InputError naming the file that cannot be written.
+    """Write files into a folder under temporary names, and rename them in this order after all are written. The last
+    file marks the set as complete, so that its old version is removed first. Raises InputError naming the file that
+    cannot be written.
     """
     partial = [temporary_name(folder / name) for name in names]
     open_files: list[BinaryIO] = []
@@ -455,7 +456,7 @@ def _settings(computation: OpComputation, kind: str) -> Iterator[tuple[str, str]
     if kind == "compare":
         yield "HOLDS_FOR", constant("HOLDS_FOR", PREDICATES[_predicate(case, given.pop("predicate"))])
     if given:
-        raise _refusal(case, "properties beside a rounding mode and a predicate are not part of models")
+        raise _refusal(case, "models have no properties except a rounding mode and a predicate")
     integers = [t for t in (case.operand_types[0], case.result_types[0]) if not isinstance(t, ty.FloatType)]
     if kind in ("from_integer", "to_integer"):
         width = ty.width_of(integers[0])

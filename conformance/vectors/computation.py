@@ -618,7 +618,7 @@ class ProgramComputation(PickledByFields):
                 place = tuple(int(k) for k in np.unravel_index(output, value.shape))
                 return truth_of_run(lineage, values, _mismatch(result, place, (), expected, got))
             output -= value.size
-        raise ValueError("the column is that of no result")
+        raise ValueError("the column belongs to no result")
 
     def source(self) -> dict[str, Any]:
         """Return the program with its digest, the function, the model of tile operations unless it is the default, and

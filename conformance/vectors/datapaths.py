@@ -38,7 +38,7 @@ Numbers = tuple[ExactResult, ...]
 
 
 class Unit(NamedTuple):
-    """What a fault may ask of a unit: its case, the mode in which it rounds, its policy."""
+    """The facts about a unit that a fault uses: its case, its rounding mode, its policy."""
 
     case: ModelCase
     rounding: Rounding
@@ -70,8 +70,8 @@ Values = Callable[[Unit, Sample], Iterable[tuple[Any, Sequence[object]]]]
 class Fault:
     """A row of the table of faults.
 
-    ``name``: with ``{}`` for what the parameter says. ``place``, ``edit``: the numbers that it changes, and how. The
-    sum is one number. ``kinds``: the kinds of a `ModelCase` that can have it. ``values``: those of its parameter.
+    ``name``: with ``{}`` for the text of the parameter. ``place``: the numbers that it changes. ``edit``: the change.
+    The sum is one number. ``kinds``: the kinds of a `ModelCase` that can have it. ``values``: those of its parameter.
     ``inexact``: where it changes a number, the result counts as inexact.
     """
 
@@ -104,7 +104,7 @@ _KINDS = {
 
 @lru_cache(maxsize=64)
 def unit_of(computation: OpComputation) -> Unit | None:
-    """Return the unit of an op; None if the op is none whose steps are known."""
+    """Return the unit of an op; None if its steps are not known."""
     own, profile = computation.case, computation.profile
     case = model_case_of(own)
     if case is None or computation.random_bits is not None:
@@ -135,7 +135,7 @@ class _Row(NamedTuple):
 
 
 class Same:
-    """Inputs that equal others with the same bits, so that what is computed of them can be kept."""
+    """Inputs that are equal if their bits are equal, so that results for them can be stored."""
 
     def __init__(self, inputs: Chunk) -> None:
         self.inputs = inputs
@@ -150,7 +150,7 @@ class Same:
 
 @lru_cache(maxsize=16)
 def outputs_of(computation: Any, inputs: Same) -> Computed:
-    """Return what a computation gives, and keep it: most causes change it afterwards."""
+    """Return the outputs of a computation, and store them, because most causes change these outputs."""
     made: Computed = computation.compute(inputs.inputs)
     return made
 
@@ -174,7 +174,7 @@ def rows_of(unit: Unit, inputs: Chunk) -> list[_Row | None]:
 
 
 def computed(computation: OpComputation, faults: Sequence[Planted], inputs: Chunk) -> Computed | None:
-    """Return what a computation with some faults gives; None if they do not apply."""
+    """Return the outputs of a computation with some faults; None if the faults do not apply."""
     unit = unit_of(computation)
     roles = [column.role for column in computation.outputs]
     if unit is None or roles[0] is not Role.RESULT or any(unit.case.kind not in each.fault.kinds for each in faults):
@@ -362,7 +362,7 @@ class _Aligned(NamedTuple):
 
 
 def aligned(unit: Unit, terms: Numbers) -> _Aligned | None:
-    """Return how the terms of a sum are aligned: by their exponent fields, as hardware does; None for a zero."""
+    """Return the alignment of the terms of a sum by their exponent fields, as in hardware; None for a zero."""
     if not all(term.significand for term in terms):
         return None
     widths = [fmt.mantissa_bits for fmt in unit.case.float_sources]

@@ -38,7 +38,7 @@ from halfulp.semantics import floats
 
 @dataclass(frozen=True)
 class Delivered:
-    """Rows with their right outputs: what rules ask of them."""
+    """Rows with their right outputs, and the properties of them that rules use."""
 
     inputs: Sequence[Column]
     given: Chunk
@@ -334,8 +334,8 @@ def _with_nan(
 
 
 def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
-    """Yield the codes that a device gives in place of what is out of range, and of NaN for integers: those of the
-    sample.
+    """Yield the codes that a device gives for results out of range, and for NaN in conversions to integers. They are
+    taken from the sample.
     """
     rows = _of_sample(computation, sample)
     column = computation.outputs[rows.place]
@@ -475,7 +475,7 @@ CONFUSED = (
 
 
 def other_flags(computation: Computation) -> Iterator[Cause]:
-    """Yield a flag that is raised in the place of another."""
+    """Yield a flag that is raised instead of another flag."""
     roles = [column.role for column in computation.outputs]
     if Role.FLAGS not in roles:
         return

@@ -138,7 +138,7 @@ def _exponents(computation: Computation, sample: Sample) -> Iterator[Feature]:
 
 
 def describe(computation: Computation, sample: Sample) -> list[str]:
-    """Return what the rows of a sample that differ have in common, and the smallest of them with its steps."""
+    """Describe the common features of the differing rows of a sample, and the smallest of these rows with its steps."""
     wrong, equal = sample.differs, sample.control
     known = list(features(computation, sample))
     chosen: list[Feature] = []

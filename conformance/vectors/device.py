@@ -51,7 +51,8 @@ class Device:
     writes: tuple[Write, ...] = ()
 
     def outputs(self, columns: Sequence[Column], inputs: Chunk, expected: Chunk) -> tuple[Chunk, Mask] | None:
-        """Return what the device gives for some rows, and where that has a meaning; None if it gives nothing.
+        """Return the outputs of the device for some rows, and the mask of rows in which they are valid; None if it has
+        no outputs.
 
         ``columns``: the columns of ``expected``, and of what is returned. Marks of poison and of open bits stay as
         expected.
@@ -66,7 +67,7 @@ class Device:
         return made
 
     def computed(self, columns: Sequence[Column], inputs: Chunk, expected: Chunk) -> tuple[Chunk, Mask] | None:
-        """Do the same as `outputs`, without the changes on the way out."""
+        """Return the same as `outputs`, without the changes of the outputs."""
         try:
             for read in self.reads:
                 inputs = read(inputs)
@@ -104,10 +105,11 @@ class Device:
 
 @dataclass(frozen=True)
 class Cause:
-    """One thing in which a device differs. ``name``: what gives its results, as in "all rows are what … gives".
+    """One way in which a device differs. ``name``: the name of the computation with its results, as in "all rows are
+    what … gives".
 
-    ``change``: makes a device with this cause from one without it; None if the two cannot be together. ``slow``: takes
-    microseconds for each row.
+    ``change``: makes a device with this cause from one without it; None if the two cannot be combined. ``slow``: True
+    if it takes microseconds for each row.
     """
 
     name: str

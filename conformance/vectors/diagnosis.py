@@ -32,8 +32,8 @@ def differing_columns(
 ) -> dict[int, Mask]:
     """Return, by column position, the rows in which a column of ``actual`` is wrong; only columns with such rows.
 
-    Both chunks have all the columns. The masks of ``expected`` say what counts: not a poison result, not its
-    unspecified bits, and not the flags of a row in which every result is poison. ``any_nan``: any NaN matches a NaN.
+    Both chunks have all the columns. The masks of ``expected`` select what is compared: poison results, unspecified
+    bits, and the flags of a row in which every result is poison are not compared. ``any_nan``: any NaN matches a NaN.
     Columns of operands are not compared.
     """
     found: dict[int, Mask] = {}
@@ -151,14 +151,15 @@ class Explanation:
     causes: tuple[Cause, ...] = ()
 
     def refuted(self, sample: Sample) -> bool:
-        """Tell whether it gives other results than the device in an equal row."""
+        """Tell whether the explanation gives other results than the device in a row that is equal."""
         return bool((sample.control & ~self.gives).any())
 
     def score(self, sample: Sample) -> float:
         """Return the share of the differing rows that is not explained, plus the share of the controls that is refuted:
         0 is perfect, and 1 is as good as no explanation.
 
-        Rows with wrong values and those with wrong flags alone count half each, however many there are.
+        Rows with wrong values count for one half of the score, and rows with only wrong flags for the other half,
+        independent of their numbers.
         """
         differ, equal = sample.differs, sample.control
         kinds = [rows for rows in (differ & sample.values, differ & ~sample.values) if rows.any()]

@@ -187,7 +187,9 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
     if not isinstance(data, dict) or "schema_version" not in data:
         raise InputError(f"{file} is not the metadata of a vector set")
     if data["schema_version"] != SCHEMA_VERSION:
-        raise InputError(f"{file}: version {data['schema_version']!r} of the metadata, not {SCHEMA_VERSION}")
+        raise InputError(
+            f"{file}: version {data['schema_version']!r} of the metadata is not supported, only {SCHEMA_VERSION}"
+        )
     for key, kind in _NEEDED.items():
         if not isinstance(data.get(key), kind) or isinstance(data[key], bool):
             raise InputError(f"{file}: '{key}' is missing, or not a {kind.__name__}")

@@ -128,7 +128,7 @@ MOST_TEXT = 200
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Arguments for which the second version does what the first does not allow.
+    """Arguments for which the second version has an outcome that the first does not allow.
 
     ``mismatch``: the first element that differs, of output number ``mismatch.result``, or of the printed values; its
     type is ``type``. ``trap``: why the second version has no such output: it has undefined behaviour, does not end, or

@@ -404,7 +404,7 @@ class Undefined:
 
 
 class ValueForUndefined:
-    """A test for programs with undefined behaviour in the same op for which an oracle has a value for every result.
+    """A test for programs with undefined behaviour in the same op, for which an oracle has a value for every result.
 
     The language allows any value. But a folder that replaces an undefined program by a constant is worth a look.
     """

@@ -82,8 +82,8 @@ JudgedProgram = TypeVar("JudgedProgram", contravariant=True)
 
 
 class Finding(Protocol):
-    """Something that is wrong with a program. If the loop reduces, it sets ``reduced``, the smallest program with the
-    same fault. Only judges need that which use it to recognise findings of one kind.
+    """An error of a program. If the search reduces findings, it sets ``reduced``, the smallest program with the same
+    error. Only judges that recognise findings of one kind by it need ``reduced``.
     """
 
     reduced: Any
@@ -128,10 +128,12 @@ class Judge(Protocol[JudgedProgram, AnyFinding]):
 
     @property
     def report(self) -> SearchReport:
-        """Return the report in which it counts. It sets ``stopped`` when enough was found."""
+        """Return the report in which the judge counts programs. The report sets ``stopped`` when it has enough
+        findings.
+        """
 
     def take(self, programs: Sequence[JudgedProgram]) -> Iterator[AnyFinding | None]:
-        """Judge programs and count them. Yield what is wrong, and None wherever the search may end."""
+        """Judge programs and count them. Yield each finding, and None at each place where the search may end."""
 
     def keep(self, found: AnyFinding) -> None:
         """Count a finding, after it was reduced."""

@@ -39,9 +39,8 @@ MAX_FINDINGS = 20
 
 @dataclass
 class PassFinding:
-    """A program that a pass changes into one that does something else: the texts of both, and an input that shows it.
-
-    ``reduced``: the smallest program with this difference, if one was looked for.
+    """A program to which a pass gives a different behaviour: the texts before and after the pass, and an input that
+    shows the difference. ``reduced``: the smallest program with this difference, if the program was reduced.
     """
 
     program: RandomFunction
@@ -52,7 +51,7 @@ class PassFinding:
 
     @property
     def arguments(self) -> tuple[Value, ...]:
-        """Return the arguments that show it."""
+        """Return the arguments that show the difference."""
         return self.example.arguments
 
 
@@ -131,7 +130,7 @@ class PassFuzzReport(SearchReport):
 
     @property
     def allowed(self) -> int:
-        """Return the number of programs that the pass changed to one that does only what they allow."""
+        """Return the number of programs that the pass changed to programs with only allowed behaviour."""
         return self.equal + self.open + self.permitted
 
 
@@ -174,7 +173,7 @@ def fuzz_pass(
 
 
 class PassJudge:
-    """A judge of a pass: each program that it changes must do what the program allows."""
+    """A judge of a pass: after the pass, each program must have a behaviour that the program before the pass allows."""
 
     def __init__(
         self,
@@ -387,7 +386,7 @@ def fuzz_runner(
 
 
 class RunnerJudge:
-    """A judge of a tool that runs functions whole."""
+    """A judge of a tool that runs whole functions."""
 
     def __init__(self, runner: Runner, kind: ProgramKind, seed: int, most_failures: int) -> None:
         self.batch = RUNNER_BATCH

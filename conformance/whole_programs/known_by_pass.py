@@ -103,7 +103,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class ReplacedOps:
-    """A copy of a module with a call in place of each chosen op. ``ops``: the op that each call stands for.
+    """A copy of a module in which each chosen op is replaced by a call. ``ops``: the op that each call replaces.
     ``functions``: the function that it calls, which has this op after the passes.
     """
 

@@ -121,7 +121,7 @@ class Finding:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """Return what stays the same while a program with this finding is reduced."""
+        """Return the properties of a finding that must stay the same while its program is reduced."""
         operands = tuple(str(ty.element_type(value.type)) for value in self.op.operands)
         return self.op.name, operands, tuple(str(ty.element_type(value.type)) for value in self.op.results), self.known
 
@@ -483,7 +483,7 @@ class _Trace(Listener):
 
 @dataclass
 class State:
-    """A function of one block taken apart: its ops, its returned values, and all values as far as they are known."""
+    """The parts of a function of one block: its ops, its returned values, and all values that are known."""
 
     module: Module
     name: str
@@ -493,7 +493,7 @@ class State:
 
 
 def state_of(program: ClosedProgram, profile: Profile = SPEC) -> State | None:
-    """Take a program apart; None if its function has several blocks or is in a nested module."""
+    """Return the parts of a program; None if its function has several blocks or is in a nested module."""
     original = program.module.lookup(program.function)
     if original is None or original.parent_op is not program.module.operation:
         return None
@@ -535,8 +535,8 @@ def rebuilt(
     """Build a program from some of the ops. A value that is needed but not computed becomes an argument, if it is
     known.
 
-    ``instead``: values that take the place of others. ``reshape``, ``retype``: functions that change every argument and
-    every type.
+    ``instead``: values that replace others. ``reshape``, ``retype``: functions that change every argument and every
+    type.
     """
     instead = instead or {}
     kept = set(keep)

@@ -282,8 +282,8 @@ ALL_CLAIMS: Mapping[str, Claim] = {**CLAIMS, **IREE_CLAIMS}
 
 
 def claims_of(tool: Tool) -> tuple[Claim, ...]:
-    """Return the claims that ``--pass=all`` stands for. iree-opt reports the version of LLVM, so the tool is recognised
-    by its name.
+    """Return the claims that ``--pass=all`` selects. iree-opt reports the version of LLVM, so the tool is recognised by
+    its name.
     """
     return tuple((IREE_CLAIMS if "iree" in os.path.basename(tool.path) else CLAIMS).values())
 

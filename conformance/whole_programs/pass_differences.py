@@ -235,7 +235,7 @@ def pass_report(
 ) -> PassReport:
     """Return a report of one counterexample. ``runner``: the mlir-runner that shows it, if there is one.
 
-    Raises HalfulpError if the passes do not do this to the function alone.
+    Raises HalfulpError if the passes do not change the function in this way when it is alone.
     """
     name = function.symbol_name or ""
     alone = without_unneeded_functions(module, name)

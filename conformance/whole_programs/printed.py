@@ -89,7 +89,9 @@ class Output(Listener):
         self.items: list[Printed] = []
 
     def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
-        """Note a text. Its frame is the same whichever op prints it: a pass may lower it to others."""
+        """Record a printed text. Its frame does not depend on the op that prints it, because a pass may lower this op
+        to others.
+        """
         self.items.append(Printed(text, _frame(text, values), tuple(values)))
 
 
@@ -122,7 +124,7 @@ def _marked(text: str, spelled: Sequence[str]) -> str | None:
 
 
 def call_of(name: str, values: tuple[Value, ...]) -> Printed:
-    """Return the call of a function of which only the name is known, with its values."""
+    """Return the call of a function, of which only the name is known, with its values."""
     spelled = ", ".join(spell_value(value, limit=16) for value in values)
     shapes = ", ".join("x".join(map(str, value.shape)) for value in values)
     return Printed(f"{name}({spelled})\n", f"{name}({shapes})\n", values)

@@ -112,7 +112,7 @@ class Draft:
         self._unused = _unused(main)  # a tool may crash on them
 
     def replace(self, old: SSAValue, new: SSAValue) -> None:
-        """Use another value in all places where a value is used."""
+        """Replace all uses of a value by another value."""
         for op in self.main.walk():
             op.operands = [new if value is old else value for value in op.operands]
             op.successors = [
@@ -242,7 +242,7 @@ def fewer_branches(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
 
 
 def without_regions(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program with the inside of an op with regions, or of a called function, in place of the op."""
+    """Yield the program in which an op with regions, or a call, is replaced by the ops inside it."""
     for number, op in enumerate(Draft(program).ops):
         for way in range(len(op.regions)):
             yield _inlined(program, number, way)
@@ -299,7 +299,7 @@ def _inlined(program: ClosedProgram, number: int, way: int) -> ClosedProgram | N
 
 
 def without_ops(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program without an op: another value takes the place of each result."""
+    """Yield the program without an op: each of its results is replaced by another value."""
     for number, op in reversed(list(enumerate(Draft(program).ops))):
         if op.definition is None or Trait.TERMINATOR in op.definition.traits or op.name == "arith.constant":
             continue

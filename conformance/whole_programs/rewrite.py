@@ -97,7 +97,9 @@ def function(name: str, block: Block, results: Sequence[SSAValue], like: Operati
 
 
 def returnable(value: SSAValue, block: Block) -> SSAValue:
-    """Return a value as functions can return it: a quantised value as its storage integers, by a cast in the block."""
+    """Return a value in a form that functions can return: a quantised value as its storage integers, by a cast in the
+    block.
+    """
     stored = ty.element_type(value.type)
     if not isinstance(stored, ty.UniformQuantizedType | ty.AnyQuantizedType):
         return value

@@ -59,8 +59,8 @@ Convert = Callable[[Value, ty.Type, tuple[int, ...]], Value]
 
 @dataclass(frozen=True)
 class CarriedType:
-    """A type of the first version, the type that carries its values in the second version, and how; "" if both are
-    equal.
+    """A type of the first version, the type that holds its values in the second version, and a description of the
+    conversion; "" if both are equal.
     """
 
     source: ty.Type
@@ -159,7 +159,7 @@ _RULES = (
 
 
 def carried_type(source: ty.Type, target: ty.Type) -> CarriedType | None:
-    """Return how values of one type are carried by another one; None if no rule says how."""
+    """Return the rule by which a type holds the values of another type; None if there is no rule."""
     if source == target:
         return CarriedType(source, target)
     if any(isinstance(type_, ty.VectorType) and type_.scalable for type_ in (source, target)):
@@ -169,7 +169,7 @@ def carried_type(source: ty.Type, target: ty.Type) -> CarriedType | None:
 
 @dataclass(frozen=True)
 class Signature:
-    """How the arguments and results of one version are carried by those of another.
+    """The way in which the arguments and results of one version hold those of another.
 
     ``out``: the numbers of results that the second version stores into memory given by its last arguments.
     """
@@ -194,7 +194,7 @@ class Signature:
 
 
 def signature(before: Operation, after: Operation) -> Signature:
-    """Return how the signature of one version is carried by another. Raises Unsupported if no rule says how."""
+    """Return how the signature of one version holds that of another. Raises Unsupported if there is no rule."""
     inputs, results = argument_types(before), result_types(before)
     later, given = argument_types(after), result_types(after)
     own, extra = later[: len(inputs)], later[len(inputs) :]
@@ -282,9 +282,8 @@ class Carrier:
         return (*values, *map(_unwritten, self._extra))
 
     def outputs(self, given: Sequence[Value | Buffer], returned: Sequence[Value]) -> tuple[Value, ...]:
-        """Return what the version has done, as values of the first version: its results, then the contents of memory.
-
-        ``given``: the arguments of the run. ``returned``: what it returned.
+        """Return the outcome of the version as values of the first version: its results, then the contents of
+        memory. ``given``: the arguments of the run. ``returned``: the values that it returned.
         """
         mapped = self.signature
         stored = dict(zip(mapped.out, map(_loaded, given[len(mapped.arguments) :]), strict=True))
@@ -432,7 +431,7 @@ Outcome = Ran | HalfulpError
 
 @dataclass(frozen=True)
 class Piece:
-    """Some inputs of a part, by number, and what both versions do with them. None: the first is undefined."""
+    """Some inputs of a part, by number, and the outcomes of both versions. None: the first version is undefined."""
 
     part: Part
     rows: npt.NDArray[np.intp]

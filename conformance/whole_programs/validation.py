@@ -492,8 +492,8 @@ def outputs_of(function: Operation) -> tuple[str, ...]:
 def differences(
     report: ValidationReport, before: Ran, after: Outcome | None, lanes: int, names: tuple[str, ...]
 ) -> dict[int, Counterexample]:
-    """Count the verdicts on the outputs of two versions over lanes. Return, for each lane with a difference, what
-    differs first.
+    """Count the verdicts on the outputs of two versions over lanes. Return, for each lane with a difference, its first
+    difference.
     """
     blank = Counterexample(outputs=names)
     if not isinstance(after, Ran):

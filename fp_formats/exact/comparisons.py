@@ -21,8 +21,8 @@ from halfulp.fp_formats.scalar import RD, RNE, TO_ODD
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """Compute `scalar.compare` for arrays: code 1 where the predicate holds, else 0. Only signalling NaNs raise
-    invalid.
+    """Compute `scalar.compare` for arrays: the code is 1 for elements for which the predicate is true, else 0. Only
+    signalling NaNs raise invalid.
     """
     holds = scalar.PREDICATES[predicate]
 
@@ -84,8 +84,8 @@ F64 = formats.FORMATS["f64"]
 
 @lru_cache(maxsize=1024)
 def by_f64(sources: tuple[FloatFormat, ...], dst: FloatFormat, random_width: int = 0) -> bool:
-    """Tell whether f64 has all operands, and two bits more than the result can tell apart. Then a result of f64,
-    rounded to odd, rounds like the exact result.
+    """Tell whether f64 has all operands, and at least two bits more precision than the result. A result of f64 that is
+    rounded to odd then rounds like the exact result.
     """
     spare = 2 + random_width
     return all(

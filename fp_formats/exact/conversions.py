@@ -136,7 +136,7 @@ def from_integer(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Do `scalar.from_integer` on codes of integers of ``width`` bits, in two's complement if ``signed``."""
+    """Compute `scalar.from_integer` for codes of integers of ``width`` bits, in two's complement if ``signed``."""
     if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]
         once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")

@@ -285,8 +285,9 @@ class Packed(NamedTuple):
 
 @dataclass(slots=True)
 class RoundingOptions:
-    """Everything that a chunk needs beside its operands. ``random``: random bits as the policy's rule takes them.
-    ``saturate``: the choice of a conversion; None in arithmetic.
+    """Everything that a chunk needs in addition to its operands. ``random``: random bits as the policy's rule takes
+    them.
+    ``saturate``: the argument of a conversion; None in arithmetic.
     """
 
     rounding: int
@@ -297,7 +298,7 @@ class RoundingOptions:
     saturate: Saturation | None = None
 
     def saturation(self, fmt: FloatFormat) -> Saturation:
-        """Return what becomes the largest finite value of a format."""
+        """Return the rule that says which results become the largest finite value of a format."""
         return self.policy.arithmetic_saturation(fmt) if self.saturate is None else self.saturate
 
 
@@ -371,7 +372,7 @@ FEW = 16
 def by_scalar(
     operation: Operation, width: int, want_flags: bool, *operands: tuple[Codes, int], random: Random = None
 ) -> ArrayResult:
-    """Do an operation of `scalar` on every element, as a Python integer; operands and ``width`` as in `run`.
+    """Compute an operation of `scalar` for every element, as a Python integer; operands and ``width`` as in `run`.
 
     This is for few elements, and for cases without an array path: very many random bits, and integers wider than 128
     bits. ``random``: the operation takes the random bits of each element as its last argument.

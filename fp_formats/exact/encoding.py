@@ -49,7 +49,7 @@ from halfulp.fp_formats.policy import SPEC, FloatPolicy
 def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd: U64 | None = None) -> Limbs:
     """Round x / 2**shift to an integer. All rounding happens here, as increments and right shifts.
 
-    ``odd``: 1 where an even integer stands for an odd code; None without such codes (see `scalar.code_parity`).
+    ``odd``: 1 for elements whose even integer means an odd code; None without such codes (see `scalar.code_parity`).
     ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and more than
         `random_width`; by two or more, where the lowest bit of x is jammed.
     """
@@ -194,7 +194,7 @@ def round_f64(
     want_flags: bool = False,
     random: Random = None,
 ) -> ArrayResult:
-    """Do `scalar.round_pack` on finite codes of f64: they round as results of arithmetic, not as conversions."""
+    """Compute `scalar.round_pack` for finite codes of f64: they round as results of arithmetic, not as conversions."""
     f64 = FORMATS["f64"]
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
@@ -250,8 +250,8 @@ def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArra
 
 
 def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str, saturate: bool = False) -> Limbs:
-    """Return infinities. A format without them gives its NaN, and one with neither gives what ``nanless`` says: max or
-    zero. ``saturate``: always give the largest finite value.
+    """Return infinities. A format without infinities gives its NaN. A format with neither gives the result that
+    ``nanless`` selects: max or zero. ``saturate``: always give the largest finite value.
     """
     code = fmt.max_code if saturate else fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
     if code is None:
@@ -393,7 +393,7 @@ def _fraction(fmt: FloatFormat, x: Classified) -> Limbs:
 
 
 def with_invalid_nan(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:
-    """Replace results where the mask holds by the NaN of an invalid operation."""
+    """Replace the results that the mask selects by the NaN of an invalid operation."""
     if not invalid.any():
         return otherwise
     index = np.flatnonzero(invalid)

@@ -40,7 +40,7 @@ Exactly = Callable[[Codes, Codes, Codes], ArrayResult]
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Integers that stand for numbers of a format.
+    """Integers that represent numbers of a format.
 
     ``width``, ``signed``, ``least``, ``largest``: the integers. ``scales``, ``points``: codes of the format, one for
     each index of the dimension ``axis``; one for all if it is None.
@@ -165,7 +165,7 @@ def _slices(size: int, longest: int, start: int = 0) -> Iterator[slice]:
 
 
 def to_numbers(cast: Affine, codes: Codes, policy: FloatPolicy) -> Codes | None:
-    """Return what the operations give for codes of integers; None if NumPy does not compute all of them.
+    """Return the results of the operations for codes of integers; None if NumPy does not compute all of them.
 
     ``policy``: the policy of the arithmetic.
     """

@@ -105,7 +105,7 @@ class ArrayLoop:
     def run_rows(
         self, inputs: Sequence[Codes], made: Codes, shape: tuple[int, int], moves: Sequence[bool]
     ) -> list[tuple[int, slice]]:
-        """Fill rows of an output of one dimension. ``moves``: whether an input has elements of its own for each row, or
+        """Fill rows of an output of one dimension. ``moves``: whether an input has separate elements for each row, or
         the same elements for all rows. Returns the rows and their parts with refused elements.
         """
         rows, length = shape

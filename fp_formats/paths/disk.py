@@ -112,7 +112,9 @@ def clear(folder: Path) -> int:
 
 
 def load(key: str, size: int | None = None) -> bytes | None:
-    """Return what was stored under a key, ``size`` bytes long if that is known. None if it is not there or damaged."""
+    """Return the bytes that were stored under a key, ``size`` bytes if the size is known. Return None if there are
+    none, or if they are damaged.
+    """
     path = _path(key)
     if path is None:
         return None
@@ -157,7 +159,7 @@ def store(key: str, payload: bytes) -> None:
 
 
 def refusal(folder: Path) -> str | None:
-    """Return why a folder is not used as the cache: who else can write there, or that it is no folder. None if it is
+    """Return why a folder is not used as the cache: another user can write to it, or it is not a folder. None if it is
     used, or does not exist yet.
     """
     try:

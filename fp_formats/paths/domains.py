@@ -45,12 +45,11 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
 class ConversionPath(NamedTuple):
     """A path of a conversion: its kind, and for a table its format and the bits that it drops.
 
-    native: a cast of `CASTS`. `exact` computes NaNs and, if overflow saturates, numbers above a format's maximum.
-    sum: the same for `SUMS`, by adding a power of two, which rounds (see `narrow`).
-    table: a table of the source's codes, rounded to odd to the format ``head``, which drops ``shift`` bits.
-    through_f32: two conversions, since the policy says to round twice.
-    flushed: flush the subnormals of f32 first, where a policy flushes those of f32 but not those of the destination.
-    exact: no quicker path.
+    native: a cast of `CASTS`. `exact` computes NaNs and, if overflow saturates, numbers above a format's maximum. sum:
+    the same for `SUMS`, by adding a power of two, which rounds (see `narrow`). table: a table of the source's codes,
+    rounded to odd to the format ``head``, which drops ``shift`` bits. through_f32: two conversions, because the policy
+    requires rounding twice. flushed: flush the subnormals of f32 first, if a policy flushes those of f32 but not those
+    of the destination. exact: no quicker path.
     """
 
     kind: str
@@ -91,8 +90,8 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
     """Return the path by a table, for all modes and policies, or `EXACT`.
 
     Codes of up to 16 bits are indices themselves. Longer codes are first rounded to odd, to the sign, the exponent and
-    the leading fraction bits. Two bits more than the destination can tell apart anywhere are enough: they round like
-    the source in every mode, and keep the part of a NaN that the destination shows.
+    the leading fraction bits. Two bits more than the precision of the destination are enough: the shorter codes round
+    like the source in every mode, and keep the part of a NaN that the destination has.
     """
     if src.bits <= 16:
         return ConversionPath("table", src)
@@ -108,8 +107,8 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
 @llvm.forgotten
 @lru_cache(maxsize=256)
 def only_moves(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion only moves codes up, if these have eight bits that are nothing but an exponent, and
-    gives the first and the last code the highest bit of the fraction, too.
+    """Tell whether a conversion only shifts codes to the left, if the codes are eight bits of an exponent, and also
+    sets the highest bit of the fraction for the first and the last code.
     """
     exponents = src.nan is NanEncoding.ALL_ONES and not (src.zero or src.signed or src.mantissa_bits)
     same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
@@ -152,7 +151,9 @@ class Nans(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def nans_of(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> Nans | None:
-    """Return how NaNs are converted, if both formats have a sign and NaNs like those of IEEE 754, in one word."""
+    """Return the constants of the conversion of NaNs, if both formats fit in one word and have a sign and NaNs like
+    those of IEEE 754.
+    """
     code = src.nan_code
     if not all(fmt.signed and fmt.nan is NanEncoding.IEEE and fmt.limbs == 1 for fmt in (src, dst)) or code is None:
         return None
@@ -223,7 +224,7 @@ class End(NamedTuple):
 @llvm.forgotten
 @lru_cache(maxsize=4096)
 def sums_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Sums | None:
-    """Return how sums do a conversion to nearest even; None if they cannot do it."""
+    """Return the constants of a conversion to nearest even by sums; None if sums cannot compute it."""
     if rounding != RNE or dst.even_code or flushes(src, dst, policy) or not llvm.keeps_subnormals():
         return None
     sums = _format_of_sums(src, dst, policy)

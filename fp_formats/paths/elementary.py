@@ -42,7 +42,7 @@ def path_of(name: str, fmt: FloatFormat, dst: FloatFormat | None = None) -> str:
         f32, to nearest even and without flags, by the machine's own conversions (`elementary_native`).
     balls: one ball for each element (`reals.arrays`).
 
-    What margins or balls do not settle is computed by the specification.
+    The specification computes the results that margins or balls do not determine.
     """
     dst = dst or fmt
     if fmt.bits <= (8 if name in OF_TWO else 16) and dst.limbs == 1:

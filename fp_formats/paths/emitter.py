@@ -144,8 +144,8 @@ class Emitter:
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
     def take_refused(self) -> MachineValue | None:
-        """Return whether something was refused since the last call, as a word of one bit; None if nothing can have been
-        refused.
+        """Return whether an element was refused since the last call, as a word of one bit; None if no element can have
+        been refused.
         """
         refused, self._refused = self._refused, None
         return refused

@@ -195,7 +195,7 @@ def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int)
 
 
 def nans_of(floats: npt.NDArray[Any]) -> Index | None:
-    """Return the indices of NaNs, or None if there are none; that there are none is found faster."""
+    """Return the indices of NaNs, or None if there are none; the case without NaNs is faster."""
     largest = np.maximum.reduce(floats)
     return np.flatnonzero(np.isnan(floats)) if largest != largest else None
 
@@ -466,8 +466,8 @@ def _compare_in_arrays(
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Do what `exact.comparisons.is_nan` does. If all codes beyond infinity are NaNs, or one code of each sign is, one
-    comparison finds them.
+    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, or only one code of each
+    sign is, one comparison finds them.
     """
     if fmt.nan_code is None or fmt.limbs > 1 or (fmt.nan is NanEncoding.IEEE and fmt.infinity_code is None):
         return comparisons.is_nan(fmt, codes)

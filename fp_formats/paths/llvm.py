@@ -38,7 +38,7 @@ def cores() -> int:
 
 
 def keeps_subnormals() -> bool:
-    """Return what `check` found so far."""
+    """Tell whether all calls of `check` have found that the CPU keeps subnormals."""
     return _keeps
 
 

@@ -47,7 +47,7 @@ def _itself(x: Reals) -> Reals:
 
 @dataclass(frozen=True)
 class Side:
-    """What theory says about a result near a number: its magnitude is above or below ``number``, and never equal.
+    """A known property of a result near a number: its magnitude is above or below ``number``, and never equal to it.
 
     ``number``: gives, for an operand, the number, exact or rounded to f64; 0 if nothing is known. ``outward``: True if
     the magnitude of the result is above it, or a function that tells.

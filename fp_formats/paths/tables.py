@@ -114,8 +114,8 @@ def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable 
 
 
 def marked(result: ArrayResult) -> LookupTable | None:
-    """Make a table of these results; None if there is poison and the results use all codes, so that none is left to
-    mark it.
+    """Make a table of these results; None if there is poison and the results use all codes, so that no code is left to
+    mark poison.
     """
     if result.poison is None:
         return LookupTable(result.codes, None, result.flags)
@@ -149,8 +149,8 @@ class Cache:
         load: Callable[[], LookupTable | None] = lambda: None,
     ) -> LookupTable | None:
         """Return the table, or None if it does not exist or does not save time. ``worth``: the number of elements from
-        which it does. ``load`` gets it more quickly, or returns None; it is called at the first request and before
-        ``make``.
+        which it saves time. ``load`` gets it more quickly, or returns None; it is called at the first request and
+        before ``make``.
         """
         with self._lock:
             if key in self._tables:
@@ -200,7 +200,7 @@ def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult]
 
 
 def by_table(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], codes: Codes) -> ArrayResult:
-    """Do an operation on one operand of ``bits`` bits: by its table, if that saves time."""
+    """Compute an operation on one operand of ``bits`` bits; use its table, if that saves time."""
     table = table_of(key, bits, operation, codes.size)
     return operation(codes) if table is None else look_up(table, codes)
 
@@ -230,7 +230,7 @@ def look_up(table: LookupTable, codes: Codes, shift: int = 0) -> ArrayResult:
 def by_pairs(
     key: Hashable, bits: int, operation: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes
 ) -> ArrayResult:
-    """Do an operation on two operands of ``bits`` bits, at most 8: by its table, if that saves time."""
+    """Compute an operation on two operands of ``bits`` bits, at most 8; use its table, if that saves time."""
     shape = common_shape(a, b)
 
     def make() -> LookupTable | None:

@@ -351,7 +351,7 @@ _UNITS: dict[int, Callable[[Real, Real, Word], Real]] = {
 
 @lru_cache(maxsize=4096)
 def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int) -> Implementation | None:
-    """Return the description of a conversion to integers, toward zero. What is out of range is refused."""
+    """Return the description of a conversion to integers, toward zero. Numbers out of range are refused."""
     if src not in (*domains.NATIVE, _BF16, _F16) or rounding != RZ or not 0 < width <= 64:
         return None
     # A number fits if it is above the integer before the least one. Where the format lacks that integer, it has none

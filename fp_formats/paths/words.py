@@ -145,7 +145,7 @@ class Machine(Protocol):
         """Return the number of zeros above the leading one, in a word of the same width; the width for 0."""
 
     def refuse(self, condition: MachineValue) -> None:
-        """Leave the elements where the condition holds to the general way; their results may be anything."""
+        """Leave the elements for which the condition is true to the general code; their results may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class Word:
         return self.like(self.machine.leading_zeros(self.held))
 
     def refuse(self) -> None:
-        """Leave the elements for which this word, of one bit, is 1 to the general way."""
+        """Leave the elements for which this word, of one bit, is 1 to the general code."""
         self.machine.refuse(self.held)
 
 

@@ -26,13 +26,13 @@ _FIRST_BOUNDS, _LAST_BOUNDS = 192, 1 << 12  # bits
 
 @dataclass(frozen=True)
 class Account:
-    """What is known about an exact result, and why.
+    """The known facts about an exact result, and their reasons.
 
     ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal where it is
     rational; None if it is special. ``crude``: the result is too large, or too close to a rational number, for bounds
     that are near enough. ``reason``: why it is special, rational, irrational, or known without a ball.
-    ``attempts``: the turns of Ziv's loop, the last of which settles; empty if no ball is needed. ``grid``: the exponent
-    of the grid of the last turn.
+    ``attempts``: the turns of Ziv's loop, of which the last one determines the rounding; empty if no ball is
+    needed. ``grid``: the exponent of the grid of the last turn.
     """
 
     reason: str
@@ -47,9 +47,9 @@ class Account:
 def account_of(
     name: str, operands: tuple[Unpacked, ...], given: str, fmt: FloatFormat, enough: Enough
 ) -> Account | None:
-    """Tell how the result of a function on these operands is known, for its rounding to a format.
+    """Return the facts that determine the rounding of a function of these operands to a format.
 
-    ``given``: the formula, such as ``exp(0.5)``, for the reason. ``enough``: tells when the bounds of an irrational
+    ``given``: the formula, such as ``exp(0.5)``, for the reason. ``enough``: tells whether the bounds of an irrational
     result are near enough. Return None for the NaN of an operand. Raises Unsettled.
     """
     row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]

@@ -135,7 +135,7 @@ def settled(
     dst: FloatFormat,
     want_flags: bool,
 ) -> Settled:
-    """Round what balls settle: midpoints round like every number of their balls."""
+    """Round the results that balls determine: the midpoint of such a ball rounds like every number of the ball."""
     bits = min(_LONGEST, dst.precision + 2 + _BELOW_GRID)
     least, most = dst.emin - 2 * bits, dst.emax + 2
     signs: list[bool] = []

@@ -111,7 +111,7 @@ def result_of_two(name: str, x: scalar.Unpacked, y: scalar.Unpacked, grid: funct
 
 
 class Enclosure(NamedTuple):
-    """What is known about a result before it is enclosed: its value, a neighbour of it, or a ball.
+    """The known facts about a result: its value, a number next to it, or a ball.
 
     ``answer`` comes first, then ``far``. ``rule``: the special case of the operands in words, if there is one.
     """

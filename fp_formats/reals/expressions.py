@@ -103,9 +103,8 @@ MOST_STEPS = 1 << 20
 
 
 class NeedsNumbers(BaseException):
-    """Raised inside a user's function that compares reals without numbers: it is called again, once for each argument.
-
-    A BaseException, since a function may catch every Exception.
+    """Raised inside a user's function that compares reals while they have no numbers. The function is then called
+    again, once for each argument. It is a BaseException, because a function may catch every Exception.
     """
 
 
@@ -382,7 +381,7 @@ def constant(number: extended.Number) -> Real:
 
 
 def as_real(given: Any) -> Real | None:
-    """Return a real as it is, and a number or its text as a real; None for anything else."""
+    """Return a real unchanged, and a number or its text as a real; None for any other object."""
     if isinstance(given, Real):
         return given
     if isinstance(given, np.ndarray) and not given.shape:
@@ -540,7 +539,7 @@ def rounded(x: extended.Number, dst: FloatFormat, rounding: int, policy: FloatPo
 
 
 def located(x: extended.Enclosed, grid: functions.Grid) -> Fraction | functions.Special | functions.Cell:
-    """Return the cell of a number, or the number itself where its balls are exact."""
+    """Return the cell of a number, or the number itself if its balls are exact."""
     about = x.about
     if isinstance(about, extended.Above) and about.exponent >= _BEYOND_ALL:
         return functions.Cell(int(about.sign < 0), 1, functions.BEYOND)

@@ -50,8 +50,8 @@ class Above(NamedTuple):
 class Enclosed:
     """A real number that balls of every precision enclose.
 
-    ``about``: a rational number next to it, or how large it is at least, if that is known; balls cannot tell
-    1 + exp(-1e9) from 1. ``origin``: the function and the argument whose result it is.
+    ``about``: a rational number next to it, or a lower bound of its size, if that is known; balls cannot distinguish 1
+    + exp(-1e9) from 1. ``origin``: the function and the argument whose result it is.
     """
 
     __slots__ = ("_ball", "_make", "_needs", "_precision", "about", "origin")
@@ -139,7 +139,7 @@ def excludes_zero(ball: arb) -> bool:
 
 
 def sign_of(x: Fraction | Enclosed) -> int:
-    """Return 1 or -1. Raises `Unsettled` for a number that no ball tells from zero."""
+    """Return 1 or -1. Raises `Unsettled` for a number that no ball distinguishes from zero."""
     if isinstance(x, Fraction):
         return 1 if x > 0 else -1
     known = _known_sign(x)
@@ -280,7 +280,7 @@ def divide(x: Number, y: Number) -> Number:
 def order(x: Number, y: Number) -> int:
     """Return a negative number, 0 or a positive number for x < y, x = y or x > y; neither is a NaN.
 
-    Zeros are equal. Raises `Unsettled` for numbers that no ball tells apart.
+    Zeros are equal. Raises `Unsettled` for numbers that no ball distinguishes.
     """
     difference = subtract(x, y, False)
     if is_kind(difference, Kind.NAN):  # of two equal infinities
@@ -315,7 +315,9 @@ def _about(x: Fraction | Special | Enclosed) -> About:
 
 
 def measured(x: Enclosed) -> _Known:
-    """Return what is known about a number beside its balls; for a huge or tiny number, what a ball says."""
+    """Return the known facts about a number in addition to its balls; for a huge or tiny number, return the bounds from
+    a ball.
+    """
     if x.about is None:
         with bits_of_precision(_EXTREME):
             ball = x.ball()
@@ -470,8 +472,8 @@ def _stand_in(x: Enclosed) -> Fraction:
 
 
 def of_one(name: str, x: Number) -> Number:
-    """Return a function of one argument. Raises `Unsettled` for an argument that no ball tells from the end of the
-    domain.
+    """Return a function of one argument. Raises `Unsettled` for an argument that no ball distinguishes from the end of
+    the domain.
     """
     row = FUNCTIONS[name]
     if isinstance(x, Special):

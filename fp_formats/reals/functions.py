@@ -102,7 +102,7 @@ Grid = Callable[[int], int]
 
 
 class Unsettled(ArithmeticError):
-    """A result that no ball settles: each one holds a value or a midpoint of the format.
+    """The error for a result that no ball determines: each ball contains a value or a midpoint of the format.
 
     ``ball``: the last one, as text. ``precision``: its bits.
     """
@@ -161,7 +161,7 @@ def attempts(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Iterator[Att
 
 
 def cell_of_ball(ball: Ball, grid: Grid, most: int = MOST_PRECISION) -> Cell:
-    """Return the cell of an irrational number. Raises `Unsettled` for a number that ``most`` bits do not settle."""
+    """Return the cell of an irrational number. Raises `Unsettled` for a number that ``most`` bits do not determine."""
     for attempt in attempts(ball, grid, most):
         last = attempt
     if last.cell is None:
@@ -335,10 +335,10 @@ class Function:
     """A function of one exact real argument.
 
     ``ball``: from an exact ball of the argument, a ball that holds the result. ``exact``: the rational result of an
-    argument, where it has one; `Special` for a zero or a pole there. ``far``: what is known of arguments near zero or
-    far out, where balls would take too many bits.
+    argument, where it has one; `Special` for a zero or a pole there. ``far``: the known facts for arguments near zero
+    or of huge magnitude, for which balls would need too many bits.
     ``formula``: the function in words. ``rational``: the arguments with a rational result, in words; ``proof``: why
-    there are no others, `UNPROVED` where that is not known. ``series``: the first terms near 0 that ``far`` uses.
+    there are no others, `UNPROVED` if that is not known. ``series``: the first terms near 0 that ``far`` uses.
     """
 
     name: str

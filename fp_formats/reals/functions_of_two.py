@@ -41,9 +41,8 @@ _NOT_A_NUMBER = _always(SPECIALS["nan"])
 
 
 class SpecialCase(NamedTuple):
-    """Operands that are zeros, infinities or NaNs, or have no real result: when, the answer, and the rule in words.
-
-    The answer None stands for the NaN operand.
+    """Operands that are zeros, infinities or NaNs, or have no real result: the condition, the answer, and the rule in
+    words. The answer None means the NaN operand.
     """
 
     holds: Callable[[Unpacked, Unpacked], bool]

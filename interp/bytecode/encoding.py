@@ -59,7 +59,7 @@ class ResourceKind(IntEnum):
 
 
 def zigzag(value: int) -> int:
-    """Return a signed 64-bit integer as an unsigned one that is small where the integer is near zero."""
+    """Encode a signed 64-bit integer as an unsigned one, so that integers near zero become small."""
     return ((value << 1) ^ (value >> 63)) & (1 << 64) - 1
 
 
@@ -156,15 +156,13 @@ class ByteCursor:
         return value >> 1, bool(value & 1)
 
     def below(self, number: int, count: int, what: str, start: int) -> int:
-        """Return the number of one of ``count`` things. Raises BytecodeError at ``start`` for a number that is too
-        large.
-        """
+        """Return a number if it is below ``count``. Raises BytecodeError at ``start`` if it is not."""
         if number >= count:
             self.fail(f"{what} {number} does not exist: there are {count}", start)
         return number
 
     def number(self, count: int, what: str) -> int:
-        """Read the number of one of ``count`` things."""
+        """Read a number that must be below ``count``."""
         start = self.pos
         return self.below(self.varint(), count, what, start)
 

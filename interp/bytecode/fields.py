@@ -48,8 +48,8 @@ class CodeSource(Protocol):
         """Read the number of a dialect resource, and return its key."""
 
     def spend(self, count: int) -> None:
-        """Count things that are made without one byte of the file for each. Raises BytecodeError for too many of
-        them.
+        """Count objects that the reader makes although the file has no byte for each. Raises BytecodeError for too many
+        of them.
         """
 
 
@@ -397,7 +397,7 @@ _WORD = 1 << 32
 
 
 def wrong(thing: Any) -> str | None:
-    """Return what is wrong with an attribute or a type, apart from what is inside it, or None."""
+    """Return the error of an attribute or a type as text, without the errors of its parts; None if there is none."""
     rule = _RULES.get(type(thing))
     return None if rule is None else rule(thing)
 

@@ -121,9 +121,9 @@ Likeness = tuple[dict[str, at.Attribute], list[Type], int]
 class OpName:
     """An op's name. ``registered``: its properties have a native layout.
 
-    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: for the parts
-    that an op of the name has, the number of bytes between location and operands of the first such op; and for such
-    bytes, what they stand for.
+    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers. ``like``: for each set
+    of parts of an op of this name: the number of bytes between location and operands of the first such op, and the
+    parts that these bytes encode.
     """
 
     name: str
@@ -144,7 +144,7 @@ _FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is 
 
 
 class FileIndex:
-    """The parts of one file beside the ops, read on first use.
+    """The parts of a file other than the ops; each is read at its first use.
 
     It is the `fields.Source` of the attributes and types in it.
     """
@@ -303,8 +303,8 @@ class FileIndex:
         return self.keys[self.cursor.number(len(self.keys), "resource")]
 
     def spend(self, count: int, offset: int | None = None) -> None:
-        """Count things that are made without one byte of the file for each. Raises BytecodeError for too many of
-        them.
+        """Count objects that the reader makes although the file has no byte for each. Raises BytecodeError for too many
+        of them.
         """
         self.unwritten += count
         if self.unwritten > self.most_unwritten:
@@ -320,11 +320,11 @@ class FileIndex:
         return made
 
     def position_at(self, number: int) -> Place | None:
-        """Return and keep the position that an attribute with this number stands for; None if the attribute is not a
+        """Return the position that the attribute with this number encodes, and store it; None if the attribute is not a
         position.
 
-        Most attributes of a file are positions in one file, and ops use them in their order. So they are read here
-        without their row of the table, and those that follow this one are kept as well.
+        Most attributes of a file are positions in one file, and ops use them in their order. Therefore they are read
+        here without their row of the table, and the positions that follow this one are read and stored, too.
         """
         entry = self.attributes[number]
         if entry.__class__ is not tuple or entry[0] != "builtin" or not entry[3]:

@@ -17,8 +17,8 @@ from halfulp.interp.ir.operations import Blob, Resource
 
 @dataclass(frozen=True, slots=True)
 class DialectSummary:
-    """A dialect in a file: its numbers of op names, attributes and types, how many of the last two are text, and its
-    version in hexadecimal.
+    """A dialect in a file: the numbers of its op names, attributes and types, how many of the attributes and types are
+    text, and its version in hexadecimal.
     """
 
     name: str

@@ -217,7 +217,7 @@ def segments_of(sizes: Attribute | None) -> bytes:
 
 
 class NumberedEntry:
-    """An object with a number, which is known after all uses are counted. ``code``: the number as it is written.
+    """An object that gets a number after all its uses are counted. ``code``: the number as it is written.
 
     ``parts``: the encoding of an attribute or a type: bytes, strings of the string section, and entries. ``encoded``:
     the parts follow its code; otherwise they are its text.

@@ -80,7 +80,7 @@ class _Regions:
 
 
 class Body:
-    """A reader of the ops. It has its own stack, so that deep nesting does not exhaust Python's.
+    """A reader of the ops. It has its own stack, so that deep nesting does not exhaust the stack of Python.
 
     ``skip_unknown``: whether properties of an unknown layout are skipped.
     """

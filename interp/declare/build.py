@@ -34,8 +34,8 @@ def apply_op(
     """Append an op to a block and return its results.
 
     ``properties``: as `op_properties` takes them. ``result``: the type of the first result, whole or only its element
-    type, where it does not follow from the operands. Several variable operands get as many values as the property
-    ``operandSegmentSizes`` says; without it, the values are divided in the only way that fits.
+    type, where it does not follow from the operands. If several operands take a variable number of values, the property
+    ``operandSegmentSizes`` gives the numbers; without it, the values are divided in the only possible way.
 
     Raises TypeMismatch if a type of the result is needed and missing. Raises VerifyError for unknown properties, and
     for operands that can be divided in no way or in several ways.
@@ -128,7 +128,7 @@ def _sizes_text(sizes: Sequence[int]) -> str:
 
 
 def divisions(slots: Sequence[Slot], count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to divide ``count`` values among declared operands: how many each one stands for."""
+    """Yield the ways to divide ``count`` values among declared operands, as the number of values of each operand."""
     if not slots:
         if not count:
             yield ()
@@ -239,8 +239,9 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
 def completed(
     definition: OpDefinition, given: Mapping[str, Any], count: int
 ) -> tuple[dict[str, at.Attribute], Sequence[ty.Type]]:
-    """Return the properties of an op of ``count`` operands, and the operands' element types as far as they follow.
-    Properties that such an op may lack are added (`OpDefinition.assume`). Raises what `op_properties` raises.
+    """Return the properties of an op of ``count`` operands, and the element types of the operands that the properties
+    determine. Properties that such an op may omit are added (`OpDefinition.assume`). Raises the errors of
+    `op_properties`.
     """
     attributes = op_properties(definition, given)
     return attributes, () if definition.assume is None else definition.assume(attributes, count)

@@ -31,8 +31,8 @@ class TypeRule:
     """An equation between the types of an op's operands and results (`AllTypesMatch`, `TypesMatchWith`).
 
     Both functions get a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
-    ``solve`` adds the types that follow from those present. ``holds`` tells whether the types fit; ``message`` is the
-    verifier's error otherwise, in MLIR's words.
+    ``solve`` adds the types that the known types determine. ``holds`` tells whether the types satisfy the
+    equation. ``message``: the error of the verifier if they do not, in MLIR's words.
     """
 
     message: str
@@ -100,7 +100,9 @@ def type_of_property(name: str, prop: str, message: str) -> TypeRule:
 
 
 class Repeated(Sequence[Type]):
-    """A sequence in which each element is of one type, whatever its length: a short text may need 2^63 elements."""
+    """A sequence of any length whose elements all have the same type, stored once: a short text may need 2^63
+    elements.
+    """
 
     def __init__(self, type_: Type, count: int) -> None:
         self.type = type_
@@ -177,7 +179,7 @@ class TypeConstraint:
 
 
 class Arity(Enum):
-    """The number of values that an operand, result or successor of a declaration stands for."""
+    """The number of values that a declared operand, result or successor may have."""
 
     ONE = "one"
     OPTIONAL = "optional"
@@ -219,14 +221,14 @@ class AttributeConstraint:
 class Property:
     """An inherent attribute of an op. In bytecode the properties are in alphabetical order of their names.
 
-    ``default``: what an absent property means: the value of an enum, or an attribute. It is always stored, printed in
-    the generic form, and left out in the custom form.
-    ``optional``: it may be absent.
+    ``default``: the value of an absent property: the value of an enum, or an attribute. The property is always stored;
+    the generic form prints the default, and the custom form omits it.
+    ``optional``: True if the property may be absent.
     ``elided``: the value that the custom form leaves out of its dictionary, since an absent property means the same.
     ``since``: the schema that introduced it.
-    ``flag``: MLIR keeps it as a truth value and not as an attribute: ``unit`` if it is true, else ``false``. It is
-    always stored.
-    ``number``: MLIR keeps it as a number and not as an attribute. It has a ``default``.
+    ``flag``: True if MLIR stores the property as a truth value and not as an attribute: it is ``unit`` for true, else
+    ``false``. It is always stored.
+    ``number``: True if MLIR stores the property as a number and not as an attribute. It has a ``default``.
     """
 
     name: str
@@ -240,7 +242,7 @@ class Property:
 
     @property
     def implied(self) -> Attribute | None:
-        """The attribute that an absent property stands for; None if it stands for nothing."""
+        """The attribute that an absent property means; None if it means nothing."""
         if self.default is None or isinstance(self.default, Attribute):
             return self.default
         assert isinstance(self.kind, EnumDefinition)

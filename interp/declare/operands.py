@@ -48,7 +48,7 @@ def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute],
 
 
 def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
-    """Return how many operands each declared operand stands for; None if the numbers do not fit."""
+    """Return the number of operands that belong to each declared operand; None if the numbers do not match."""
     segments = operation.properties.get(SEGMENTS)
     slots = definition.operands
     count = len(operation.operands)
@@ -61,7 +61,7 @@ def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] |
 
 
 def operand_groups(operation: Operation) -> list[list[SSAValue]]:
-    """Return the operands of each declared operand; none for each if the numbers do not fit."""
+    """Return the operands that belong to each declared operand; all are empty if the numbers do not match."""
     definition = operation.definition
     assert definition is not None
     sizes = operand_sizes(operation, definition) or [0] * len(definition.operands)
@@ -69,8 +69,8 @@ def operand_groups(operation: Operation) -> list[list[SSAValue]]:
 
 
 def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
-    """Return how many of ``count`` values each slot stands for; None if they do not fit. Several variable slots get the
-    same share each (`SameVariadicOperandSize`).
+    """Divide ``count`` values among the slots, and return the number for each; None if that is not possible. Slots of
+    variable size all get the same number (`SameVariadicOperandSize`).
     """
     variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
     sizes = [1] * len(slots)
@@ -96,8 +96,9 @@ def shares_of(operation: Operation, slot: SuccessorSlot) -> tuple[int, ...]:
 
 
 def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
-    """Give each successor its operands, which in the generic form are among the op's own, and return the new lists.
-    Returns no lists if the op has no successor operands, or if their numbers do not fit, which the verifier reports.
+    """Give each successor its operands, which the generic form lists among the operands of the op. Return the new
+    lists. Returns no lists if the op has no successor operands, or if their numbers do not match; the verifier reports
+    that.
     """
     definition = operation.definition
     if definition is None:

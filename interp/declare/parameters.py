@@ -206,7 +206,7 @@ _Values = dict[str, Any]
 
 
 def word(p: TokenParser, text: str) -> None:
-    """Step over a word. Raises ParseError at the token that is there instead."""
+    """Read a given word. Raises ParseError if the token is not this word."""
     if not p.take(text):
         p.error(f"expected '{text}'")
 
@@ -251,7 +251,7 @@ TYPE = ParameterKind(lambda p: p.type(), lambda value, names: names.get(value) o
 
 
 def unsigned(bits: int) -> ParameterKind:
-    """Return the kind of an unsigned number of that width. As in MLIR, a negative one of few digits wraps around."""
+    """Return the kind of an unsigned number of that width. As in MLIR, a short negative number wraps around."""
 
     def read(p: TokenParser) -> int:
         at = p.pos
@@ -568,8 +568,8 @@ def case_of(what: str, *cases: str) -> ParameterKind:
 
 
 def flags_of(what: str, flags: Mapping[str, int], groups: tuple[str, ...] = ()) -> ParameterKind:
-    """Return the kind of flags, with bars between them. The first of ``groups`` whose bits are all set stands for these
-    bits.
+    """Return the kind of flags, with bars between them. If all bits of one of ``groups`` are set, its name replaces
+    these bits; the first such group is used.
     """
     every = reduce(or_, flags.values())
 

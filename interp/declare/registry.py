@@ -189,7 +189,7 @@ class Dialects(Mapping[str, Dialect]):
 
 
 class Registry:
-    """The dialects that parsing, verifying and running know. `default_registry()` has those of halfulp.
+    """The dialects for parsing, verifying and running. `default_registry()` returns those of halfulp.
 
     ``modules``: dialects to import on demand, see `Dialects`.
     """

@@ -29,8 +29,8 @@ Move = Callable[[npt.NDArray[Any], tuple[int, ...]], npt.NDArray[Any]]
 
 
 def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[np.bool_], reason: str) -> Any:
-    """Return the ids of the poison that an op makes of the elements in a mask, and tell the listeners. None for an
-    empty mask.
+    """Return ids for new poison in the elements that a mask selects, and tell the listeners. Return None for an empty
+    mask.
     """
     count = int(np.count_nonzero(where))
     if not count:
@@ -43,7 +43,7 @@ def poison_ids(op: Operation, run: Run, settings: Settings, where: npt.NDArray[n
 
 
 def poisoned(op: Operation, run: Run, settings: Settings, type_: ty.Type, reason: str) -> Value:
-    """Return a value of a static type in which every element is poison that the op makes."""
+    """Return a value of a static type in which every element is new poison of the op."""
     shape = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
     check_allocation(type_, shape, settings)
     dtype, trailing = code_layout(ty.element_type(type_))
@@ -61,7 +61,7 @@ def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
 
 
 def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Value:
-    """Return ``whole`` with ``part`` in the place of the elements at ``index``."""
+    """Return ``whole`` with the elements at ``index`` replaced by ``part``."""
     bits = whole.bits.copy()
     bits[index] = part.bits
     poison = _replaced(whole.poison, whole.shape, index, part.poison)
@@ -167,7 +167,7 @@ def data_movement(
     words: Words | None = None,
     scales: bool = False,
 ) -> OnValues:
-    """Return the evaluator of an op that puts elements of its operands in other places, and computes nothing.
+    """Return the evaluator of an op that moves elements of its operands to other places, and computes nothing.
 
     ``elements``: the number of leading operands whose elements move, None for all; the others choose the places.
     ``offsets``: the numbers of the operands that shift one part along an axis, and that axis. The part is taken from

@@ -51,9 +51,7 @@ def fastmath_of(op: Operation) -> int:
 
 
 def integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
-    """Return the poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores
-    them.
-    """
+    """Return the poison-generating flags of an op as keyword arguments of its kernel; none if the profile ignores them."""
     if not settings.profile.keeps_integer_flags:
         return {}
     overflow = enum_of(op, "overflowFlags") or 0
@@ -82,7 +80,7 @@ def integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Setting
 
 
 def rounding_of(op: Operation) -> Rounding:
-    """Return the rounding mode of an op: to nearest even where it names none."""
+    """Return the rounding mode of an op; to nearest even if it has none."""
     return Rounding(enum_of(op, "roundingmode") or 0)
 
 
@@ -134,8 +132,8 @@ def _containers(types: Mapping[str, Any]) -> list[ty.Type]:
 
 
 def elementwise(*results: str) -> tuple[TypeRule, ...]:
-    """Return the rules of the trait Elementwise, for an op with results of these names, if no other trait makes the
-    types alike: a scalar operand stands for all elements.
+    """Return the rules of the trait Elementwise, for an op with results of these names, if no other trait requires
+    equal types: a scalar operand is repeated for all elements.
     """
     return (
         TypeRule(
@@ -248,9 +246,7 @@ def elementwise_step(
 
 
 def neutral(name: str, type_: ty.Type) -> Value:
-    """Return what an op of arith gives when it combines no elements: +0 for a sum, else the element that changes no
-    other.
-    """
+    """Return the result of an op of arith that combines no elements: +0 for a sum, else the neutral element."""
     width = ty.width_of(type_)
     mnemonic = name.partition(".")[2]
     if isinstance(type_, ty.FloatType):
@@ -294,7 +290,7 @@ REASSOCIATION_ATTR = AttributeConstraint("Array of 64-bit integer array attribut
 
 
 def groups_of(op: Operation) -> Groups:
-    """Return, for each collapsed dimension, the numbers of the expanded dimensions that it stands for."""
+    """Return, for each collapsed dimension, the numbers of the expanded dimensions that it joins."""
     written = op.prop("reassociation", at.ArrayAttr)
     found = []
     for group in written.elements:

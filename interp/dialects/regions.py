@@ -36,7 +36,7 @@ _MANY = 1 << 16
 
 
 def points_of(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """Yield the points of a box, with the last dimension fastest, without making a list of a long dimension."""
+    """Yield the points of a box, in row-major order, without making a list of the indices of a long dimension."""
     if not all(ranges):
         return
     large = next((k for k, each in enumerate(ranges) if each[_MANY:]), None)
@@ -82,7 +82,7 @@ def over_box(
     """Return the action of a loop with one region, whose first arguments are the induction variables.
 
     ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of the values
-    that the terminator gives. At the end the slots of the results hold the results.
+    that the terminator returns. At the end, the slots of the results have the results.
     """
     body = compiler.block(op.regions[0].blocks[0])
     finish = compiler.resume(op)(compiler.slots(op.results))
@@ -257,7 +257,7 @@ def carried(p: OpParser) -> tuple[list[int], list[int], Sequence[Type]]:
 
 
 def print_carried(printer: OpPrinter, block: Block, initial: Sequence[SSAValue]) -> str:
-    """Print what `carried` reads."""
+    """Print the text that `carried` reads."""
     if not initial:
         return ""
     types = types_text(printer, [value.type for value in initial], bare=False)
@@ -271,7 +271,7 @@ def print_carried(printer: OpPrinter, block: Block, initial: Sequence[SSAValue])
 
 
 def inside(*parents: str) -> Callable[[Operation], str | None]:
-    """Return the rule that an op stands directly in one of these ops."""
+    """Return the rule that an op must be directly inside one of these ops."""
 
     def verify(op: Operation) -> str | None:
         parent = op.parent_op
@@ -310,8 +310,8 @@ def flow(edges: Iterable[Edge]) -> str | None:
 def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trips: Callable[[Slots], range]) -> Action:
     """Return the action of a loop with one region, whose first argument is the induction variable.
 
-    ``initial``: the slots of the values that the other arguments have in the first trip. ``trips``: gives the values of
-    the induction variable.
+    ``initial``: the slots of the values that the other arguments have in the first trip. ``trips``: returns the values
+    of the induction variable.
     """
     body = compiler.block(op.regions[0].blocks[0])
     induction, *carried = body.arguments

@@ -71,7 +71,7 @@ class Written(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The lists at run time, with numbers only. The part lies inside the whole."""
+    """The lists of a slice at run time, as numbers. The part lies inside the whole."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -116,7 +116,7 @@ def out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> st
 
 
 def offsets(op: Operation) -> dict[int, int]:
-    """Return the axis of each offset that an operand gives, by the number of the operand. Of the operands for the
+    """Return the axis of each offset that is an operand, by the number of the operand. Among the operands for the
     lists, those for offsets come first.
     """
     axes = [axis for axis, number in enumerate(static_numbers(op, "offsets")) if number is None]

@@ -172,7 +172,7 @@ def subtract(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """Divide and round towards minus infinity. A division by 0 stays as it is."""
+    """Divide and round towards minus infinity. A division by 0 is not simplified."""
     if not isinstance(rhs, AffineConstant) or rhs.value == 0:
         return Binary("floordiv", lhs, rhs)
     divisor = rhs.value
@@ -191,7 +191,7 @@ def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def ceildiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """Divide and round towards plus infinity. A division by 0 stays as it is."""
+    """Divide and round towards plus infinity. A division by 0 is not simplified."""
     if not isinstance(rhs, AffineConstant) or rhs.value == 0:
         return Binary("ceildiv", lhs, rhs)
     if isinstance(lhs, AffineConstant) and _fits(-(-lhs.value // rhs.value)):
@@ -210,7 +210,7 @@ def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
 
 
 def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """Take the remainder, which is never negative. A remainder by 0 or a negative number stays as it is."""
+    """Take the remainder, which is never negative. A remainder by 0 or a negative number is not simplified."""
     if not isinstance(rhs, AffineConstant) or rhs.value < 1:
         return Binary("mod", lhs, rhs)
     divisor = rhs.value

@@ -173,8 +173,8 @@ ElementsType = ty.TensorType | ty.VectorType | ty.MemRefType
 
 
 def constant_codes(codes: Codes) -> Codes:
-    """Copy an array into immutable bytes, so that views of it can be handed out: ``setflags(write=True)`` fails on all
-    of them.
+    """Copy an array into immutable bytes. Views of it can then be given to users, because ``setflags(write=True)``
+    fails for all of them.
     """
     return np.ndarray(codes.shape, codes.dtype, codes.tobytes())
 
@@ -222,7 +222,9 @@ class DenseElementsAttr(Attribute):
         return f"dense<{self.literal_or_blob(packed)}> : {self.type.spell(names)}"
 
     def spell_nested(self, names: Mapping[object, str]) -> str:
-        """Return the text of the elements: they never have an alias, and looking for one would hash all of them."""
+        """Return the text of the elements: elements never have an alias, and a search for one would hash all of
+        them.
+        """
         return self.spell(names)
 
     def literal_or_blob(self, packed: bool) -> str:

@@ -21,7 +21,7 @@ NO_NAMES: Mapping[object, str] = {}
 
 
 def narrowed(value: object, kind: type[Kind]) -> Kind:
-    """Return a value as an instance of the class that earlier checks ensure, for the type checker."""
+    """Return a value as an instance of a class, for the type checker. Earlier checks ensure this class."""
     assert isinstance(value, kind)
     return value
 
@@ -306,8 +306,8 @@ class Location(Attribute):
         return f"loc({self.inner(names)})"
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """Return the text of the text between the brackets of ``loc(…)``; nested locations that have an alias are
-        spelled by it.
+        """Return the text between the brackets of ``loc(…)``; a nested location that has an alias is written as its
+        alias.
         """
         raise NotImplementedError
 
@@ -476,8 +476,8 @@ class Source:
         return offsets
 
     def split(self, token: int, parts: Sequence[int]) -> None:
-        """Note that the parser split a token into several; they start at the offsets ``parts`` from its start. No
-        parts: the token became part of the one before it.
+        """Record that the parser split a token into several tokens, which start at the offsets ``parts`` from its
+        start. If there are no parts, the token became part of the token before it.
         """
         self._splits.append((token, parts))
 

@@ -70,7 +70,7 @@ class EnumDefinition:
 
 @immutable
 class EnumAttr(Attribute):
-    """An enum attribute of a dialect's own: ``#arith.fastmath<nnan,contract>``."""
+    """An enum attribute that belongs to a dialect: ``#arith.fastmath<nnan,contract>``."""
 
     definition: EnumDefinition
     value: int
@@ -232,8 +232,8 @@ def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:
     """Count the attributes and types that are printed for something. ``known``: known sizes, by the id of things that
     stay alive.
 
-    Aliases share the things they name, so the full text of a short file can have any length. This counts without making
-    the text.
+    Because an alias can be used several times, the full text of a short file can have any length. This function counts
+    without making the text.
     """
     number = known.get(id(thing))
     if number is None:

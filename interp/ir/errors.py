@@ -26,7 +26,7 @@ class DocumentWarning(UserWarning):
 
 
 class ScaleWarning(DocumentWarning):
-    """The warning that an op treats a scale as its document says, but not as users may expect."""
+    """The warning that an op treats a scale as its document says, but perhaps not as users expect."""
 
 
 class HalfulpError(Exception):
@@ -132,7 +132,7 @@ class LimitExceeded(HalfulpError):
 
 
 class OutOfSteps(LimitExceeded):
-    """The error for a run of more ops than it may have: it may be endless."""
+    """The error for a run that has reached its limit of ops; it may be endless."""
 
 
 class Unsupported(HalfulpError):
@@ -199,12 +199,12 @@ def plural(count: int, what: str) -> str:
 
 
 def are_given(count: int) -> str:
-    """Say how many things are given."""
+    """Return a text that says how many values are given."""
     return f"{count:,} {'is' if count == 1 else 'are'} given"
 
 
 def wrong_count(name: str, what: str, types: Sequence[Any], given: int) -> str:
-    """Say that something takes values of these types, but that another number of values is given."""
+    """Return the error for a wrong number of values, with the types that are expected."""
     listed = f" ({', '.join(map(str, types))})" if types else ""
     return f"{name} takes {plural(len(types), what)}{listed}, but {are_given(given)}"
 

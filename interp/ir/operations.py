@@ -40,7 +40,7 @@ class SSAValue:
 
     @property
     def label(self) -> str | None:
-        """What the value is called in the source of the program; None without a name."""
+        """The name of the value in the source of the program; None if it has no name."""
         return None
 
 
@@ -387,7 +387,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes kept in a file beside the program, and the alignment of their address.
+    """Bytes that a file stores in addition to the program, and the alignment of their address.
 
     ``data`` may be a view of a mapped file, which stays mapped as long as the view lives.
     """
@@ -589,5 +589,5 @@ def undefined(op: Operation, message: str) -> UndefinedBehavior:
 
 
 def unsupported(op: Operation, message: str, hint: str | None = None) -> Unsupported:
-    """Return the error for an op that halfulp does not run as it stands."""
+    """Return the error for an op that halfulp does not run in this form."""
     return Unsupported(f"{op.name}: {message}", location=op.location, op=op.name, hint=hint)

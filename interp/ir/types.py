@@ -228,7 +228,7 @@ class DialectType(Type):
 
 @immutable
 class UniformQuantizedType(Type):
-    """``!quant.uniform<…>``: how stored integers stand for real numbers, expressed = (stored - zero point) * scale.
+    """``!quant.uniform<…>``: stored integers that represent real numbers, expressed = (stored - zero point) * scale.
 
     Per layer: ``axis`` and ``block_sizes`` are None, and there is one scale. Per channel: ``axis`` is set, and there is
     one scale per index of it. Sub-channel: ``block_sizes`` has (axis, size) pairs, and the scales form an array of
@@ -364,9 +364,7 @@ def contents_type(type: MemRefType, shape: Shape | None = None) -> TensorType:
 
 
 def element_width(element: Type) -> int | None:
-    """Return the number of bits of one element's code; None for element types that are only carried, not computed
-    with.
-    """
+    """Return the number of bits of one element's code; None for element types with which halfulp does not compute."""
     match element:
         case IntegerType():
             return element.width

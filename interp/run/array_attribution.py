@@ -93,11 +93,11 @@ class ArrayAttribution:
         return self.share(self.id)
 
     def effects(self) -> Iterator[attribution.OpEffect]:
-        """Yield what each run of an op brings to the number by its own errors."""
+        """Yield the contribution of each run of an op, by its own errors, to the error of the number."""
         yield from self._effects
 
     def share(self, id: int) -> attribution.Share | None:
-        """Return what one number brings to the error; None if no op made it."""
+        """Return the contribution of one number to the error; None if no op made it."""
         made = self.lineage.made(id) if id else None
         if made is None:
             return None

@@ -43,12 +43,12 @@ _CLOSE = 2.0**-53
 
 @dataclass(eq=False, slots=True)
 class Share:
-    """What one number of a history brings to the error of the number at its end.
+    """The contribution of one number of a history to the error of the number at its end.
 
-    ``value``: the computed number, ``exact``: the exact one; ``own``: its own error, ``error``: all of it. ``growth``:
-    what the error of each operand brings to it. ``weight``: by how much the number at the end grows for each unit of
-    error. Errors are NaN if nothing is known. ``chain``: a sum in many steps, which counts as one op; its operands are
-    the start value and the elements that have a history.
+    ``value``: the computed number. ``exact``: the exact number. ``own``: its own error. ``error``: its whole
+    error. ``growth``: the contribution of the error of each operand. ``weight``: the change of the number at the end
+    for each unit of error. Errors are NaN if nothing is known. ``chain``: a sum in many steps, which counts as one op;
+    its operands are the start value and the elements that have a history.
     """
 
     id: int
@@ -63,8 +63,8 @@ class Share:
 
     @property
     def parts(self) -> tuple[float, ...]:
-        """What the error of each operand of the op brings to its error; for a sum in many steps, that of all operands
-        together.
+        """The contribution of the error of each operand to the error of the op; for a sum in many steps, the
+        contribution of all operands together.
         """
         if self.chain is None or not self.growth:
             return self.growth
@@ -82,8 +82,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class OpEffect:
-    """What the numbers that an op made bring by their own errors to the number at the end, and the largest of these
-    errors in ulp.
+    """The contribution of the numbers of an op, by their own errors, to the error of the number at the end, and the
+    largest of these errors in ulp.
     """
 
     op: Operation
@@ -126,15 +126,17 @@ class Attribution:
 
     @property
     def is_unknown(self) -> bool:
-        """Tell whether nothing is known about what made the number."""
+        """Tell whether the origin of the number is unknown."""
         return self.id in self._unknown
 
     def share(self, id: int) -> Share | None:
-        """Return what one number brings to the error; None if no op made it."""
+        """Return the contribution of one number to the error; None if no op made it."""
         return self.shares.get(id)
 
     def effects(self) -> Iterator[OpEffect]:
-        """Yield what the own error of each number brings to the number at the end, if it is known."""
+        """Yield the contribution of the own error of each number to the error of the number at the end, if it is
+        known.
+        """
         for share in self.shares.values():
             if isfinite(share.own):
                 yield OpEffect(share.node.op, share.node.around, share.own * share.weight, share.own_ulp)
@@ -281,7 +283,9 @@ def refuse_more_than(most: int, count: int) -> None:
 
 
 def give_sign(numbers: Numbers, code: int, *operands: list[arb]) -> None:
-    """Replace a zero by a number with its sign, as the second operand of copysign: balls have no zero with a sign."""
+    """Replace a zero by a number with its sign, for the second operand of copysign, because a zero of a ball has no
+    sign.
+    """
     assert isinstance(numbers, FloatFormat)
     if value_of(numbers, code) == 0:
         for each in operands:
@@ -334,8 +338,8 @@ def number_of(type_: ty.Type) -> Numbers | None:
 
 @lru_cache(maxsize=1 << 16)
 def value_of(numbers: Numbers, code: int) -> arb:
-    """Return the exact number of a code, or the infinity; NaN for a NaN, and for a quantised number whose scale depends
-    on its place.
+    """Return the exact number of a code; an infinity for an infinity; NaN for a NaN, and for a quantised number whose
+    scale depends on its place.
     """
     if isinstance(numbers, Quantized):
         if numbers.by_place:

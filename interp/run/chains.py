@@ -62,8 +62,8 @@ _TABLE_COST = 20
 
 
 def worth(plan: Plan) -> bool:
-    """Tell whether one table is quicker than a chain. A chain that writes nothing has no table: only its faults
-    matter.
+    """Tell whether one table is faster than a chain. A chain without outputs has no table, because only its faults are
+    needed.
     """
     bits = [width for width, splat in zip(plan.widths, plan.splats, strict=True) if not splat]
     short = len(bits) in (1, 2) and sum(bits) <= integer_kernels.MOST
@@ -71,8 +71,8 @@ def worth(plan: Plan) -> bool:
 
 
 def tabled(links: Sequence[Link], plan: Plan, inputs: Sequence[Codes], results: Sequence[int]) -> Plan:
-    """Return a plan with one link, which looks up the results of all links of another plan. ``inputs``: those that are
-    splats are used; the table is for their codes. ``results``: the bits of the outputs.
+    """Return a plan with one link, which looks up the results of all links of another plan. ``inputs``: the inputs that
+    are splats; the table is made for their codes. ``results``: the bits of the outputs.
     """
     moving = [number for number, splat in enumerate(plan.splats) if not splat]
     fixed = {number: inputs[number].copy() for number, splat in enumerate(plan.splats) if splat}

@@ -48,7 +48,7 @@ def _report_stop(op: Operation, listeners: Sequence[Listener], report: Undefined
 def observed(
     op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: frames.Step | None
 ) -> frames.Step:
-    """Make a step about which the listeners are told, before and after it. None stands for a step that does nothing."""
+    """Make a step that tells the listeners before and after it. None means a step that does nothing."""
     operand_types = [value.type for value in op.operands]
     result_types = [value.type for value in op.results]
 
@@ -71,9 +71,7 @@ def observed(
 
 
 def observed_control(op: Operation, operands: tuple[int, ...], action: frames.Action) -> frames.Action:
-    """Make an action about which the listeners are told: before it, and, except for calls and ops with regions, after
-    it.
-    """
+    """Make an action that tells the listeners before it, and also after it, except for calls and ops with regions."""
     types = [value.type for value in op.operands]
 
     def watched(frame: frames.Frame) -> frames.Segment | None:
@@ -111,14 +109,14 @@ class CodeStore(Protocol):
         """Return the code that a compiler makes for a function with a body."""
 
     def called(self, op: Operation) -> evaluators.MachineCall | None:
-        """Return what runs a function as machine code; None for a function that is not worth it."""
+        """Return the machine code of a function; None if machine code does not save time for it."""
 
 
 class FunctionCompiler(evaluators.Compiler):
     """Compiles one function to slots and steps.
 
-    ``one_at_a_time``: no frame waits for another in the middle of a function, so that a slot may be emptied after a
-    branch or a call has taken its content. ``by_machine``: functions that can run as machine code may do so.
+    ``one_at_a_time``: True if no frame waits for another one in the middle of a function; a slot may then be emptied
+    after a branch or a call has taken its content. ``by_machine``: True if functions may run as machine code.
     """
 
     one_at_a_time = True
@@ -354,7 +352,7 @@ class FunctionCompiler(evaluators.Compiler):
 
 
 def means_one_thing(op: Operation) -> bool:
-    """Tell whether the codes of an op's operands and results mean the same at all places, and are numbers."""
+    """Tell whether the codes of an op's operands and results are numbers, and have the same meaning at all places."""
     elements = {ty.element_type(value.type) for value in (*op.operands, *op.results)}
     numbers = ty.IntegerType | ty.IndexType | ty.FloatType
     return all(

@@ -190,7 +190,7 @@ class ElementwiseStep:
         return run.draws.kernel(self.op, self.behalf, shape, self.settings.profile, run.lanes)
 
     def notice(self, codes: tuple[Codes, ...]) -> None:
-        """Tell users, once, what the op does to these operands that they may not expect."""
+        """Warn users, once, if the op treats these operands in a way that they may not expect."""
         assert self.kernel.notice is not None
         text = self.kernel.notice(*codes)
         if text is not None:

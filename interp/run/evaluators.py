@@ -91,8 +91,8 @@ class Compiler:
         raise NotImplementedError
 
     def machine_code(self, function: Operation) -> MachineCall | None:
-        """Return what runs a function of the program as machine code, from the run, the arguments and the calls around;
-        it returns None if a frame has to run it.
+        """Return a function that runs a function of the program as machine code, from the run, the arguments and the
+        number of calls around it. It returns None if a frame must run the function.
         """
         return None
 
@@ -191,7 +191,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elementwise:
-    """An op that does the same to every element. All operands have one shape."""
+    """An op that does the same for every element. All operands have the same shape."""
 
     #: Makes the kernel for the types and attributes of an op.
     build: Callable[[Operation, Settings], Kernel]
@@ -258,9 +258,7 @@ class OnRawSlots:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function that does something to its arguments when it is called. It is not compiled, and cannot run in
-    lanes.
-    """
+    """A function that changes or checks its arguments when it is called. It is not compiled, and cannot run in lanes."""
 
     #: Makes the step that begins the function.
     build: Callable[[Operation, Compiler], frames.Step]

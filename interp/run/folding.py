@@ -304,7 +304,7 @@ def part(value: Value, index: Any) -> Value:
 
 
 def joined(run: Run, one: Value, other: Value) -> Value:
-    """Return two values one behind the other along their first axis."""
+    """Return two values joined along their first axis."""
 
     def both(first: Any, second: Any) -> Any:
         if first is None and second is None:

@@ -44,7 +44,7 @@ class Segment:
     """A sequence of steps that ends in a control op, filled in when its block is compiled.
 
     ``arguments``: the slots of the arguments of the block that it begins. ``cost``: the number of its ops. ``plan``:
-    what a batch needs to know about it (`halfulp.interp.run.batch.frames.Plan`).
+    the facts about it that a batch needs (`halfulp.interp.run.batch.frames.Plan`).
     """
 
     __slots__ = ("arguments", "control", "cost", "op", "plan", "steps")
@@ -143,9 +143,10 @@ STEP_POINTS = 1 << 10
 class Run:
     """The state of one execution: the frame on top of the stack, the table of poison origins, and the steps left.
 
-    ``lanes``: in a batch, the running lanes; else None. ``outside``: runs what the program does not define. ``kept``:
-    what ops keep for the whole run, such as the memory of globals. ``tries``: the executor runs a function to find out
-    whether machine code is worthwhile. ``draws``: the random bits of stochastic rounding; None without it.
+    ``lanes``: in a batch, the running lanes; else None. ``outside``: runs ops and functions that the program does not
+    define. ``kept``: data that ops keep for the whole run, such as the memory of globals. ``tries``: True if the
+    executor runs a function to find out whether machine code saves time. ``draws``: the random bits of stochastic
+    rounding; None without it.
     """
 
     __slots__ = ("draws", "frame", "kept", "lanes", "origins", "outside", "results", "settings", "steps", "tries")
@@ -267,7 +268,7 @@ Watched = Sequence[tuple[Allocation, Writes]]
 
 
 def watched(run: Run, op: Operation, ranges: Sequence[range], buffers: Sequence[Any]) -> Watched:
-    """Begin to log what a loop writes to the memory of some buffers, and return the memory with its logs."""
+    """Begin to log the writes of a loop to the memory of some buffers. Return the memory with its logs."""
     found: dict[int, tuple[Allocation, Writes]] = {}
     for buffer in buffers:
         if isinstance(buffer, Buffer) and id(buffer.allocation) not in found:
@@ -362,7 +363,7 @@ class Cast:
 
 
 def lift(slot: Any, type_: ty.Type) -> Any:
-    """Return what a slot holds as a `Value` (or buffer). Raises Unsupported for an unresolved cast."""
+    """Return the content of a slot as a `Value` (or buffer). Raises Unsupported for an unresolved cast."""
     if slot.__class__ is int:
         return _scalar_value(slot, type_)
     if isinstance(slot, Cast):
@@ -371,7 +372,7 @@ def lift(slot: Any, type_: ty.Type) -> Any:
 
 
 def unresolved(cast: Cast) -> str:
-    """Say that an unresolved cast is used, and between which types."""
+    """Return the error for the use of an unresolved cast, with its types."""
     source = ", ".join(f"'{t}'" for t in cast.source_types) or "no values"
     return (
         f"the result of builtin.unrealized_conversion_cast from {source} to '{cast.types[cast.index]}' is used, "
@@ -384,7 +385,9 @@ def _scalar_value(code: int, type_: ty.Type) -> Value:
 
 
 def lower(value: Any) -> Any:
-    """Return the form that a slot holds: a clean scalar of a computable type as an integer, anything else unchanged."""
+    """Return a value in the form of slots: a clean scalar of a computable type as an integer, any other value
+    unchanged.
+    """
     if (
         isinstance(value, Value)
         and value.poison is None
@@ -405,14 +408,14 @@ def is_cast(value: SSAValue) -> bool:
 
 
 def listener_view(slot: Any, type_: ty.Type) -> Any:
-    """Return what listeners see of a slot: a `Value` for an integer, anything else unchanged."""
+    """Return the content of a slot for listeners: a `Value` for an integer, any other content unchanged."""
     return _scalar_value(slot, type_) if slot.__class__ is int else slot
 
 
 def decided(value: Any, op: Operation) -> bool:
     """Return the condition of a control op, an i1 that is the same in all lanes.
 
-    Raises UndefinedBehavior for poison, whatever ``on_ub`` says.
+    Raises UndefinedBehavior for poison, for each value of ``on_ub``.
     """
     if value.__class__ is int:
         return bool(value)

@@ -53,7 +53,7 @@ _LOUD = frozenset({"vector.print"})
 
 
 class NotCompiled(Exception):
-    """The error for a function with something that compiled code does not cover; the message says what."""
+    """The error for a function with a part that compiled code does not cover. The message names this part."""
 
 
 def may_compile(settings: Settings) -> bool:

@@ -43,7 +43,7 @@ NO_ID = 0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one op made of all its elements at a time."""
+    """The results of one op for all its elements at a time."""
 
     #: The ids of result number k begin at ``base + k * size``.
     base: int
@@ -82,8 +82,8 @@ class Leaf:
     """A number whose history ends here.
 
     ``argument``: the number of the argument whose element at ``place`` it is; None for any other number. ``unknown``:
-    what made it, if that cannot be recorded; "" for an argument, and for a number that no op on floats made, such as a
-    constant.
+    the name of its origin, if that cannot be recorded; "" for an argument, and for a number that no op on floats made,
+    such as a constant.
     """
 
     type: ty.Type
@@ -166,8 +166,8 @@ class Lineage:
     # --- recording ---
 
     def record(self, run: OpRun) -> tuple[Ids | None, ...]:
-        """Note what an op made from its operands, and return the ids of its results; None for the results of an op on
-        integers without a history, unless the op wraps. Raises LimitExceeded.
+        """Record the results of an op and its operands, and return the ids of the results; None for the results of an
+        op on integers without a history, unless the op wraps. Raises LimitExceeded.
         """
         ids = tuple([value.open for value in run.operands])
         traced = any(each is not None for each in ids) or on_floats(run.op)
@@ -218,7 +218,7 @@ class Lineage:
         return self._of_value(produced, None, what) if isinstance(produced, Value) else produced
 
     def constant(self, value: Value) -> Value:
-        """Return a value that the program spells: it has no history, and no ids."""
+        """Return a constant of the program, which has no history and no ids."""
         return value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -272,7 +272,7 @@ class Lineage:
     # --- reading ---
 
     def node(self, id: int) -> Node | Leaf:
-        """Return what made the number with an id. Raises KeyError for an id that this run did not give."""
+        """Return the node that made the number with an id. Raises KeyError for an id that this run did not give."""
         if not 0 < id < self._next:
             raise KeyError(id)
         entry = self._entries[bisect_right(self._bases, id) - 1]
@@ -299,7 +299,7 @@ class Lineage:
         )
 
     def made(self, id: int) -> Node | None:
-        """Return what made the number with an id; None if no op made it."""
+        """Return the node that made the number with an id; None if no op made it."""
         found = self.node(id)
         return found if isinstance(found, Node) else None
 
@@ -320,8 +320,8 @@ class Lineage:
                 yield slice(entry.base, entry.base + prod(entry.shape))
 
     def history(self, id: int, type_: ty.Type, code: int) -> Node | Leaf:
-        """Return what made a number that has an id, or a leaf. The leaf has no history if the number has none, and an
-        unknown history if the number is not the one for which the id was given.
+        """Return the node that made a number with an id, or a leaf. The leaf has no history if the number has none, and
+        an unknown history if the id was given for another number.
         """
         if id == NO_ID:
             return Leaf(type_, code)

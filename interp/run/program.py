@@ -86,14 +86,14 @@ class CompiledModule:
         return Draws(source, self.made(OpNumbers, lambda: OpNumbers(self.module)), number)
 
     def called(self, op: Operation) -> MachineCall | None:
-        """Return what runs a function, called by another one, as machine code; None for a function that is not worth
-        it.
+        """Return the machine code of a function that another function calls; None if machine code does not save time
+        for it.
         """
         called: Called = self.made((op, Called), lambda: Called(self, op))
         return called.run if called.promising else None
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is kept with the program under a key; ``make`` makes it the first time."""
+        """Return the object that the program stores under a key. ``make`` makes it the first time."""
         found = self._made.get(key)
         if found is None:
             found = self._made[key] = make()

@@ -116,19 +116,20 @@ class OpRun(Operands):
 
 
 class Recorder(Protocol):
-    """A recorder: a run tells it about its numbers, and asks it for their marks."""
+    """The base class of recorders. A run tells a recorder about its numbers, and asks it for their marks."""
 
     @property
     def mark_type(self) -> np.dtype[Any]:
         """The dtype of marks. 0 is the mark of a number about which nothing was recorded."""
 
     def record(self, run: OpRun) -> tuple[Marks | None, ...]:
-        """Note what an op made from its operands, and return the marks of its results."""
+        """Record the results of an op and its operands, and return the marks of the results."""
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
-        """Return what a fold in sequence has before each of its steps, with marks; None if it must go step by step.
+        """Return the accumulators of a fold in sequence before each of its steps, with marks; None if the fold must run
+        step by step.
 
-        ``terms``: what it begins with, then all elements but the last, each with the shape of the lanes.
+        ``terms``: the start value, then all elements except the last, each with the shape of the lanes.
         ``codes``: those of the accumulators. The result is recorded next, as an operand of all steps at once.
         """
 
@@ -136,7 +137,7 @@ class Recorder(Protocol):
         """Return an argument with marks for its elements. The memory of a buffer gets them in place."""
 
     def constant(self, value: Value) -> Value:
-        """Return a value that the program spells, with marks if constants have any."""
+        """Return a constant of the program, with marks if constants have any."""
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the results of an op on whole values. Results that the op computed but did not record are marked as
@@ -170,8 +171,9 @@ def clear_marks(arguments: Sequence[Any]) -> None:
 
 
 def same_ran(made: dict[tuple[str, Operation], Ran], op: Operation, around: Operation) -> Ran:
-    """Return the op that stands for an op in all runs of a program. An op outside of the program that another op made
-    to compute with may be made anew in each run; then the first one with its name in ``made`` stands for it.
+    """Return the op that represents an op in all runs of a program. An op that another op makes for its computation,
+    and that is not a part of the program, may be made again in each run. The first op of that name in ``made`` then
+    represents it.
     """
     outside = _top(op) is not _top(around)
     return made.setdefault((op.name, around), (op, around)) if outside else (op, around)
@@ -204,7 +206,7 @@ External = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class SlotConversion:
-    """A conversion that works on what slots hold: ``convert(run, slots)`` returns the slots of the results."""
+    """A conversion that works on the contents of slots: ``convert(run, slots)`` returns the slots of the results."""
 
     convert: Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 
@@ -357,7 +359,8 @@ class Settings:
     def accepted(self, value: AnyValue, what: str) -> AnyValue:
         """Return a value from outside as the program sees it: an index is narrowed if indices have 32 bits.
 
-        A buffer is narrowed in place, which all its users see. ``what`` names the value in errors. Raises TypeMismatch.
+        A buffer is narrowed in place, so that all its users see the change. ``what`` names the value in errors. Raises
+        TypeMismatch.
         """
         if self.index_width == 64 or not isinstance(ty.element_type(value.type), ty.IndexType):
             return value
@@ -367,7 +370,9 @@ class Settings:
         return Value(value.type, narrowed_index(value.bits, what), value.poison, value.open, value.origins)
 
     def key(self) -> tuple[Any, ...]:
-        """Return what compiled code depends on, to compare and hash: all but recorders, listeners and externals."""
+        """Return the settings that compiled code depends on, as a key to compare and hash: all except recorders,
+        listeners and externals.
+        """
         casts = tuple(sorted((types, id(function)) for types, function in self.casts.items()))
         return (casts, *(getattr(self, name) for name in _KEY))
 
@@ -414,7 +419,7 @@ _ZEROS = {"none": None, "preserve-sign": "signed", "positive-zero": "positive"}
 
 
 def settings_of(function: Operation, settings: Settings) -> Settings:
-    """Return the settings that hold in the body of a function; they are unchanged if its attributes say nothing.
+    """Return the settings for the body of a function; they are unchanged if its attributes do not change them.
 
     Raises VerifyError for an attribute that is not of the kind that its name requires.
     """
@@ -423,12 +428,12 @@ def settings_of(function: Operation, settings: Settings) -> Settings:
 
 
 def ruling_attributes(function: Operation) -> dict[str, at.Attribute]:
-    """Return the attributes of a function that its ops need to give the same results in another function."""
+    """Return the attributes of a function that another function needs, so that the ops have the same results in it."""
     return {name: function.attributes[name] for name in (DENORMAL_F32, _TRANSLATION) if name in function.attributes}
 
 
 def profile_of(function: Operation, profile: Profile) -> Profile:
-    """Return the profile that holds in the body of a function, if it runs with this profile. Raises VerifyError."""
+    """Return the profile for the body of a function in a run with this profile. Raises VerifyError."""
     given = function.attributes
     if not given:
         return profile

@@ -58,7 +58,7 @@ class WorstElement(Worst[Element]):
 
 @dataclass(slots=True)
 class ShadowFigures:
-    """What an op did to the exactness of numbers, over all of its runs.
+    """The effect of an op on the exactness of numbers, over all of its runs.
 
     ``own``: its own error, minus its radius, in ulp of the exact function of its operands; ``total``: the error of its
     results, in ulp of the exact number; ``relative``: the same, relative to the exact number, infinite where that is 0;
@@ -84,7 +84,9 @@ class ShadowFigures:
     wrapped: int = 0
 
     def known(self, worst: WorstElement) -> float:
-        """Return the size of one of the largest errors; NaN if no error is known, since 0 would claim something."""
+        """Return the size of one of the largest errors; NaN if no error is known, since 0 would claim that there is
+        none.
+        """
         return nan if 0 < self.elements in (self.unknown, self.wrapped) and not worst.size else worst.size
 
     def join(self, other: ShadowFigures) -> None:
@@ -124,12 +126,12 @@ _FLOAT, _BITS = Struct("<d"), Struct("<Q")
 
 
 def is_float(type_: ty.Type) -> bool:
-    """Tell whether numbers of a type have marks of their own."""
+    """Tell whether numbers of a type have their own marks."""
     return not isinstance(type_, ty.IntegerType | ty.IndexType)
 
 
 def is_exact(marks: Any) -> bool:
-    """Tell whether one mark, that of exact numbers, stands for all elements, as it does for arguments and constants."""
+    """Tell whether all elements share one mark, that of exact numbers, as arguments and constants do."""
     return not any(marks.strides) and marks.size > 0 and not marks.flat[0]
 
 
@@ -278,7 +280,7 @@ class Traced(NDArrayOperatorsMixin):
         return self
 
     def all(self) -> bool:
-        """Say that the condition may not hold for all elements; what rules do in that case is right for every
+        """Return False: the condition may be false for some elements. The rules for this case are right for every
         element.
         """
         return False
@@ -332,9 +334,10 @@ _INSTRUCTIONS: Mapping[Any, Callable[..., Any]] = {
 
 
 class Kind(NamedTuple):
-    """What a loop depends on. ``formats``: those of the operands and of the result; ``tags``: those of their marks;
-    ``open``: which operands have marks; ``plain``: the run beside it computes in f64, else with bounds; ``low``: the
-    mask of the tag in a mark.
+    """The properties that determine a loop. ``formats``: those of the operands and of the result; ``tags``: those of
+    their marks;
+    ``open``: which operands have marks; ``plain``: the shadow run computes in f64, else with bounds; ``low``: the mask
+    of the tag in a mark.
     """
 
     rule: str
@@ -511,8 +514,8 @@ def judged(
     meaning: Computes, operands: Sequence[Marked], results: Marked, plain: bool, low: int, out: npt.NDArray[Any]
 ) -> tuple[list[slice], ShadowFigures] | None:
     """Judge the results of an op: write their marks, and return the parts that are left to NumPy, and the figures of
-    all others. None if there is no loop, or it does not save time. ``plain``: the run beside it computes in f64, else
-    with bounds. ``low``: the mask of the tag in a mark.
+    all others. None if there is no loop, or it does not save time. ``plain``: the shadow run computes in f64, else with
+    bounds. ``low``: the mask of the tag in a mark.
     """
     formats = tuple([each.format for each in (*operands, results)])
     if not llvm.machine_code_allowed() or meaning.rule not in _PLAIN or not all(map(_is_known, formats)):

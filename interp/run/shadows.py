@@ -87,12 +87,12 @@ Judge = Callable[[Meaning | None, Sequence[Codes], Codes, Sequence[Shadow | None
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of shadows: how ops are judged, and how shadows are written as marks.
+    """A form of shadows: the rules for errors of ops, and the way to write shadows as marks.
 
-    ``wider``: the format whose numbers stand for the exact ones; "" for a form that encloses these. ``unknown``: the
-    mark of a number about which nothing is known; ``wrapped``: the marks of integers that differ from the exact ones,
-    if read as signed numbers, or only if read as unsigned numbers. ``encode`` writes shadows of numbers of a type as
-    marks, ``decode`` reads marks in one dimension.
+    ``wider``: the format whose numbers are used as the exact numbers; "" for a form that encloses the exact numbers
+    between bounds. ``unknown``: the mark of a number about which nothing is known; ``wrapped``: the marks of integers
+    that differ from the exact ones, if read as signed numbers, or only if read as unsigned numbers. ``encode`` writes
+    shadows of numbers of a type as marks, ``decode`` reads marks in one dimension.
     """
 
     wider: str
@@ -290,7 +290,7 @@ class Shadows:
         return self.constant(given) if isinstance(given, Value) else given
 
     def constant(self, value: Value) -> Value:
-        """Return a value that the program spells, as exact numbers."""
+        """Return a constant of the program, as exact numbers."""
         return self._marked(value, 0.0) if holds_floats(value) else value
 
     def computed(self, op: Operation, operands: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:

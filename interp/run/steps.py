@@ -35,7 +35,7 @@ def refusing_casts(op: Operation, operands: tuple[int, ...], action: frames.Acti
 
 
 def without_casts(function: frames.Function) -> frames.Function:
-    """Return a function of what slots hold that raises Unsupported for an unresolved cast among its operands."""
+    """Return a function of the contents of slots that raises Unsupported for an unresolved cast among its operands."""
 
     def checked(run: frames.Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         for slot in operands:
@@ -47,7 +47,7 @@ def without_casts(function: frames.Function) -> frames.Function:
 
 
 def letting_go(dead: tuple[int, ...]) -> frames.Step:
-    """Make the step that empties some slots, so that the next result can take their memory."""
+    """Make the step that empties some slots, so that the next result can use their memory."""
 
     def let_go(slots: frames.Slots) -> None:
         for slot in dead:
@@ -82,10 +82,11 @@ _LOWERED_HINT = (
 
 
 def misfit_of_sizes(op: Operation, evaluator: Elementwise | OnValues, settings: Settings) -> str | None:
-    """Say why an op cannot run whose vectors, some of them scalable, fit only for vscale=1; None if they fit.
+    """Say why an op cannot run, if the sizes of its vectors, some of them scalable, match only for vscale=1; None if
+    they match.
 
-    MLIR's verifiers compare most sizes without looking at which dimensions scale. So the same rules check the op once
-    more, with the sizes that the vectors have in this run.
+    MLIR's verifiers compare most sizes without checking which dimensions are scalable. Therefore the same rules check
+    the op again, with the sizes that the vectors have in this run.
     """
     types = [value.type for value in (*op.operands, *op.results)]
     vectors = [type_ for type_ in types if isinstance(type_, ty.VectorType)]
@@ -164,7 +165,9 @@ def general_step(
     results: tuple[int, ...],
     values: Sequence[SSAValue] | None = None,
 ) -> frames.Step:
-    """Make a step that gives the function `Value`s. ``values``: the values that it reads, by default the operands."""
+    """Make a step that calls the function with `Value`s. ``values``: the values that it reads, by default the
+    operands.
+    """
     types = tuple(value.type for value in (op.operands if values is None else values))
 
     def step(slots: frames.Slots) -> None:
@@ -183,7 +186,7 @@ def general_step(
 def raw_step(
     function: frames.Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
 ) -> frames.Step:
-    """Make a step that gives the function what the slots hold, unresolved casts included."""
+    """Make a step that calls the function with the contents of the slots, which may be unresolved casts."""
 
     read = reading(operands)
 
@@ -208,7 +211,7 @@ def reading(operands: tuple[int, ...]) -> Callable[[frames.Slots], tuple[Any, ..
 def scalar_step(
     scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: frames.Step
 ) -> frames.Step:
-    """Make the fast path of a scalar op: it takes and returns integers, and calls ``slow`` for anything else."""
+    """Make the fast path of a scalar op: it takes and returns integers, and calls ``slow`` for all other contents."""
     if len(results) == 1 and len(operands) == 2:
         return _binary_step(scalar, *operands, results[0], slow)
     if len(results) == 1 and len(operands) == 1:

@@ -117,8 +117,8 @@ class OpNumbers:
         self._numbers = {op: number for number, op in enumerate(module.walk())}
 
     def of(self, op: Operation, behalf: Operation) -> int:
-        """Return the number of an op. An op that the program does not spell has the number of the op for which it runs,
-        and its kind in the high bits.
+        """Return the number of an op. An op that is not in the text of the program has the number of the op for which
+        it runs, and its kind in the high bits.
         """
         number = self._numbers.get(op)
         return self._numbers[behalf] + _PART * (1 + _PARTS.index(op.name)) if number is None else number

@@ -147,16 +147,16 @@ class _Code:
 
 
 class CompileTrial:
-    """Runs of a function by the executor, until it has taken so many steps that machine code is worthwhile. ``spent``:
-    its steps.
+    """Runs of a function by the executor, until it has taken enough steps for machine code to save time. ``spent``: the
+    number of these steps.
     """
 
     def __init__(self) -> None:
         self.spent = 0
 
     def run(self, run: Run, frame: Frame, memories: Sequence[Allocation]) -> bool:
-        """Run the function to its end. Return False if it takes too many steps: then memory and the steps left are as
-        they were.
+        """Run the function to its end. Return False if it takes too many steps; memory and the remaining steps then
+        have their earlier state.
         """
         copies = [Copy(memory) for memory in memories]
         limit = run.steps
@@ -181,7 +181,7 @@ class CompileTrial:
 
 
 class Entered:
-    """A function with which a run begins, and the steps that it has taken so far."""
+    """The first function of a run, and the number of steps that it has taken so far."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._code = _Code(store, op)
@@ -232,7 +232,7 @@ class Entered:
 
 
 class Called:
-    """A function with nested loops that the executor calls: even one call of it may be worth machine code."""
+    """A function with nested loops that the executor calls: machine code may save time even for one call of it."""
 
     def __init__(self, store: CodeStore, op: Operation) -> None:
         self._code = _Code(store, op)

@@ -45,7 +45,7 @@ def compile_parser(definition: OpDefinition) -> ParseOp | None:
 
 @cache
 def compile_printer(definition: OpDefinition) -> PrintOp | None:
-    """Return the printer of what follows an op's name; None for an op that has only the generic form."""
+    """Return the printer of the text after an op's name; None for an op that has only the generic form."""
     if definition.custom is not None:
         return definition.custom.print
     if definition.assembly is None:

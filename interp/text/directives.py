@@ -40,8 +40,8 @@ ReadAttribute = Callable[[OpParser], Attribute]
 
 
 class PropertyForm(NamedTuple):
-    """The form of a property. ``begins`` tells whether a token can be its first one; it is None if no token tells
-    that.
+    """The form of a property. ``begins`` tells whether a token can be its first token; it is None if tokens cannot
+    decide that.
     """
 
     read: ReadAttribute
@@ -208,7 +208,9 @@ class Slots:
         }
 
     def of(self, name: str) -> list[int]:
-        """Return the slots that a name in a format stands for; ``operands`` and ``results`` stand for all of them."""
+        """Return the slots of a name in a format; ``operands`` and ``results`` are the names of all operands and all
+        results.
+        """
         if name in self.index:
             return [self.index[name]]
         if name == "operands":
@@ -266,7 +268,7 @@ class ElementForm(NamedTuple):
     """A compiled element of the notation.
 
     ``begins``: tells whether the current token is its first one; None if an optional group cannot begin with the
-    element. ``present``: tells whether it has something to print; None if it cannot be the anchor of a group.
+    element. ``present``: tells whether the element prints something; None if it cannot be the anchor of a group.
     """
 
     read: ReadElement

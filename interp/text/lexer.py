@@ -72,12 +72,12 @@ class Pattern:
     """A line without the names of values in it.
 
     ``width``: the number of its tokens. ``names``: the places of the names among them. ``others``: the other tokens.
-    ``fill``: makes the tokens of a line from ``others`` and from its parts, of which every second is a name; None if
-    something that looks like a name is in a string or a comment.
+    ``fill``: makes the tokens of a line from ``others`` and from the parts of the line, of which every second is a
+    name; None if a string or a comment contains text that looks like a name.
 
-    ``again``: reads a line from its first token as the same op as an earlier line, puts it into its block, and tells
-    whether that was possible; None if no earlier line was a whole op. ``after``: the tokens that were found behind such
-    an op, and do not continue it; ``%`` stands for all names.
+    ``again``: reads a line from its first token as the same op as an earlier line, adds the op to its block, and tells
+    whether that was possible; None if no earlier line was a whole op. ``after``: tokens that followed such an op and do
+    not continue it; ``%`` represents all names.
     """
 
     __slots__ = ("after", "again", "fill", "names", "others", "width")
@@ -167,8 +167,8 @@ def token_offsets(text: str) -> list[int]:
 
 
 def lexical_error(token: str, following: str) -> tuple[str, int] | None:
-    """Return what is wrong with an invalid token: the message, and its distance from the start of ``following``, the
-    text that begins with the token; None for a valid one.
+    """Return the error of an invalid token: the message, and its distance from the start of ``following``, the text
+    that begins with the token; None for a valid token.
     """
     if token == '"':
         end = re.search(r"[\n\v\f]|\Z", following)
@@ -202,7 +202,8 @@ class Cursor:
     """A position in the tokens of one text, and its depth in brackets.
 
     ``repeated``: the patterns of lines by the token at which a line begins, if several lines have the pattern. Tokens
-    are counted as they were before any was split; ``added``: how many more there are now, up to the current token.
+    are counted without the splitting of tokens; ``added``: the number of tokens that splitting has added, up to the
+    current token.
     """
 
     def __init__(self, text: str, filename: str) -> None:
@@ -277,27 +278,27 @@ class Cursor:
     # Tokens.
 
     def take(self, token: str) -> bool:
-        """Step over the current token if it is ``token``, and tell whether it was."""
+        """Read the current token if it is ``token``, and tell whether it was."""
         if self.tokens[self.pos] == token:
             self.pos += 1
             return True
         return False
 
     def expect(self, token: str, message: str | None = None) -> None:
-        """Step over ``token``. Raises ParseError if the current token is another one."""
+        """Read ``token``. Raises ParseError if the current token is another one."""
         if self.tokens[self.pos] != token:
             self.wrong_token(message or f"expected '{token}'")
         self.pos += 1
 
     def separated(self, read: Callable[[], T]) -> list[T]:
-        """Read things with commas between them, at least one."""
+        """Read a list with commas, of at least one element."""
         found = [read()]
         while self.take(","):
             found.append(read())
         return found
 
     def until(self, end: str, read: Callable[[], T], message: str | None = None) -> list[T]:
-        """Read things with commas between them, possibly none, and step over the token that ends them."""
+        """Read a list with commas, which may be empty, and the token that ends it."""
         if self.take(end):
             return []
         found = self.separated(read)
@@ -305,7 +306,7 @@ class Cursor:
         return found
 
     def entries(self, end: str) -> Iterator[None]:
-        """Stop at each entry of a list that may end in a comma, and step over the token that ends the list."""
+        """Yield at each entry of a list that may end in a comma, and read the token that ends the list."""
         while not self.take(end):
             yield
             if not self.take(",") and self.tokens[self.pos] != end:

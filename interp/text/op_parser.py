@@ -132,7 +132,7 @@ class OpParser(AttributeParser):
         self.values[name] = value
 
     def operand_token(self) -> int:
-        """Step over an SSA name and return its token."""
+        """Read an SSA name and return its token."""
         at = self.pos
         if self.tokens[at][:1] != "%" or len(self.tokens[at]) < 2:
             self.wrong_token("expected SSA operand")
@@ -140,7 +140,7 @@ class OpParser(AttributeParser):
         return at
 
     def operand_tokens(self) -> list[int]:
-        """Step over SSA names separated by commas, possibly none, and return their tokens."""
+        """Read SSA names with commas between them, possibly none, and return their tokens."""
         if self.tokens[self.pos][:1] != "%":
             return []
         found = [self.operand_token()]
@@ -165,7 +165,7 @@ class OpParser(AttributeParser):
         self.pending.clear()
 
     def placed(self, operation: Operation, at: int) -> Operation:
-        """Note the place of an op, which begins at the token ``at``. Operands that are defined later are replaced at
+        """Record the place of an op, which begins at the token ``at``. Operands that are defined later are replaced at
         the end.
         """
         operation.source = self.source
@@ -237,7 +237,7 @@ class OpParser(AttributeParser):
     # Words and dictionaries of custom forms.
 
     def keyword(self, definition: OpDefinition, word: str) -> None:
-        """Step over a word of a custom form. Raises ParseError at the token that is there instead."""
+        """Read a word of a custom form. Raises ParseError if the token is not this word."""
         if not self.take(word):
             self.error(f"custom op '{definition.name}' expected '{word}'")
 
@@ -362,7 +362,7 @@ PrintOp = Callable[[OpPrinter, Operation], str]
 
 
 def alias_of(thing: Attribute | Type) -> str | None:
-    """Return the name that aliases of something get, or None if MLIR prints it in place."""
+    """Return the name of the aliases for an attribute or a type, or None if MLIR prints it without an alias."""
     if isinstance(thing, attributes.AffineMapAttr):
         return "map"
     if isinstance(thing, attributes.IntegerSetAttr):

@@ -53,8 +53,8 @@ def _behind(tokens: Sequence[str], place: int) -> str:
 
 
 def remember(p: OpParser, pattern: Pattern, operation: Operation, line: Sequence[str], place: int) -> None:
-    """Keep in its pattern that a line is the op that was just read, if it is nothing else, and if each name in it,
-    apart from that of the result, is one operand. ``line``: its tokens. ``place``: the place of the op's name.
+    """Record in the pattern of a line that the line is the op that was just read, if it has nothing else, and if each
+    name in it, except that of the result, is one operand. ``line``: its tokens. ``place``: the place of the op's name.
     """
     tokens, values, source = p.tokens, p.values, p.source
     if (

@@ -54,7 +54,7 @@ _GOES_ON = frozenset(("{", "(", "->", ":", ",", "=", "attributes", "loc"))
 
 
 class SkippingParser(Parser):
-    """A parser that skips what it does not know. ``skipped``: the errors, one for each part."""
+    """A parser that skips parts whose syntax it does not know. ``skipped``: the errors, one for each part."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)

@@ -180,7 +180,7 @@ class TypeParser(TokenParser):
         return int(token)
 
     def dimension_separator(self) -> None:
-        """Step over the ``x`` between dimensions, which may be one token with what follows it."""
+        """Read the ``x`` between dimensions, which may be one token together with the text after it."""
         token = self.tokens[self.pos]
         if token[:1] != "x":
             self.wrong_token("expected 'x' in dimension list")

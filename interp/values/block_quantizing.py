@@ -17,8 +17,8 @@ from halfulp.semantics.kernel import PoisonIds
 
 
 class Quantized(NamedTuple):
-    """What a recipe makes of floats. The codes of ``elements`` have the shape of the floats; those of ``scales`` have
-    the number of blocks along the axis; ``tensor_scale``: for NVFP4 with two levels, one code of f32.
+    """The result of a recipe for floats. The codes of ``elements`` have the shape of the floats; the codes of
+    ``scales`` have the number of blocks along the axis; ``tensor_scale``: for NVFP4 with two levels, one code of f32.
     """
 
     elements: Codes
@@ -67,8 +67,8 @@ def quantized(
 
 
 def split(codes: npt.NDArray[Any], axis: int, block: int) -> npt.NDArray[Any]:
-    """Move the blocks of a dimension to the last one. Zeros fill up a short last block; they do not change the
-    result.
+    """Divide a dimension into blocks, and move them to a new last dimension. Zeros fill up a short last block; they do
+    not change the result.
     """
     moved = np.moveaxis(codes, axis, -1)
     block = min(block, max(1, moved.shape[-1]))  # a block that is longer than the dimension is not filled up

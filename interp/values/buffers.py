@@ -38,7 +38,7 @@ def vector_shape(element: ty.Type) -> tuple[int, ...]:
 
 
 class Allocation:
-    """A piece of memory that any number of buffers view.
+    """A piece of memory that several buffers may view.
 
     bits: the codes of all elements, writable; one-dimensional, except for the axes of one element. poison: None, or the
     ids of the origins in the table ``origins``. open: None, or the mask of unspecified elements. source: the op that
@@ -161,8 +161,8 @@ class Buffer:
         """Make a buffer with a copy of an array or value, or of the elements of another buffer.
 
         ``type``: the type of the memref with its layout (``"memref<2x3xf32, strided<[8, 1]>>"``), or of its elements;
-        without it the type that the dtype or value names. Elements lie one after the other if the layout does not give
-        strides; memory between elements is poison.
+        without it the type of the dtype or of the value. Elements lie one after the other if the layout has no strides;
+        memory between elements is poison.
         ``max_bytes``: the limit on the memory.
 
         Raises TypeMismatch if dtype, shape or layout do not fit; Unsupported; LimitExceeded.
@@ -417,8 +417,8 @@ class WriteLog(Protocol):
     """A log of the elements that are written while a parallel loop runs."""
 
     def note(self, view: View, index: Any, differs: Any) -> None:
-        """Note that elements are written, ``view(array)[index]`` of an array over the memory. ``differs``: the elements
-        whose bits change.
+        """Record that elements are written, ``view(array)[index]`` of an array over the memory. ``differs``: the
+        elements whose bits change.
         """
 
 
@@ -703,7 +703,7 @@ class Bytes(_Seen):
 
 
 class Regrouped(_Seen):
-    """Memory of vectors whose numbers are regrouped into other vectors, or stand alone."""
+    """Memory of vectors whose numbers are regrouped into other vectors, or into single numbers."""
 
     __slots__ = ()
 

@@ -208,7 +208,7 @@ def type_of_dtype(dtype: np.dtype[Any], unsigned: bool = False) -> ty.Type | Non
 def natural_array(element: ty.Type, bits: formats.Codes) -> npt.NDArray[Any]:
     """Return codes as the natural array of their element type (see `Value.numpy`), without a copy where possible.
 
-    Codes of a type without a natural array stay as they are: `natural_dtype` tells.
+    Codes of a type without such an array are returned unchanged; `natural_dtype` tells which types these are.
     """
     element = element_layout.numeric(element)
     dtype = _dtype_of(element)
@@ -282,9 +282,9 @@ _MOST_SEARCHED = 1000
 
 
 def as_type(spelling: Any) -> ty.Type:
-    """Return a type from itself, or from what names it.
+    """Return the type that a type object, a name, a dtype or a class means.
 
-    ``spelling``: a float format; MLIR text, ``tensor<4xf32>``; a name that people type, ``"bfloat16"`` (see
+    ``spelling``: a float format; MLIR text, ``tensor<4xf32>``; another common name, ``"bfloat16"`` (see
     `halfulp.fp_formats.aliases`); a dtype of NumPy, ml_dtypes, JAX or torch, or the class of its scalars; Python's
     float (f64), int (i64) or bool (i1).
 

@@ -201,7 +201,7 @@ def range_text(low: int, high: int) -> str:
 
 
 def spell_element(element: ty.Type, code: int) -> str:
-    """Return the text of one element as text that reads back to ``code``."""
+    """Return the text of one element, which reads back to ``code``."""
     stored = numeric(element)
     if isinstance(stored, ty.FloatType):
         return _spell_float(stored.format, code) if code < 1 << 16 else _float_text(stored.format, code)
@@ -267,7 +267,7 @@ def _plain(text: str, exact: Fraction) -> str:
 
 
 def spell_type(type_: ty.Type, shape: tuple[int, ...]) -> str:
-    """Return the text of the head of a value: its element type after its dimensions."""
+    """Return the first part of the text of a value: its dimensions and its element type."""
     element = ty.element_type(type_)
     name = element.format.name if isinstance(element, ty.FloatType) else str(element)
     return f"{spell_shape(shape)}x{name}" if shape else name

@@ -38,10 +38,10 @@ complex128 shadows, an error and its radius, or float64 shadows, an error alone.
 
 
 class Elements:
-    """Elements of a type: their codes, their poison and what is unspecified. `Value` is the only class made from this
-    one.
+    """Elements of a type: their codes, their poison and their unspecified bits. `Value` is the only subclass.
 
-    Functions on values are written for this class, and make their results by the class of an operand, `Value`.
+    Functions on values are written for this class. They make their results as objects of the class of an operand,
+    `Value`.
     """
 
     __slots__ = ("bits", "open", "origins", "poison", "type", "unsigned")
@@ -154,7 +154,8 @@ def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def reshaped_type(type_: ty.Type, old: tuple[int, ...], new: tuple[int, ...]) -> ty.Type:
-    """Return the type of elements of a value after they moved: its own if the shape stays, else a tensor or a scalar.
+    """Return the type of a value whose elements were moved: its own type if the shape is the same, else a tensor or a
+    scalar.
 
     Raises TypeMismatch if the scale of a quantised element depends on its place, so that it cannot move.
     """
@@ -211,8 +212,8 @@ def conversion_kernel(
     """Return the kernel of `halfulp.convert` between two element types.
 
     ``mode``: None for the default: to nearest even into floats, the profile's into integers. ``random``: the bits of
-    stochastic rounding, for values of ``shape``. ``overflow``: what becomes of an integer that another integer type
-    does not have; needed between integers. Raises TypeMismatch for types that cannot be converted.
+    stochastic rounding, for values of ``shape``. ``overflow``: the rule for an integer that another integer type does
+    not have; needed between integer types. Raises TypeMismatch for types that cannot be converted.
     """
     into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
     match from_, to:
@@ -389,7 +390,7 @@ def _read_as(value: Elements, signed: bool | None) -> ty.Type:
         chosen = value.unsigned if signed is None else not signed
         return ty.IntegerType(element.width, "unsigned" if chosen else "signed")
     if signed is not None:
-        raise TypeMismatch(f"signed={signed} goes with signless integers, but the elements are '{element}'")
+        raise TypeMismatch(f"signed={signed} can be used only with signless integers, but the elements are '{element}'")
     return element
 
 
@@ -435,8 +436,8 @@ def dlpack(value: Elements, device: tuple[int, int], copy: bool | None) -> objec
     """Return a capsule of DLPack, without a version, that has a copy of the natural array of a value.
 
     Raises TypeMismatch for poison and for a type that NumPy and ml_dtypes lack, BufferError for one that DLPack lacks,
-    for a device other than the CPU, and for ``copy=False``: whoever takes the capsule may write to the array, but a
-    value never changes.
+    for a device other than the CPU, and for ``copy=False``: the program that takes the capsule may write to the array,
+    but a value never changes.
     """
     if copy is False:
         raise BufferError("a Value never changes, so that DLPack gets a copy: copy=False is refused")
@@ -467,8 +468,8 @@ def _cast(value: Elements, element: ty.Type, dtype: np.dtype[Any]) -> npt.NDArra
         case (ty.IntegerType(), ty.IntegerType()) if dtype.kind in "iu":
             return _fitting(coerce.natural_array(element, value.bits), dtype)
     raise TypeMismatch(
-        f"a value of type '{element}' does not become an array of dtype {dtype} on its own",
-        hint="convert it by halfulp first, with .astype(…), which rounds once; then .numpy()",
+        f"a value of type '{element}' is not converted to an array of dtype {dtype} implicitly",
+        hint="convert it first with .astype(…), which rounds once; then call .numpy()",
     )
 
 
@@ -481,7 +482,7 @@ def _rounded(value: Elements, element: ty.Type, target: ty.FloatType) -> npt.NDA
     if outcome.faults:
         fault, mask = outcome.faults[0]
         place = list(first_place(np.broadcast_to(mask, value.shape)))
-        raise TypeMismatch(f"{fault.reason}, which element {place} is", hint=f'v.astype("{target}") makes it poison')
+        raise TypeMismatch(f"{fault.reason}, element {place}", hint=f'v.astype("{target}") makes it poison')
     codes = outcome.results[0]
     return (
         coerce.natural_array(target, codes) if coerce.natural_dtype(target) is not None else coerce.long_doubles(codes)
@@ -706,7 +707,7 @@ def applied(op: str, kernel: Kernel, operands: Sequence[V], element: ty.Type) ->
 
 
 def beside(what: str, operands: Sequence[Any]) -> tuple[Elements, ...]:
-    """Return all operands as values of one element type, that of the values among them.
+    """Return all operands as values of one element type, which is that of the values among them.
 
     A Python number takes that type, as a literal of MLIR does, and so does `numpy.float64`, which is one. Any other
     scalar of NumPy, and an array of any library, must have exactly that type. Raises TypeMismatch.

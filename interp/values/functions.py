@@ -257,7 +257,7 @@ FORMULAS: Mapping[str, str] = {
 def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kernel, bool]:
     """Return the op, the kernel, and whether the result is i1, for an operation with NumPy's name on an element type.
 
-    Raises TypeMismatch for what halfulp does not compute; the error says what to write instead.
+    Raises TypeMismatch for an operation that halfulp does not compute; the error says what to write instead.
     """
     match element:
         case ty.FloatType() if name in FLOAT_OPS:
@@ -296,8 +296,8 @@ def way_on(name: str, element: ty.Type) -> str:
 def operation(name: str, operands: Sequence[Any], profile: Profile) -> Elements:
     """Return the result of an elementwise operation with NumPy's name; at least one operand is a value.
 
-    Raises TypeMismatch for operands of different types, and for what halfulp does not compute; ValueError for shapes
-    that do not broadcast.
+    Raises TypeMismatch for operands of different types, and for an operation that halfulp does not compute; ValueError
+    for shapes that do not broadcast.
     """
     values = beside(f"np.{name}", operands)
     element = values[0].element_type
@@ -659,7 +659,8 @@ def ufunc(
 ) -> Elements:
     """Return the result of a ufunc, or of one of its methods, on operands of which at least one is a value.
 
-    Raises TypeMismatch for what halfulp does not compute, and for ``out``, ``where`` and the other keywords of ufuncs.
+    Raises TypeMismatch for a ufunc that halfulp does not compute, and for ``out``, ``where`` and the other keywords of
+    ufuncs.
     """
     name = called.__name__
     if method == "reduce" and called in _REDUCING:

@@ -29,7 +29,7 @@ Places = npt.NDArray[np.int64]
 
 
 class LaneHeap(Allocation):
-    """The memory of all lanes for elements of one layout. It grows; memory that nothing refers to is used again."""
+    """The memory of all lanes for elements of one layout. It grows. Memory to which nothing refers is used again."""
 
     __slots__ = ("_freed", "_made", "_spare", "_texts", "_used")
 
@@ -87,7 +87,7 @@ class LaneHeap(Allocation):
         return self._freed[begins]
 
     def made_by(self, begins: Any) -> Any:
-        """Return the number of the text that says what made each piece."""
+        """Return, for each piece, the number of the text that names the op that made it."""
         return self._made[begins]
 
     def text(self, number: int) -> str:
@@ -95,7 +95,7 @@ class LaneHeap(Allocation):
         return self._texts[number]
 
     def free(self, begins: Any, text: str) -> None:
-        """Note what frees some pieces."""
+        """Record the op that frees some pieces."""
         self._freed[begins] = self._text(text)
 
 
@@ -190,10 +190,10 @@ class LanePart(Allocation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneBuffer:
-    """A memref over the lanes of a batch, each of which views memory of its own.
+    """A memref over the lanes of a batch. Each lane views its own memory.
 
     ``begins``, ``ends``: the bounds of the piece of ``memory`` that each lane views. ``starts``: the places of the
-    first elements. ``blocks``: what keeps the memory.
+    first elements. ``blocks``: the objects that keep the memory in use.
     """
 
     type: ty.MemRefType
@@ -344,8 +344,8 @@ Positions = npt.NDArray[np.intp]
 
 
 def over_lanes(slot: object) -> bool:
-    """Tell whether this is a value with an axis over lanes, or a memref over lanes. Anything else is the same in all
-    lanes.
+    """Tell whether this is a value with an axis over lanes, or a memref over lanes. All other objects are the same in
+    all lanes.
     """
     if not isinstance(slot, Value):
         return isinstance(slot, LaneBuffer)
@@ -360,7 +360,7 @@ def alike(*values: Value) -> tuple[Value, ...]:
 
 
 def repeated(value: Value, lanes: int) -> Value:
-    """Return the value over lanes that is this value in each lane, without repeating it in memory."""
+    """Return a value over lanes that has this value in each lane, without copies in memory."""
     return rearranged(value, lambda array: np.broadcast_to(array, (lanes, *array.shape)))
 
 

@@ -85,10 +85,10 @@ Layout = tuple[tuple[int, ...], int]
 
 
 def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
-    """Return the strides and the offset that a type gives, in elements.
+    """Return the strides and the offset of a type, in elements.
 
-    A stride is the distance between neighbours along a dimension, the offset the place of the first element; None
-    stands for a number that is known only at run time. Returns None for a layout that is not a sum of strides.
+    A stride is the distance between neighbours along a dimension, the offset the place of the first element; A number
+    that is known only at run time is None. Returns None for a layout that strides cannot describe.
     """
     shape = type_.shape or ()
     if isinstance(type_.layout, at.StridedLayoutAttr):
@@ -171,8 +171,7 @@ def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequenc
     """Choose the layout of new memory of a type.
 
     ``symbols``: the numbers that the type leaves dynamic: for a strided layout, the offset and then the strides; for a
-    map, its symbols. Without them, elements lie one after the other as far as the type allows, from the start of
-    memory.
+    map, its symbols. Without them, elements lie one after the other, if the type allows it, from the start of memory.
 
     Raises Unsupported, and TypeMismatch for elements that would lie below the start.
     """
@@ -210,7 +209,7 @@ class MapLayout:
     """A layout that is not a sum of strides: a map with the values of its symbols, and the ``places`` of all elements.
 
     The results of the map are the indices of an array whose elements lie one after the other, the last index running
-    fastest. It is just large enough for them, and has ``size`` elements.
+    fastest. The array is exactly large enough for them, and has ``size`` elements.
     """
 
     map: at.AffineMapAttr

@@ -88,9 +88,8 @@ _MAX_ELEMENTS = 1 << 28
 
 
 def parse_type_head(text: str) -> ty.Type:
-    """Read the type before the elements: ``4xf32`` stands for a tensor type, ``f32`` for itself.
-
-    Any type in MLIR's own spelling is read too. Raises ParseError and InputError.
+    """Read the type before the elements: ``4xf32`` is a tensor type, and ``f32`` is a scalar type. Any type in MLIR's
+    syntax is read, too. Raises ParseError and InputError.
     """
     match = _HEAD.match(text)
     if match is None:
@@ -105,7 +104,9 @@ def parse_type_head(text: str) -> ty.Type:
 
 
 def parse_value(type_: ty.Type, text: str) -> Value:
-    """Read the elements of a value of a statically shaped type; a single element stands for all. Raises InputError."""
+    """Read the elements of a value of a statically shaped type; a single element is repeated for all. Raises
+    InputError.
+    """
     element = ty.element_type(type_)
     sizes = ty.shape_of(type_)
     if sizes is None or None in sizes:

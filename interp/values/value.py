@@ -419,9 +419,9 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         """Return the elements in another element type, rounded once, as `halfulp.convert` does.
 
         ``rounding``: None for the default.
-        ``overflow``: for an integer that another integer type does not have: "wrap", "saturate" or "poison"; without it
-        such an integer is refused.
-        ``random``: the bits of stochastic rounding. For its own type a value returns itself.
+        ``overflow``: what an integer becomes if the target is an integer type without that value: "wrap", "saturate" or
+        "poison"; by default it raises an error. ``random``: the bits of stochastic rounding. For its own type a value
+        returns itself.
 
         Raises TypeMismatch for types that cannot be converted, InputError for an option that has no meaning here,
         ValueError for an unknown rounding or profile.
@@ -609,9 +609,9 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         """Make a value from a NumPy or ml_dtypes array or a Python number; without ``type``, of the dtype's type.
 
         ``type``: the element type, or the whole type. An array becomes a tensor. An array of rank 0, or a number,
-        becomes a scalar. The array is copied; with
-        ``copy=False`` it is not, and must not change while the value is used. Signless integers of an unsigned dtype
-        are unsigned in `numpy` and `item`. Raises TypeMismatch if dtype or shape do not fit.
+        becomes a scalar. The array is copied. With ``copy=False`` it is not copied, and must not change while the value
+        is used. Signless integers of an unsigned dtype are unsigned in `numpy` and `item`. Raises TypeMismatch if dtype
+        or shape do not fit.
         """
         if isinstance(array, Value):
             return array if type is None else to_value(array, coerce.as_type(type))
@@ -643,7 +643,7 @@ def to_value(
 
     Accepts a Value of that type, a NumPy or ml_dtypes array of that dtype (the unsigned dtype of the same width for
     integers), raw bits of the natural unsigned dtype for types NumPy cannot hold, and Python numbers for scalars.
-    Nothing is widened, wrapped or rounded but a Python number for a float type, which is rounded once. An array is
+    Nothing is widened, wrapped or rounded, except a Python number for a float type, which is rounded once. An array is
     never written to, and copied only if ``copy``; else the value is a read-only view of it.
 
     Raises TypeMismatch, naming the expected and the given type.

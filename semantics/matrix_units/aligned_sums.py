@@ -38,8 +38,8 @@ NO_EXPONENT = -(1 << 14)
 
 
 class Members(NamedTuple):
-    """What a term or a sum consists of: the numbers of products in their group (or of dot products, if it has any), and
-    C if ``c``.
+    """The parts of a term or a sum: the numbers of products in their group (or of dot products, if it has any), and C
+    if ``c``.
     """
 
     products: tuple[int, ...]
@@ -424,7 +424,7 @@ class Factors(NamedTuple):
 
 
 def decoded(rule: Accumulator, fmt: FloatFormat, codes: Codes) -> Numbers:
-    """Take operands or sums apart as the rule sees them."""
+    """Return the significands and exponents of operands or sums, as the rule uses them."""
     if rule.flush:
         codes = flushed(fmt, codes, signed=False)
     none = NO_EXPONENT if rule.zero_exponent is None else rule.zero_exponent
@@ -432,7 +432,7 @@ def decoded(rule: Accumulator, fmt: FloatFormat, codes: Codes) -> Numbers:
 
 
 def fits(rule: Accumulator, op: TileOp) -> bool:
-    """Tell whether integers of 64 bits hold all sums of `aligned_group`: else the specification computes them."""
+    """Tell whether integers of 64 bits hold all sums of `aligned_group`; otherwise the specification computes them."""
     if rule.bits is None:
         return False
     formats = [FORMATS[op.a], FORMATS[op.b], *([FORMATS[op.scale]] * 2 if op.scale else [])]
@@ -596,7 +596,7 @@ def tree(rule: Accumulator, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trac
 
 
 def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Do a fused multiply-add for each pair of factors along the first axis, on codes of C's format."""
+    """Compute a fused multiply-add for each pair of factors along the first axis, on codes of C's format."""
     for number, (left, right) in enumerate(zip(a, b, strict=True)):
         c = fast.fma(fmt, left, right, c).codes
         if trace is not None:

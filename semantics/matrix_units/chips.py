@@ -44,8 +44,8 @@ class Row:
     scales: tuple[str, ...] = ("",)
 
     def others(self, asked: Instruction) -> list[str]:
-        """List the points in which the row's instructions differ from another instruction; empty if the row is
-        for it.
+        """List the points in which the row's instructions differ from another instruction; empty if the row includes
+        it.
         """
         fits = {
             "unit": asked.unit == self.unit,
@@ -259,8 +259,8 @@ PRODUCTS: dict[str, Product] = (
 
 
 def near(chip: str, asked: Instruction) -> str:
-    """Say which instruction of a chip is nearest to one for which it has no row, and which chips have a row for that
-    one.
+    """Name the instruction of a chip that is nearest to an instruction without a row, and the chips that have a row for
+    this instruction.
     """
     row = min(CHIPS[chip], key=lambda row: len(row.others(asked)))
     said = f"the nearest one of chip:{chip} is {row.nearest(asked)}, which differs in {' and '.join(row.others(asked))}"
@@ -293,7 +293,7 @@ def model_hint(name: str) -> str | None:
 def as_model(given: object) -> str:
     """Return a model of tile operations as text: one of `MODELS`, or an `Accumulator` in its text form.
 
-    The name of a product stands for the model of its chip.
+    The name of a product means the model of its chip.
 
     Raises ValueError for anything else; `model_hint` may have a hint.
     """

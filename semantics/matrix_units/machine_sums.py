@@ -286,8 +286,8 @@ def _fits(rule: Accumulator, fmt: FloatFormat, count: int, factors: tuple[int, i
 
 
 class Kind(NamedTuple):
-    """What a loop is made for. ``shared``: whether all lanes of a row share the factors of A. ``bits``: those of the
-    significands and of the exponents in arrays of A and B.
+    """The properties that determine a loop. ``shared``: whether all lanes of a row share the factors of A. ``bits``:
+    those of the significands and of the exponents in arrays of A and B.
     """
 
     group: Group

@@ -41,10 +41,10 @@ LARGE_BLOCK = 1 << 22  # by machine code, which has no temporaries for products
 
 
 class Unpublished(Exception):
-    """Raised where nobody has published how hardware computes an operation, or where the rule of a user leaves it open.
-
-    ``model`` and ``operation`` are their names; ``what`` names the operands for which this holds, if not for all.
-    ``near``: what is published instead, in words. ``tiles``: a mask of some tiles of which this was said; None for all.
+    """The error if nobody has published how hardware computes an operation, or if the rule of a user leaves it open.
+    ``model`` and ``operation`` are their names. ``what``: the operands for which this is true, if not for all.
+    ``near``: the instructions that are published instead, in words. ``tiles``: a mask of the tiles for which this is
+    true; None for all.
     """
 
     def __init__(self, model: str, operation: str, what: str = "", near: str = "", tiles: Mask | None = None) -> None:
@@ -56,7 +56,7 @@ class Unpublished(Exception):
 
     @property
     def hint(self) -> str | None:
-        """Return what the user can do instead; None if there is nothing."""
+        """Return a text that says what the user can do instead; None if there is nothing."""
         if not self.model.startswith("chip:"):
             return None
         return f"{self.near}{'; ' if self.near else ''}the models exact and ieee (--mma, mma=) have it"

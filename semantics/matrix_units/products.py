@@ -43,14 +43,15 @@ class MatrixUnit(NamedTuple):
 
 
 class BadSchedule(ValueError):
-    """Raised for a schedule that does not go with a unit, or with K."""
+    """The error for a schedule that a unit, or its K, does not allow."""
 
 
 class StreamK(NamedTuple):
     """Workers that share the iterations of all tiles evenly.
 
     ``tile``: M, N and K of a tile; one iteration multiplies a tile's K. The iterations of all tiles are counted tile
-    after tile, the tiles row by row. Each worker takes as many neighbours as the others, the last one what is left.
+    after tile, the tiles row by row. Each worker takes the same number of consecutive iterations; the last worker takes
+    the rest.
     """
 
     workers: int
@@ -102,7 +103,7 @@ def lengths_of(schedule: Schedule, k: int, depth: int) -> tuple[int, ...]:
 
 
 def check(schedule: Schedule, unit: MatrixUnit) -> None:
-    """Raise BadSchedule if a schedule does not go with a unit."""
+    """Raise BadSchedule if a unit does not allow a schedule."""
     depth, order = unit.depth, schedule.k_order
     if order is not None and (not order or len(order) % depth or sorted(order) != list(range(len(order)))):
         raise BadSchedule(
@@ -136,10 +137,10 @@ def multiply_by_unit(
     instruction's K, or of the length of ``k_order``, A and B are filled up with +0. M and N of an instruction do not
     matter, since the elements of a tile do not depend on each other.
 
-    Each further part of K starts at +0, and so does each sum that is promoted. Partial sums, and what is promoted, are
+    Each further part of K starts at +0, and so does each sum that is promoted. Partial sums, and promoted sums, are
     added by IEEE 754 in D's type, to nearest even. With alpha, the sum starts at +0, and D is alpha * sum + beta * C:
-    beta * C is rounded, then the fused multiply-add; a beta of zero, or no C, leaves C out. A NaN of these operations
-    has the code that the unit's rule gives NaNs.
+    beta * C is rounded, then the fused multiply-add; if beta is zero, or if there is no C, C is not used. A NaN of
+    these operations has the NaN code of the unit's rule.
 
     Raises `Unpublished` if the results of a chip are not known, BadSchedule for a schedule that does not fit.
     """

@@ -283,7 +283,7 @@ def _flushed(fmt: FloatFormat, code: int) -> int:
 
 
 def held_by(rule: Accumulator, number: int) -> int:
-    """Return what a register in fixed point holds of a number, in units of its last place."""
+    """Return the part of a number that a register in fixed point holds, in units of its last place."""
     if rule.msb is None or rule.lsb is None:
         return number
     half = 1 << rule.msb - rule.lsb

@@ -152,7 +152,7 @@ REFUSED = {
         ("--split-input-file", "--emit-bytecode", "-o", "out"),
         "a bytecode file holds one module, but the file has 2 parts",
     ),
-    "a version alone": ("module {}\n", ("--emit-bytecode-version=4",), "goes with --emit-bytecode"),
+    "a version alone": ("module {}\n", ("--emit-bytecode-version=4",), "can be used only with --emit-bytecode"),
     "a version that is none": ("module {}\n", ("--emit-bytecode", "--emit-bytecode-version=7"), "invalid choice"),
     "newer ops for MLIR 22": (
         "func.func @f(%a: f32) {\n  %0 = arith.addf %a, %a upward : f32\n  return\n}\n",

@@ -195,7 +195,9 @@ def _described(archive: zipfile.ZipFile, options: format.Options) -> tuple[Colum
         try:
             description = json.loads(exactly(member, shape[0], options))
             if description["version"] != VERSION:
-                raise format.malformed(f"version {description['version']} of the description, not {VERSION}", options)
+                raise format.malformed(
+                    f"version {description['version']} of the description is not supported, only {VERSION}", options
+                )
             return columns_from_text(json.dumps(description["columns"]))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise format.malformed(f"the array '{HEADER}' does not describe columns: {error}", options) from None

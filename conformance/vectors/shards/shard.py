@@ -450,6 +450,6 @@ def _made(
     if isinstance(failure, BrokenExecutor | CancelledError):
         raise InputError(
             "a worker was ended from outside, perhaps because memory ran out",
-            hint="what was finished is kept: the same command goes on with the rest",
+            hint="finished shards are kept: the same command continues with the rest",
         ) from failure
     raise failure

@@ -142,7 +142,7 @@ def drawn_with_scales(
     scale, so it is multiplied by it before. ``size``: the number of elements of a block; None: that of the source.
     """
     if source.hold != 1:
-        raise InputError("hold goes with one operand; the scales of these operands are shared by a block")
+        raise InputError("hold can be used only with one operand; the scales of these operands are shared by a block")
     if size is not None and source.block not in (None, size):
         raise InputError(f"the blocks have {size} rows, but block={source.block} is given")
     block, spread = source.block or size or BLOCK, SPREAD if source.spread is None else source.spread

@@ -486,7 +486,8 @@ def report_of_guilty(found: Bisection, pipeline: PassPipeline, first: Operation)
     one = found.results[found.guilty]
     if one.judgement in _FAILED.values():
         raise Unsupported(
-            "no input shows a crash or an invalid op: all do", hint="halfulp reduce --pass-pipeline shrinks the program"
+            "a crash or an invalid op does not depend on the input: there is no input to show",
+            hint="halfulp reduce --pass-pipeline shrinks the program",
         )
     assert one.against is not None
     assert one.comparison is not None

@@ -328,8 +328,8 @@ class Term(NamedTuple):
 
 
 class Tree:
-    """A sum or a product, taken apart: its terms, and the ops between them and the result. ``sign``: the sign of a
-    product, since its factors have none.
+    """A sum or a product as a tree: its terms, and the ops between the terms and the result. ``sign``: the sign of a
+    product, because its factors have no signs.
 
     ``inner``: tells whether an op below the root is a part of the tree. ``is_term``: tells whether a term is taken as a
     whole.
@@ -376,7 +376,8 @@ class Tree:
             stack += reversed(parts)
 
     def shape(self, places: Mapping[int, int], shapes: dict[object, int], casts: bool = False) -> int | None:
-        """Return a number for the order of the ops: the same for the same order, whatever the order of two operands.
+        """Return a number for the order of the ops. It is the same for the same order, and independent of the order of
+        two operands.
         ``places``: the numbers of the terms; others add nothing. ``shapes``: the numbers known so far. ``casts``:
         conversions count too.
         """

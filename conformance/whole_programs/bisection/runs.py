@@ -59,7 +59,7 @@ _FAILURE = re.compile(rf"\berror: |^(?:{_CRASH})")
 
 @dataclass(frozen=True)
 class Dump:
-    """What a tool printed after a pass.
+    """The text that a tool printed after a pass.
 
     ``name``: the pass. ``argument``: its name on the command line, "" if it has none. ``op``: the kind of op that it
     ran on, "" if the dump does not say. ``text``: what it printed. ``failed``: the pass reported an error.
@@ -74,21 +74,19 @@ class Dump:
 
 @dataclass(frozen=True)
 class Dumps:
-    """The dumps of one compilation in order. ``said``: what the tool said after the last one."""
+    """The dumps of one compilation in order. ``said``: the messages of the tool after the last dump."""
 
     passes: tuple[Dump, ...]
     said: str = ""
 
     @property
     def failure(self) -> str:
-        """The line in which the tool said why it ended; "" if it ended well."""
+        """The line in which the tool said why it ended; "" if it ended without an error."""
         return next((line for line in self.said.splitlines() if _FAILURE.search(line)), "")
 
 
 def read_dumps(text: str) -> Dumps:
-    """Read the dumps of a text. What is before the first header does not count, and dumps before passes are left
-    out.
-    """
+    """Read the dumps of a text. Text before the first header is ignored, and dumps before passes are left out."""
     headers = list(_HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)] * bool(headers)
     found, said = [], ""
@@ -266,7 +264,7 @@ class StageVersion:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Tell how the signature carries that of the first version."""
+        """Describe how the signature passes the arguments and results of the first version."""
         return self._carrier.notes
 
     def outcome(self, part: Part, row: int, careful: bool = False) -> Outcome:
@@ -309,7 +307,7 @@ class StageVersion:
 
 
 class RanElsewhere:
-    """A version that a tool ran on all inputs. The tool does not tell poison, nor unspecified bits."""
+    """A version that a tool ran on all inputs. The tool does not show poison or unspecified bits."""
 
     notes: tuple[str, ...] = ()
 
@@ -317,14 +315,14 @@ class RanElsewhere:
         self._outcomes = {(id(part), row): outcome for (part, row), outcome in zip(rows, outcomes, strict=True)}
 
     def outcome(self, part: Part, row: int, careful: bool = False) -> Outcome:
-        """Return what the tool gave for one input."""
+        """Return the outcome of the tool for one input."""
         return self._outcomes[id(part), row]
 
 
 @dataclass(frozen=True)
 class StageRun:
-    """What a version does with each input. ``ends``: false if its last outcome is a run that did not end; then further
-    inputs have none.
+    """The outcomes of a version for all inputs. ``ends``: False if its last outcome is a run that did not end; further
+    inputs then have no outcome.
     """
 
     version: StageVersion | RanElsewhere
@@ -333,7 +331,7 @@ class StageRun:
 
     @property
     def has_values(self) -> bool:
-        """Tell whether any input gave something that can be compared."""
+        """Tell whether the outcome of any input has values to compare."""
         ran = (outcome for outcome in self.outcomes if isinstance(outcome, Ran))
         return any(one.printed or any(value.size for value in one.values) for one in ran)
 
@@ -407,7 +405,9 @@ class StageRunner:
         return function
 
     def compare(self, before: StageRun, after: StageRun) -> StageComparison:
-        """Compare what two stages do with each input: the second must do something that the first allows."""
+        """Compare the outcomes of two stages for each input: the outcome of the second must be one that the first
+        allows.
+        """
         report = ValidationReport(self.function.symbol_name or "", len(after.outcomes))
         examples, doubts, same = [], [], True
         for number, pair in enumerate(zip(before.outcomes, after.outcomes, strict=False)):
@@ -475,9 +475,9 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class StageComparison:
-    """What the comparison of two runs gives. ``report`` counts elements and inputs. ``same``: all bits, poison, texts
-    and errors are the same. ``examples``: for each input that differs, its number, and what differs first. ``doubts``:
-    the elements of these inputs, and of those whose bits fast-math flags leave unspecified.
+    """The result of the comparison of two runs. ``report`` counts elements and inputs. ``same``: all bits, poison,
+    texts and errors are the same. ``examples``: for each input that differs, its number, and what differs
+    first. ``doubts``: the elements of these inputs, and of those whose bits fast-math flags leave unspecified.
     """
 
     report: ValidationReport

@@ -273,8 +273,8 @@ class RandomOp:
 class RandomProgram:
     """Program ``index`` of a seed. ``container``: scalar, vector or tensor, of ``shape``.
 
-    ``arguments``: the values that are not results of ops. ``outlined``: the range of steps that is in a function of its
-    own.
+    ``arguments``: the values that are not results of ops. ``outlined``: the range of steps that is in a separate
+    function.
     """
 
     seed: int

@@ -560,7 +560,7 @@ OTHERS = 0.75
 
 @cache
 def all_rows() -> tuple[Row, ...]:
-    """Return all rows, the ways to continue a program."""
+    """Return all rows of the table of ways to continue a program."""
     families = {op: "quant" if op.dialect == "quant" else op.name for op in elementwise_ops()}
     return (
         *(Row(op.name, families[op], WEIGHTS.get(op.name, 1.0), partial(_elementwise, op)) for op in families),

@@ -196,7 +196,7 @@ def _fits(name: str, operands: Types, results: Types) -> bool:
 
 
 def least(prop: d.Property) -> at.Attribute:
-    """Return the attribute of a property that must be there: its default, or else its first case."""
+    """Return the attribute of a required property: its default, or else its first case."""
     assert isinstance(prop.kind, EnumDefinition)
     return prop.implied or prop.kind.attribute(next(iter(prop.kind.cases.values())))
 
@@ -377,7 +377,7 @@ class Grower:
     # --- values -------------------------------------------------------------------------------------------------------
 
     def value(self, type_: ty.Type, constant: float = 0.15) -> SSAValue:
-        """Return a value of a type: one in reach, more often one that nothing uses yet, or a constant."""
+        """Return a value of a type: a visible value, preferably one that no op uses yet, or a constant."""
         known = self.visible.get(type_)
         if not known or self.rng.random() < constant:
             return self.constant(type_)
@@ -387,13 +387,13 @@ class Grower:
         return chosen
 
     def known(self, type_: ty.Type) -> SSAValue:
-        """Return a value in reach that is probably not a constant. Raises Unfit if there is none."""
+        """Return a visible value that is probably not a constant. Raises Unfit if there is none."""
         if type_ not in self.visible:
             raise Unfit
         return self.value(type_, constant=0.0)
 
     def constant(self, type_: ty.Type, codes: Sequence[int] | None = None) -> SSAValue:
-        """Append a constant of these codes, or of any."""
+        """Append a constant of these codes; without codes, of random ones."""
         element = ty.element_type(type_)
         if isinstance(element, ty.UniformQuantizedType):
             stored = ty.with_element(type_, ty.IntegerType(element.storage_width))

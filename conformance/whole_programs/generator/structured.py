@@ -121,7 +121,7 @@ class Body:
         return self.add(f"{op} {value.name} : {value.type} to {type_}", type_)
 
     def operand(self, type_: str) -> Scalar:
-        """Return a value of a type: one that is there, a constant, or a conversion."""
+        """Return a value of a type: an existing value, a constant, or a conversion."""
         if self.rng.random() < 0.12:
             literal = self.rng.choice(_LITERALS[kind(type_)])
             return self.add(f"arith.constant {literal} : {type_}", type_)
@@ -209,7 +209,7 @@ class Program:
                 return shape
 
     def tensor(self, suits: Callable[[Tensor], bool] = lambda tensor: True) -> Tensor:
-        """Return a tensor in reach that suits, more often one that nothing uses yet. Raises Unfit."""
+        """Return a visible tensor that is suitable, preferably one that no op uses yet. Raises Unfit."""
         found = [tensor for tensor in self.values if suits(tensor)]
         if not found:
             raise Unfit
@@ -698,8 +698,8 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs that random programs start from. ``not_lowered``: those that no pass is given, by the reason,
-    counted as they are made.
+    """The programs from which random programs start. ``not_lowered``: the numbers of programs that could not be
+    lowered, by the reason.
     """
 
     kind: ProgramKind

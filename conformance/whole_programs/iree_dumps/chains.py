@@ -54,9 +54,9 @@ _ASYNC = "$async"
 
 
 def unwrap(module: Module) -> None:
-    """Take the wrappers off a module that was read and not verified, in place.
+    """Remove the wrappers from a module that was read and not verified, in place.
 
-    An op of IREE that is not a wrapper stays; an error names it when the program reaches it.
+    An op of IREE that is not a wrapper is not removed; an error names it when the program reaches it.
     """
     functions = {op.symbol_name: op for op in module.body if op.name == "util.func"}
     stubs = {op for name, op in functions.items() if f"{name}{_ASYNC}" in functions}
@@ -300,9 +300,9 @@ _ENDS = ("flow.return", "func.return")
 
 
 def plain_program(module: Module) -> None:
-    """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers come off.
+    """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers are removed.
 
-    An op that is not known stays; an error names it when the program reaches it. Raises Unsupported for a dispatch that
+    An unknown op is not removed; an error names it when the program reaches it. Raises Unsupported for a dispatch that
     cannot be a function.
     """
     block = module.operation.regions[0].blocks[0]

@@ -93,7 +93,7 @@ def index_constant(value: int, op: Operation) -> Operation:
 
 
 def replace_values(function: Operation, instead: Mapping[SSAValue, SSAValue]) -> None:
-    """Put other values in place of some, in all ops inside."""
+    """Replace some values by others, in all ops inside."""
 
     def now(value: SSAValue) -> SSAValue:
         while value in instead:
@@ -142,7 +142,7 @@ def _tensor(memory: ty.Type) -> ty.TensorType:
 
 
 def loaded(op: Operation) -> list[Operation]:
-    """Return ops that load what iree_tensor_ext.dispatch.tensor.load does. Its source is memory already."""
+    """Return ops that load the same as iree_tensor_ext.dispatch.tensor.load. Its source is already memory."""
     (source,), dims, *places = segments(op)
     if dims or not isinstance(source.type, ty.MemRefType):
         return [op]
@@ -160,7 +160,7 @@ def loaded(op: Operation) -> list[Operation]:
 
 
 def stored(op: Operation) -> list[Operation]:
-    """Return ops that store what iree_tensor_ext.dispatch.tensor.store does. Its target is memory already."""
+    """Return ops that store the same as iree_tensor_ext.dispatch.tensor.store. Its target is already memory."""
     (value,), (target,), dims, *places = segments(op)
     if dims or not isinstance(target.type, ty.MemRefType):
         return [op]

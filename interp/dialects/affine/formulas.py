@@ -149,8 +149,8 @@ def _parts(expr: AffineExpr) -> list[AffineExpr]:
 def apply_kernel(formula: Formula, width: int) -> Kernel:
     """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
 
-    Poison may be any number. As a divisor, the smallest number is the worst case, so a divisor that overflowed is
-    replaced by it.
+    A poison operand may have any number. A divisor that overflowed is replaced by the smallest number, because this is
+    the worst case.
     """
     mask, sign = (1 << width) - 1, 1 << (width - 1)
     spare = np.int64(64 - width)

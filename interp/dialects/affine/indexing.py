@@ -133,7 +133,9 @@ def verify_map(op: Operation) -> str | None:
 
 
 def extreme(smallest: bool) -> Callable[[Operation, Settings], Kernel]:
-    """Return the maker of kernels of affine.min or affine.max: the smallest or the largest result of the map."""
+    """Return the function that makes the kernels of affine.min or affine.max: the smallest or the largest result of the
+    map.
+    """
 
     def build(op: Operation, settings: Settings) -> Kernel:
         map_ = op.prop("map", AffineMapAttr)

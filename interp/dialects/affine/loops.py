@@ -145,7 +145,7 @@ def verify(op: Operation) -> str | None:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the body, and what it yields."""
+    """Check the arguments of the body, and the values that it yields."""
     block = op.regions[0].blocks[0]
     if not block.arguments or block.arguments[0].type != INDEX:
         return "expected body to have a single index argument for the induction variable"
@@ -165,7 +165,7 @@ def results_of(
 ) -> Callable[[Values], list[int]]:
     """Return the function from slots to the results of a map, as signed numbers.
 
-    Raises UndefinedBehavior if one of them is poison; ``what``: what depends on them, for the error.
+    Raises UndefinedBehavior if one of them is poison. ``what``: the name for the error of what depends on them.
     """
     kernels = [apply_kernel(formula_of(map_, result, settings), settings.index_width) for result in map_.results]
     half = 1 << (settings.index_width - 1)

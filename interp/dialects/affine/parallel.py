@@ -180,7 +180,7 @@ def verify(op: Operation) -> str | None:
 
 
 def verify_yield(op: Operation) -> str | None:
-    """Check that affine.yield returns what the op around it gives."""
+    """Check that affine.yield returns values of the result types of the op around it."""
     around = op.parent_op
     if around is None or around.name not in ("affine.if", "affine.for", "affine.parallel"):
         return "only terminates affine.if/for/parallel regions"

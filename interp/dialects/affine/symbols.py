@@ -263,7 +263,7 @@ def dimension_as_symbol(value: SSAValue) -> bool:
 
 
 def misused(operands: Sequence[SSAValue], dimensions: int) -> str | None:
-    """Return what is wrong with the operands of a map. The first ``dimensions`` of them are dimensions."""
+    """Return the error of the operands of a map as text. The first ``dimensions`` operands are dimensions."""
     for number, value in enumerate(operands):
         standing = _standing(value)
         if standing is _Standing.OTHER and number < dimensions:

@@ -21,12 +21,12 @@ from halfulp.interp.values.value import Value
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:
-    """Return the value of a constant. Raises what `attribute_value` raises."""
+    """Return the value of a constant. Raises the errors of `attribute_value`."""
     return attribute_value(op.properties["value"], op.results[0].type, op, compiler)
 
 
 def attribute_value(attribute: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Value:
-    """Return the value of type ``type_`` that an attribute of an op stands for, with the marks of a recorder.
+    """Return the value of type ``type_`` that an attribute of an op encodes, with the marks of a recorder.
 
     Raises TypeMismatch for an index that does not fit into 32 bits if the settings ask for 32, LimitExceeded for a
     splat too large to hold, and InputError for a resource that is missing or of the wrong size.

@@ -228,7 +228,9 @@ def _function_type(function: Operation) -> FunctionType | None:
 
 
 def wrong_attributes(function: Operation, arguments: int, results: int) -> str | None:
-    """Return what is wrong with the attributes of a function's arguments and results, whose numbers are given."""
+    """Return the error of the attributes of a function's arguments and results, whose numbers are given; None if there
+    is none.
+    """
     for name, what, count in (("arg_attrs", "argument", arguments), ("res_attrs", "result", results)):
         attributes = function.properties.get(name)
         if not isinstance(attributes, ArrayAttr):

@@ -93,9 +93,7 @@ def runner_function(call: Operation, target: Operation, settings: Settings) -> E
 
 
 def may_print(name: str) -> bool:
-    """Tell whether a name is that of a library function that prints, as it stands in a program or in its lowered
-    form.
-    """
+    """Tell whether a name is that of a library function that prints, in its original or its lowered form."""
     return name.removeprefix(INTERFACE).startswith("print")
 
 
@@ -103,7 +101,7 @@ def may_print(name: str) -> bool:
 
 
 class Memref(NamedTuple):
-    """What the functions know about a memref. ``load``: returns its elements."""
+    """The properties of a memref that the functions use. ``load``: returns its elements."""
 
     offset: int
     sizes: Numbers

@@ -127,7 +127,7 @@ class TilePlan:
             rank = len(part.loops)
             if prod(value.shape[rank:]) != prod(part.inner):
                 raise Unsupported(
-                    f"{self.kind.name} does not go with a tile of shape {spell_shape(value.shape[rank:])}"
+                    f"{self.kind.name} cannot be used with a tile of shape {spell_shape(value.shape[rank:])}"
                 )
             for loop, size in zip(part.loops, value.shape[:rank], strict=True):
                 if sizes.setdefault(loop, size) != size:
@@ -179,7 +179,9 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
         if not isinstance(operand, Buffer) or operand.allocation is not output.allocation:
             continue
         if np.intersect1d(operand.places(), written).size:
-            raise Unsupported(f"input #{number} and the output share memory, which points change in no known order")
+            raise Unsupported(
+                f"input #{number} and the output share memory: the order in which points change it is not known"
+            )
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
@@ -258,8 +260,8 @@ def _check_subgroups(op: Operation, kind: TileKind, lanes: Lanes) -> None:
         first = int(np.argmax(fewer))
         report = undefined(
             op,
-            f"{kind.name} is what all {kind.lanes} lanes of a subgroup do together, but {counts[first]} of subgroup "
-            f"{present[first]} come to it",
+            f"{kind.name} needs all {kind.lanes} lanes of a subgroup together, but only {counts[first]} of "
+            f"subgroup {present[first]} reach it",
         )
         if lanes.total % kind.lanes:
             report.hint = f"the batch has {lanes.total} lanes: give it a multiple of {kind.lanes}"
@@ -326,7 +328,9 @@ def _alike_in_copies(plan: TilePlan, operands: Sequence[Value]) -> list[Value]:
             value = Value(value.type, value.bits, poison, open_, value.origins)
             held = _clean(value).reshape(-1)[places]
             if not np.array_equal(distribute(gather(held, layout), layout, lanes), held):
-                raise Unsupported(f"lanes of {plan.kind.name} that hold the same element of operand #{number} disagree")
+                raise Unsupported(
+                    f"lanes of {plan.kind.name} have different values for the same element of operand #{number}"
+                )
         agreed.append(value)
     return agreed
 
@@ -408,7 +412,7 @@ def _plan(op: Operation, model: str, around: Sequence[Shape] | None = None, lane
     attribute = op.properties["kind"]
     kind = iree_gpu.kind_of(attribute)
     if kind is None or not isinstance(attribute, DialectAttr):
-        raise Unsupported(f"what {attribute} computes is not known")
+        raise Unsupported(f"the result of {attribute} is not known")
     elements = [ty.element_type(value.type) for value in op.operands]
     operation = _operation(kind, elements)
     try:
@@ -467,7 +471,9 @@ def _loops(op: Operation) -> list[Shape]:
     ]
     for loop, iterator in enumerate(_iterators(op)):
         if iterator != _REDUCTION and loop not in loops[-1]:
-            raise Unsupported(f"the points of the parallel loop d{loop} write to the same tile, in no order")
+            raise Unsupported(
+                f"the points of the parallel loop d{loop} write to the same tile, in an order that is not defined"
+            )
     return loops
 
 
@@ -485,7 +491,7 @@ def _loop_over_lanes(kind: TileKind, op: Operation, loops: Sequence[Shape]) -> i
 def _layouts(kind: TileKind, col_major: bool) -> tuple[LaneLayout, ...]:
     """Return the layouts in the lanes. ``col_major`` exchanges the axes of C, which only a square tile allows."""
     if kind.layouts is None:
-        raise Unsupported(f"what the lanes hold in {kind.name} is not known")
+        raise Unsupported(f"the elements that the lanes of {kind.name} hold are not known")
     *inputs, acc = kind.layouts
     if col_major and acc.transposed.shape != acc.shape:
         raise Unsupported(f"{kind.name} has no layout with col_major: its C is not square")

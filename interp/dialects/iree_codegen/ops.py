@@ -68,7 +68,7 @@ def nothing(op: Operation, settings: Settings) -> Function:
 
 
 def null_pointer(op: Operation, compiler: Compiler) -> Value:
-    """Return the only value of its type, which can be passed on: as a Python object it is None."""
+    """Return the only value of its type. It is None in Python, and can be passed on."""
     return Value(NULL_POINTER, np.array(None, object))
 
 
@@ -78,7 +78,7 @@ def yielding(op: Operation, compiler: Compiler) -> Action:
 
 
 def query_tile_sizes(op: Operation, settings: Settings) -> Function:
-    """Return the sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` gives for the tensor
+    """Return the sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` returns for the tensor
     type.
     """
     function = settings.externals.get(QUERY)

@@ -68,7 +68,7 @@ class Unbuildable(Exception):
 
 
 class Formula:
-    """A body while it is written: ops are appended to its block."""
+    """A body under construction: ops are appended to its block."""
 
     def __init__(self, registry: Registry, block: Block) -> None:
         self._registry = registry
@@ -178,7 +178,7 @@ def multiply_and_add(f: Formula, unsigned: bool) -> None:
 
 
 def signed_multiply_and_add(f: Formula, unsigned: bool) -> None:
-    """Write out + a * b with signed conversions: MLIR's linalg.batch_reduce_matmul does not look at its cast."""
+    """Write out + a * b with signed conversions, because MLIR's linalg.batch_reduce_matmul ignores its cast."""
     multiply_and_add(f, unsigned=False)
 
 

@@ -46,10 +46,11 @@ _NAME = re.compile(r"[A-Za-z_][\w$.]*")
 
 
 class Shape(NamedTuple):
-    """What the form of an op consists of.
+    """The parts of the form of an op.
 
-    ``numbers``: the property that is written as a list of numbers. ``body``: it has a body; an op without a body moves
-    elements. ``init_first``: an op in place of a body gets the accumulator first; else it does not get it.
+    ``numbers``: the property that is written as a list of numbers. ``body``: True if the op has a body; an op without a
+    body only moves elements. ``init_first``: True if an op in place of a body gets the accumulator as its first
+    operand; otherwise it does not get it.
     """
 
     numbers: str = ""
@@ -581,7 +582,7 @@ def _declare(
 
 
 def declare_moving_ops() -> None:
-    """Declare these ops."""
+    """Declare the named ops that move elements or reduce them, with their own form."""
     one, init = d.Slot("input", d.SHAPED), d.Slot("init", d.SHAPED)
     several = d.variadic("inputs", d.SHAPED)
     structure.INITS["linalg.reduce"] = lambda op: len(op.operands) // 2

@@ -403,7 +403,7 @@ def _declare(mnemonic: str, source: str, ranks: tuple[int, int], verify: Callabl
 
 
 def declare_winograd() -> None:
-    """Declare these ops."""
+    """Declare the winograd ops."""
     _declare("filter", "filter", (4, 4), _verify_filter)
     _declare("input", "input", (4, 6), _verify_input)
     _declare("output", "value", (6, 4), _verify_output)

@@ -248,7 +248,7 @@ _RESULT = d.derived_type(
 
 
 def declare_relayouts() -> None:
-    """Declare these ops."""
+    """Declare the ops that pack and unpack tensors."""
     source, dest = d.Slot("source", d.RANKED_TENSOR), d.Slot("dest", d.RANKED_TENSOR)
     tiles = d.variadic("inner_tiles", d.INDEX)
     linalg.op(

@@ -188,7 +188,7 @@ def loaded(memref: Descriptor, type_: ty.Type, what: str) -> Value:
 
 @dataclass(frozen=True)
 class Convention:
-    """How one function takes values of its earlier type.
+    """The convention by which a function takes values of the type that it had before its lowering.
 
     ``name``: for messages. ``source``: the type that the function had. ``take``: the types of the arguments that stand
     for one argument of that function. ``by_descriptor``: a memref is a pointer to its descriptor, and a result that is
@@ -270,7 +270,7 @@ class Entered:
         self.arguments += self._passed(memref_value, type_)
 
     def placed(self, memory: Memory) -> Pointer:
-        """Give memory its own address, which is the same in each run, and return a pointer to it."""
+        """Give memory an address, which is the same in each run, and return a pointer to it."""
         memory.start = address_after(self._end, memory.alignment)
         self._end = memory.start + memory.size
         return Pointer(memory, 0)
@@ -349,7 +349,9 @@ CONVENTIONS: tuple[tuple[str, Callable[[ty.Type], tuple[ty.Type, ...]], bool, bo
 
 
 def convention_of(source: ty.FunctionType, function: Operation) -> Convention:
-    """Return how an llvm.func takes values of the types that it had before its lowering. Raises Unsupported."""
+    """Return the convention by which an llvm.func takes values of the types that it had before its lowering. Raises
+    Unsupported.
+    """
     type_ = function_type(function)
     wrapped = (function.symbol_name or "").startswith(INTERFACE)
     for name, take, by_descriptor, out in CONVENTIONS:

@@ -99,7 +99,7 @@ def inaccessible(run: Run, pointer: mem.Pointer, size: int, what: str = "the poi
 
 
 def unaligned(run: Run, pointer: mem.Pointer, alignment: int, what: str) -> str | None:
-    """Say that a pointer is not known to be a multiple of an alignment; None if it is known."""
+    """Say that a pointer may not be a multiple of an alignment; None if it certainly is."""
     memory, offset = pointer
     start = offset if memory is mem.NOWHERE else memory.alignment + offset
     if not start % alignment:
@@ -108,7 +108,7 @@ def unaligned(run: Run, pointer: mem.Pointer, alignment: int, what: str) -> str 
 
 
 def alignment_of(op: Operation, type_: ty.Type) -> int:
-    """Return the alignment of an access: what the op says, else that of the type."""
+    """Return the alignment of an access: the alignment that the op states, else that of the type."""
     stated = op.properties.get("alignment")
     return stated.value if isinstance(stated, at.IntegerAttr) and stated.value else memory_encoding.alignment_of(type_)
 

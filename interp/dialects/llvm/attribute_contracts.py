@@ -160,7 +160,7 @@ def _float_of(type_: ty.Type) -> ty.Type:
 
 
 def poison_in(slot: Any) -> str | None:
-    """Return the origin of some poison in what a slot holds; None if there is none."""
+    """Return the origin of some poison in the content of a slot; None if it has no poison."""
     if isinstance(slot, Value):
         return None if slot.poison is None else str(slot.origin(*np.argwhere(slot.poisoned)[0]))
     if slot.__class__ is tuple:
@@ -222,7 +222,7 @@ _MEANT = frozenset(f"llvm.{name}" for name in ("noundef", *POINTERS, *_NUMBERS))
 
 
 def promises(op: Operation) -> bool:
-    """Tell whether a function or a call states attributes that mean something for its run."""
+    """Tell whether a function or a call has attributes that affect its run."""
     return any(
         name in _MEANT
         for attributes in (op.properties.get("arg_attrs"), op.properties.get("res_attrs"))

@@ -254,9 +254,9 @@ def _fills_its_bytes(element: ty.Type) -> bool:
 
 
 def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
-    """Return the memref that the struct of a descriptor stands for.
+    """Return the memref that the struct of a descriptor describes.
 
-    Raises UndefinedBehavior for one that is poison or leaves its memory, Unsupported.
+    Raises UndefinedBehavior for a descriptor that is poison or that leaves its memory, and Unsupported.
     """
     found = descriptor_in(slot, len(type_.shape or ()))
     if found is None or found.aligned.__class__ is not Pointer:

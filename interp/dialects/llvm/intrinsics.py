@@ -96,7 +96,7 @@ def fill(op: Operation, settings: Settings) -> Function:
 
 
 def lifetime(op: Operation, settings: Settings) -> Function:
-    """Return the function of lifetime.start and lifetime.end: what the bytes held before is lost."""
+    """Return the function of lifetime.start and lifetime.end: the previous contents of the bytes are lost."""
 
     def forget(run: Run, slots: Slots) -> tuple[Any, ...]:
         pointer = slots[0]
@@ -145,7 +145,7 @@ def _stack(run: Run) -> _Stack:
 
 
 def made_by(op: Operation, name: str = "") -> str:
-    """Name what an op makes, and its place."""
+    """Return a text with the memory that an op makes, and its place."""
     place = spell_place(op.location)
     return f"{name or op.name}{f' at {place}' if place else ''}"
 
@@ -220,7 +220,7 @@ def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
 
 
 def save(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of stacksave: a pointer that stands for the memory that the frame has now."""
+    """Return the action of stacksave: a pointer that identifies the memory that the frame has now."""
     (result,) = compiler.slots(op.results)
     after, source = compiler.after(), made_by(op)
 

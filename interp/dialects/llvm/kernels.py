@@ -269,7 +269,7 @@ def _in_struct(op: Operation, kernel: Kernel, results: tuple[ty.Type, ...], sett
 
 
 def checked(op: Operation, settings: Settings) -> Function:
-    """Return the function of an op that tells of overflow: a struct of the result and of i1."""
+    """Return the function of an op that reports overflow: its result is a struct of the number and of i1."""
     name = op.name.removeprefix("llvm.intr.").removesuffix(".with.overflow")
     operand = op.operands[0].type
     kernel = integer_functions.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")

@@ -39,7 +39,7 @@ _HEAP = "llvm heap"
 
 
 class LibraryFunction(NamedTuple):
-    """A function of a library: its type, and what it does."""
+    """A function of a library: its type, and the Python function that computes it."""
 
     type: llvm.FunctionType
     call: Call
@@ -102,7 +102,7 @@ _UNRANKED = llvm.StructType(body=(_I64, _PTR))
 
 
 class Descriptor(NamedTuple):
-    """A memref as lowered programs hold it: where it was allocated, where its elements begin, and its layout."""
+    """A memref in a lowered program: the pointer to its allocation, the pointer to its elements, and its layout."""
 
     allocated: Any
     aligned: Any
@@ -219,7 +219,7 @@ def lowered_type(type_: ty.Type) -> ty.Type:
 
 
 def lowered(value: Value) -> Any:
-    """Return what a slot of the lowered type holds for a value. Raises Unsupported."""
+    """Return the content of a slot of the lowered type for a value. Raises Unsupported."""
     return _lowered(value, lowered_type(value.type))
 
 
@@ -240,7 +240,7 @@ def _shaped(value: Value, type_: ty.Type) -> Value:
 
 
 def raised(slot: Any, type_: ty.Type) -> Value:
-    """Return a value from what a slot of its lowered type holds. Raises Unsupported."""
+    """Return a value from the content of a slot of its lowered type. Raises Unsupported."""
     leaves = list(_leaves(slot, lowered_type(type_)))
     if isinstance(type_, ty.ComplexType):
         poisons, origins = common_origins(leaves)

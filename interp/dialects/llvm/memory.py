@@ -71,7 +71,9 @@ class Memory:
         self.shared: Memory | None = None
 
     def share(self, memory: Memory) -> None:
-        """Use the bytes of other memory of this size from now on. Its ``ids`` and ``open`` exist already, and stay."""
+        """Use the bytes of other memory of this size from now on. The ``ids`` and ``open`` of the other memory exist,
+        and are not changed.
+        """
         self.shared, self.end = memory, memory.end
         self.data, self.lost, self.ids, self.open = memory.data, memory.lost, memory.ids, memory.open
 
@@ -100,7 +102,7 @@ class Memory:
         self.open[place : place + size] = mark
 
     def forget(self) -> None:
-        """Make all of it as if it was never written."""
+        """Make the whole memory as if it had never been written."""
         if self.shared is not None:
             self.shared.forget()
             return
@@ -263,7 +265,7 @@ def poison_of(type_: ty.Type, poison_id: int, run: Run) -> Value:
 
 
 def born(op: Operation, run: Run, reason: str) -> int:
-    """Return the id of poison that is born at an op, and tell the listeners."""
+    """Return the id of new poison at an op, and tell the listeners."""
     origin = Origin(op.name, spell_place(op.location), reason)
     for listener in run.settings.listeners:
         listener.poison_born(op, origin, 1)

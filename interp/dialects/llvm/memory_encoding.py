@@ -80,7 +80,7 @@ def alignment_of(type_: ty.Type) -> int:
 
 @lru_cache(maxsize=1024)
 def size_of(type_: ty.Type) -> int:
-    """Return the distance in bytes of two values that lie one after the other in an array."""
+    """Return the distance in bytes between two consecutive values in an array."""
     return aligned(stored_bytes(type_), alignment_of(type_))
 
 
@@ -281,7 +281,7 @@ def _aggregate(parts: tuple[tuple[int, ty.Type], ...], size: int) -> tuple[ReadP
 
 @lru_cache(maxsize=1024)
 def contents_of(type_: ty.Type) -> tuple[ReadPlace, WritePlace]:
-    """Return how values of a type are read and written. Raises Unsupported for a type without a size."""
+    """Return the functions that read and write values of a type. Raises Unsupported for a type without a size."""
     size = size_of(type_)
     parts = parts_of(type_)
     if parts is not None:

@@ -94,7 +94,7 @@ def exchange(op: Operation, settings: Settings) -> Function:
     """Return the function of cmpxchg: memory gets the new value if it has the expected one. The result is its value
     before, and whether they were equal. A weak exchange never fails without a reason here.
 
-    If either is poison, so are the answer and the memory.
+    If one of the two compared values is poison, the result and the memory become poison.
     """
     type_ = op.operands[1].type
     place = _Place(op, type_)
@@ -154,7 +154,7 @@ def constant(op: Operation, compiler: Compiler) -> Any:
 
 
 def constant_of(value: at.Attribute, type_: ty.Type, op: Operation, compiler: Compiler) -> Any:
-    """Return the value of a type that an attribute of an op stands for, as a slot holds it."""
+    """Return the value of a type that an attribute of an op encodes, as a slot holds it."""
     parts = mem.part_types(type_)
     if parts is not None:
         return _aggregate(value, parts, type_, op, compiler)
@@ -290,7 +290,7 @@ for _enum in (forms.LINKAGE, forms.CALLING, forms.TAIL_CALL, forms.FASTMATH):
 
 
 def units(*names: str) -> tuple[d.Property, ...]:
-    """Return the properties of flags that are there or not."""
+    """Return the properties of flags that are either present or absent."""
     return tuple(d.Property(name, d.UNIT_ATTR, optional=True) for name in names)
 
 

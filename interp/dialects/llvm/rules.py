@@ -236,7 +236,7 @@ def _positions(properties: Mapping[str, at.Attribute]) -> Sequence[int]:
 
 
 def type_in(slot: str) -> d.TypeRule:
-    """Return the rule that the type of ``slot`` follows from the container and the position. It only adds a missing
+    """Return the rule that derives the type of ``slot`` from the container and the position. It only adds a missing
     type.
     """
 

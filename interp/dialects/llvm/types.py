@@ -108,7 +108,7 @@ class FunctionType(LLVMType):
 
     @property
     def results(self) -> tuple[Type, ...]:
-        """The types of what a call gives: none for ``void``."""
+        """The types of the results of a call: none for ``void``."""
         return () if self.result == VOID else (self.result,)
 
     @property

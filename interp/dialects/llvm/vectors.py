@@ -98,7 +98,9 @@ def shuffle(op: Operation, settings: Settings) -> Function:
 
 
 def vscale(op: Operation, settings: Settings) -> Function:
-    """Return the function of vscale: the multiple of scalable vectors, or poison if the result cannot hold it."""
+    """Return the function of vscale, the factor in the sizes of scalable vectors; it is poison if the result type
+    cannot represent it.
+    """
     type_ = op.results[0].type
     if not isinstance(type_, ty.IntegerType):
         raise Unsupported(f"halfulp does not run {op.name} of type '{type_}'", location=op.location, op=op.name)

@@ -42,7 +42,7 @@ def buffer_in(op: Operation, slot: Any, which: int) -> Buffer:
 
 def living(op: Operation, slot: Any, which: int) -> Buffer:
     """Return the buffer in the slot of operand ``which``, for an access. Raises UndefinedBehavior for freed memory, and
-    what `buffer_in` raises.
+    the errors of `buffer_in`.
     """
     buffer = buffer_in(op, slot, which)
     if buffer.allocation.freed is not None:
@@ -63,14 +63,14 @@ def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
 
 
 def moves_elements(op: Operation, which: int, settings: Settings) -> bool:
-    """Tell whether the places of the elements of operand ``which`` may be something else than a sum of strides."""
+    """Tell whether strides may not describe the places of the elements of operand ``which``."""
     return _is_swizzled(op, which, settings) or is_mapped(op.operands[which].type)
 
 
 def element_place(op: Operation, slots: Slots, which: int, moving: bool, settings: Settings) -> int:
     """Return the place in memory of the element that an op reads or writes. The memref is operand ``which``, the last
-    before the indices. ``moving``: what `moves_elements` tells. Raises UndefinedBehavior for an element outside of the
-    memref.
+    before the indices. ``moving``: the result of `moves_elements`. Raises UndefinedBehavior for an element outside of
+    the memref.
     """
     buffer = slots[which]
     if buffer.__class__ is not Buffer or buffer.allocation.freed is not None:

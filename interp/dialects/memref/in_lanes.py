@@ -206,8 +206,8 @@ def global_memory(op: Operation, compiler: Compiler) -> Function:
 
 
 def view(build: Build) -> Build:
-    """Return the maker of a view in a batch, from the maker for one lane: it makes one view for all lanes if they
-    agree.
+    """Return the function that makes a view in a batch, from the function for one lane. It makes one view for all lanes
+    if their views are equal.
     """
 
     def make(op: Operation, settings: Settings) -> Function:

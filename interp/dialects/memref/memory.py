@@ -160,7 +160,7 @@ def freeing(op: Operation) -> str:
 
 
 def give_back(op: Operation, buffer: Buffer) -> None:
-    """Free the memory of a buffer. Raises UndefinedBehavior unless memref.alloc made it."""
+    """Free the memory of a buffer. Raises UndefinedBehavior if memref.alloc did not make it."""
     memory = buffer.allocation
     if memory.source.startswith(C_LIBRARY):
         raise Unsupported(f"memref.dealloc does not free memory from {memory.source}: lower it to llvm, too")
@@ -235,7 +235,7 @@ def distinct(op: Operation, settings: Settings) -> Function:
 
 
 def address_of(run: Run, memory: Allocation) -> int:
-    """Return the made-up address of memory: a new page for each piece whose address a run asks for."""
+    """Return the artificial address of memory: each piece of memory whose address a run uses gets a new page."""
     if isinstance(memory, Bytes):
         return address_of(run, memory.root) + memory.first
     table = run.kept.setdefault("addresses", {})
@@ -250,7 +250,7 @@ def address_of(run: Run, memory: Allocation) -> int:
 def address(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.extract_aligned_pointer_as_index: the address of the memory, without the offset.
 
-    halfulp makes addresses up. They are the same in each run.
+    The addresses are artificial, and the same in each run.
     """
     mask = (1 << settings.index_width) - 1
 

@@ -74,7 +74,7 @@ def _combination(op: Operation, kind: str, settings: Settings) -> PointwiseStep 
 
 
 def apply(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of memref.generic_atomic_rmw: the element becomes what the region makes of it.
+    """Return the action of memref.generic_atomic_rmw: the element is replaced by the result of the region.
 
     The result is the element before, as in the llvm dialect.
     """
@@ -161,13 +161,13 @@ def allocate(op: Operation, low: FunctionLowering) -> None:
 
 
 def refused(op: Operation, low: FunctionLowering) -> None:
-    """Refuse an op that frees memory that others may use."""
+    """Refuse an op that frees memory that other values may use."""
     raise NotCompiled(f"'{op.name}'")
 
 
 def free(op: Operation, low: FunctionLowering) -> None:
     """Lower memref.dealloc of the memref of memref.alloc. Its memory becomes poison, so that a later access is
-    noticed.
+    detected.
     """
     owner = getattr(op.operands[0], "owner", None)
     if owner is None or owner.name != "memref.alloc":

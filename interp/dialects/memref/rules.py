@@ -60,8 +60,8 @@ def same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
 def canonical_type(type_: ty.MemRefType) -> ty.MemRefType:
     """Return a strided type with the layout with which memref.transpose compares it.
 
-    Elements that lie one after the other have no layout; otherwise the layout is a map. Strides that are the identity
-    map stay.
+    If the elements are contiguous, the type has no layout; otherwise the layout is a map. Strides that are equal to the
+    identity map are not changed.
     """
     known = strides_and_offset(type_)
     if known is None or is_identity(type_):
@@ -91,7 +91,7 @@ def _map_of(strides: Sequence[int | None], offset: int | None) -> at.AffineMapAt
 
 
 def equivalent(one: ty.MemRefType, other: ty.MemRefType) -> bool:
-    """Tell whether two canonical types are equal, whatever the order of the sums in their maps."""
+    """Tell whether two canonical types are equal, apart from the order of the sums in their maps."""
     terms = []
     for type_ in (one, other):
         map_ = type_.layout
@@ -115,7 +115,7 @@ def _terms(expr: affine.AffineExpr) -> dict[int | None, affine.AffineExpr]:
 
 
 def compatible_strides(one: Strides | None, other: Strides | None) -> bool:
-    """Tell whether strides and offsets are equal, as far as both are known."""
+    """Tell whether strides and offsets may be equal: those that are known in both are equal."""
     if one is None or other is None:
         return one == other
     pairs = zip((*one[0], one[1]), (*other[0], other[1]), strict=True)
@@ -271,7 +271,7 @@ def verify_realloc(op: Operation) -> str | None:
 
 
 def verify_global(op: Operation) -> str | None:
-    """Check the type and the initial value of a global, and where it stands."""
+    """Check the type and the initial value of a global, and its place in the program."""
     parent = op.parent_op
     if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
         return "symbol's parent must have the SymbolTable trait"

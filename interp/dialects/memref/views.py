@@ -99,8 +99,8 @@ def metadata(op: Operation, settings: Settings) -> Function:
 
 
 def cast(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.cast and memref.memory_space_cast: sizes, strides and offset must be what the type
-    says. A swizzle ends here.
+    """Return the function of memref.cast and memref.memory_space_cast: sizes, strides and offset must be those of the
+    type. The result is not swizzled.
     """
     type_ = _result_type(op)
 
@@ -115,7 +115,7 @@ def cast(op: Operation, settings: Settings) -> Function:
 
 
 def reinterpret(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.reinterpret_cast: any view of the memory, whatever the operand's shape.
+    """Return the function of memref.reinterpret_cast: any view of the memory, independent of the shape of the operand.
 
     The offset is counted from the first element of the memory.
     """
@@ -144,7 +144,9 @@ def reinterpret(op: Operation, settings: Settings) -> Function:
 
 
 def subview(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.subview: a part of a buffer, which must lie inside it. A swizzle ends here."""
+    """Return the function of memref.subview: a part of a buffer, which must lie inside it. The result is not
+    swizzled.
+    """
     type_ = _result_type(op)
     assert op.definition is not None
     lists = written(op)

@@ -147,7 +147,7 @@ def forall(op: Operation, compiler: Compiler) -> Action:
 
 
 def in_parallel(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.forall.in_parallel: it puts the parts into the results, and continues."""
+    """Return the action of scf.forall.in_parallel: it inserts the parts into the results, and continues."""
     assert compiler.on_yield is not None
     loop = op.parent_op
     assert loop is not None

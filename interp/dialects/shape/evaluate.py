@@ -222,7 +222,7 @@ def shape_value(type_: ty.Type, element: Any) -> Value:
 
 
 def content(op: Operation, value: Value) -> Any:
-    """Return what a value of a type of this dialect holds. Raises UndefinedBehavior for poison."""
+    """Return the content of a value of a type of this dialect. Raises UndefinedBehavior for poison."""
     if value.poison is not None:
         raise undefined(op, f"an operand is poison: {value.origin()}")
     return value.bits[()]
@@ -253,9 +253,7 @@ def number_of(op: Operation, value: Value, settings: Settings) -> int:
 
 
 def result_of(op: Operation, type_: ty.Type, found: Extents | int | Failed, settings: Settings) -> Value:
-    """Return a result in the form that its type has. Raises UndefinedBehavior for an error, if the type cannot hold
-    one.
-    """
+    """Return a result in the form of its type. Raises UndefinedBehavior for an error, if the type has no errors."""
     if type_ in (SHAPE, SIZE):
         return shape_value(type_, found if isinstance(found, Failed) else ShapeContent(found))
     if isinstance(found, Failed):

@@ -47,7 +47,7 @@ def _parse_int_constant(p: OpParser, at: int, definition: d.OpDefinition) -> Ope
 
 
 def smt_integer(attribute: Attribute) -> int:
-    """Return the number of a constant of the smt dialect: its bits are signed, whatever its type says."""
+    """Return the number of a constant of the smt dialect: its bits are signed, independent of its type."""
     assert isinstance(attribute, IntegerAttr)
     width = attribute.type.width if isinstance(attribute.type, IntegerType) else 64
     return attribute.code - (1 << width) if attribute.code >> (width - 1) else attribute.code

@@ -112,8 +112,8 @@ MOST_DIMENSIONS = 60
 class Plan(NamedTuple):
     """The dimensions of a space by their use.
 
-    ``full``: for each init, whether every point writes its own element; otherwise the points along ``reductions`` share
-    an element.
+    ``full``: for each init, True if every point writes a different element; otherwise the points along ``reductions``
+    share an element.
     """
 
     reductions: tuple[int, ...]
@@ -122,7 +122,9 @@ class Plan(NamedTuple):
 
 
 def plan_of(structure: Structure) -> Plan | None:
-    """Return the plan for running an op on arrays; None if its inits are written in any other way."""
+    """Return the plan for running an op on arrays; None if its inits are written in a way that the plan does not
+    cover.
+    """
     rank = len(structure.iterators)
     if rank > MOST_DIMENSIONS:
         return None

@@ -31,10 +31,10 @@ _WORK = 1 << 10
 
 
 def may_be_arrays(buffers: Sequence[Buffer | None], structure: Structure) -> bool:
-    """Tell whether the result is that of the loops if all operands are read before anything is written.
+    """Tell whether reading all operands before writing gives the same result as the loops.
 
-    A buffer that is written may share memory with another operand only if every point reads just the element there that
-    it writes.
+    A buffer that is written may share memory with another operand only if every point reads only the element of it that
+    the point writes.
     """
     inputs = len(structure.inputs)
     for number, written in enumerate(buffers[inputs:], inputs):

@@ -188,7 +188,8 @@ class _Walk:
 class PointByPoint:
     """A structured op compiled to run its body at one point after the other.
 
-    The body is compiled in the function around it. The loop writes its arguments and the results of linalg.index.
+    The body is compiled as a part of the function around it. The loop sets the arguments of the body and the results of
+    linalg.index.
     """
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:

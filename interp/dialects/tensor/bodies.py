@@ -119,7 +119,7 @@ def stacked_elements(run: Run, elements: Sequence[Any], shape: Point, type_: ty.
 
 
 def spread(element: Any, shape: Point, type_: ty.Type) -> Value:
-    """Return an array with an element, as a slot holds it, in every place."""
+    """Return an array in which every element is the given one, in the form that a slot holds."""
     return repeated(lift(element, ty.element_type(type_)), shape, type_)
 
 
@@ -150,7 +150,7 @@ def verify(op: Operation) -> str | None:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the region of tensor.pad, and what it yields."""
+    """Check the arguments of the region of tensor.pad, and the value that it yields."""
     shape = ty.shape_of(op.results[0].type) or ()
     block = op.regions[0].blocks[0]
     if len(block.arguments) != len(shape):

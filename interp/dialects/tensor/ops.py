@@ -227,7 +227,7 @@ def empty(op: Operation, settings: Settings) -> Function:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the region of tensor.generate, and what it yields."""
+    """Check the arguments of the region of tensor.generate, and the value that it yields."""
     type_ = op.results[0].type
     block = op.regions[0].blocks[0]
     if len(block.arguments) != len(ty.shape_of(type_) or ()):

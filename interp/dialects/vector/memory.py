@@ -34,8 +34,8 @@ Operands = Sequence[Any]
 def verifier(data: str, what: str, indexed: bool = False, shapes: str = "dim") -> Callable[[Operation], str | None]:
     """Return the verification of an op on a base, indices, a mask and data.
 
-    ``data``: MLIR's name for the data. ``what``: its name of the vector that the data must fit. ``indexed``: there is a
-    vector of indices before the mask. ``shapes``: MLIR's word for a shape.
+    ``data``: MLIR's name for the data. ``what``: MLIR's name for the vector that must match the data. ``indexed``: True
+    if there is a vector of indices before the mask. ``shapes``: MLIR's word for a shape.
     """
 
     def verify(op: Operation) -> str | None:

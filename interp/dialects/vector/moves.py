@@ -110,7 +110,7 @@ STATIC_MEMREF = d.TypeConstraint(
 
 
 def integers(attribute: at.Attribute | None) -> tuple[int, ...]:
-    """Return the numbers of an array of integers, in either form that MLIR has for it."""
+    """Return the numbers of an array of integers, in one of the two forms that MLIR has for it."""
     if isinstance(attribute, at.DenseArrayAttr):
         return attribute.values
     assert isinstance(attribute, at.ArrayAttr)
@@ -393,7 +393,7 @@ def step(op: Operation, settings: Settings) -> el.Function:
 
 
 def vscale_of(op: Operation, settings: Settings) -> int:
-    """Return the multiple of scalable vectors. Raises Unsupported unless the settings have it."""
+    """Return vscale, the factor in the sizes of scalable vectors. Raises Unsupported if the settings do not have it."""
     if settings.vscale is None:
         raise unsupported(op, "the multiple of scalable vectors depends on the machine", "give vscale=N (--vscale=N)")
     return settings.vscale

@@ -325,7 +325,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
     if isinstance(given, ty.FloatType) != isinstance(element, ty.FloatType) or ty.width_of(given) >= ty.width_of(
         element
     ):
-        raise unsupported(op, f"what elements of type '{given}' are as '{element}' is not defined")
+        raise unsupported(op, f"the values of elements of type '{given}' as '{element}' are not defined")
     name = "arith.extf" if isinstance(element, ty.FloatType) else "arith.extsi"
     target = ty.with_element(value.type, element)
     return elementwise_step(op, name, (value.type,), target, settings).run(run, (value,))[0]
@@ -382,8 +382,8 @@ def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands
 
 
 def moved(op: Operation, low: FunctionLowering) -> None:
-    """Lower an op that only moves elements. The executor moves the numbers of the elements once, which shows where each
-    goes.
+    """Lower an op that only moves elements. The executor moves the numbers of the elements once, which shows the new
+    place of each element.
     """
     if any(isinstance(value.type, ty.IndexType) for value in op.operands[1:]):
         low.by_executor(op)  # a position that is not known

@@ -153,7 +153,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
     """Return a scalar as a vector of one element, or a vector of one element as a scalar."""
     if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
-        raise unsupported(op, f"how many elements '{value.type}' gives '{type_}' is not known")
+        raise unsupported(op, f"the number of elements from '{value.type}' to '{type_}' is not known")
     return reshaped(value, type_, tuple(size or 0 for size in ty.shape_of(type_) or ()))
 
 
@@ -166,7 +166,7 @@ def insert(op: Operation, settings: Settings) -> Function:
     def inserted(run: Run, operands: Operands) -> tuple[Any, ...]:
         if given != place:
             # MLIR's verifier compares ranks only.
-            raise unsupported(op, f"what '{given}' does in the place of '{place}' is not defined")
+            raise unsupported(op, f"the result of '{given}' in place of '{place}' is not defined")
         if spoiled:
             return (poisoned(op, run, settings, type_, _OF_POISON),)
         part, whole = operands[:2]

@@ -52,7 +52,7 @@ def goes_in_blocks(op: Operation, lanes: int) -> bool:
 def run_in_blocks(
     program: CompiledModule, op: Operation, arguments: Sequence[Value], lanes: int
 ) -> tuple[Value, ...] | None:
-    """Return the results of a function whose lanes only compute.
+    """Return the results of a function whose lanes only compute, without effects.
 
     Return None if the results, or an error, might differ from those of one run with all lanes: a block fails, a result
     has poison, or the blocks together take more steps than a run may. All lanes at once take at most as many steps.
@@ -107,7 +107,7 @@ class CompiledLanes:
 
     @cached_property
     def promising(self) -> bool:
-        """Whether the lanes have only scalars, and only compute."""
+        """True if the lanes have only scalars and only compute."""
         settings, types = self._program.settings, [*argument_types(self._op), *self._outputs]
         if not may_compile(settings) or settings.externals or settings.track_open or not self._outputs:
             return False
@@ -116,8 +116,8 @@ class CompiledLanes:
         return scalars and is_covered(self._program, self._op, (ty.MemRefType,))
 
     def run(self, arguments: Sequence[Any], lanes: int) -> tuple[tuple[Value, ...], npt.NDArray[np.bool_]] | None:
-        """Return the results of all lanes, and the mask of the lanes that stopped, whose results mean nothing. None if
-        machine code does not save time or cannot be made, or if an argument is not clean.
+        """Return the results of all lanes, and the mask of the lanes that stopped, whose results must not be used. None
+        if machine code does not save time or cannot be made, or if an argument is not clean.
         """
         if not lanes or self._failed or not llvm.machine_code_allowed() or not self.promising:
             return None
@@ -209,8 +209,8 @@ def _reached(module: Module, function: Operation) -> Iterator[Operation]:
 def lane_by_lane(
     program: CompiledModule, function: Operation, arguments: Sequence[Any], batch: LaneRun, runs: Words | None
 ) -> tuple[Value, ...]:
-    """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the numbers of the
-    runs that the lanes stand for.
+    """Run the lanes of a batch one after the other, and return the results over all lanes. ``runs``: the number of the
+    run for each lane.
 
     Raises the error of the first lane that fails; it names all lanes that fail in the same way at the same place.
     """
@@ -270,13 +270,14 @@ def run_batch(
     """Call a function with `Value`s for a batch of ``lanes`` lanes and return its results.
 
     An argument is a `Value` of its type with one more leading axis, over these lanes, or a `Value` without it for all
-    lanes; results are the same. For a memref it is a `Value` of a tensor type, from which each lane gets memory of its
-    own, or a `Buffer` with the axis, which holds afterwards what the lanes stored. ``active``: a mask of the lanes that
-    run; the results mean nothing in the others. ``runs``: the number of the run that each lane stands for, for its
-    random bits; by default the number of the lane. Raises the errors of `halfulp.interp.ir.errors`.
+    lanes; results are the same. For a memref it is a `Value` of a tensor type, from which each lane gets its own
+    memory, or a `Buffer` with the axis, which after the run has the elements that the lanes stored. ``active``: a mask
+    of the lanes that run; the results of the other lanes must not be used. ``runs``: the number of the run for each
+    lane, which determines its random bits; by default the number of the lane. Raises the errors of
+    `halfulp.interp.ir.errors`.
 
-    A function that may reach an op that cannot run in lanes runs lane by lane; all lanes together have the steps of one
-    run.
+    If a function may reach an op that cannot run in lanes, its lanes run one after the other; all lanes together have
+    the limit of steps of one run.
     """
     if program.settings.recorder is not None:
         raise Unsupported("a batch keeps no lineage and no shadows")

@@ -202,7 +202,7 @@ class LaneRun(frames.Run):
         return None
 
     def part(self, frame: LaneFrame, ways: Sequence[tuple[Positions, frames.Action]]) -> None:
-        """Let lanes take different ways. For each action, the positions of the lanes that take it are given.
+        """Divide the lanes of a frame among several actions. For each action, the positions of its lanes are given.
 
         Each action leads to a segment of the same frame.
         """
@@ -212,7 +212,7 @@ class LaneRun(frames.Run):
         self.frame = frame.activation.next(self)
 
     def leave(self, frame: LaneFrame, values: tuple[Any, ...]) -> None:
-        """Note that the lanes of a frame have returned; with the last lanes, end the activation."""
+        """Record that the lanes of a frame have returned. If they are the last lanes, end the activation."""
         activation = frame.activation
         activation.returned.append((frame.lanes, values))
         activation.missing -= len(frame.lanes)
@@ -256,8 +256,8 @@ class LaneRun(frames.Run):
         return self.stacked(rows, types)
 
     def each(self, function: frames.Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
-        """Call a function that cannot run in lanes for each lane; only once if all have the same operands and the
-        function has results, since a function without results prints.
+        """Call a function that cannot run in lanes once for each lane. If all lanes have the same operands and the
+        function has results, call it only once; a function without results prints, so it is called for each lane.
 
         Raises the error of the first lane that fails; it names all lanes that fail in the same way at the same place.
         """

@@ -35,7 +35,7 @@ def is_plain(buffer: Buffer) -> bool:
 
 
 def parts_of_buffer(buffer: Buffer, addresses: tuple[Any, ...]) -> list[Any]:
-    """Return a buffer as words; ``addresses``: the addresses of its memory."""
+    """Return the words that describe a buffer. ``addresses``: the addresses of its memory."""
     numbers = (buffer.offset, *buffer.shape, *buffer.strides)
     return [*addresses, *(number & ((1 << 64) - 1) for number in numbers)]
 
@@ -91,7 +91,9 @@ class Context:
         return self.addresses(memory)
 
     def count(self, memory: Allocation) -> None:
-        """Count memory that stays alive to the end of the run. Raises MemoryError if it is more than `MOST_BYTES`."""
+        """Add the size of memory that stays alive to the end of the run. Raises MemoryError if the sum is more than
+        `MOST_BYTES`.
+        """
         self._left -= memory.bits.nbytes
         if self._left < 0:
             raise MemoryError
@@ -132,8 +134,9 @@ class Context:
         return parts_of_buffer(buffer, (self.addresses if known else self.made)(buffer.allocation))
 
     def free(self, by: str, base: Any) -> tuple[int, ...] | None:
-        """Make memory poison: whoever reads it stops the run. `untouched` tells whether it was written to afterwards.
-        Return None for memory that was freed before. ``by``: names the op and its place.
+        """Mark memory as freed, by making it poison: an op that reads it stops the run. `untouched` tells whether it
+        was written afterwards. Return None for memory that was freed before. ``by``: the op that frees it and its
+        place, as text.
         """
         memory = self.memory(base)
         assert memory.poison is not None
@@ -149,7 +152,7 @@ class Context:
         return all(memory.poison is not None and bool(np.all(memory.poison)) for memory in self._freed)
 
     def ended(self) -> None:
-        """Raise what interrupted the run, if anything."""
+        """Raise the exception that interrupted the run, if there was one."""
         if self.interrupted is not None:
             raise self.interrupted
 

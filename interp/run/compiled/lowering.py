@@ -93,9 +93,7 @@ class Memref:
         return place
 
     def moved(self, place: Word, steps: Sequence[tuple[int, int]]) -> Word:
-        """Return the place that lies so many elements further on. ``steps``: the numbers of elements for some
-        dimensions.
-        """
+        """Return a place moved by some numbers of elements. ``steps``: the number of elements for some dimensions."""
         for dimension, count in steps:
             place = place + self.strides[dimension] * count
         return place
@@ -148,7 +146,7 @@ _NESTED = 50
 
 @dataclass(frozen=True, slots=True)
 class PoisonItem:
-    """A value that is poison: only ops that the executor runs can take it. ``slot``: a function that makes it in the
+    """A value that is poison. Only ops that the executor runs can use it. ``slot``: a function that makes it in the
     form of slots.
     """
 
@@ -187,7 +185,7 @@ def types_of(type_: ty.Type, settings: Settings) -> list[Any]:
 
 
 def returned(emit: Emitter, function: Any, held: Sequence[Any]) -> Any:
-    """Return what a function returns that has reached its end: `DONE` and its results."""
+    """Return the words for a function that has reached its end: `DONE` and its results."""
     result = emit.ir.Constant(function.function_type.return_type, emit.ir.Undefined)
     for number, part in enumerate((emit.constant(DONE, 32), *held)):
         result = emit.builder.insert_value(result, part, number)
@@ -243,8 +241,8 @@ class ProgramLowering:
         return found
 
     def way_back(self, number: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-        """Return the function of the assembly that calls a function of Python. It is separate because there are many
-        such calls, and few of them run.
+        """Return the function of the assembly that calls a function of Python. It is a separate function, because there
+        are many such calls, of which few run.
         """
         key = (number, *map(str, inputs), None, *map(str, outputs))
         found = self._ways.get(key)
@@ -289,7 +287,7 @@ class ProgramLowering:
 
     @property
     def deepest(self) -> int:
-        """The number of nested calls for which the stack of any usual thread is large enough."""
+        """The number of nested calls for which the stack of a usual thread is always large enough."""
         try:
             TopologicalSorter(self.calls).prepare()
         except CycleError:
@@ -300,7 +298,7 @@ class ProgramLowering:
 
     def lower(self, op: Operation, clean: bool) -> str:
         """Return the assembly with an entry ``i32 entry(state, arguments, results)`` for a function; arguments and
-        results are arrays of words of 64 bits. ``clean``: no memory that is passed holds poison. Raises NotCompiled.
+        results are arrays of words of 64 bits. ``clean``: no memory that is passed has poison. Raises NotCompiled.
         """
         target = self.all_of(op)
         make, pointer = ir(), ir().PointerType()
@@ -503,8 +501,8 @@ class FunctionLowering:
         self._on_yield = outer
 
     def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
-        """Take one of two ways, each of which ends in a jump: the first if a condition of one bit holds, else the
-        second.
+        """Lower a branch: the first of two parts runs if a condition of one bit is true, else the second. Each part
+        ends in a jump.
         """
         labels = [self.emit.label() for _ in ways]
         self.emit.branch(condition.held, *labels)
@@ -647,7 +645,9 @@ class FunctionLowering:
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
     def quickly(self, op: Operation, condition: Word, quick: Callable[[], None]) -> None:
-        """Lower an op by ``quick`` if a condition of one bit holds at run time, else as `by_executor` does."""
+        """Lower an op with two versions: ``quick`` runs if a condition of one bit is true at run time, else the version
+        of `by_executor`.
+        """
         arrive, follow = self.joint(op)
 
         def go(way: Callable[[], None]) -> None:
@@ -699,13 +699,13 @@ class FunctionLowering:
         return [tuple([column[k if len(column) > 1 else 0] for column in columns]) for k in range(count)]
 
     def put_lanes(self, op: Operation, lanes: Sequence[tuple[Word, ...]]) -> None:
-        """Give the results of an op, which are given for each element."""
+        """Set the results of an op from the results for each element."""
         columns = zip(*lanes, strict=True) if lanes else ((),) * len(op.results)
         self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
 
     def combined(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
-        """Lower a kernel that has a description, on scalars; elements that it refuses are computed in the general
-        way.
+        """Lower a kernel that has a description, on scalars. The general code computes elements that the description
+        does not cover.
         """
         assert kernel.words is not None
         return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]

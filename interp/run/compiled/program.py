@@ -30,9 +30,9 @@ GENERAL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(c
 
 
 class CompiledFunction:
-    """A function as machine code, for arguments that are clean.
+    """A function as machine code, for clean arguments.
 
-    ``clean``: no memory that it is given holds poison. Raises NotCompiled if the function cannot be compiled.
+    ``clean``: no memory that is passed to it has poison. Raises NotCompiled if the function cannot be compiled.
     """
 
     def __init__(self, store: CodeStore, op: Operation, clean: bool) -> None:
@@ -51,8 +51,9 @@ class CompiledFunction:
         self._count = sum(len(types_of(type_, self.settings)) for type_ in self._outputs)
 
     def call(self, run: Run, arguments: Sequence[Any], depth: int = 0) -> tuple[Any, ...] | None:
-        """Return the results as slots hold them. None if the executor has to run the function from its start: then all
-        memory is as it was. The steps of the run are counted. ``depth``: the number of calls around this one.
+        """Return the results as slots hold them. Return None if the executor must run the function from its start; all
+        memory then has its earlier contents. The steps of the run are counted. ``depth``: the number of calls around
+        this one.
         """
         context = Context(run, self._functions)
         memories = memories_of(arguments)

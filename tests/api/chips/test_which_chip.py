@@ -117,9 +117,9 @@ def test_accumulators_and_other_instructions_are_told_apart() -> None:
         ("chip:h101", "f16", InputError, "no model is called 'chip:h101'"),
         ("exact", "f16", InputError, "'exact' is not a chip"),
         ("chip:h100", "i8", Unsupported, "how it multiplies i8 into f32 is not published"),
-        ("chip:b200 mfma", "f16", Unsupported, "hint: published are: mma K=16, mma K=8, tcgen05 K=16"),
+        ("chip:b200 mfma", "f16", Unsupported, "hint: the published ones are: mma K=16, mma K=8, tcgen05 K=16"),
         ("chip:h100", ("f16", "f16", "f16"), InputError, "type is one type or two, but 3 are given"),
-        ("custom:width=24", ("i8", "i8"), InputError, "must be float types where the rules differ"),
+        ("custom:width=24", ("i8", "i8"), InputError, "must be float types if the rules differ"),
     ],
 )
 def test_what_cannot_be_told(one: str, type: Any, error: type[HalfulpError], message: str) -> None:

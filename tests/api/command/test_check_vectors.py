@@ -456,8 +456,8 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     (("-", "--op", "arith.nothing", "--type", "f16"), 3, "arith.nothing"),
     (("-", "--op", "arith.addf", "--type", "f17"), 2, "f17"),
     (("-", "--op", "arith.addf"), 2, "which type?"),
-    (("-", "--type", "f16"), 2, "--type goes with --op"),
-    (("-", "--profile", "ml_dtypes"), 2, "--profile goes with --op"),
+    (("-", "--type", "f16"), 2, "--type can be used only with --op"),
+    (("-", "--profile", "ml_dtypes"), 2, "--profile can be used only with --op"),
     (("-", *OP, "--rounding", "sideways"), 2, "rounding"),
     (("-", *OP, "--max", "0"), 2, "positive"),
 )

@@ -386,7 +386,7 @@ def test_errors_of_the_build_point_into_the_file(fake_opt: FakeOpt, capsys: pyte
 
 def test_a_build_that_cannot_run_is_named(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "diff", "f.mlir", "--against=exact", fake_opt("cat"))
-    assert (code, err) == (2, "error: --mlir-opt does not go with --against: set HALFULP_MLIR_OPT\n")
+    assert (code, err) == (2, "error: --mlir-opt cannot be used with --against: set HALFULP_MLIR_OPT\n")
     code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, "--mlir-opt=/nowhere/opt")
     assert code == 2
     assert err == "error: /nowhere/opt is not a program that can be run\nhint: --mlir-opt=PATH names another program\n"
@@ -464,7 +464,7 @@ def test_a_directory_that_cannot_be_made_is_named(fake_opt: FakeOpt, capsys: pyt
 def test_options_of_passes_need_passes(option: str, fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     fake_opt("cat")
     code, _, err = run(capsys, "diff", "f.mlir", "f.mlir", option)
-    assert (code, err) == (2, f"error: {option.partition('=')[0]} goes with --pass-pipeline\n")
+    assert (code, err) == (2, f"error: {option.partition('=')[0]} can be used only with --pass-pipeline\n")
 
 
 THREE = """\

@@ -54,7 +54,7 @@ def test_explain_bits_and_ops(arguments: list[str], title: str, words: str, comm
     ([], 2, "usage: "),
     (["1"], 2, "'1' has no type"),
     (["1", "2", "f32"], 2, "not 1 2 f32"),
-    (["1", "f32", "--from=f64"], 2, "--from goes with an op"),
+    (["1", "f32", "--from=f64"], 2, "--from can be used only with an op"),
     (["arith.addf"], 2, "which type?"),
     (["arith.addf", "f32", "1"], 2, "arith.addf takes 2 operands, but 1 is given"),
     (["arith.addf", "f33", "1", "2"], 2, "<type>:1:1: error: "),

@@ -72,8 +72,8 @@ def test_arrays_and_recordings(command: Command, tmp_path: Path, monkeypatch: py
 @each_row(
     (["--which"], "takes a KIND, --a, --b and --d; or --rows=FILE.npz"),
     (["--which", F16, "--a=1", "--b=1"], "takes a KIND, --a, --b and --d; or --rows=FILE.npz"),
-    (["--which", F16, *ROW, "--mma=ieee"], "--mma does not go with --which"),
-    (["--which", F16, *ROW, "--element=0,0"], "--element does not go with --which"),
+    (["--which", F16, *ROW, "--mma=ieee"], "--mma cannot be used with --which"),
+    (["--which", F16, *ROW, "--element=0,0"], "--element cannot be used with --which"),
     (["--which", F16, "--rows=rows.npz"], "--rows has the values and their types: leave out KIND"),
     (["--which", "--rows=rows.npz", "--c=1"], "leave out --c"),
     (["--which", "--rows=nothing.npz"], "cannot read 'nothing.npz': No such file"),
@@ -84,8 +84,8 @@ def test_arrays_and_recordings(command: Command, tmp_path: Path, monkeypatch: py
     (["--which", "nothing", *ROW], "no tile operation is called 'nothing'"),
     (["--which", "mma.m16n8k32.i32.s8.s8.s32", "--a=1", "--b=1", "--d=1"], "the elements are i8, but must be floats"),
     (["--which", "mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16", *ROW], "has scales"),
-    ([F16, "--a=1", "--b=1", "--json"], "--json goes with --which"),
-    ([F16, *ROW], "--d goes with --which"),
+    ([F16, "--a=1", "--b=1", "--json"], "--json can be used only with --which"),
+    ([F16, *ROW], "--d can be used only with --which"),
     (["--a=1", "--b=1"], "halfulp explain dot takes a KIND, --a and --b"),
 )
 def test_what_is_refused(arguments: list[str], message: str, command: Command) -> None:

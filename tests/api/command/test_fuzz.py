@@ -207,7 +207,7 @@ def test_a_crash_is_found(fake_opt: FakeOpt, command: Command) -> None:
 
 @each_row(
     ([], "missing: give one of --against, --pass-pipeline, --stages and --pass"),
-    (["--pass=cse", "--from=nowhere"], "there are no programs 'nowhere': choose of mixed, structured, generalized"),
+    (["--pass=cse", "--from=nowhere"], "there are no programs 'nowhere': choose one of mixed, structured, generalized"),
 )
 def test_wrong_use(arguments: list[str], message: str, command: Command) -> None:
     code, out, err = command("fuzz", *arguments)

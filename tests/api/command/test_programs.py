@@ -265,7 +265,7 @@ def test_reduce_by_a_script(file: str, capsys: pytest.CaptureFixture[str]) -> No
     script.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     code, out, err = run(capsys, "reduce", file, "--test", "test.sh")
     assert (code, out) == (3, "")
-    assert "does not find the program interesting" in err
+    assert "does not accept the program" in err
 
 
 def test_reduce_by_a_script_without_inputs(

@@ -60,7 +60,7 @@ def test_the_best_program_and_the_picture(command: Command, write: Any) -> None:
     assert result.item() == pytest.approx(-0.0010000010000020001, rel=2**-24)
     assert Path("ranking.svg").read_text(encoding="utf-8").startswith("<?xml")
     code, _, err = command("sensitivity", "x.mlir", "--input=1", "--best=none.mlir")
-    assert (code, err) == (0, "note: no change makes an error less: none.mlir is not written\n")
+    assert (code, err) == (0, "note: no change reduces an error: none.mlir is not written\n")
     assert not Path("none.mlir").exists()
 
 

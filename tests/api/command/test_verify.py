@@ -88,12 +88,12 @@ def test_attributes_and_types_of_several_operands() -> None:
     (("verify", "arith.addf", "--type", "f99", "--against", "exact"), 2, "<type>:1:1: error"),
     (("verify", "arith.addf", "--type", "f32", "--against", "exact", "--profile", "x"), 2, "unknown profile"),
     (("verify", "--against", "nobody"), 2, "unknown oracle"),
-    (("verify", "--against", "exact", "--type", "f32"), 2, "--type goes with an op"),
-    (("verify", "--against", "exact", "--no-known"), 2, "--no-known goes with an op"),
-    (("verify", "--against", "exact", "--from", "f32"), 2, "--from goes with an op"),
-    (("verify", "--against", "exact", "-n", "5"), 2, "-n goes with an op"),
-    (("verify", "arith.addf", "--type", "f32", "-o", "x.md"), 2, "-o goes with no op"),
-    (("verify", "arith.addf", "--type", "f32", "--level", "full"), 2, "--level goes with no op"),
+    (("verify", "--against", "exact", "--type", "f32"), 2, "--type can be used only with an op"),
+    (("verify", "--against", "exact", "--no-known"), 2, "--no-known can be used only with an op"),
+    (("verify", "--against", "exact", "--from", "f32"), 2, "--from can be used only with an op"),
+    (("verify", "--against", "exact", "-n", "5"), 2, "-n can be used only with an op"),
+    (("verify", "arith.addf", "--type", "f32", "-o", "x.md"), 2, "-o can be used only without an op"),
+    (("verify", "arith.addf", "--type", "f32", "--level", "full"), 2, "--level can be used only without an op"),
     (("verify", "arith.addf", "--type", "f32", "--fail-under", "nan"), 2, "not a percentage"),
     (("verify", "arith.addf", "--type", "f32", "--bits", "99"), 2, "too many"),
     (("verify", "arith.addi", "--type", "i1000000", "--against", "exact"), 3, "fewer inputs with -n"),
@@ -275,11 +275,11 @@ def test_the_command(command: Command) -> None:
 
 
 @each_row(
-    (("{}", "--type=f32"), 2, "--type does not go with a program"),
+    (("{}", "--type=f32"), 2, "--type cannot be used with a program"),
     (("{}", "--against=nobody"), 2, "unknown oracle 'nobody'"),
     (("{}", "--input=1", "--input=2"), 2, "@softmax"),
     (("exp", "--type=f16"), 2, "missing --type and --against"),
-    (("exp", "--type=f16", "--against=numpy", "--input=1"), 2, "--input goes with a program"),
+    (("exp", "--type=f16", "--against=numpy", "--input=1"), 2, "--input can be used only with a program"),
     (("missing.mlir",), 2, "cannot read 'missing.mlir'"),
 )
 def test_wrong_use_in_program_accuracy(given: tuple[str, ...], code: int, message: str, command: Command) -> None:

@@ -338,7 +338,7 @@ def test_many_rows_are_sampled() -> None:
         ("arith.addf", "f128", {}, "f128 is too wide: a model takes formats of up to 64 bits"),
         ("arith.addf", "f80", {}, "f80 is too wide"),
         ("arith.addf", "f16", {"fastmath": "nsz"}, "bits of its results may have either value"),
-        ("arith.addf", "f16", {"fastmath": "nnan"}, "properties beside a rounding mode and a predicate"),
+        ("arith.addf", "f16", {"fastmath": "nnan"}, "models have no properties except a rounding mode"),
         ("arith.addf", "bf16", {"profile": "spec,narrow_floats=emulated"}, "the profile has narrow_floats=emulated"),
         ("arith.truncf", "f64", {"to": "bf16", "profile": "spec,wide_source=through_f32"}, "wide_source=through_f32"),
         ("arith.sitofp", "i65", {"to": "f32"}, "integers have 1 to 64 bits"),

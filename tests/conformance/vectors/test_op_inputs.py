@@ -492,7 +492,7 @@ def test_python_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         hu.vectors(TEXT, profile=PROFILE)
     with pytest.raises(hu.errors.InputError, match="does not round stochastically"):
         hu.vectors(TEXT, random="philox:seed=4")
-    with pytest.raises(hu.errors.InputError, match="random goes with a program"):
+    with pytest.raises(hu.errors.InputError, match="random can be used only with a program"):
         hu.vectors("arith.addf", "f16", random="philox:seed=4")
     assert main(["vectors", "make", "arith.addf", "--type=f16", "--random=philox:seed=1"]) == 2
     program = tmp_path / "f.mlir"

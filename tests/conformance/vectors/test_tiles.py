@@ -286,7 +286,7 @@ def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["vectors", "make", KIND], "random operands need a count"),
         (["vectors", "make", KIND, "-n", "4", "--level=2"], "tiles have no level '2'; choose one of random, weighted"),
-        (["vectors", "make", KIND, "-n", "4", "--rounding=upward"], "--rounding goes with an op"),
+        (["vectors", "make", KIND, "-n", "4", "--rounding=upward"], "--rounding can be used only with an op"),
         (["vectors", "make", KIND, "-n", "4", "--mma=chip:hoper"], "no model is called 'chip:hoper'"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:bit=3"], "an accumulator has no field 'bit'"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:width=3"], "width is about integers"),
@@ -297,7 +297,7 @@ def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["vectors", "make", KIND, "-n", "4", "--format=mlir", "--out=x"], "calls an op or a function"),
         (
             ["vectors", "make", "arith.addf", "--type=f16", "--mma=ieee"],
-            "--mma goes with a tile operation or a program",
+            "--mma can be used only with a tile operation or a program",
         ),
         (["vectors", "make", "MFMA_SCALE_F32_16x16x128_B32", "-n", "4"], "does not fix the types of A and B"),
     ],

@@ -326,8 +326,8 @@ def test_subgroups_may_part_but_not_the_lanes_of_one() -> None:
         with pytest.raises(UndefinedBehavior) as caught:
             run(GUARDED, a, b, c, go, batch=True, on_ub=on_ub)
         assert caught.value.message == (
-            "iree_codegen.inner_tiled: undefined behaviour: MFMA_F32_16x16x16_F16 is what all 64 lanes of a subgroup do "
-            "together, but 63 of subgroup 0 come to it (lane 0; 127 of 192 lanes)"
+            "iree_codegen.inner_tiled: undefined behaviour: MFMA_F32_16x16x16_F16 needs all 64 lanes of a subgroup "
+            "together, but only 63 of subgroup 0 reach it (lane 0; 127 of 192 lanes)"
         )
         assert caught.value.op == "iree_codegen.inner_tiled"
         assert caught.value.location is not None

@@ -423,7 +423,7 @@ def test_nothing_says_what_inserting_a_vector_of_another_shape_does(part: str) -
     )
     with pytest.raises(Unsupported) as caught:
         run(text, 1.0, np.zeros((2, 3), np.float32))
-    message = f"vector.insert: what '{part}' does in the place of 'vector<3xf32>' is not defined"
+    message = f"vector.insert: the result of '{part}' in place of 'vector<3xf32>' is not defined"
     assert caught.value.message == message
     assert str(caught.value).startswith("<string>:3:8: ")
 
