@@ -258,7 +258,7 @@ class OnRawSlots:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function that changes or checks its arguments when it is called. It is not compiled, and cannot run in lanes."""
+    """A function that changes or checks its arguments at a call. It is not compiled, and cannot run in lanes."""
 
     #: Makes the step that begins the function.
     build: Callable[[Operation, Compiler], frames.Step]

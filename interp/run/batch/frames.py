@@ -27,7 +27,7 @@ from halfulp.interp.values.value import Value
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotBeforeParting:
-    """The content of a slot from before the lanes of its frame parted: a value over more lanes than those that run now."""
+    """The content of a slot from before the lanes of its frame parted: a value over more lanes than run now."""
 
     held: Any
     lanes: Lanes
