@@ -51,7 +51,9 @@ def fastmath_of(op: Operation) -> int:
 
 
 def integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
-    """Return the poison-generating flags of an op as keyword arguments of its kernel; none if a profile ignores them."""
+    """Return the poison-generating flags of an op as keyword arguments of its kernel; return none if the profile
+    ignores them.
+    """
     if not settings.profile.keeps_integer_flags:
         return {}
     overflow = enum_of(op, "overflowFlags") or 0
