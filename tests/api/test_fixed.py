@@ -55,7 +55,7 @@ def test_operators_are_exact(widths: tuple[int, int]) -> None:
 
 def test_values_beyond_f64() -> None:
     x = hu.fixed.array(Fraction(1, 3), hu.fixed.FixedFormat(80, 4))
-    with pytest.raises(ValueError, match="f64 does not have all values"):
+    with pytest.raises(ValueError, match="f64 cannot represent all values"):
         x.numpy()
     assert x.fractions() == Fraction((1 << 76) // 3, 1 << 76)
 

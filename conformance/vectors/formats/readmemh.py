@@ -59,7 +59,7 @@ class _Lines(texts.Lines):
             address = int(part[1:], 16)
             self._base = address if self._base is None and not here else self._base or 0
             if address - self._base != here:
-                raise ValueError(f"address {address:X} but the next address is {here + self._base:X}")
+                raise ValueError(f"address {address:X}, but the next address is {here + self._base:X}")
         return rows
 
 

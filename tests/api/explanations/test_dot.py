@@ -526,7 +526,7 @@ def test_ranges() -> None:
     (NV, {"a": np.ones(16, np.float32)}, TypeMismatch, "a: expected 'tensor<16xf16>', got an array of dtype float32"),
     (NV, {"a": np.ones((16, 16), np.float16)}, InputError, "a has 2 dimensions: give one row, or name the element"),
     (NV, {"a": np.ones(16, np.float16), "element": (0, 0)}, InputError, "a has 1 dimensions, but with element"),
-    (NV, {"c": [1, 2]}, InputError, "c has 2 elements: give the one"),
+    (NV, {"c": [1, 2]}, InputError, "c has 2 elements: give one element"),
     (NV, {"element": (0, 0)}, InputError, "a must be a tile, a list of rows"),
     (NV, {"a": [[1] * 16], "b": [[1]] * 16, "element": (1, 0)}, InputError, "element: a has no 1, only 0 to 0"),
     (NV, {"a": [[1] * 16], "b": [[1]] * 16, "element": (0, 2)}, InputError, "element: b has no 2, only 0 to 0"),

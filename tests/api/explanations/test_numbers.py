@@ -410,7 +410,7 @@ def test_wrong_types(arguments: tuple[Any, ...], how: dict[str, Any], words: str
 
 
 def test_a_word_that_does_not_name_a_type() -> None:
-    for word, hint in (("fp8", "f8E4M3FN"), ("f33", "unknown type"), ("e4m3", "does not say which type")):
+    for word, hint in (("fp8", "f8E4M3FN"), ("f33", "unknown type"), ("e4m3", "may mean several types")):
         with pytest.raises(hu.errors.ParseError, match=hint):
             hu.explain_op("arith.addf", word, 1, 2)
     number = hu.convert(1, "f16")

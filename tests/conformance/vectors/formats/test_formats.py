@@ -307,7 +307,7 @@ def test_x_is_read_where_no_bit_counts_in_any_spelling() -> None:
         ("38404400\n7E7E7FX5\n", 2, "'X5' is not a code of 5 bits"),
         ("38404400\n7E7EXX05\n", 2, "'result' has an X, but is neither poison nor unspecified there"),
         ("38404400\n7E7E7F20\n", 2, "'20' is not a code of 5 bits in hexadecimal, for 'flags'"),
-        ("38404400\n\n@3\n", 3, "address 3 where 1 is next"),
+        ("38404400\n\n@3\n", 3, "address 3, but the next address is 1"),
         ("@zz\n", 1, "zz"),
         ("138404400\n", 1, "a word has 8 digits, not 9"),
         ("38404400\n-1\n", 2, "is not a code"),

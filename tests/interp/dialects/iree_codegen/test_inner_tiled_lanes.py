@@ -411,7 +411,9 @@ def test_one_of_two_copies_that_is_poison_spoils_what_either_makes() -> None:
         row[0, 5] = True
         assert np.array_equal(result.poisoned, share(row, layouts_of(kind)[2], kind, 2))
         assert (result.numpy(poison=0)[~result.poisoned] == 16).all()
-    with pytest.raises(Unsupported, match="lanes of WMMAR3_F32_16x16x16_F16 that hold the same element of operand #0"):
+    with pytest.raises(
+        Unsupported, match="lanes of WMMAR3_F32_16x16x16_F16 have different values for the same element of operand #0"
+    ):
         run(text, a.view(np.float16), b, np.zeros(8, np.float32), batch=True)
 
 
