@@ -41,7 +41,7 @@ Header = dict[str, Any]
 
 
 def header_of(case: OpCase) -> Header:
-    """Return what names a case in either form of the format."""
+    """Return the header that identifies a case in both forms of the format."""
     return {
         "op": case.op,
         "operands": list(case.operands),
@@ -367,7 +367,9 @@ PIECE = 1 << 19
 
 
 class Npz:
-    """The results in a file. What it does not hold is unanswered; a malformed file fails every case."""
+    """The results in a file. Operands without a result in the file are unanswered. For a malformed file, every case
+    fails.
+    """
 
     name = "npz"
     profile = "spec"
