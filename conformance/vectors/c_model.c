@@ -9,6 +9,7 @@ enum { NO_VALUE, SATURATED, SATURATED_NAN_LARGEST, MODULAR };
 enum { AFTER_ROUNDING, BEFORE_ROUNDING };
 enum { EQUAL = 1, GREATER = 2, LESS = 4, UNORDERED = 8 };
 enum { FLAT, EVEN_ODD, NEIGHBOURS, HALVES, SEQUENTIAL };
+enum { C_WITH, C_LAST, C_AT_END };
 enum { BY_VALUE, SELECTED, NUMBER_SELECTED, SECOND };
 
 // A code is the bit pattern of an element, a magnitude is a code without its sign bit.
@@ -801,7 +802,6 @@ static outcome compute(const number *x)
 }
 
 //% dot
-enum { C_WITH, C_LAST, C_AT_END };
 enum { ZERO_IEEE, ZERO_SUM, ZERO_POSITIVE };
 enum { BY_MODE, TO_INFINITY, TO_LARGEST };
 enum { KEPT = -1, ALL_BITS = -1 };
@@ -890,28 +890,29 @@ static number aligned_sum(const term *terms, int count, int largest)
     return sum;
 }
 
-// The exact sum: its highest 65 bits or more, the last of which stands for those that follow. Good for one rounding.
-static number exact_sum(const term *terms, int count)
+// Add a number to an integer of many limbs, in units of 2**LOWEST.
+static void add_to(uint64_t *limbs, number x)
 {
-    uint64_t limbs[LIMBS];
-    number sum;
-    int k, j, top = 0;
-    for (j = 0; j < LIMBS; j++)
-        limbs[j] = 0;
-    for (k = 0; k < count; k++) {
-        int places = terms[k].x.exponent - LOWEST, first = places / 64;
-        uint64_t part[3], carry = terms[k].x.sign ? 1 : 0, flip = terms[k].x.sign ? ~UINT64_C(0) : 0;
-        if (is_zero(terms[k].x.significand))
-            continue;
-        part[0] = shifted_left(terms[k].x.significand, places % 64).low;
-        part[1] = shifted_left(terms[k].x.significand, places % 64).high;
-        part[2] = places % 64 == 0 ? 0 : shifted_right(terms[k].x.significand, 128 - places % 64).low;
-        for (j = first; j < LIMBS; j++) {
-            uint64_t added = (j - first < 3 ? part[j - first] : 0) ^ flip, before = limbs[j];
-            limbs[j] = before + added + carry;
-            carry = limbs[j] < before || (limbs[j] == before && carry && added != 0);
-        }
+    int places = x.exponent - LOWEST, first = places / 64, j;
+    uint64_t part[3], carry = x.sign ? 1 : 0, flip = x.sign ? ~UINT64_C(0) : 0;
+    if (is_zero(x.significand))
+        return;
+    part[0] = shifted_left(x.significand, places % 64).low;
+    part[1] = shifted_left(x.significand, places % 64).high;
+    part[2] = places % 64 == 0 ? 0 : shifted_right(x.significand, 128 - places % 64).low;
+    for (j = first; j < LIMBS; j++) {
+        uint64_t addend = (j - first < 3 ? part[j - first] : 0) ^ flip, before = limbs[j];
+        limbs[j] = before + addend + carry;
+        carry = limbs[j] < before || (limbs[j] == before && carry && addend != 0);
     }
+}
+
+// An integer of many limbs as a number: its highest 65 bits or more, the last of which stands for those that follow. Good
+// for one rounding. The limbs become those of its absolute value.
+static number number_of_limbs(uint64_t *limbs)
+{
+    number sum;
+    int j, top = 0;
     sum.kind = FINITE;
     sum.sign = (int)(limbs[LIMBS - 1] >> 63);
     if (sum.sign) {
@@ -934,6 +935,17 @@ static number exact_sum(const term *terms, int count)
             sum.significand.low |= limbs[j] != 0;
     }
     return sum;
+}
+
+static number exact_sum(const term *terms, int count)
+{
+    uint64_t limbs[LIMBS];
+    int k;
+    for (k = 0; k < LIMBS; k++)
+        limbs[k] = 0;
+    for (k = 0; k < count; k++)
+        add_to(limbs, terms[k].x);
+    return number_of_limbs(limbs);
 }
 
 static term sum_of_terms(const term *terms, int count)
@@ -1016,6 +1028,55 @@ static term tree_of(term *t, int count)
     return t[0];
 }
 
+//% products
+// The product at a place along K: of a row of A and a column of B, with their scales.
+static term product_at(const A_TYPE *a, const B_TYPE *b, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b, int k)
+{
+    uint64_t x = a[k] & bits_of_ones(A.bits), y = b[(long)k * N] & bits_of_ones(B.bits);
+    term t = STEPS ? product_of_terms(term_of(&STEP, converted(&A, &STEP, x)), term_of(&STEP, converted(&B, &STEP, y)))
+                   : product_of_terms(term_of(&A, x), term_of(&B, y));
+    if (BLOCK > 0) {
+        int at = k / (BLOCK > 0 ? BLOCK : 1);
+        t = product_of_terms(t, term_of(&SCALE, scale_a[at] & bits_of_ones(SCALE.bits)));
+        t = product_of_terms(t, term_of(&SCALE, scale_b[(long)at * N] & bits_of_ones(SCALE.bits)));
+    }
+    if (PRODUCTS_OVERFLOW && t.x.kind == FINITE && !is_zero(t.x.significand)
+        && top_of(t.x.significand) + t.x.exponent > (int)(TO.max_magnitude >> TO.mantissa_bits) - TO.bias) {
+        t.x.kind = INFINITE;
+        t.counts = 0;
+    }
+    return t;
+}
+
+//% dots
+// The products from a place along K on that have the same scales, added exactly: they have the exponent of the scales, whose signs do not count.
+static term product_at(const A_TYPE *a, const B_TYPE *b, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b, int k)
+{
+    term t = term_of(&SCALE, scale_a[k / BLOCK] & bits_of_ones(SCALE.bits));
+    term other = term_of(&SCALE, scale_b[(long)(k / BLOCK) * N] & bits_of_ones(SCALE.bits));
+    number sum = t.x;
+    int64_t total = 0;
+    int i;
+    for (i = 0; i < DOT; i++) {
+        number x = unpacked(&A, a[k + i] & bits_of_ones(A.bits));
+        number y = unpacked(&B, b[(long)(k + i) * N] & bits_of_ones(B.bits));
+        int64_t part = (int64_t)((x.significand.low * y.significand.low) << (x.exponent + y.exponent - DOT_PLACE));
+        total += x.sign != y.sign ? -part : part;
+    }
+    sum.kind = FINITE;
+    sum.sign = total < 0;
+    sum.exponent = DOT_PLACE;
+    sum.significand = wide_of(total < 0 ? (uint64_t)-total : (uint64_t)total);
+    t.x.sign = other.x.sign = 0;
+    t = product_of_terms(t, other);
+    if (t.x.kind == FINITE)
+        t.x = times(sum, t.x);
+    t.minus = t.plus = 0;
+    t.counts = t.counts && (!is_zero(t.x.significand) || ZERO_COUNTS);
+    return t;
+}
+
+//% groups
 // C plus the products of a group.
 static uint64_t of_group(term *products, int count, uint64_t c)
 {
@@ -1056,37 +1117,81 @@ static uint64_t of_group(term *products, int count, uint64_t c)
     return code_of(total, ROUNDING, 0);
 }
 
-// The product at a place along K: of a row of A and a column of B, with their scales.
-static term product_at(const A_TYPE *a, const B_TYPE *b, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b, int k)
+//% register
+// The bits of a limb that a register does not have, and its sign bit.
+static uint64_t beyond(int limb)
 {
-    uint64_t x = a[k] & bits_of_ones(A.bits), y = b[(long)k * N] & bits_of_ones(B.bits);
-    term t = STEPS ? product_of_terms(term_of(&STEP, converted(&A, &STEP, x)), term_of(&STEP, converted(&B, &STEP, y)))
-                   : product_of_terms(term_of(&A, x), term_of(&B, y));
-    if (BLOCK > 0) {
-        int at = k / (BLOCK > 0 ? BLOCK : 1);
-        t = product_of_terms(t, term_of(&SCALE, scale_a[at] & bits_of_ones(SCALE.bits)));
-        t = product_of_terms(t, term_of(&SCALE, scale_b[(long)at * N] & bits_of_ones(SCALE.bits)));
-    }
-    if (PRODUCTS_OVERFLOW && t.x.kind == FINITE && !is_zero(t.x.significand)
-        && top_of(t.x.significand) + t.x.exponent > (int)(TO.max_magnitude >> TO.mantissa_bits) - TO.bias) {
-        t.x.kind = INFINITE;
-        t.counts = 0;
-    }
-    return t;
+    int below = SIGN_PLACE - 64 * limb;
+    return below >= 64 ? 0 : below <= 0 ? ~UINT64_C(0) : ~bits_of_ones(below);
 }
 
+// What a register in fixed point holds of an integer.
+static void hold(uint64_t *limbs)
+{
+    uint64_t sign = limbs[LIMBS - 1] >> 63 ? ~UINT64_C(0) : 0, kept;
+    int j, fits = 1;
+    if (!HAS_SIGN_PLACE)
+        return;
+    for (j = 0; j < LIMBS; j++)
+        fits = fits && ((limbs[j] ^ sign) & beyond(j)) == 0;
+    if (fits)
+        return;
+    kept = limbs[SIGN_PLACE / 64] >> SIGN_PLACE % 64 & 1 ? ~UINT64_C(0) : 0;
+    for (j = 0; j < LIMBS; j++)
+        limbs[j] = HOLDS_LARGEST ? (sign & beyond(j)) | (~sign & ~beyond(j)) : (kept & beyond(j)) | (limbs[j] & ~beyond(j));
+}
+
+// A number as a multiple of the last place of a register.
+static number on_places(number x)
+{
+    int inexact;
+    if (x.exponent < LOWEST) {
+        x.significand = wide_of(rounded(x.sign, x.significand, LOWEST - x.exponent, by(CUT), 0, &inexact));
+        x.exponent = LOWEST;
+    }
+    return x;
+}
+
+// C plus the products of an instruction, in a register.
+static uint64_t of_group(const term *products, int count, uint64_t c)
+{
+    term t[INSTRUCTION + 1];
+    uint64_t limbs[LIMBS];
+    int k;
+    for (k = 0; k < count; k++)
+        t[k] = products[k];
+    t[count] = term_of(&TO, c);
+    for (k = 0; k < LIMBS; k++)
+        limbs[k] = 0;
+    t[0].x = special_among(t, count + 1);
+    if (t[0].x.kind == FINITE) {
+        add_to(limbs, on_places(t[count].x));
+        hold(limbs);
+        for (k = 0; k < count; k++) {
+            add_to(limbs, on_places(products[k].x));
+            if ((k + 1) % GROUP == 0 || k + 1 == count)
+                hold(limbs);
+        }
+        t[0].x = number_of_limbs(limbs);
+    }
+    t[0].minus = 0;
+    t[0].plus = 1;
+    return code_of(t[0], ROUNDING, 0);
+}
+
+//% elements
 // One element: C plus a row of A times a column of B.
 static uint64_t element(const A_TYPE *a, const B_TYPE *b, uint64_t c, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b)
 {
-    term products[GROUP];
+    term products[AT_ONCE];
     int start, first, k;
     for (start = 0; start < K; start += INSTRUCTION) {
         uint64_t total = C_PLACE == C_AT_END ? 0 : c;
-        for (first = 0; first < INSTRUCTION; first += GROUP) {
-            int count = INSTRUCTION - first < GROUP ? INSTRUCTION - first : GROUP;
-            for (k = 0; k < count; k++)
-                products[k] = product_at(a, b, scale_a, scale_b, PLACES[start + first + k]);
-            total = of_group(products, count, total);
+        for (first = 0; first < INSTRUCTION; first += AT_ONCE) {
+            int count = INSTRUCTION - first < AT_ONCE ? INSTRUCTION - first : AT_ONCE, n = 0;
+            for (k = 0; k < count; k += DOT)
+                products[n++] = product_at(a, b, scale_a, scale_b, PLACES[start + first + k]);
+            total = of_group(products, n, total);
         }
         if (C_PLACE == C_AT_END) {
             term both[2];
@@ -1098,6 +1203,80 @@ static uint64_t element(const A_TYPE *a, const B_TYPE *b, uint64_t c, const SCAL
         c = flushed(total);
     }
     return unpacked(&TO, c).kind >= QUIET_NAN ? NAN_CODE : c;
+}
+
+//% integers
+static int64_t signed_of(uint64_t code, int bits)
+{
+    uint64_t sign = UINT64_C(1) << (bits - 1);
+    code &= bits_of_ones(bits);
+    return (code & sign) != 0 ? -(int64_t)(bits_of_ones(bits) - code) - 1 : (int64_t)code;
+}
+
+// What the accumulator holds of a sum.
+static int64_t held(int64_t number)
+{
+    int64_t highest = (int64_t)(bits_of_ones(WIDTH) >> 1);
+    if (!SATURATES)
+        return signed_of((uint64_t)number, WIDTH);
+    return number > highest ? highest : number < -highest - 1 ? -highest - 1 : number;
+}
+
+// C plus the products of a group.
+static int64_t of_group(const int64_t *products, int count, int64_t c)
+{
+    int64_t t[GROUP + 1], total = 0, other = 0;
+    int k, n = 0;
+    c = held(c);
+    if (C_PLACE != C_LAST)
+        t[n++] = c;
+    for (k = 0; k < count; k++)
+        t[n++] = products[k];
+    if (TREE == FLAT || TREE == EVEN_ODD) {
+        for (k = 0; k < n; k++) {
+            if (TREE == EVEN_ODD && k % 2 != 0)
+                other += t[k];
+            else
+                total += t[k];
+        }
+        if (TREE == EVEN_ODD)
+            total = held(total) + held(other);
+    } else {
+        for (k = 0; k < n; k++)
+            t[k] = held(t[k]);
+        while (n > 1) {
+            int pairs = TREE == SEQUENTIAL ? 1 : n / 2;
+            for (k = 0; k < pairs; k++)
+                t[k] = held(t[TREE == NEIGHBOURS ? 2 * k : k] + t[TREE == NEIGHBOURS ? 2 * k + 1 : k + pairs]);
+            for (k = 2 * pairs; k < n; k++)
+                t[k - pairs] = t[k];
+            n -= pairs;
+        }
+        total = t[0];
+    }
+    total = held(total);
+    return C_PLACE == C_LAST ? held(total + c) : total;
+}
+
+// One element: C plus a row of A times a column of B.
+static uint64_t element(const A_TYPE *a, const B_TYPE *b, uint64_t c, const SCALE_TYPE *scale_a, const SCALE_TYPE *scale_b)
+{
+    int64_t products[GROUP], total;
+    int start, first, k;
+    (void)scale_a;
+    (void)scale_b;
+    for (start = 0; start < K; start += INSTRUCTION) {
+        for (first = 0; first < INSTRUCTION; first += GROUP) {
+            int count = INSTRUCTION - first < GROUP ? INSTRUCTION - first : GROUP;
+            for (k = 0; k < count; k++) {
+                int at = PLACES[start + first + k];
+                products[k] = signed_of(a[at], A_BITS) * signed_of(b[(long)at * N], B_BITS);
+            }
+            total = of_group(products, count, signed_of(c, C_BITS));
+            c = (uint64_t)total & bits_of_ones(D_BITS);
+        }
+    }
+    return c;
 }
 
 //% chain

@@ -31,6 +31,9 @@ ALIGNED_BITS = 48
 TERMS = 1 << 12
 """The most terms of a group."""
 
+SUM_BITS = 62
+"""The most bits of a sum of integers, and of a product that a register in fixed point rounds."""
+
 _FAR = 1 << 30
 """A shift that is longer than any."""
 
@@ -59,6 +62,7 @@ _STATED = frozenset(
         ),
         *("zero_exponent", "partial", "rounding", "fraction", "overflow", "product_overflow", "zero", "nan", "flush"),
         "specials",
+        *("width", "dot", "lsb", "msb", "register_overflow"),
     )
 )
 """The fields of a rule that models have."""
@@ -68,7 +72,7 @@ class TileModel:
     """The pieces of the model of a tile operation: ``parts``, its functions and constants; ``function``, which test
     benches call; ``arrays``, its arguments with their columns.
 
-    Raises Unsupported for integers, for a rule without a model, and for formats that are too wide.
+    Raises Unsupported for a rule without a model, and for formats and sums that are too wide.
     """
 
     def __init__(self, computation: TileComputation, name: str) -> None:
@@ -88,32 +92,56 @@ class TileModel:
 
     def _checked(self, rule: Accumulator | None) -> Accumulator:
         op = self._op
-        wrong = next((name for name in (op.a, op.b, op.d) if name not in FORMATS), None)
-        if rule is None or wrong is not None:
-            raise self._refusal(f"models add floats, not {wrong or 'what this one does'}")
+        types = (op.a, op.b, op.c, op.d)
+        integers = [name for name in types if name not in FORMATS]
+        if rule is None or 0 < len(integers) < len(types):
+            raise self._refusal("models add floats, or integers")
         if self._model == "ieee" and op.scale:
             raise self._refusal("ieee rounds scaled elements first")
         for each in fields(rule):
             if each.name not in _STATED and getattr(rule, each.name) != each.default:
                 raise self._refusal(f"its rule has {each.name}={getattr(rule, each.name)}")
-        if rule.bits is not None and rule.bits + rule.guard > ALIGNED_BITS:
-            raise self._refusal(f"aligned terms keep up to {ALIGNED_BITS} fraction bits in models, with guard bits")
         if min(rule.group or op.shape[2], op.shape[2]) > TERMS:
             raise self._refusal(f"a group has up to {TERMS} products in models")
+        if integers:
+            bits = max(int(op.a[1:]) + int(op.b[1:]), *(int(name[1:]) for name in (op.c, op.d))) + TERMS.bit_length()
+            if bits > SUM_BITS:
+                raise self._refusal(f"sums of integers have up to {SUM_BITS} bits in models")
+            return rule
+        if rule.bits is not None and rule.bits + rule.guard > ALIGNED_BITS:
+            raise self._refusal(f"aligned terms keep up to {ALIGNED_BITS} fraction bits in models, with guard bits")
         for name in {op.a, op.b, op.c, op.d, op.scale or op.a, op.a if rule.steps == OWN else rule.steps}:
             if (why := too_wide(FORMATS[name])) is not None:
                 raise self._refusal(why)
-        if rule.bits is None and rule.partial == KEPT:
+        if rule.lsb is not None and sum(each.precision for each in self._factors) > SUM_BITS:
+            raise self._refusal(f"products in a register have up to {SUM_BITS} bits in models")
+        if rule.dot > 1:
+            group = min(rule.group or op.shape[2], op.shape[2])
+            if op.block % rule.dot or (group % rule.dot and group < op.shape[2]) or FORMATS[op.scale].infinities:
+                raise self._refusal(f"dot={rule.dot} must divide a block and a group, and scales have no infinities")
+            if rule.product_overflow:
+                raise self._refusal("with dot, its rule has product_overflow=true")
+        if rule.bits is None and rule.partial == KEPT and rule.lsb is None:
             # Nothing is rounded before the end, so that no order matters.
             rule = replace(rule, tree="flat", c="with" if rule.c == "last" else rule.c)
         return rule
 
     @property
-    def _part(self) -> str:
-        """The part of ``c_model.c`` that has the rule: IEEE operations, which keep payloads, or all others."""
-        if not self._rule.plain or self._op.scale or self._rule.steps != OWN or self._rule.c == "end":
-            return "dot"
-        return "chain" if self._rule.chain else "tree"
+    def _factors(self) -> list[FloatFormat]:
+        """The formats of the factors of a product."""
+        op = self._op
+        return [FORMATS[name] for name in (op.a, op.b, *((op.scale,) * 2 if op.scale else ()))]
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        """The parts of ``c_model.c`` that have the rule: integers, IEEE operations, or all others."""
+        rule = self._rule
+        if self._op.d not in FORMATS:
+            return ("integers",)
+        if not rule.plain or self._op.scale or rule.steps != OWN or rule.c == "end":
+            products, sums = "products" if rule.dot == 1 else "dots", "groups" if rule.lsb is None else "register"
+            return ("dot", products, sums, "elements")
+        return ("fma", "chain") if rule.chain else ("tree",)
 
     @property
     def head(self) -> str:
@@ -131,15 +159,35 @@ class TileModel:
         """The types, constants and functions."""
         op = self._op
         types = {"A_TYPE": op.a, "B_TYPE": op.b, "SCALE_TYPE": op.scale or op.a}
-        yield "\n".join(f"#define {name} {_type_of(FORMATS[type_])}" for name, type_ in types.items())
-        yield from specialised(
-            ["fma", "chain"] if self._part == "chain" else [self._part], self._body, dict(self._constants())
-        )
+        yield "\n".join(f"#define {name} {_type_of(type_)}" for name, type_ in types.items())
+        constants = dict(self._constants()) if op.d in FORMATS else dict(self._constants_of_integers())
+        yield from specialised(self._parts, self._body, constants)
+
+    def _sizes(self) -> Iterator[tuple[str, str]]:
+        """The sizes of the tile and of the groups, and the places along K in the order of the groups."""
+        op, rule = self._op, self._rule
+        group = min(rule.group or op.shape[2], op.shape[2])
+        sizes = {
+            "M": op.shape[0], "N": op.shape[1], "K": self._length, "INSTRUCTION": op.shape[2], "GROUP": group,
+            "AT_ONCE": group if rule.lsb is None else op.shape[2], "BLOCK": op.block, "TILES": op.blocks,
+        }  # fmt: skip
+        yield from ((name, size(name, value)) for name, value in sizes.items())
+        places = places_of(rule, op, self._length)
+        yield "PLACES", f"static const int PLACES[{len(places)}] = {{{', '.join(map(str, places))}}};"
+        yield "TREE", constant("TREE", rule.tree.upper())
+        yield "C_PLACE", constant("C_PLACE", _PLACES_OF_C[rule.c])
+
+    def _constants_of_integers(self) -> Iterator[tuple[str, str]]:
+        op, rule = self._op, self._rule
+        yield from self._sizes()
+        widths = {f"{who}_BITS": int(name[1:]) for who, name in zip("ABCD", (op.a, op.b, op.c, op.d), strict=True)}
+        numbers = {**widths, "WIDTH": rule.width or widths["D_BITS"], "SATURATES": int(rule.overflow == "saturate")}
+        yield from ((name, constant(name, value)) for name, value in numbers.items())
 
     def _constants(self) -> Iterator[tuple[str, str]]:
         op, rule = self._op, self._rule
         d, flushing = FORMATS[op.d], replace(SPEC, denormals="flush_operands", denormal_zero="positive")
-        policy = flushing if rule.flush and self._part == "dot" else SPEC
+        policy = flushing if rule.flush and "dot" in self._parts else SPEC
         step = FORMATS[op.a if rule.steps == OWN else rule.steps]
         given = policy if rule.steps == OWN else SPEC
         for name, fmt, flushes in (
@@ -148,18 +196,19 @@ class TileModel:
             ("NARROW", rule.sum_format(op.d), SPEC),
         ):  # fmt: skip
             yield name, format_constant(name, fmt, flushes)
-        group, bits = min(rule.group or op.shape[2], op.shape[2]), -1 if rule.bits is None else rule.bits
+        bits = -1 if rule.bits is None else rule.bits
         low, high = self._range()
+        yield from self._sizes()
+        sign_place = 0 if rule.msb is None else rule.msb - low
         sizes = {
-            "M": op.shape[0], "N": op.shape[1], "K": self._length, "INSTRUCTION": op.shape[2], "GROUP": group,
-            "BLOCK": op.block, "TILES": op.blocks, "LOWEST": low, "LIMBS": (high - low) // 64 + 2, "RANDOM_BITS": 0,
+            "LOWEST": low, "LIMBS": (high - low) // 64 + 2, "RANDOM_BITS": 0, "DOT": rule.dot, "SIGN_PLACE": sign_place,
         }  # fmt: skip
         yield from ((name, size(name, value)) for name, value in sizes.items())
-        places = places_of(rule, op, self._length)
-        yield "PLACES", f"static const int PLACES[{len(places)}] = {{{', '.join(map(str, places))}}};"
         yield "NAN_CODE", f"static const uint64_t NAN_CODE = UINT64_C({nan_of(rule, d):#x});"
         texts = {
-            "TREE": rule.tree.upper(), "C_PLACE": _PLACES_OF_C[rule.c], "ZERO_SIGN": _ZEROS[rule.zero],
+            "DOT_PLACE": sum(each.emin - each.mantissa_bits for each in self._factors[:2]),
+            "HAS_SIGN_PLACE": int(rule.msb is not None), "HOLDS_LARGEST": int(rule.register_overflow == "saturate"),
+            "ZERO_SIGN": _ZEROS[rule.zero],
             "ON_OVERFLOW": _OVERFLOWS[rule.overflow], "BITS": bits, "MOST_BITS": bits + rule.guard,
             "CUT": as_rounding(rule.cut).name, "CUT_SUMS": as_rounding(rule.cut_sums).name,
             "ROUNDING": as_rounding(rule.rounding).name,
@@ -177,11 +226,12 @@ class TileModel:
 
     def _range(self) -> tuple[int, int]:
         """Return the exponents of the lowest bit of exact sums, and of a bit beyond all of them."""
-        op, d = self._op, FORMATS[self._op.d]
-        factors = [FORMATS[name] for name in (op.a, op.b, *((op.scale,) * 2 if op.scale else ()))]
-        low = min(sum(f.emin - f.mantissa_bits for f in factors), d.emin - d.mantissa_bits)
-        high = max(sum(f.emax + 1 for f in factors), d.emax + 1)
-        return low, high + TERMS.bit_length() + 2
+        d, rule = FORMATS[self._op.d], self._rule
+        low = min(sum(f.emin - f.mantissa_bits for f in self._factors), d.emin - d.mantissa_bits)
+        high = max(sum(f.emax + 1 for f in self._factors), d.emax + 1) + max(TERMS, self._op.shape[2]).bit_length() + 2
+        if rule.lsb is None:
+            return low, high
+        return rule.lsb, max(high, rule.lsb + 1, high if rule.msb is None else rule.msb + 2)
 
     @property
     def function(self) -> str:
@@ -199,8 +249,8 @@ class TileModel:
     def _body(self) -> str:
         scaled = bool(self._op.scale)
         scales = "&scale_a[(t * M + i) * (K / BLOCK)], &scale_b[t * (K / BLOCK) * N + j]" if scaled else "0, 0"
-        c = "c[at] & bits_of_ones(C.bits)"
-        c = c if self._op.c == self._op.d else f"converted(&C, &TO, {c})"
+        c = "c[at]" if self._op.d not in FORMATS else "c[at] & bits_of_ones(C.bits)"
+        c = c if self._op.c == self._op.d or self._op.d not in FORMATS else f"converted(&C, &TO, {c})"
         return (
             "{\n"
             "    int t, i, j;\n"
@@ -209,7 +259,7 @@ class TileModel:
             "            for (j = 0; j < N; j++) {\n"
             "                int at = (t * M + i) * N + j;\n"
             f"                uint64_t before = {c};\n"
-            f"                result[at] = ({_type_of(FORMATS[self._op.d])})element(\n"
+            f"                result[at] = ({_type_of(self._op.d)})element(\n"
             f"                    &a[(t * M + i) * K], &b[t * K * N + j], before, {scales});\n"
             "            }\n"
             "}"
@@ -225,5 +275,6 @@ class TileModel:
             yield f"      {way:<6} {kind} unsigned {name}[{len(columns)}]{'' if last else ','}  // {columns[0].type}"
 
 
-def _type_of(fmt: FloatFormat) -> str:
-    return f"{fmt.storage_dtype.name}_t"
+def _type_of(name: str) -> str:
+    width = FORMATS[name].bits if name in FORMATS else int(name[1:])
+    return f"{storage_dtype(width).name}_t"

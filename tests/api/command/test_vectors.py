@@ -271,7 +271,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     ((*VECTOR_SETS_ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
     ((*VECTOR_SETS_ADDF[2:], "--models", ""), 2, "unknown model ''"),
     (("mma.m1n1k16.f32.f16.f16", "-n", "9", "--models", "B1"), 2, "the models are about the rounding of one op"),
-    (("mma.m1n1k32.s32.s8.s8", "-n", "9", "--format", "dpi"), 3, "models add floats, not i8"),
+    (("mma.m1n1k8.f64.f64.f64", "-n", "9", "--format", "dpi", "--mma=custom:lsb=-9"), 3, "up to 62 bits"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "npz,bin"), 2, "--out names it"),

@@ -249,7 +249,8 @@ def test_comparisons_of_all_formats(predicate: str, tmp_path: Path) -> None:
 
 def run_self_test(model_text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "adder.c").write_text(model_text, encoding="utf-8")
-    subprocess.run([*STRICT, "-DADDER_SELF_TEST", "adder.c", "-o", "adder"], cwd=folder, check=True)
+    checked = ("-fsanitize=undefined", "-fno-sanitize-recover")
+    subprocess.run([*STRICT, *checked, "-DADDER_SELF_TEST", "adder.c", "-o", "adder"], cwd=folder, check=True)
     return subprocess.run([folder / "adder"], capture_output=True, text=True, check=False)
 
 
@@ -264,6 +265,8 @@ def test_the_self_test_passes_and_finds_a_planted_bug(tmp_path: Path) -> None:
     assert done.stdout.startswith("row ")
 
 
+E2M1 = "mma.m1n1k64.f32.e2m1.e2m1.f32.ue4m3.block16"
+INTEGERS = "mma.m1n2k16.s32.s8.s8.s32"
 NARROW, SMALL_D = "mma.m1n1k8.f32.e4m3.e5m2.f32", "mma.m2n1k8.f16.e4m3.e5m2.f16"
 
 TILES: list[tuple[str, str]] = [
@@ -274,7 +277,7 @@ TILES: list[tuple[str, str]] = [
     ("mma.m16n8k32.f32.e4m3.e4m3.f32", "chip:ada"),
     ("MFMA_F32_16x16x16_F16", "chip:cdna2"),
     ("MFMA_F32_16x16x16_F16", "chip:cdna3"),
-    ("mma.m1n1k64.f32.e2m1.e2m1.f32.ue4m3.block16", "exact"),
+    (E2M1, "exact"),
     ("mma.m1n2k64.f32.e2m1.e3m2.f32.ue8m0.block32", "custom:bits=25,group=32,rounding=toward_zero"),
     (NARROW, "custom:group=4,tree=neighbours,bits=20,partial=toward_zero,c=last,guard=3,cut=to_nearest_even,cut_sums=downward"),
     (SMALL_D, "custom:group=3,tree=even_odd,bits=24,c=last,zero=sum,cut=to_odd"),
@@ -286,6 +289,21 @@ TILES: list[tuple[str, str]] = [
     (SMALL_D, "custom:products=rounded,partial=to_nearest_even,tree=neighbours,c=last,nan=payload,flush=true"),
     (NARROW, "custom:tree=sequential,partial=to_nearest_even,nan=payload,group=4"),
     (SMALL_D, "custom:tree=even_odd,c=last,partial=to_odd"),
+    ("mma.m2n3k8.s32.s8.s8.s32", "exact"),
+    (INTEGERS, "custom:width=16"),
+    (INTEGERS, "custom:width=15,overflow=saturate,tree=sequential,group=5"),
+    (INTEGERS, "custom:width=17,overflow=saturate,tree=neighbours,c=last"),
+    (INTEGERS, "custom:width=14,overflow=saturate,tree=halves,group=3"),
+    (INTEGERS, "custom:width=13,overflow=saturate,tree=even_odd,c=last,group=6"),
+    (NARROW, "custom:lsb=-40,msb=40"),
+    (NARROW, "custom:lsb=-10,msb=6,group=3,cut=to_nearest_even"),
+    (NARROW, "custom:lsb=-10,msb=6,group=2,register_overflow=saturate,cut=downward,rounding=upward"),
+    (SMALL_D, "custom:lsb=-70,msb=60,cut=to_odd,c=end"),
+    (SMALL_D, "custom:lsb=-8,group=1,zero=positive,flush=true"),
+    (SMALL_D, "custom:lsb=-60,msb=4,register_overflow=saturate,zero=sum"),
+    ("mma.m1n2k64.f32.e2m1.e2m1.f32.ue4m3.block16", "custom:dot=16,bits=25"),
+    (E2M1, "custom:dot=4,bits=12,group=32,cut=to_odd,shifter=9,zero_exponent=-5"),
+    ("mma.m1n1k64.f32.e2m1.e2m1.f32.ue8m0.block32", "custom:dot=8,tree=neighbours,partial=to_nearest_even"),
 ]  # fmt: skip
 """Tile operations and models: each field of an accumulator has another value than its default somewhere."""
 
@@ -299,11 +317,20 @@ def test_models_of_tiles(tile: str, model: str, tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_a_wrong_rule_of_a_tile_is_noticed(tmp_path: Path) -> None:
-    text = c_model(hu.vectors(NARROW, n=128, mma="custom:bits=20,group=4").recipe, "adder").source
-    planted = text.replace("const int BITS = 20;", "const int BITS = 19;")
-    assert planted != text
-    assert run_self_test(planted, tmp_path).returncode == 1
+@pytest.mark.parametrize(
+    ("tile", "model", "right", "wrong"),
+    [
+        (NARROW, "custom:bits=20,group=4", "const int BITS = 20;", "const int BITS = 19;"),
+        (INTEGERS, "custom:width=15,overflow=saturate", "const int WIDTH = 15;", "const int WIDTH = 16;"),
+        (NARROW, "custom:lsb=-10,msb=6", "SIGN_PLACE = 16", "SIGN_PLACE = 15"),
+        (NARROW, "custom:lsb=-10,msb=6", "HOLDS_LARGEST = 0", "HOLDS_LARGEST = 1"),
+        (E2M1, "custom:dot=8,bits=12", "DOT = 8", "DOT = 4"),
+    ],
+)
+def test_a_wrong_rule_of_a_tile_is_noticed(tile: str, model: str, right: str, wrong: str, tmp_path: Path) -> None:
+    text = c_model(hu.vectors(tile, n=128, mma=model).recipe, "adder").source
+    assert text.count(right) == 1
+    assert run_self_test(text.replace(right, wrong), tmp_path).returncode == 1
 
 
 def test_a_tile_has_arrays_in_systemverilog() -> None:
@@ -316,8 +343,9 @@ def test_a_tile_has_arrays_in_systemverilog() -> None:
 @pytest.mark.parametrize(
     ("tile", "model", "message"),
     [
-        ("mma.m16n8k32.s32.s8.s8.s32", "exact", "models add floats, not i8"),
-        ("mma.m1n1k64.f32.e2m1.e2m1.f32.ue4m3.block16", "ieee", "ieee rounds scaled elements first"),
+        ("mma.m1n1k8.f64.f64.f64.f64", "custom:lsb=-200", "products in a register have up to 62 bits"),
+        (E2M1, "custom:dot=5,bits=20", "dot=5 must divide a block and a group"),
+        (E2M1, "ieee", "ieee rounds scaled elements first"),
         (NARROW, "custom:bits=60", "aligned terms keep up to 48 fraction bits"),
     ],
 )
