@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from typing import Any
 
 from halfulp.fp_formats.formats import FORMATS
@@ -117,8 +118,13 @@ def quick(rule: Accumulator, op: TileOp) -> bool:
     for a search.
     """
     if rule.steps != OWN:
-        op = replace(op, a=rule.steps, b=rule.steps)
-    return rule.bits is None or fits(rule.of_a_step, op)
+        op = _stepped(op, rule.steps)
+    return rule.bits is None or fits(rule, op)
+
+
+@lru_cache(maxsize=64)
+def _stepped(op: TileOp, steps: str) -> TileOp:
+    return replace(op, a=steps, b=steps)
 
 
 def _given(rule: Accumulator) -> dict[str, Any]:
@@ -146,15 +152,12 @@ def reduced(rule: Accumulator, op: TileOp) -> Accumulator:
     if rule.fraction == d.mantissa_bits:
         given["fraction"] = None
     with_c = rule.c != "last"
-    shapes = [[shape_of(tree, size + with_c) for size in sizes] for tree in ("sequential", "neighbours", "halves")]
     # A tree of one term does not cut it off, where all terms at once would.
     pair = all(size + with_c == 2 or (rule.bits is None and size + with_c < 2) for size in sizes)
     if sizes == {1} if rule.tree == "even_odd" else pair:
         given["tree"] = "flat"
     elif rule.tree in ("neighbours", "halves"):
-        same = [tree for tree, shape in zip(("sequential", "neighbours", "halves"), shapes, strict=True)
-                if shape == shapes[("sequential", "neighbours", "halves").index(rule.tree)]]  # fmt: skip
-        given["tree"] = same[0]
+        given["tree"] = _same_tree(rule.tree, tuple(size + with_c for size in sizes))
     plain = rule.nan == "payload"
     if rule.bits is None:
         given.update(cut=DEFAULTS["cut"], cut_sums=DEFAULTS["cut_sums"])
@@ -182,6 +185,13 @@ def reduced(rule: Accumulator, op: TileOp) -> Accumulator:
     if plain and not Accumulator(**{**given, "nan": "default"}).plain:
         return rule
     return Accumulator(**given)
+
+
+@lru_cache(maxsize=1024)
+def _same_tree(tree: str, terms: tuple[int, ...]) -> str:
+    """Return the first tree with the same additions of so many terms."""
+    shapes = {each: [shape_of(each, count) for count in terms] for each in ("sequential", "neighbours", "halves")}
+    return next(each for each, shape in shapes.items() if shape == shapes[tree])
 
 
 def _no_product_is_small(op: TileOp) -> bool:

@@ -1,9 +1,7 @@
-"""Which accumulator explains the dot products of an unknown unit.
+"""Which accumulator explains the dot products of an unknown unit, and what the rows leave open.
 
-The search first takes rows of ordinary numbers, on which few fields matter, then all rows. From one rule for each
-structure (how products are grouped, and where C is added) it changes one field at a time, or two that go together, and
-keeps what makes the results nearer. Rules that explain all rows are then changed again, one field after the other, and
-so are those that nearly do: that finds the fields that the rows leave open, and the rows that exclude the others.
+`searching` finds a rule that explains all rows. It is then changed again, one field after the other, and so are those
+that nearly explain all: that finds the fields that the rows leave open, and the rows that exclude the others.
 """
 
 from __future__ import annotations
@@ -11,18 +9,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.chips.candidates import DEFAULTS, changed, complexity, differences, near, quick, reduced, values_of
+from halfulp.chips.candidates import DEFAULTS, changed, complexity, differences, near, reduced, values_of
 from halfulp.chips.rows import Rows, hard_rows, instructions, rows_of
-from halfulp.fp_formats.exact.core import specials_of
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.chips.searching import Rival, Search, structure
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.spelling import table_lines, value_text
 from halfulp.interp.ir.errors import InputError, Unsupported
-from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, spelled
+from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
 from halfulp.semantics.matrix_units.aligned_sums import holds_products
 
 Indices = npt.NDArray[np.intp]
@@ -30,17 +28,17 @@ Indices = npt.NDArray[np.intp]
 LONGEST = 64
 """The most products of a row."""
 
-SAMPLE = 256
-"""So many rows rank candidates; one that explains them is compared with all."""
+EXPLORED = 10_000
+"""The candidates that are tried for others that explain all rows."""
 
-FEWEST_ORDINARY = 100
-"""With fewer rows of ordinary numbers the search begins with those that are nearest to it."""
+COMPARED = 24
+"""Where nothing explains all rows, the best rules of so many structures are compared with all rows."""
 
-BUDGET = 2000
-"""The candidates that are tried in each part of the search."""
+NEARLY = 12
+"""So many of the others that nearly explain all rows are changed once more."""
 
-MOST_OTHERS = 400
-"""The most other candidates that explain all rows, and are kept."""
+MOST_OTHERS = 200
+"""The most other candidates that are looked for, and told."""
 
 ALIKE = 3
 """Of other candidates with changes of the same fields, so many are changed further, and compared on next inputs."""
@@ -51,40 +49,8 @@ ASKED = 1024
 MOST_SHOWN = 6
 """Of long lists, the text shows so many entries."""
 
-_PRECISION = (
-    ("bits",), ("rounding",), ("cut",), ("partial",), ("cut_sums",), ("shifter",), ("c_shifter",), ("guard",),
-    ("fraction",), ("overflow",),
-)  # fmt: skip
-_REST = (("zero_exponent",), ("flush", "zero"), ("steps",), ("nan",), ("product_overflow", "overflow"))
-_TOGETHER = (
-    ("tree", "c"), ("group",), ("order",), ("products", "partial"), ("cut", "rounding"), ("partial", "rounding"),
-    ("cut", "cut_sums"), ("rounding", "overflow"),
-)  # fmt: skip
-
 
 # --- what is found ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A rule with other values of some fields, and the rows that exclude it."""
-
-    #: The fields that differ from the rule, with their values.
-    changes: Mapping[str, Any]
-    #: How many of the `tried` rows it does not explain.
-    wrong: int
-    #: How many rows it was compared with.
-    tried: int
-    #: Some of the rows that it does not explain.
-    rows: tuple[int, ...]
-
-    @property
-    def share(self) -> float:
-        """The part of the rows that it does not explain."""
-        return self.wrong / self.tried
-
-    def __str__(self) -> str:
-        return f"{_spelled(self.changes)}: wrong in {self.wrong} of {self.tried} rows, first in {self.rows[0]}"
 
 
 @dataclass(frozen=True)
@@ -264,7 +230,7 @@ def fit(rows: Rows, chips: bool = True) -> AccumulatorFit:
     if op.c != op.d:
         raise Unsupported(f"C is {op.c} and D is {op.d}: accumulators are searched only if they have the same type")
     _check_consistent(rows)
-    return _Search(rows).result(chips)
+    return _Answer(rows).result(chips)
 
 
 def _check_consistent(rows: Rows) -> None:
@@ -281,99 +247,39 @@ def _check_consistent(rows: Rows) -> None:
             )
 
 
-# --- the search -------------------------------------------------------------------------------------------------------
+# --- the rule, and what else explains the rows ------------------------------------------------------------------------
 
 
-class _Bench:
-    """Rows, and how well candidates explain them."""
-
-    def __init__(self, rows: Rows, which: Indices) -> None:
-        self.op, self.which, self.all = rows.operation(), which, rows.at(which)
-        self.take(np.arange(min(SAMPLE, len(which))))
-        self.tried = 0
-        self.excluding: dict[Accumulator, Rival] = {}
-
-    def take(self, sample: Indices) -> None:
-        """Compare candidates with these rows first."""
-        self.sample, self.some = sample, self.all.at(sample)
-        self.scores: dict[Accumulator, float] = {}
-
-    def score(self, rule: Accumulator | None) -> float:
-        """Return how far the results of a rule are from the rows; 0 if it explains all."""
-        if rule is None:
-            return float("inf")
-        rule = reduced(rule, self.op)
-        if rule in self.scores:
-            return self.scores[rule]
-        if not quick(rule, self.op):
-            return float("inf")
-        self.tried += 1
-        got = self.some.by(rule, self.op).codes
-        self.scores[rule] = float(_distances(FORMATS[self.op.d], got, self.some.d).sum())
-        wrong = np.flatnonzero(got != self.some.d)
-        if not len(wrong) and len(self.sample) < len(self.all):
-            missed = np.flatnonzero(self.all.by(rule, self.op).codes != self.all.d)
-            if len(missed):
-                self._exclude(rule, missed, len(self.all))
-                self.take(np.concatenate([self.sample, missed[:16]]))
-                return self.score(rule)
-        if len(wrong) and rule not in self.excluding:
-            self._exclude(rule, self.sample[wrong], len(self.sample))
-        return self.scores[rule]
-
-    def _exclude(self, rule: Accumulator, wrong: Indices, tried: int) -> None:
-        rows = np.sort(self.which[wrong])[:3]
-        self.excluding[rule] = Rival({}, len(wrong), tried, tuple(rows.tolist()))
-
-
-def _distances(fmt: FloatFormat, got: Codes, wanted: Codes) -> npt.NDArray[np.float64]:
-    """Return 0 for equal codes, else 1 and something for each binade between them."""
-    places = [codes.astype(np.int64) & np.int64(fmt.code_mask >> 1) for codes in (got, wanted)]
-    signed = [
-        np.where(codes >> codes.dtype.type(fmt.bits - 1) != 0, -place, place)
-        for codes, place in zip((got, wanted), places, strict=True)
-    ]
-    apart = np.abs(signed[0].astype(np.float64) - signed[1])
-    return np.where(got == wanted, 0.0, 1 + np.minimum(np.log2(1 + apart), fmt.mantissa_bits) / 8)
-
-
-class _Node(NamedTuple):
-    score: float
-    rule: Accumulator
-    passes: int = 0
-
-
-class _Search:
-    """The search in given rows."""
+class _Answer:
+    """The search in given rows, and what is said about its result."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows, self.op = rows, rows.operation()
         self.values = values_of(self.op)
-        # The order of rows must not matter, and neither must the neighbourhood of similar ones.
-        shuffled = np.random.default_rng(len(rows)).permutation(len(rows))
-        strange, self.special = _strangeness(rows)
-        ordinary = shuffled[strange[shuffled] == 0]
-        if len(ordinary) < FEWEST_ORDINARY:
-            ordinary = shuffled[np.argsort(strange[shuffled], kind="stable")][:SAMPLE]
-        self.benches = (_Bench(rows, ordinary), _Bench(rows, shuffled))
+        self.search = Search(rows, self.values)
+        self.bench = self.search.whole
 
     def result(self, chips: bool) -> AccumulatorFit:
         """Search, and tell what was found. ``chips``: begin with the rules of chips."""
         known = self._known() if chips else {}
         rules = [Accumulator.from_text(text) for text in known]
-        ordinary, bench = self.benches
-        explaining = [rule for rule in rules if bench.score(rule) == 0]
-        if not explaining:
-            nodes = self._improve(ordinary, [*rules, *self._starts()], (*_PRECISION, *_REST), BUDGET)
-            nodes = self._improve(bench, [node.rule for node in nodes], (*_REST, *_PRECISION), BUDGET)
-            explaining = [node.rule for node in nodes if not node.score]
-            if not explaining:
-                return self._failure(nodes)
-            rule = self._simplest(min(explaining, key=complexity))
-        else:
+        explaining = [rule for score, rule in self.bench.rank(rules) if not score and self._explains(rule)]
+        if explaining:
             rule = explaining[0]
+        else:
+            found = self.search.run(rules)
+            explaining = [rule for score, rule in found if not score and self._explains(rule)]
+            if not explaining:
+                return self._failure(found)
+            rule = min(explaining, key=complexity)
+            simplest = self._simplest(rule)
+            rule = simplest if self._explains(simplest) else rule
         others, more = self._others(reduced(rule, self.op))
         return self._success(rule, others, more, known)
+
+    def _explains(self, rule: Accumulator) -> bool:
+        """Tell whether a rule explains all rows by the model itself."""
+        return bool((self.rows.by(rule, self.op).codes == self.rows.d).all())
 
     def _known(self) -> dict[str, list[str]]:
         """Return the rules of chips for these types, as texts, with the names of the instructions that follow them.
@@ -386,92 +292,6 @@ class _Search:
             if op.shape[2] == self.op.shape[2]:
                 names.append(f"chip:{chip} {op.unit}")
         return found
-
-    def _starts(self) -> Iterator[Accumulator | None]:
-        """Yield a few rules of each structure, with what results show by themselves."""
-        seen, k = self._seen(), self.op.shape[2]
-        groups = [0, *(size for size in (1, 2, 4, 8, 16, 32) if size < k)]
-        forms = (
-            ("flat", "with"), ("flat", "last"), ("flat", "end"), ("neighbours", "last"), ("halves", "last"),
-            ("sequential", "with"), ("even_odd", "last"),
-        )  # fmt: skip
-        rounded = {"partial": "to_nearest_even", "products": "rounded"}
-        for (tree, c), group in itertools.product(forms, groups):
-            quick = tree == "flat" and group in (0, *groups[-2:])
-            for bits in (None, 4, 8, 12, 16, 20, 24, 30) if quick else (None, 6, 12, 24):
-                given = {**seen, "tree": tree, "c": c, "group": group, "bits": bits}
-                yield changed(Accumulator(), **given)
-                if tree != "flat" and group in (0, 4):
-                    yield changed(Accumulator(), **given, **rounded)
-
-    def _seen(self) -> dict[str, Any]:
-        """Return values of fields that the results suggest: they are only a start."""
-        fmt, found = FORMATS[self.op.d], dict[str, Any]()
-        magnitude = self.rows.d.astype(np.uint64) & np.uint64(fmt.code_mask >> 1)
-        normal = magnitude[(magnitude >= fmt.min_normal_code) & (magnitude <= fmt.max_code)]
-        used = int(np.bitwise_or.reduce(normal)) if len(normal) else 1
-        unused = (used & -used).bit_length() - 1
-        if 0 < unused < fmt.mantissa_bits:
-            found["fraction"] = fmt.mantissa_bits - unused
-        nans = magnitude[magnitude > (fmt.infinity_code or 0)]
-        if len(nans) and (nans == fmt.code_mask >> 1).all():
-            found["nan"] = "ones"
-        return found
-
-    def _improve(
-        self, bench: _Bench, starts: Iterable[Accumulator | None], blocks: Sequence[tuple[str, ...]], budget: int
-    ) -> list[_Node]:
-        """Change the best rule of each structure until one explains all rows; return the best rules, those first."""
-        pool: dict[tuple[Any, ...], _Node] = {}
-        finished: dict[tuple[Any, ...], float] = {}
-
-        def put(rule: Accumulator | None) -> bool:
-            """Keep a rule if it is the best of its structure, and tell whether it explains all rows."""
-            score = bench.score(rule)
-            if rule is not None:
-                key = _structure(reduced(rule, self.op))
-                if key not in pool or score < pool[key].score:
-                    pool[key] = _Node(score, rule, pool[key].passes if key in pool else 0)
-            return not score
-
-        last = bench.tried + budget
-        solved = any(list(map(put, starts)))
-        while not solved and bench.tried < last:
-            open_ = [key for key, node in pool.items() if finished.get(key) != node.score]
-            if not open_:
-                break
-            key = min(open_, key=lambda key: pool[key].score * (1 + 0.15 * pool[key].passes))
-            node = pool[key]
-            rule = self._descend(bench, node.rule, blocks)
-            solved = put(rule)
-            pool[key] = pool[key]._replace(passes=node.passes + 1)
-            if node.passes and not solved:
-                finished[key] = pool[key].score
-                for block in _TOGETHER:
-                    solved = solved or any(map(put, self._changes(rule, block)))
-        return sorted(pool.values(), key=lambda node: node.score)[:12]
-
-    def _changes(self, rule: Accumulator, names: tuple[str, ...]) -> Iterator[Accumulator | None]:
-        """Yield rules with other values in some fields."""
-        lists = [[getattr(rule, name), *near(self.values[name], getattr(rule, name))] for name in names]
-        for values in itertools.product(*lists):
-            yield changed(rule, **dict(zip(names, values, strict=True)))
-
-    def _descend(self, bench: _Bench, rule: Accumulator, blocks: Sequence[tuple[str, ...]]) -> Accumulator:
-        """Change a few fields after the other, each to the value that is best."""
-        for block in blocks:
-            best, sample = bench.score(rule), len(bench.sample)
-            for each in self._changes(rule, block):
-                score = bench.score(each)
-                if len(bench.sample) != sample:  # there are more rows to compare with
-                    best, sample = bench.score(rule), len(bench.sample)
-                if each is not None and score < best:
-                    rule, best = each, score
-            if not best:
-                break
-        return rule
-
-    # What else explains the rows.
 
     def _single(self, rule: Accumulator, whole: bool) -> Iterator[tuple[str, Accumulator]]:
         """Yield rules with one other field. ``whole``: with all values that it may have."""
@@ -486,7 +306,7 @@ class _Search:
         """Return the rule with defaults in as many fields as the rows allow, one after the other."""
         for name, default in DEFAULTS.items():
             each = changed(rule, **{name: default})
-            if each is not None and not self.benches[1].score(each):
+            if each is not None and not self.bench.score(each):
                 rule = each
         return reduced(rule, self.op)
 
@@ -494,47 +314,46 @@ class _Search:
         """Find other rules that explain all rows: with one field changed, and with several that must change together.
         Also tells whether there may be more.
         """
-        bench = self.benches[1]
+        bench = self.bench
         found: dict[Accumulator, None] = {own: None}
         missed: dict[Accumulator, None] = {}
 
-        def put(each: Accumulator) -> None:
-            each = reduced(each, self.op)
-            if each not in found:
-                (missed if bench.score(each) else found).setdefault(each)
+        def put(rules: Iterable[Accumulator]) -> None:
+            asked = dict.fromkeys(reduced(each, self.op) for each in rules)
+            for score, each in bench.rank(each for each in asked if each not in found and each not in missed):
+                (missed if score else found).setdefault(each)
 
-        for _, each in self._single(own, whole=True):
-            put(each)
+        put(rule for rule, score in bench.scores.items() if not score)
+        put(each for _, each in self._single(own, whole=True))
         alone = {pair for each in found for pair in differences(own, each).items()}
+        # Fields that own, alone, cannot have other values of.
+        tied = {*self.values} - {name for name, _ in self._single(own, whole=True)}
         counts: dict[tuple[str, ...], int] = {}
-        last, number = bench.tried + BUDGET // 2, 0
+        last, number = bench.tried + EXPLORED, 0
         while (number := number + 1) < len(found) and bench.tried < last and len(found) <= MOST_OTHERS:
             rule = list(found)[number]
             names = tuple(differences(own, rule))
             counts[names] = counts.get(names, 0) + 1
-            if counts[names] > ALIKE:
-                continue
-            for name, each in self._single(rule, whole=False):
-                if (name, getattr(each, name)) not in alone:  # what may change alone may change beside others
-                    put(each)
+            if counts[names] <= ALIKE:
+                # What may change alone may change beside others.
+                put(each for name, each in self._single(rule, False) if (name, getattr(each, name)) not in alone)
+                if tied:
+                    put(each for name, each in self._single(rule, True) if name in tied)
         more = number < len(found)
-        # Those that nearly explain all rows, with more changes.
-        last = bench.tried + BUDGET // 4
-        candidates = [each for each in missed if each in bench.excluding]
-        for each in sorted(candidates, key=lambda each: bench.excluding[each].share)[:12]:
-            if bench.tried > last:
-                break
-            nearest = reduced(self._descend(bench, each, (*_REST, *_PRECISION)), self.op)
-            if not bench.score(nearest):
-                found.setdefault(nearest)
+        # Those that nearly explain all rows, with one more change.
+        nearly = sorted(
+            (each for each in missed if each in bench.excluding), key=lambda each: bench.excluding[each].share
+        )
+        for each in nearly[:NEARLY]:
+            put(other for _, other in self._single(each, whole=False))
         rules = sorted(set(found) - {own}, key=lambda each: (len(differences(own, each)), each.text))
-        return rules[:MOST_OTHERS], more or len(rules) > MOST_OTHERS
+        return rules, more or len(rules) > MOST_OTHERS
 
     def _success(
         self, rule: Accumulator, others: list[Accumulator], more: bool, known: dict[str, list[str]]
     ) -> AccumulatorFit:
         own = reduced(rule, self.op)
-        bench = self.benches[1]
+        bench = self.bench
         changes = {each: differences(own, each) for each in others}
         same = dict.fromkeys(self.values, True)
         rivals = list[Rival]()
@@ -548,7 +367,7 @@ class _Search:
             values = dict.fromkeys(getattr(each, name) for each in (own, *others))
             if len(values) > 1:
                 open_[name] = tuple(values)
-        if not self.special:
+        if not self.search.special.any():
             rule = replace(rule, specials="none")
             open_["specials"] = ("none", "all", "nan")
         questions, alike = self._next(own, others)
@@ -566,22 +385,22 @@ class _Search:
             first_wrong=None,
             types=self.rows.types,
             chips=tuple(dict.fromkeys(chips)),
-            others=tuple(changes.values()),
+            others=tuple(changes.values())[:MOST_OTHERS],
             more=more,
             open=open_,
             idle=tuple(name for name, is_same in same.items() if is_same and name not in open_),
             rivals=tuple(sorted(rivals, key=lambda each: each.share)),
             next=tuple(questions),
             alike=tuple(changes[each] for each in alike),
-            tried=self._tried,
+            tried=self.search.tried,
         )
 
-    @property
-    def _tried(self) -> int:
-        return sum(bench.tried for bench in self.benches)
-
-    def _failure(self, nodes: list[_Node]) -> AccumulatorFit:
-        wrong = {node.rule: self.rows.by(node.rule, self.op).codes != self.rows.d for node in nodes}
+    def _failure(self, found: Sequence[tuple[float, Accumulator]]) -> AccumulatorFit:
+        best: dict[tuple[Any, ...], Accumulator] = {}
+        for _, rule in found:
+            best.setdefault(structure(rule), rule)
+        rules = [*best.values()][:COMPARED]
+        wrong = {rule: self.rows.by(rule, self.op).codes != self.rows.d for rule in rules}
         nearest = min(wrong, key=lambda rule: int(wrong[rule].sum()))
         return AccumulatorFit(
             accumulator=None,
@@ -590,7 +409,7 @@ class _Search:
             explained=int((~wrong[nearest]).sum()),
             first_wrong=int(wrong[nearest].argmax()),
             types=self.rows.types,
-            tried=self._tried,
+            tried=self.search.tried,
         )
 
     def _next(self, own: Accumulator, others: list[Accumulator]) -> tuple[list[NextInput], list[Accumulator]]:
@@ -631,25 +450,3 @@ class _Search:
                 )
                 left = [rule for rule, apart in zip(left, differ[:, row], strict=True) if not apart]
         return found, left
-
-
-def _structure(rule: Accumulator) -> tuple[Any, ...]:
-    return rule.tree, rule.c, rule.group, rule.order, rule.products, rule.partial != KEPT
-
-
-def _strangeness(rows: Rows) -> tuple[Indices, bool]:
-    """Return for each row how many operands are zero, subnormal or special, a hundred more where the result is; and
-    whether any operand is special.
-    """
-    count, special = np.zeros(len(rows), np.intp), False
-    for name, codes, weight in zip(rows.types, (rows.a, rows.b, rows.c, rows.d), (1, 1, 1, 100), strict=True):
-        fmt = FORMATS[name]
-        magnitude = codes & codes.dtype.type(fmt.code_mask >> (fmt.sign_mask is not None))
-        strange: Mask = (magnitude < fmt.min_normal_code) | (magnitude > fmt.max_code)
-        if weight == 1:
-            found = specials_of(fmt, codes.astype(np.uint64))
-            special = special or (found is not None and bool(found.any()))
-            if codes is rows.c and strange.all():
-                continue  # C is +0 everywhere
-        count += weight * strange.reshape(len(rows), -1).sum(axis=1)
-    return count, special

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, get_type_hints
 
@@ -208,9 +208,13 @@ class Accumulator:
     )
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, _named(getattr(self, each.name), each.metadata["choices"]))
-            _check(each.name, getattr(self, each.name), each.metadata, _OPTIONAL.get(each.name))
+        for each in _every_field():
+            value = getattr(self, each.name)
+            if value is not each.default:
+                named = _named(value, each.metadata["choices"])
+                if named is not value:
+                    object.__setattr__(self, each.name, named)
+                _check(each.name, named, each.metadata, _OPTIONAL.get(each.name))
         rules = (
             (not self.guard or (self.c == "last" and self.bits is not None), "guard needs c=last and bits"),
             (not self.order or self.group, "order needs group, the size of what it deals elements to"),
@@ -332,6 +336,11 @@ class Accumulator:
             )
         if self.dot > 1 and (types != ("f4E2M1FN", "f4E2M1FN") or not scale):
             raise ValueError("accumulator: dot is about f4E2M1FN with scales")
+
+
+@lru_cache(maxsize=1)
+def _every_field() -> tuple[Field[Any], ...]:
+    return fields(Accumulator)
 
 
 def _check(name: str, value: Any, about: Any, optional: bool | None) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.chips import fitting
-from halfulp.chips.candidates import differences, reduced, values_of
+from halfulp.chips import fitting, searching
+from halfulp.chips.candidates import changed, differences, reduced, values_of
 from halfulp.chips.fitting import AccumulatorFit, fit
 from halfulp.chips.recorded_chips import main
 from halfulp.chips.rows import Rows, hard_rows
@@ -55,7 +55,8 @@ def check(found: AccumulatorFit, rule: Accumulator, rows: Rows) -> None:
             assert not differ.any(), (rule.text, own.text, closed, found.open)
     assert (rows.by(own, op).codes == rows.d).all()
     for rival in found.rivals[:20]:
-        other = replace(own, **rival.changes)
+        other = changed(own, **rival.changes)
+        assert other is not None
         some = rows.at(list(rival.rows))
         assert (some.by(other, op).codes != some.d).all()
     for each in found.next:
@@ -72,7 +73,9 @@ def check(found: AccumulatorFit, rule: Accumulator, rows: Rows) -> None:
 
 def search_less(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     """Try fewer candidates than by default: enough for few products and few fields."""
-    monkeypatch.setattr(fitting, "BUDGET", budget)
+    monkeypatch.setattr(searching, "BUDGET", budget)
+    monkeypatch.setattr(searching, "SAMPLE", 64)
+    monkeypatch.setattr(fitting, "EXPLORED", budget // 4)
     monkeypatch.setattr(fitting, "ASKED", 200)
 
 
@@ -85,7 +88,7 @@ def search_less(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     ],
 )
 def test_planted(text: str, type: str, acc: str, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    search_less(monkeypatch, 300)
+    search_less(monkeypatch, 20_000)
     rule = Accumulator.from_text(text)
     rows = planted(rule, type, acc, k, 200)
     found = fit(rows)
@@ -133,7 +136,7 @@ def test_reduced_rules_are_the_same(count: int) -> None:
 
 def test_a_chip_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Volta cuts 1 + 2^-24 off to 1, and keeps 23 bits; the rows leave open how many others explain them."""
-    search_less(monkeypatch, 100)
+    search_less(monkeypatch, 2000)
     rows = planted(VOLTA, "f16", "f32", 4, 150)
     found = fit(rows)
     assert found.accumulator == VOLTA
@@ -143,7 +146,7 @@ def test_a_chip_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_accumulator_explains_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum of two is right in four rows of five, and one more in the last place in the others."""
-    search_less(monkeypatch, 60)
+    search_less(monkeypatch, 800)
     rows = planted(Accumulator(), "f8E5M2", "f16", 2, 50, special=False)
     d = rows.d.copy()
     d[4::5] ^= 1
@@ -162,7 +165,7 @@ def test_no_accumulator_explains_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_row_leaves_most_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 + 2^-24 cut to 1: by 23 bits, or rounded from an exact sum. No operand is special."""
-    search_less(monkeypatch, 60)
+    search_less(monkeypatch, 800)
     found = hu.fit_accumulator([1.0, 2.0**-12], [1.0, 2.0**-12], [0.0], [1.0], type="f16", acc="f32")
     assert found.accumulator is not None
     assert found.accumulator.specials == "none"
@@ -204,7 +207,7 @@ def test_recordings_are_fitted(
     tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows by the rule of a Volta, and with one bit more in every result."""
-    search_less(monkeypatch, 150)
+    search_less(monkeypatch, 3000)
     rows = planted(VOLTA, "f16", "f32", 4, 120)
     name, path = "V100/mma.m8n8k4.f32.f16.f16.f32", str(tmp_path / "a.npz")
     arrays: dict[str, Any] = {f"{name}/{key}": getattr(rows, key) for key in "abcd"}
@@ -216,6 +219,6 @@ def test_recordings_are_fitted(
     d = np.where((rows.d & 0x7F800000) == 0x7F800000, rows.d, rows.d | 1)
     arrays[f"{name}/d"] = d
     np.savez(path, **arrays)
-    search_less(monkeypatch, 20)
+    search_less(monkeypatch, 400)
     assert main([path, "--fit", "--rows", "100"]) == 1
     assert "none was found that explains all" in capsys.readouterr().out

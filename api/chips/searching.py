@@ -1,0 +1,460 @@
+"""The search for an accumulator that explains rows, the best candidate first.
+
+`Bench` compares candidates with a sample of the rows, many at once; one that explains the sample is compared with all
+rows, and rows that it does not explain join the sample. `Search` begins with rows of few terms, on which the grouping
+of products matters little, so they tell the roundings and bits. Then it takes all rows. The best candidate is changed
+in steps that widen: one field at a time; then all groupings; then fields that must change together. So a candidate that
+is no better than its neighbors is not the end.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.chips.candidates import changed, near, quick
+from halfulp.chips.rows import Rows
+from halfulp.fp_formats.exact.core import specials_of
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, spelled
+from halfulp.semantics.matrix_units.many_rules import VARIED, ManyRules, takes
+
+Indices = npt.NDArray[np.intp]
+
+SAMPLE = 144
+"""So many rows rank candidates; one that explains them is compared with all."""
+
+FIRST = 48
+"""Of many candidates, those that are farthest from so many rows are not compared with the rest of the sample."""
+
+FEWEST = 24
+"""With fewer rows of few terms the search begins with all rows."""
+
+BUDGET = 60_000
+"""The candidates that are tried in each part of the search."""
+
+_SPECIAL = 8.0
+"""What a special row adds to the distance of a candidate that does not explain the ordinary rows."""
+
+_FORMS = tuple(
+    (tree, c)
+    for tree in ("flat", "sequential", "neighbours", "halves", "even_odd")
+    for c in ("with", "last", "end")
+    if tree != "even_odd" or c == "last"
+)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A rule with other values of some fields, and the rows that exclude it."""
+
+    #: The fields that differ from the rule, with their values. Fields that do not go with them are as by default.
+    changes: Mapping[str, Any]
+    #: How many of the `tried` rows it does not explain.
+    wrong: int
+    #: How many rows it was compared with.
+    tried: int
+    #: Some of the rows that it does not explain.
+    rows: tuple[int, ...]
+
+    @property
+    def share(self) -> float:
+        """The part of the rows that it does not explain."""
+        return self.wrong / self.tried
+
+    def __str__(self) -> str:
+        changes = ",".join(f"{name}={spelled(value)}" for name, value in self.changes.items())
+        return f"{changes}: wrong in {self.wrong} of {self.tried} rows, first in {self.rows[0]}"
+
+
+# --- how well candidates explain rows ---------------------------------------------------------------------------------
+
+
+class Bench:
+    """Rows, and how well candidates explain them. ``which``: the rows, those of the first sample first."""
+
+    def __init__(self, rows: Rows, which: Indices, special: Mask, sample: int = SAMPLE) -> None:
+        self.op, self.which, self.all = rows.operation(), which, rows.at(which)
+        self.special = special[which]
+        self.tried = 0
+        self.excluding: dict[Accumulator, Rival] = {}
+        self._take(np.arange(min(sample, len(which))))
+
+    def _take(self, sample: Indices) -> None:
+        """Compare candidates with these rows first."""
+        ordinary, others = sample[~self.special[sample]], sample[self.special[sample]]
+        self.sample, self.some = sample, self.all.at(sample)
+        self.ordinary, self.few = ordinary, self.all.at(ordinary)
+        self.beyond = _SPECIAL * len(others)
+        self.many = self._many_rules(self.few) if takes(self.op) and len(ordinary) else None
+        self.begin = ordinary[:: max(1, len(ordinary) // FIRST)]
+        first = self.all.at(self.begin)
+        self.first = (first, self._many_rules(first)) if self.many is not None and len(ordinary) > 2 * FIRST else None
+        self.scores: dict[Accumulator, float] = {}
+
+    def _many_rules(self, rows: Rows) -> ManyRules:
+        return ManyRules(self.op, rows.a, rows.b, rows.c)
+
+    def rank(self, rules: Iterable[Accumulator | None]) -> list[tuple[float, Accumulator]]:
+        """Return how far each rule is from the sample, 0 if it explains all rows, in the order given. Rules that cannot
+        be compared are left out. If the sample grows, scores of before are no longer comparable.
+        """
+        wanted = dict.fromkeys(rule for rule in rules if rule is not None)
+        while True:
+            sample = self.sample
+            self._compare([rule for rule in wanted if rule not in self.scores])
+            if self.sample is sample:
+                return [(self.scores[rule], rule) for rule in wanted if rule in self.scores]
+
+    def score(self, rule: Accumulator | None) -> float:
+        """Return how far the results of a rule are from the rows; 0 if it explains all."""
+        found = self.rank([rule])
+        return found[0][0] if found else float("inf")
+
+    def _compare(self, rules: Sequence[Accumulator]) -> None:
+        structures: dict[Any, list[Accumulator]] = {}
+        for rule in rules:
+            if quick(rule, self.op):
+                key = (rule.tree, rule.c, rule.group, rule.order, rule.steps, rule.flush, rule.products)
+                structures.setdefault((*key, rule.partial == KEPT, rule.product_overflow), []).append(rule)
+        sample = self.sample
+        if self.first is not None and len(rules) > 4 * FIRST:
+            structures = self._nearest(structures)
+        for members in structures.values():
+            left = members
+            if self.many is not None:
+                left = self._compare_many(members)
+            for rule in left:
+                self._compare_one(rule)
+                if self.sample is not sample:
+                    return
+
+    def _nearest(self, structures: Mapping[Any, list[Accumulator]]) -> dict[Any, list[Accumulator]]:
+        """Compare rules with a few rows, and return those that are not far from them; the others get their scores."""
+        assert self.first is not None
+        rows, many = self.first
+        found: list[tuple[float, Mask, Any, Accumulator]] = []
+        for key, members in structures.items():
+            wrong, distances = self._distances(rows, many, members)
+            found += zip(distances.tolist(), wrong, itertools.repeat(key, len(members)), members, strict=True)
+        found.sort(key=lambda each: each[0])
+        left: dict[Any, list[Accumulator]] = {}
+        for number, (distance, missed, key, rule) in enumerate(found):
+            if number < FIRST or number < len(found) // 12 or not distance:
+                left.setdefault(key, []).append(rule)
+                continue
+            self.tried += 1
+            self.scores[rule] = distance * len(self.few) / len(rows) + self.beyond
+            if rule not in self.excluding:
+                where = np.flatnonzero(missed)
+                self._exclude(rule, self.begin[where], len(where), len(rows))
+        return left
+
+    def _distances(self, rows: Rows, many: ManyRules, rules: Sequence[Accumulator]) -> tuple[Mask, Any]:
+        """Return which rows [rules, rows] rules of one structure do not explain, and how far each is from the rows."""
+        columns = {name: [getattr(rule, name) for rule in rules] for name in VARIED}
+        columns = {name: values for name, values in columns.items() if any(value != values[0] for value in values)}
+        codes, certain = many.codes(rules[0], columns)
+        wrong = (codes != rows.d) & certain
+        return wrong, np.where(wrong, _distances(FORMATS[self.op.d], codes, rows.d), 0).sum(axis=1)
+
+    def _compare_many(self, rules: Sequence[Accumulator]) -> list[Accumulator]:
+        """Score rules of one structure on the ordinary rows, and return those that may explain them."""
+        assert self.many is not None
+        self.tried += len(rules)
+        wrong, distances = self._distances(self.few, self.many, rules)
+        counts = wrong.sum(axis=1)
+        left = []
+        for rule, distance, count, row in zip(rules, distances.tolist(), counts.tolist(), wrong, strict=True):
+            if not count:
+                left.append(rule)
+                continue
+            self.scores[rule] = distance + self.beyond
+            if rule not in self.excluding:
+                self._exclude(rule, self.ordinary[np.flatnonzero(row)[:3]], count, len(self.ordinary))
+        return left
+
+    def _compare_one(self, rule: Accumulator) -> None:
+        self.tried += self.many is None
+        got = self.some.by(rule, self.op).codes
+        self.scores[rule] = float(_distances(FORMATS[self.op.d], got, self.some.d).sum())
+        wrong = np.flatnonzero(got != self.some.d)
+        if len(wrong):
+            self._exclude(rule, self.sample[wrong], len(wrong), len(self.sample))
+        elif len(self.sample) < len(self.all):
+            missed = self._missed(rule)
+            if len(missed):
+                self._exclude(rule, missed, len(missed), len(self.all))
+                self._take(np.concatenate([self.sample, missed[:: max(1, len(missed) // 16)][:24]]))
+
+    def _missed(self, rule: Accumulator) -> Indices:
+        """Return rows that a rule does not explain."""
+        asked = np.arange(len(self.all))
+        if self.many is not None:
+            rows, many = self.every
+            codes, certain = many.codes(rule, {})
+            wrong: Indices = self.plain[(codes[0] != rows.d) & certain[0]]
+            if len(wrong):
+                return wrong
+            asked = np.concatenate([np.flatnonzero(self.special), self.plain[~certain[0]]])
+        some = self.all.at(asked)
+        found: Indices = asked[some.by(rule, self.op).codes != some.d]
+        return found
+
+    @cached_property
+    def plain(self) -> Indices:
+        """The rows without special operands."""
+        return np.flatnonzero(~self.special)
+
+    @cached_property
+    def every(self) -> tuple[Rows, ManyRules]:
+        """These rows, and what many rules give for them."""
+        rows = self.all.at(self.plain)
+        return rows, self._many_rules(rows)
+
+    def _exclude(self, rule: Accumulator, wrong: Indices, count: int, tried: int) -> None:
+        rows = np.sort(self.which[wrong])[:3]
+        self.excluding[rule] = Rival({}, count, tried, tuple(rows.tolist()))
+
+
+def _distances(fmt: FloatFormat, got: Codes, wanted: Codes) -> npt.NDArray[np.float64]:
+    """Return 0 for equal codes, else 1 and something for each binade between them."""
+    places = [codes.astype(np.int64) & np.int64(fmt.code_mask >> 1) for codes in (got, wanted)]
+    signed = [
+        np.where(codes >> codes.dtype.type(fmt.bits - 1) != 0, -place, place)
+        for codes, place in zip((got, wanted), places, strict=True)
+    ]
+    apart = np.abs(signed[0].astype(np.float64) - signed[1])
+    return np.where(got == wanted, 0.0, 1 + np.minimum(np.log2(1 + apart), fmt.mantissa_bits) / 8)
+
+
+# --- the search -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(order=True)
+class _Node:
+    """A candidate that waits to be changed; ``step``: how often that was done, each time in wider steps."""
+
+    urgency: float
+    number: int
+    score: float
+    rule: Accumulator
+    step: int
+
+
+class Search:
+    """The search in rows for an operation. ``values``: those that each field may have."""
+
+    def __init__(self, rows: Rows, values: Mapping[str, Sequence[Any]]) -> None:
+        self.rows, self.op, self.values = rows, rows.operation(), values
+        # The order of rows must not matter, and neither must the neighborhood of similar ones.
+        shuffled = np.random.default_rng(len(rows)).permutation(len(rows))
+        kinds = _Kinds.of(rows)
+        self.special = kinds.special
+        special = kinds.special | kinds.nan
+        terms = np.where(special, self.op.shape[2] + 1, kinds.terms)
+        few = shuffled[(terms[shuffled] <= 2)]
+        few = few[np.argsort(terms[few] == 0, kind="stable")]
+        ordinary = shuffled[~special[shuffled]]
+        dense = ordinary[terms[ordinary] > 2]
+        half = SAMPLE // 2
+        begin = _once(np.concatenate([dense[:half], few[:half], dense[half : 2 * half]]), len(rows))
+        others = shuffled[special[shuffled]][: SAMPLE // 3]
+        whole = _once(np.concatenate([begin[: SAMPLE - len(others)], others, shuffled]), len(rows))
+        self.whole = Bench(rows, whole, special)
+        self.few = Bench(rows, few[:SAMPLE], special) if len(few) >= FEWEST else None
+
+    def run(self, known: Sequence[Accumulator]) -> list[tuple[float, Accumulator]]:
+        """Return the best candidates, those that explain all rows first."""
+        starts: list[Accumulator | None] = [*known, *self._starts(2)]
+        if self.few is not None:
+            found = self._improve(self.few, starts, BUDGET // 8, enough=8)
+            starts = [*known, *self._starts(8), *(rule for _, rule in found[:24])]
+        return self._improve(self.whole, starts, BUDGET, enough=1)
+
+    @property
+    def tried(self) -> int:
+        """How many candidates were tried."""
+        return self.whole.tried + (self.few.tried if self.few is not None else 0)
+
+    def _starts(self, apart: int) -> Iterator[Accumulator | None]:
+        """Yield a few rules of each structure, with what results show by themselves. ``apart``: of the bits."""
+        seen, most = self._seen(), max(bits for bits in self.values["bits"] if bits is not None)
+        partials = (KEPT, "to_nearest_even", "toward_zero")
+        for (tree, c), partial in itertools.product(_FORMS, partials):
+            if partial != KEPT and (tree, c) in (("flat", "with"), ("flat", "end")):
+                continue
+            for bits in (None, *range(0, most, apart)):
+                for rounding in ("to_nearest_even", "toward_zero", "upward"):
+                    for cut in ("toward_zero", "to_nearest_even") if bits is not None else ("toward_zero",):
+                        given = {**seen, "tree": tree, "c": c, "bits": bits, "partial": partial}
+                        yield changed(Accumulator(), **given, rounding=rounding, cut=cut)
+
+    def _seen(self) -> dict[str, Any]:
+        """Return values of fields that the results suggest: they are only a start."""
+        fmt, found = FORMATS[self.op.d], dict[str, Any]()
+        magnitude = self.rows.d.astype(np.uint64) & np.uint64(fmt.code_mask >> 1)
+        normal = magnitude[(magnitude >= fmt.min_normal_code) & (magnitude <= fmt.max_code)]
+        used = int(np.bitwise_or.reduce(normal)) if len(normal) else 1
+        unused = (used & -used).bit_length() - 1
+        if 0 < unused < fmt.mantissa_bits:
+            found["fraction"] = fmt.mantissa_bits - unused
+        nans = magnitude[magnitude > (fmt.infinity_code or 0)]
+        if len(nans) and (nans == fmt.code_mask >> 1).all():
+            found["nan"] = "ones"
+        subnormal = (magnitude > 0) & (magnitude < fmt.min_normal_code)
+        if len(self.rows) >= 1000 and not subnormal.any() and (magnitude == 0).any():
+            found["flush"] = True
+        return found
+
+    def _improve(
+        self, bench: Bench, starts: Iterable[Accumulator | None], budget: int, enough: int
+    ) -> list[tuple[float, Accumulator]]:
+        """Change the best candidates until so many explain all rows of a bench."""
+        numbers = itertools.count()
+        waiting: list[_Node] = []
+        seen: dict[Accumulator, float] = {}
+        structures = set[tuple[Any, ...]]()
+
+        def put(found: Iterable[tuple[float, Accumulator]], most: int, below: float = float("inf")) -> None:
+            """Keep the best of candidates that are new."""
+            kept, alike = 0, dict[tuple[Any, ...], int]()
+            for score, rule in sorted(found, key=lambda each: each[0]):
+                if kept >= most or score >= below:
+                    break
+                key = structure(rule)
+                if rule in seen or alike.get(key, 0) >= max(2, most // 4):
+                    continue
+                alike[key] = alike.get(key, 0) + 1
+                structures.add(key)
+                seen[rule] = score
+                heapq.heappush(waiting, _Node(score, next(numbers), score, rule, 0))
+                kept += 1
+
+        put(bench.rank(starts), 48)
+        sample, last = bench.sample, bench.tried + budget
+        while waiting and bench.tried < last:
+            if sum(not score for score in seen.values()) >= enough:
+                break
+            if bench.sample is not sample:  # there are more rows to compare with
+                sample = bench.sample
+                seen = {rule: score for score, rule in bench.rank(seen)}
+                if bench.sample is not sample:
+                    continue
+                waiting = [
+                    replace(node, score=seen[node.rule], urgency=_urgency(seen[node.rule], node.step))
+                    for node in waiting
+                ]
+                heapq.heapify(waiting)
+            node = heapq.heappop(waiting)
+            if not node.score:
+                continue
+            found = bench.rank(self._changes(node.rule, node.step, bench is self.few))
+            put(found, 6, node.score)
+            # A structure may be better with other values only.
+            put([each for each in found if structure(each[1]) not in structures], 3)
+            if node.step < _STEPS:
+                again = replace(node, step=node.step + 1, urgency=_urgency(node.score, node.step + 1))
+                heapq.heappush(waiting, again)
+        return sorted(((score, rule) for rule, score in seen.items()), key=lambda each: each[0])
+
+    def _changes(self, rule: Accumulator, step: int, few: bool) -> Iterator[Accumulator | None]:
+        """Yield rules with other values in some fields; the steps widen."""
+        if step == 0:
+            for name, values in self.values.items():
+                if few and name in ("group", "order", "nan"):
+                    continue
+                for value in values:
+                    if value != getattr(rule, name):
+                        yield changed(rule, **{name: value})
+            yield from self._forms(rule, few)
+        elif step in _GROUPED and not few:
+            for (tree, c), group in itertools.product(_FORMS, self.values["group"]):
+                yield changed(rule, tree=tree, c=c, group=group)
+            for group, order in itertools.product(self.values["group"], self.values["order"]):
+                yield changed(rule, group=group, order=order)
+        for block in _TOGETHER[step]:
+            yield from self._block(rule, block)
+
+    def _forms(self, rule: Accumulator, few: bool) -> Iterator[Accumulator | None]:
+        """Yield rules with another tree, place of C, and handling of partial sums and small numbers."""
+        partials = dict.fromkeys((rule.partial, KEPT, "to_nearest_even"))
+        for (tree, c), partial, products in itertools.product(_FORMS, partials, ("exact", "rounded")):
+            yield changed(rule, tree=tree, c=c, partial=partial, products=products)
+        for flush, zero, steps in itertools.product((False, True), self.values["zero"], self.values["steps"]):
+            yield changed(rule, flush=flush, zero=zero, steps=steps)
+
+    def _block(self, rule: Accumulator, names: Sequence[str]) -> Iterator[Accumulator | None]:
+        """Yield rules with other values in several fields: all of the first one, of the others those near by."""
+        lists = []
+        for number, name in enumerate(names):
+            now = getattr(rule, name)
+            lists.append([now, *(near(self.values[name], now) if number else self.values[name])])
+        for values in itertools.product(*lists):
+            yield changed(rule, **dict(zip(names, values, strict=True)))
+
+
+_TOGETHER: tuple[tuple[tuple[str, ...], ...], ...] = (
+    (),
+    (
+        ("cut", "cut_sums", "rounding"), ("partial", "rounding", "cut"), ("bits", "rounding"), ("bits", "cut"),
+        ("bits", "guard"), ("rounding", "overflow", "zero"), ("product_overflow", "overflow", "nan"),
+    ),
+    (
+        ("shifter", "bits"), ("c_shifter", "bits"), ("shifter", "c_shifter"), ("shifter", "cut", "cut_sums"),
+        ("fraction", "rounding"), ("bits", "fraction"), ("zero_exponent", "bits"), ("zero_exponent", "c"),
+        ("partial", "fraction", "rounding"), ("products", "partial", "rounding"),
+    ),
+)  # fmt: skip
+"""The fields that are changed together in each step."""
+
+_STEPS = len(_TOGETHER) - 1
+_GROUPED = (1,)
+"""The steps in which all groupings are tried."""
+
+
+def _urgency(score: float, step: int) -> float:
+    return score * (1 + 0.35 * step)
+
+
+def structure(rule: Accumulator) -> tuple[Any, ...]:
+    """Return which terms a rule adds when."""
+    return rule.tree, rule.c, rule.group, rule.order, rule.products, rule.partial != KEPT
+
+
+def _once(indices: Indices, count: int) -> Indices:
+    """Return indices without those that came before."""
+    _, first = np.unique(indices, return_index=True)
+    found: Indices = indices[np.sort(first)]
+    return found
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """What rows are like: their products that are not zero, and whether an operand is special, or the result a NaN."""
+
+    terms: Indices
+    special: Mask
+    nan: Mask
+
+    @staticmethod
+    def of(rows: Rows) -> _Kinds:
+        special, zero = np.zeros(len(rows), np.bool_), []
+        for name, codes in zip(rows.types, (rows.a, rows.b, rows.c, rows.d), strict=True):
+            fmt = FORMATS[name]
+            found = specials_of(fmt, codes.astype(np.uint64))
+            mask = np.zeros(codes.shape, np.bool_) if found is None else found
+            if codes is rows.d:
+                magnitude = codes & codes.dtype.type(fmt.code_mask >> 1)
+                nan: Mask = mask & (magnitude != (fmt.infinity_code or 0))
+                continue
+            special |= mask.reshape(len(rows), -1).any(axis=1)
+            zero.append(codes & codes.dtype.type(fmt.code_mask >> (fmt.sign_mask is not None)) == 0)
+        return _Kinds(np.asarray((~zero[0] & ~zero[1]).sum(axis=1)), special, nan)
