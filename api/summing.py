@@ -257,7 +257,7 @@ def _schedule(given: dict[str, Any], unit: MatrixUnit, c: Value | None) -> Sched
     for name in ("alpha", "beta"):
         if steps[name] is not None:
             if element not in FORMATS:
-                raise InputError(f"{name} is about floats, but {unit.operation.name} adds in {element}")
+                raise InputError(f"{name} is for floats, but {unit.operation.name} adds in {element}")
             steps[name] = int(as_value([float(steps[name])], element, what=name).bits[0])
     if steps["promote"] is not None:
         steps["promote"] = operator.index(steps["promote"])

@@ -29,7 +29,7 @@ _FLAG_NAMES = {flag: (flag.name or "").lower().replace("_", " ") for flag in Fla
 
 
 def flags_text(flags: Flags | None) -> str:
-    """Name the IEEE exception flags; ``none`` where there are none."""
+    """Name the IEEE exception flags; ``none`` if there are none."""
     if flags is None:
         return "not known"
     return ", ".join(name for flag, name in _FLAG_NAMES.items() if flag & flags) or "none"
@@ -85,7 +85,7 @@ def bits_of_integer(code: int, width: int) -> str:
 
 
 def integer_code_text(type_: ty.Type, code: int) -> str:
-    """Return the text of an integer in decimals, signed and unsigned where these differ, in hexadecimal and in bits."""
+    """Return the text of an integer in decimals, signed and unsigned if these differ, in hexadecimal and in bits."""
     width = width_of(type_)
     signed = code - (1 << width) if width and code >> (width - 1) else code
     readings = (

@@ -51,7 +51,7 @@ def how_to_install(extra: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> tuple[str, ...]:
-    """Return the known names with the fewest edits between them and ``name``, at most three; () where none is near.
+    """Return the known names with the fewest edits between them and ``name``, at most three; () if none is near.
 
     An edit inserts, removes or replaces a character, or swaps two that are adjacent. ``family``: returns the family of
     a name, which names of similar meaning share. A name of another family is not near, unless one of the two has no

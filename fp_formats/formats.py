@@ -407,7 +407,7 @@ class FloatFormat:
 
     @cached_property
     def quiet_bit(self) -> int:
-        """The bit of a code that is set in quiet NaNs; 0 where every NaN is quiet."""
+        """The bit of a code that is set in quiet NaNs; 0 if every NaN is quiet."""
         return 1 << (self.mantissa_bits - 1) if self.nan is NanEncoding.IEEE else 0
 
     @cached_property

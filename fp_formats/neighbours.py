@@ -197,8 +197,8 @@ def ranks(fmt: FloatFormat, codes: Codes) -> Any:
 
 
 def steps_between(fmt: FloatFormat, one: Codes, other: Codes) -> Floats:
-    """Return the steps between codes of two arrays, along one axis: NaN where one code is a NaN, 0 between two zeros
-    or two equal codes, at most 2**52.
+    """Return the steps between codes of two arrays, along one axis: NaN if one code is a NaN, 0 between two zeros or
+    two equal codes, at most 2**52.
     """
     first, second = ranks(fmt, one), ranks(fmt, other)
     if first.dtype == object:

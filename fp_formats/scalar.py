@@ -140,7 +140,9 @@ def round_to_integer(
 
 
 def code_parity(fmt: FloatFormat, lowest: int) -> int:
-    """Return the last bit of the code of 0 * 2**``lowest``: 1 only where codes, not significands, are even or odd."""
+    """Return the last bit of the code of 0 * 2**``lowest``: it is 1 only if codes, and not significands, are even or
+    odd.
+    """
     return lowest - fmt.emin & 1 if fmt.even_code else 0
 
 

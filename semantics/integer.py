@@ -441,8 +441,8 @@ _EQUALITIES = (0, 1)
 
 
 def cmpi(width: int, predicate: int) -> Kernel:
-    """Return the kernel of arith.cmpi: 1 where the comparison holds, as i1. ``predicate``: MLIR's number, 0 .. 9, else
-    ValueError.
+    """Return the kernel of arith.cmpi: an i1 that is 1 if the comparison is true. ``predicate``: MLIR's number, 0 .. 9,
+    else ValueError.
     """
     if not 0 <= predicate < len(_PREDICATES):
         raise ValueError(f"cmpi predicate {predicate} is not in 0 .. {len(_PREDICATES) - 1}")

@@ -339,7 +339,7 @@ def extremum(reading: Reading, wins: str) -> Implementation:
 
 
 def relation(reading: Reading, holds: str) -> Implementation:
-    """Return 1 where a relation of `RELATIONS` holds."""
+    """Return 1 if a relation of `RELATIONS` is true."""
     return lambda a, b: RELATIONS[holds](a, b, reading.signed)
 
 

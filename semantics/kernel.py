@@ -111,7 +111,7 @@ class Reinterprets:
 @dataclass(frozen=True)
 class Integral:
     """A function of integers whose result is cut to the bits of its type. ``signed``: how it reads its operands; None
-    where it makes no difference.
+    if that has no effect.
 
     ``strict``: makes the kernel of the same op with the flag ``nsw`` or ``nuw``: it has a fault if the type does not
     hold the exact result of signed operands, or of unsigned operands. None for an op whose exact results the type
@@ -470,9 +470,7 @@ def select_poison(
     no: PoisonIds | None,
     shape: tuple[int, ...],
 ) -> PoisonIds | None:
-    """Return the poison of the chosen arm, and poison where the condition is poison. ``shape``: of the result's
-    elements.
-    """
+    """Return the poison of the chosen arm, and poison if the condition is poison. ``shape``: of the result."""
     if of_condition is None and yes is None and no is None:
         return None
     clean = np.zeros((), np.uint16)

@@ -80,8 +80,8 @@ class Computed(NamedTuple):
 def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -> Rows:
     """Return the rows that a user gives as `Value`s, arrays, or arrays of codes of an unsigned dtype.
 
-    ``type``: the element type of A and B, or a pair of types, and ``acc`` of C and D, where arrays do not say so. C may
-    be None: +0. Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
+    ``type``: the element type of A and B, or a pair of types, if the arrays do not determine it. ``acc``: the same for
+    C and D. C may be None: +0. Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
     """
     (of_a, of_b), (of_c, of_d) = pair(type, "type"), pair(acc, "acc")
     x, a_type = _codes(a, of_a, "a")
@@ -162,7 +162,7 @@ def hard_rows(types: tuple[str, str, str, str], length: int, count: int, seed: i
     terms that cancel, significands of all ones and of a single one, zeros, subnormals, and numbers at the ends of the
     ranges.
 
-    ``special``: a twentieth of the rows has infinities and NaNs, where the types have them. The results are 0.
+    ``special``: a twentieth of the rows has infinities and NaNs, if the types have them. The results are 0.
     """
     dice = np.random.default_rng(seed)
     spread = dice.choice([0, 1, 2, 4, 8, 14, 30], (count, 1))

@@ -40,7 +40,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     """Return the operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
 
     A kind may stand in its attribute, ``#iree_gpu.mma_layout<…>``. An instruction is mma, wgmma, tcgen05 or mfma. Its
-    types are written as in PTX or in MLIR, D's first; C's may be left out where it equals D's. For a scaled
+    types are written as in PTX or in MLIR, D's first; C's may be left out if it is equal to D's. For a scaled
     instruction, the type of the scales and the number of elements that share one follow:
     ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``, ``b_type``: the element types of A and B, for scaled
     kinds without fixed types. Raises InputError.

@@ -80,7 +80,7 @@ class PassOptions:
 
 
 def known_divergences(arguments: KnownOption) -> tuple[Sequence[Divergence], Sequence[Cancellation]]:
-    """Return the tables of known divergences; empty ones where they are to be ignored."""
+    """Return the tables of known divergences; empty tables if the user ignores them."""
     return ((), ()) if arguments.no_known else (divergences(), cancellations())
 
 

@@ -131,7 +131,7 @@ def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
 def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> int:
     option = first_given(arguments, _OF_FILES)
     if option is not None or arguments.any_nan:
-        raise InputError(f"{option or '--any-nan'} is about files of vectors, but --format=dpi writes a model")
+        raise InputError(f"{option or '--any-nan'} is for files of vectors, but --format=dpi writes a model")
     recipe = recipe_of(named, arguments, sources)
     model = output.c_model(recipe, recipe.default_name() if arguments.name is None else arguments.name)
     covered = _coverage(recipe, arguments)

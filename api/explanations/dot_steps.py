@@ -443,9 +443,7 @@ class DotOperands:
         return total
 
     def factors(self, k: int, flushes: bool) -> tuple[Fraction | None, Fraction | None]:
-        """Return the factors as rounding models use them: scaled in D's format, subnormals flushed where the rule says
-        so.
-        """
+        """Return the factors as rounding models use them: scaled in D's format, subnormals flushed if the rule does."""
         op, found = self.op, []
         for side, (name, codes) in enumerate(((op.a, self.a), (op.b, self.b))):
             code, fmt = codes[k], FORMATS[name]

@@ -37,9 +37,9 @@ class Enclosure:
     """An irrational number between two rational ones.
 
     ``low``, ``high``: the bounds; all digits that an explanation shows are those of both. ``grid``: the exponent of the
-    grid of `turns`: a ball between two of its points settles the rounding. ``turns``: the turns of Ziv's loop, empty
-    where no ball is needed. ``crude``: the number is beyond all formats, or so close to a rational number that its
-    distance has no digits here.
+    grid of `turns`: a ball between two of its points settles the rounding. ``turns``: the turns of Ziv's loop; empty if
+    no ball is needed. ``crude``: the number is beyond all formats, or so close to a rational number that its distance
+    has no digits here.
     """
 
     low: Fraction
@@ -50,7 +50,7 @@ class Enclosure:
 
     @property
     def text(self) -> str:
-        """The digits that both bounds have; the bounds where these differ."""
+        """The digits that both bounds have; the bounds if these differ."""
         low, high = (decimal_text(bound, 2 * DIGITS, DIGITS) for bound in (self.low, self.high))
         if low == high:
             return low

@@ -66,7 +66,7 @@ class Way(NamedTuple):
 
     def random(self, part: Fraction | None) -> tuple[int, int] | None:
         """Return random bits, value and width. ``part``: the number's place after the value before it, in steps; None
-        where it does not matter.
+        if it has no effect.
         """
         if self.away is None:
             return None

@@ -120,8 +120,8 @@ class Binades:
     """The numbers of each binade and their errors in one format.
 
     ``exponents``: of the binades with numbers other than 0, in order.
-    ``error``: the root of the mean square error relative to that of the numbers, for each of them; NaN where no number
-    was measured.
+    ``error``: the root of the mean square error relative to that of the numbers, for each of them; NaN if no number was
+    measured.
     """
 
     exponents: npt.NDArray[np.int64]

@@ -22,7 +22,7 @@ class Measure:
     unit. ``axis``: the label of an axis. ``unit``: returns the number by which the error of an element is divided, from
     the exact numbers of its result (NaN if they are not known) and their ulps. ``cost``: converts a size to a number
     that is proportional to the errors, so that it is larger for a worse result. ``worst``: the size of a result with an
-    infinity or a NaN where the exact result has none.
+    infinity or a NaN if the exact result has none.
     """
 
     what: str

@@ -47,9 +47,9 @@ class ResultDistance:
     """The distance of one result of a run from the exact result.
 
     ``size``: by the metric. The largest distance of an element whose exact number is known, or the SQNR of these;
-    infinite (for the SQNR, negative) where the result is infinite, NaN or poison and the exact number is not; NaN if no
+    infinite (for the SQNR, negative) if the result is infinite, NaN or poison and the exact number is not; NaN if no
     exact number is known. ``element``: its place; none for the SQNR. ``moved``: the largest distance from the result of
-    the program as it is, in ulp; infinite where one of the two is not a number. ``radius``: how far ``size`` may be
+    the program as it is, in ulp; infinite if one of the two is not a finite number. ``radius``: how far ``size`` may be
     from that of the exact numbers, if they are not known closely. ``lost``: the number of elements that are infinite,
     NaN or poison, though the exact numbers are known.
     """

@@ -217,7 +217,7 @@ class RunErrors:
         """Go back from an element of a result to the origin of its error. Each step goes to the operand that
         contributes most. From an infinity or a NaN, the steps lead to the op that computed it from finite operands.
 
-        ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported where nothing is known of the exact
+        ``result``, ``element``: as for `error_of`. Raises InputError, Unsupported if nothing is known about the exact
         number of a finite element, LimitExceeded for a run of more numbers than its history can keep.
         """
         chosen = self.error_of(result, element)

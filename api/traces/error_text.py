@@ -194,7 +194,7 @@ def name_of(value: SSAValue) -> str:
 
 
 def labelled(argument: BlockArgument) -> str:
-    """Return the name of an argument in the text, and what it is called where the program came from."""
+    """Return the name of an argument in the text, and its name in the source of the program."""
     return name_of(argument) if argument.label is None else f"{name_of(argument)} {argument.label}"
 
 
@@ -220,7 +220,7 @@ class OpError(OpRecord):
     results from the exact run, in ulp of the exact number, the latter also relative to it (``relative``: infinite for
     0).
     ``effect_ulp``: what its own errors bring to the result that `RunErrors.worst` is about, in ulp of that, with its
-    sign; ``share``: the same as a share of the error of that result. Errors are NaN where nothing is known of any.
+    sign; ``share``: the same as a share of the error of that result. Errors are NaN if no error is known.
 
     ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
     ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: of finite operands an

@@ -203,8 +203,8 @@ class Trace:
         """Go back from an element of a result to the ops that caused its error.
 
         ``result``: its number, or a name such as ``argument[1]`` for memory; ``element``: its index; by default, that
-        of the element with the largest error. Raises ValueError for a trace without shadows, InputError for what the
-        run does not have, Unsupported where nothing is known of the exact number, LimitExceeded.
+        of the element with the largest error. Raises ValueError for a trace without shadows, InputError for a result or
+        element that the run does not have, Unsupported if nothing is known about the exact number, LimitExceeded.
         """
         return self._report().explain(result, element)
 

@@ -35,8 +35,8 @@ class Statistics:
     """A large value in numbers: its elements, the poisoned ones among them, and the NaNs and infinities among the
     others.
 
-    ``minimum`` and ``maximum``: the codes of the least and the greatest finite number; None if there is none, or where
-    the elements have no order. ``least`` and ``greatest``: the same as text.
+    ``minimum`` and ``maximum``: the codes of the least and the greatest finite number; None if there is none, or if the
+    elements have no order. ``least`` and ``greatest``: the same as text.
     """
 
     elements: int

@@ -91,7 +91,7 @@ def signalling_quieted(case: OpCase, inputs: Sequence[Codes], expected: Referenc
 
 
 def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
-    """Return ``chosen`` where the mask holds, else ``other``. The mask has no axis of limbs."""
+    """Return ``chosen`` for the elements that the mask selects, else ``other``. The mask has no axis of limbs."""
     return np.where(mask.reshape(mask.shape + (1,) * (other.ndim - mask.ndim)), chosen, other)
 
 
@@ -198,7 +198,7 @@ def f80_without_integer_bit(case: OpCase, inputs: Sequence[Codes], expected: Ref
 
 
 def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict fmaxl and fminl. They return an operand unchanged; where one operand is a signalling NaN, or invalid with
+    """Predict fmaxl and fminl. They return an operand unchanged; if one operand is a signalling NaN, or invalid with
     bit 62 clear, they return the sum of the operands: that NaN quieted, or for an invalid code the x87's own negative
     NaN.
     """

@@ -376,8 +376,8 @@ def _uniform_codes(width: int, count: int, generator: np.random.Generator) -> Co
 def inputs_for(
     case: OpCase, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
 ) -> Iterator[tuple[Codes, ...]]:
-    """Yield every input in chunks where the operands have at most ``exhaustive_bits`` bits, else about ``count``
-    sampled ones.
+    """Yield every input in chunks if the operands have at most ``exhaustive_bits`` bits, else about ``count`` sampled
+    inputs.
 
     Quantised types along an axis come in one piece, since their shape is fixed.
     """

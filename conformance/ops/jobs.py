@@ -526,7 +526,7 @@ def _done(todo: Sequence[Job], workers: int) -> Iterator[tuple[Job, Tally, Cover
 
 
 def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
-    """Do one job. Return its coverage where the answers were compared."""
+    """Do one job. Return its coverage if the answers were compared."""
     try:
         return _done_job(job)
     except Exception as error:  # one case must not lose an hour's work

@@ -250,7 +250,7 @@ class PassPipeline:
     """A pass pipeline of an mlir-opt. ``seconds``: the time limit of one process.
 
     ``in_generic_form``: the program is given modules in the generic form, and prints them so, which all versions of
-    MLIR read alike. What `apply` and `apply_all` return has the custom form of MLIR 22, where halfulp can read it.
+    MLIR read alike. What `apply` and `apply_all` return has the custom form of MLIR 22, if halfulp can read it.
     """
 
     tool: Tool

@@ -120,7 +120,7 @@ class Record:
 
 def save_records(path: str | Path, records: Iterable[Record], tool: str, version: str) -> None:
     """Write an .npz file: an array ``header`` (JSON as UTF-8 bytes), and for case k the arrays ``k/operand0`` …,
-    ``k/result0`` …, and ``k/status`` where some element has no value.
+    ``k/result0`` …, and ``k/status`` if some element has no value.
     """
     arrays: dict[str, Any] = {}
     cases = []
@@ -165,7 +165,7 @@ class Recording:
     def record(self, case: OpCase) -> Record | None:
         """Return all records of a case as one, in the order of the file; None if there is none.
 
-        Raises OracleError ("garbage"), also where the same operands have different results.
+        Raises OracleError ("garbage"), also if the same operands have different results.
         """
         numbers = self.cases.get(key_of(header_of(case)))
         if numbers is None:
@@ -212,7 +212,7 @@ def key_of(header: Mapping[str, Any]) -> str:
 def load_recording(path: str) -> Recording:
     """Read the header of a file.
 
-    Raises OSError if it cannot be read, OracleError ("garbage") where it is malformed.
+    Raises OSError if it cannot be read, OracleError ("garbage") if it is malformed.
     """
     with open(path, "rb") as file:
         data = file.read(NPZ_BYTES + 1)
@@ -323,7 +323,7 @@ SECONDS = 60.0
 
 
 class Command:
-    """A program, started once for each case. It prints ``-`` where it has no answer."""
+    """A program, started once for each case. It prints ``-`` if it has no answer."""
 
     name = "command"
     profile = "spec"

@@ -158,7 +158,7 @@ def number(value: int, width: int) -> Term:
 
 
 def bit(condition: Condition) -> Term:
-    """Return an i1: 1 where the condition is true."""
+    """Return an i1: 1 if the condition is true."""
     return choice(condition, number(1, 1), number(0, 1))
 
 
@@ -298,7 +298,7 @@ class Effect:
     """The result of an op on one element: the bits of each result.
 
     ``poison``: the condition under which the op itself creates poison. ``undefined``: the condition of undefined
-    behaviour. ``loose``: by default a result is unspecified where an operand is.
+    behaviour. ``loose``: by default a result is unspecified if an operand is.
     """
 
     results: tuple[Term, ...]

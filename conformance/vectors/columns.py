@@ -259,7 +259,7 @@ def rechunked(columns: Sequence[Column], chunks: Iterable[Chunk], rows: int) -> 
 
 
 def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
-    """Return a chunk with results set to 0 where they are poison, and in their unspecified bits.
+    """Return a chunk in which poison results and unspecified bits of results are 0.
 
     The rest can be compared with another result.
     """

@@ -398,8 +398,8 @@ class ProgramComputation(PickledByFields):
         wrong = shape is None or None in shape or element_width(element) is None or isinstance(type_, ty.MemRefType)
         if wrong or (isinstance(type_, ty.VectorType) and any(type_.scalable)):
             raise Unsupported(
-                f"'@{self.function}' has {'an' if what == 'argument' else 'a'} {what} of type '{type_}', of which no "
-                "columns can be made",
+                f"'@{self.function}' has {'an' if what == 'argument' else 'a'} {what} of type '{type_}', which cannot "
+                "be columns",
                 location=self._function.location,
                 hint="vectors are made for scalars, and for tensors and vectors of static shape",
             )

@@ -72,7 +72,7 @@ class Fault:
 
     ``name``: with ``{}`` for the text of the parameter. ``place``: the numbers that it changes. ``edit``: the change.
     The sum is one number. ``kinds``: the kinds of a `ModelCase` that can have it. ``values``: those of its parameter.
-    ``inexact``: where it changes a number, the result counts as inexact.
+    ``inexact``: True if the result counts as inexact when the fault changes a number.
     """
 
     name: str

@@ -224,6 +224,6 @@ def with_flags(computation: Computation, result: Codes, flags: Codes | None) -> 
 
 
 def chosen(where: Mask, one: Computed, other: Computed) -> Computed:
-    """Return the outputs of ``one`` where a mask holds, else those of ``other``."""
+    """Return the outputs of ``one`` for the rows that a mask selects, else those of ``other``."""
     pairs = zip(one.outputs, other.outputs, strict=True)
     return Computed(tuple(np.where(where, first, second) for first, second in pairs), other.undefined)

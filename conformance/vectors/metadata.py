@@ -326,7 +326,7 @@ def data_file(path: Path, data: Document) -> tuple[Path, str] | None:
 
 class Anchors:
     """Two or three rows for a person to check, recorded while the chunks of a set pass: the first row, the first row
-    with a finite result other than 0 (inexact where there are flags), and the last row.
+    with a finite result other than 0 (an inexact one if there are flags), and the last row.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -387,7 +387,7 @@ def _row(chunk: Chunk, k: int) -> Chunk:
 
 
 def value_text(column: Column, code: int) -> str:
-    """Return the text of the value of a code: a float as the exact number, in decimal where that is short, else as ``m
+    """Return the text of the value of a code: a float as the exact number, in decimal if that is short, else as ``m
     * 2^e``; anything else as an integer in two's complement and, if that differs, also as an unsigned one.
     """
     fmt = format_of(column)

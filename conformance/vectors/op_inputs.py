@@ -254,7 +254,7 @@ def rows_of_types(
         case "weighted":
             return testfloat_levels.weighted_rows(kinds, _needed(count), seed)
         case "hard":
-            raise ValueError("the level 'hard' is about one elementary function, such as math.exp")
+            raise ValueError("the level 'hard' is for one elementary function, such as math.exp")
     raise ValueError(f"unknown level {level!r}; choose one of {', '.join(LEVELS)}")
 
 
@@ -281,7 +281,7 @@ def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int
 def _hard_rows(case: OpCase, count: int | None) -> Rows:
     model_case = model_case_of(case)
     if model_case is None or not model_case.function:
-        raise Unsupported(f"the level 'hard' is about elementary functions, and {case.op} is not one")
+        raise Unsupported(f"the level 'hard' is for elementary functions, and {case.op} is not one")
     return of_tuples(hardest(model_case, count), model_case.widths)
 
 

@@ -50,7 +50,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.text.parser import parse_type
 from halfulp.semantics.profile import PROFILE_FIELDS, Profile, as_profile
 
-OF_ONE_OP = "the models are about the rounding of one op, not about programs and tiles"
+OF_ONE_OP = "the models are for the rounding of one op, not for programs and tiles"
 
 LONGEST_NAME = 80
 
@@ -191,7 +191,7 @@ class Recipe(PickledByFields):
             yield chunk
 
     def vectors(self, start: int = 0, stop: int | None = None, size: int | None = None) -> VectorSet:
-        """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown where rows may be left out."""
+        """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown if rows may be left out."""
         return VectorSet(self.columns, self.chunks(start, stop, size))
 
     def without_flags(self) -> Recipe:

@@ -244,9 +244,9 @@ class RowMismatch:
     """A row that differs. ``row``: counted from 0; ``line``: the line in which it begins, in a format of lines.
 
     ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
-    None if the file has no such column, the word itself where it has an X or Z). ``columns``: the names of the columns
+    None if the file has no such column, the word itself if it has an X or Z). ``columns``: the names of the columns
     that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results, the likeliest
-    first. ``exact``: the result before rounding, for one float or integer op, where it is a number.
+    first. ``exact``: the result before rounding, for one float or integer op, if it is a number.
     """
 
     row: int

@@ -42,7 +42,7 @@ class Sample:
 
     ``differs``: the rows that differ, ``values``: those in more than flags. ``control``: equal rows in which results
     count. ``beside``: the expected outputs of the rows at `SHIFTS` from each row, along a second axis, which is empty
-    where there are too many columns; ``known``: whether there is such a row.
+    if there are too many columns; ``known``: whether there is such a row.
     """
 
     inputs: Chunk
@@ -110,7 +110,7 @@ class Sampler:
     ) -> None:
         """Keep rows of the next chunk, which begins at row ``begin``.
 
-        ``values``: the rows that differ in more than flags; ``counted``: equal rows in which something counts.
+        ``values``: the rows that differ in more than flags; ``counted``: equal rows in which something is compared.
         """
         rows, step = len(differs), 1 if begin < DENSE else SPARSE
         flags: Codes = next(

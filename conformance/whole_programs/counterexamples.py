@@ -23,7 +23,7 @@ from halfulp.interp.values.value import Value
 
 
 def code_text(type_: ty.Type, code: int) -> str:
-    """Return the text of a code as its bits, and its value where that adds something: ``0x3C70 (0.0146)``."""
+    """Return the text of a code as its bits, and its value if that adds something: ``0x3C70 (0.0146)``."""
     raw, text = hexadecimal(code, width_of(type_)), spell_element(type_, code)
     return raw if text == raw else f"{raw} ({text})"
 

@@ -255,7 +255,7 @@ class Carrier:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe the way for the user."""
+        """Describe for the user how arguments and results are passed."""
         return self.signature.notes
 
     @property
@@ -329,7 +329,7 @@ class LoweredCarrier:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe the way for the user."""
+        """Describe for the user how arguments and results are passed."""
         return (f"mapped: to the llvm dialect, {self._how.name}",)
 
     def call(self, part: Part, row: int) -> Call:

@@ -114,7 +114,7 @@ def equal(x: Limbs, y: Limbs | int) -> Mask:
 
 
 def where(mask: Mask, x: Limbs, y: Limbs) -> Limbs:
-    """Choose elements of x where the mask holds, else of y."""
+    """Choose the elements of x that the mask selects, else those of y."""
     if isinstance(x, Wide):
         return Wide(np.where(mask, x.hi, y.hi), np.where(mask, x.lo, y.lo))
     return np.where(mask, x, y)

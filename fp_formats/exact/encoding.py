@@ -51,7 +51,7 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions, odd
 
     ``odd``: 1 for elements whose even integer means an odd code; None without such codes (see `scalar.code_parity`).
     ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and more than
-        `random_width`; by two or more, where the lowest bit of x is jammed.
+        `random_width`; by two or more, if the lowest bit of x is jammed.
     """
     if options.rounding != scalar.STOCHASTIC:
         return _round_shift(sign, x, shift, options.rounding, odd)
@@ -239,7 +239,7 @@ def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed
 
 
 def marked(fmt: FloatFormat, sign: U64, example: Limbs, code: int) -> Limbs:
-    """Give one positive code these signs, where the format has a sign."""
+    """Give one positive code these signs, if the format has a sign."""
     codes = filled(example, code)
     return codes | shift_left(like(codes, sign), fmt.bits - 1) if fmt.signed else codes
 
@@ -267,7 +267,7 @@ def arithmetic_infinity(fmt: FloatFormat, sign: U64, example: Limbs, options: Ro
 
 
 def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
-    """Return zeros, with these signs where the format has -0."""
+    """Return zeros, with these signs if the format has -0."""
     if fmt.zero:
         codes = marked(fmt, sign, example, 0) if fmt.has_negative_zero else filled(example, 0)
         return Packed(codes, flag_array(example, options, 0))

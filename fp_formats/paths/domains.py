@@ -289,13 +289,12 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
     """Return the quicker path of an operation of `exact` on a format, or None. For conversions see `conversion_path`.
 
     native: NumPy's arithmetic in the format, to nearest even, and its rounding to integers, in every mode. NaN results,
-        and the sign of zero in minimum and maximum, are computed apart.
-    error_free: the same in the other modes, moved to the neighbour where the sign of the error says so (`error_free`).
-    through_f32: to nearest even, compute in f32 and round again, which for bf16 and f16 equals rounding once. In the
-        other modes, compute in f32 to odd and round in the mode, which is right for formats at least two bits shorter.
-    through_f64: fma of f32 and narrower formats, whose products are exact in f64: add in f64 to odd, then round.
-    table: a table of all operands, or all pairs, in any mode and policy.
-    bits: integer operations on codes; bf16 and f16 are compared in f32.
+        and the sign of zero in minimum and maximum, are computed apart. error_free: the same in the other modes, moved
+        to the neighbour if the sign of the error says so (`error_free`). through_f32: to nearest even, compute in f32
+        and round again, which for bf16 and f16 equals rounding once. In the other modes, compute in f32 to odd and
+        round in the mode, which is right for formats at least two bits shorter. through_f64: fma of f32 and narrower
+        formats, whose products are exact in f64: add in f64 to odd, then round. table: a table of all operands, or all
+        pairs, in any mode and policy. bits: integer operations on codes; bf16 and f16 are compared in f32.
 
     No path gives flags or rounds stochastically.
     """

@@ -62,8 +62,8 @@ def unary(
 ) -> ArrayResult:
     """Return a function of one argument, rounded once to ``dst`` (default: the format of the argument).
 
-    ``name``: a row of `halfulp.fp_formats.reals.functions`. Raises
-    `halfulp.fp_formats.reals.functions.Unsettled` where no ball of bounded precision decides.
+    ``name``: a row of `halfulp.fp_formats.reals.functions`. Raises `halfulp.fp_formats.reals.functions.Unsettled` if no
+    ball of bounded precision determines a result.
     """
     dst, rounding = dst or src, int(rounding)
 

@@ -44,7 +44,7 @@ class Scratch:
         return Scratch(self.integers[:size], self.masks[:, :size], self.floats[:, :size])
 
     def counts(self, mask: npt.NDArray[np.bool_]) -> Codes:
-        """Return 1 where the mask holds, else 0."""
+        """Return 1 for the elements that the mask selects, else 0."""
         self.integers[...] = mask
         return self.integers
 

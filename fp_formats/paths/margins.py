@@ -79,7 +79,7 @@ class Approximation:
     def near(self, x: Reals) -> Reals:
         """Return numbers within the margin of the results, on the right side of the numbers of ``sides``.
 
-        NaN for operands outside of the domain; an infinity where nothing is claimed.
+        NaN for operands outside of the domain; an infinity for operands without a claim.
         """
         with np.errstate(all="ignore"):
             y = self.function(x)

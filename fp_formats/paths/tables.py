@@ -91,7 +91,7 @@ def positions_of(mask: Mask) -> npt.NDArray[np.intp]:
 
 class LookupTable(NamedTuple):
     """Result codes by operand code. ``marker``, a code that no result has, stands for poison; None if nothing is
-    poison. ``flags``: the flags of the results, where the table has them.
+    poison. ``flags``: the flags of the results, if the table has them.
     """
 
     codes: Codes

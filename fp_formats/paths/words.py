@@ -109,7 +109,7 @@ class Machine(Protocol):
         """Return a word of one bit for ==, !=, or the unsigned or signed u<, u<=, s<, s<=."""
 
     def choose(self, condition: MachineValue, a: MachineValue, b: MachineValue) -> MachineValue:
-        """Return ``a`` where the condition, of one bit, is 1, else ``b``: two words of one width, or two reals."""
+        """Return ``a`` if the condition, of one bit, is 1, else ``b``: two words of one width, or two reals."""
 
     def resize(self, a: MachineValue, width: int, signed: bool) -> MachineValue:
         """Return a word cut or extended to another width, by its sign or by zeros."""

@@ -28,7 +28,7 @@ _FIRST_BOUNDS, _LAST_BOUNDS = 192, 1 << 12  # bits
 class Account:
     """The known facts about an exact result, and their reasons.
 
-    ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal where it is
+    ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal if it is
     rational; None if it is special. ``crude``: the result is too large, or too close to a rational number, for bounds
     that are near enough. ``reason``: why it is special, rational, irrational, or known without a ball.
     ``attempts``: the turns of Ziv's loop, of which the last one determines the rounding; empty if no ball is

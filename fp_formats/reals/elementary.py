@@ -36,7 +36,7 @@ def unary(
 ) -> scalar.Result:
     """Return a function of a code of ``src``, rounded once to ``dst`` (default: the same format).
 
-    Raises `halfulp.fp_formats.reals.functions.Unsettled` where no ball of bounded precision decides.
+    Raises `halfulp.fp_formats.reals.functions.Unsettled` if no ball of bounded precision determines a result.
     """
     dst, x = dst or src, scalar.operand(src, a, policy)
     if x.kind >= scalar.QUIET_NAN:

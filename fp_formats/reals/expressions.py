@@ -534,7 +534,7 @@ _BEYOND_ALL = 3 * functions.BEYOND // 4 + 64
 
 
 def rounded(x: extended.Number, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Result:
-    """Return a number rounded once. Raises `Unsettled` where no ball of `MOST_BITS` bits decides."""
+    """Return a number rounded once. Raises `Unsettled` if no ball of `MOST_BITS` bits determines it."""
     return round_exactly(dst, located(x, grid_of(dst)) if isinstance(x, extended.Enclosed) else x, rounding, policy)
 
 

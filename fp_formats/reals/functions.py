@@ -268,7 +268,7 @@ def integer_power(x: Fraction, n: int) -> Fraction | None:
 
 
 def power(x: Fraction, y: Fraction) -> Fraction | None:
-    """Return x**y for x > 0 and a dyadic y, where it is dyadic and short enough.
+    """Return x**y for x > 0 and a dyadic y, if it is dyadic and short enough.
 
     With y = n / 2**k it is rational only if x is the 2**k-th power of a rational number.
     """
@@ -335,8 +335,8 @@ class Function:
     """A function of one exact real argument.
 
     ``ball``: from an exact ball of the argument, a ball that holds the result. ``exact``: the rational result of an
-    argument, where it has one; `Special` for a zero or a pole there. ``far``: the known facts for arguments near zero
-    or of huge magnitude, for which balls would need too many bits.
+    argument, if it has one; `Special` for a zero or a pole there. ``far``: the known facts for arguments near zero or
+    of huge magnitude, for which balls would need too many bits.
     ``formula``: the function in words. ``rational``: the arguments with a rational result, in words; ``proof``: why
     there are no others, `UNPROVED` if that is not known. ``series``: the first terms near 0 that ``far`` uses.
     """

@@ -193,7 +193,9 @@ def read_segments(cursor: encoding.ByteCursor, count: int) -> DenseArrayAttr:
 
 
 def segments_of(sizes: Attribute | None) -> bytes:
-    """Write numbers of operands as `read_segments` reads them. MLIR omits the zeros where at least half are zero."""
+    """Write numbers of operands as `read_segments` reads them. MLIR omits the zeros if at least half of the numbers are
+    zero.
+    """
     assert isinstance(sizes, DenseArrayAttr)
     numbers = sizes.values
     present = [(position, size) for position, size in enumerate(numbers) if size]

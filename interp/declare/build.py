@@ -34,7 +34,7 @@ def apply_op(
     """Append an op to a block and return its results.
 
     ``properties``: as `op_properties` takes them. ``result``: the type of the first result, whole or only its element
-    type, where it does not follow from the operands. If several operands take a variable number of values, the property
+    type, if the operands do not determine it. If several operands take a variable number of values, the property
     ``operandSegmentSizes`` gives the numbers; without it, the values are divided in the only possible way.
 
     Raises TypeMismatch if a type of the result is needed and missing. Raises VerifyError for unknown properties, and

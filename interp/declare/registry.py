@@ -165,7 +165,7 @@ class Dialects(Mapping[str, Dialect]):
         return known
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the dialect of that name, or ``default`` where there is none."""
+        """Return the dialect of that name, or ``default`` if there is none."""
         known = self._loaded.get(name)
         return known or (self[name] if name in self._modules else default)
 

@@ -259,7 +259,7 @@ def is_bare_identifier(text: str) -> bool:
 
 
 def spell_symbol(name: str) -> str:
-    """Return the text ``@name``, quoted where the name is not an identifier."""
+    """Return the text ``@name``, quoted if the name is not an identifier."""
     return f"@{name}" if is_bare_identifier(name) else f"@{quoted(name)}"
 
 

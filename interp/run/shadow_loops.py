@@ -61,7 +61,7 @@ class ShadowFigures:
     """The effect of an op on the exactness of numbers, over all of its runs.
 
     ``own``: its own error, minus its radius, in ulp of the exact function of its operands; ``total``: the error of its
-    results, in ulp of the exact number; ``relative``: the same, relative to the exact number, infinite where that is 0;
+    results, in ulp of the exact number; ``relative``: the same, relative to the exact number, infinite if that is 0;
     ``radius``: the widest radius of a known error, in ulp. ``cancelled``: the most leading bits that a sum lost. Counts
     of elements: ``elements``: all; ``absorbed``: a sum is one of its operands, though the other is not 0;
     ``overflowed``: of finite operands an infinity, or what the format has instead; ``flushed``: 0, where the exact

@@ -84,7 +84,7 @@ class TokenParser(Cursor):
         return token
 
     def integer_code(self, token: str, at: int, negative: bool, type: Type, message: str) -> int:
-        """Return the bit pattern of an integer literal. Raises ParseError with ``message`` where it does not fit.
+        """Return the bit pattern of an integer literal. Raises ParseError with ``message`` if it does not fit.
 
         A positive literal of a signless type may use all its bits (255 : i8); a signed type and index may not.
         """

@@ -33,7 +33,7 @@ class InputPart(NamedTuple):
 
 def split_input(text: str) -> Iterator[InputPart]:
     """Split a text at the markers ``// -----`` as mlir-opt does. A marker may stand anywhere in a line, and the rest of
-    the line belongs to the next part. A marker before a zero, or at the very end, does not count.
+    the line belongs to the next part. A marker before a zero character, or at the end of the text, is ignored.
     """
     begin, line, column = 0, 1, 1
     for marker in re.finditer(r"// -----(?=[^0])", text):

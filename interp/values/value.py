@@ -390,7 +390,7 @@ class Value(elements.Elements, NDArrayOperatorsMixin):
         return elements.moved(self, lambda array: array.transpose(*axes))
 
     def ravel(self) -> Value:
-        """Return the elements in one axis, without a copy where they lie in order."""
+        """Return the elements in one axis, without a copy if they lie in order."""
         return elements.moved(self, np.ravel)
 
     def flatten(self) -> Value:

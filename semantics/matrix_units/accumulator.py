@@ -311,9 +311,9 @@ class Accumulator:
             given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
             about_floats = [name for name in given if name not in _FOR_INTEGERS]
             if about_floats:
-                raise ValueError(f"accumulator: {about_floats[0]} is about floats, but {d} is an integer")
+                raise ValueError(f"accumulator: {about_floats[0]} is for floats, but {d} is an integer")
             if self.c == "end":
-                raise ValueError(f"accumulator: c=end is about floats, but {d} is an integer")
+                raise ValueError(f"accumulator: c=end is for floats, but {d} is an integer")
             if self.overflow == "infinity":
                 raise ValueError(f"accumulator: {d} has no infinity")
             if self.width is not None and self.width > int(d[1:]):
@@ -321,7 +321,7 @@ class Accumulator:
             return
         fmt = FORMATS[d]
         if self.width is not None:
-            raise ValueError(f"accumulator: width is about integers, but {d} is a float")
+            raise ValueError(f"accumulator: width is for integers, but {d} is a float")
         if fmt.nan is not NanEncoding.IEEE or fmt.bits > 64:
             raise ValueError(f"accumulator: sums in {d} are not defined: C and D must be an IEEE type of up to 64 bits")
         if self.fraction is not None and not 1 <= self.fraction <= fmt.mantissa_bits:

@@ -449,7 +449,7 @@ def holds_products(op: TileOp) -> bool:
 
 
 def aligned_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as the rule says; aligned terms keep ``bits`` bits, or all where each sum is rounded to D."""
+    """Add a group as the rule says; aligned terms keep ``bits`` bits, or all bits if each sum is rounded to D."""
     fmt = FORMATS[op.d]
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, group)
     count, bits = len(products.significand), rule.bits or 0

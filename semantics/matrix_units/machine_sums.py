@@ -406,7 +406,7 @@ def group(
     rule: Accumulator, fmt: FloatFormat, factors: Factors, c: Codes, general: Callable[[Factors, Codes], Codes]
 ) -> Codes | None:
     """Return the sums of a group as `aligned_sums.aligned_group` does: codes [M, N, tiles] of D. None if there is no
-    description, or where NumPy is to compute them. ``general`` computes elements that the code leaves to it.
+    description, or if NumPy is to compute them. ``general`` computes elements that the code leaves to it.
     """
     a, b = factors.a, factors.b
     m, n, tiles = c.shape

@@ -124,7 +124,7 @@ def check(schedule: Schedule, unit: MatrixUnit) -> None:
     if unit.operation.d not in FORMATS:
         for name in ("promote", "alpha", "beta"):
             if getattr(schedule, name) is not None:
-                raise BadSchedule(f"{name} is about floats, but {unit.operation.name} adds in {unit.operation.d}")
+                raise BadSchedule(f"{name} is for floats, but {unit.operation.name} adds in {unit.operation.d}")
 
 
 def multiply_by_unit(

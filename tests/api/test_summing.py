@@ -230,7 +230,7 @@ def test_accumulators_of_integers() -> None:
 
 @each_row(
     ({"mma": "custom:bts=4"}, "an accumulator has no field 'bts'"),
-    ({"mma": "custom:width=4"}, "width is about integers"),
+    ({"mma": "custom:width=4"}, "width is for integers"),
     ({"mma": "custom:bits=4", "acc": "f8E4M3FN"}, "acc is f8E4M3FN, which does not have all values of f16"),
     ({"mma": "custom:bits=4", "acc": "i32"}, "not f16 by f16 in i32"),
 )

@@ -55,9 +55,8 @@ def write_vectors(
 def read_vectors(
     file: BinaryIO, format: str, columns: tuple[Column, ...] | None = None, options: Options | None = None
 ) -> VectorSet:
-    """Read the set in a file, as a stream that is read once. ``columns``: needed where files do not describe
-    themselves.
+    """Read the set in a file, as a stream that is read once. ``columns``: needed if files do not describe themselves.
 
-    Raises InputError for a malformed file, while its chunks are read, with the line where there are lines.
+    Raises InputError for a malformed file, while its chunks are read, with the line if the format has lines.
     """
     return format_named(format).read(file, columns, with_file(options or Options(), file))

@@ -91,7 +91,7 @@ class Format:
 
     ``write(vectors, file, options)`` writes a set whose roles it carries; ``read(file, columns, options)`` gives the
     set in a file, as a stream. ``columns``: None if the file describes itself. A malformed file raises InputError, with
-    the line where there are lines.
+    the line if the format has lines.
     """
 
     name: str

@@ -127,7 +127,7 @@ class _Piece:
 class RowText:
     """The text of rows: see the module. ``dont_care``: digits without a significant bit are written as X.
 
-    A digit does not count where the result is poison, or where all its bits are unspecified.
+    A digit does not count if the result is poison, or if all its bits are unspecified.
     """
 
     def __init__(self, columns: Sequence[Column], row: Row, dont_care: bool = False) -> None:

@@ -71,8 +71,8 @@ class CoverageModel(ABC):
 
 @dataclass(frozen=True)
 class Filled:
-    """Operands made for a model. ``hits``: the number of rows in each bucket, 0 where there are none. ``proven``: all
-    operands were tried, so that no operands exist for an empty bucket.
+    """Operands made for a model. ``hits``: the number of rows in each bucket, which may be 0. ``proven``: all operands
+    were tried, so that no operands exist for an empty bucket.
     """
 
     rows: tuple[Operands, ...]
@@ -86,7 +86,7 @@ class Filled:
 
     @property
     def reason(self) -> str:
-        """Say why some buckets are empty; the empty string where none is."""
+        """Say why some buckets are empty; the empty string if none is."""
         if not self.empty:
             return ""
         return "no combination of operands falls there" if self.proven else "no operands were found"
@@ -114,7 +114,7 @@ EACH = 2
 
 @lru_cache(maxsize=32)
 def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = EACH) -> Filled:
-    """Make operands for a model: ``each`` rows for every bucket where that many are found. The same seed gives the same
+    """Make operands for a model: ``each`` rows for every bucket, if that many are found. The same seed gives the same
     rows.
     """
     dice = Dice(seed, zlib.crc32(f"{model.name} {case}".encode()) | 1 << 32)

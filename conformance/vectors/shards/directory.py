@@ -185,8 +185,8 @@ _NO_LOCKS = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVA
 
 
 def lock(file: IO[bytes], shared: bool = False) -> bool | None:
-    """Lock a file until it is closed; return False where another process has the lock, and None if the file system has
-    no locks. The kernel releases the locks of a killed process.
+    """Lock a file until it is closed; return False if another process has the lock, and None if the file system has no
+    locks. The kernel releases the locks of a killed process.
 
     ``shared``: only ask whether another process has it. This is for files that are open for reading, which NFS cannot
     lock otherwise.
@@ -348,7 +348,7 @@ def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
 def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
     """Return the shards that the manifests of a directory record, by their index.
 
-    Raises InputError for a corrupt manifest, and where two manifests contradict each other.
+    Raises InputError for a corrupt manifest, and if two manifests contradict each other.
     """
     known: dict[int, ShardEntry] = {}
     for path in sorted(directory.iterdir()):

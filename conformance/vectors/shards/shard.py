@@ -83,11 +83,11 @@ def make_shard(
     known: ShardEntry | None = None,
     tick: Callable[[int], object] = lambda rows: None,
 ) -> MadeShard:
-    """Make a shard unless its file is as recorded. ``tick`` is called with the number of finished rows, again and
-    again.
+    """Make a shard, unless its recorded file exists and is unchanged. ``tick`` is called again and again with the
+    number of finished rows.
 
-    Raises InputError if the file cannot be written, where the format cannot hold a row, and where a recorded shard
-    gives other bytes than before.
+    Raises InputError if the file cannot be written, if the format cannot hold a row, and if a recorded shard gives
+    other bytes than before.
     """
     fault = None if known is None else _fault(directory, known)
     if known is not None and fault is None:

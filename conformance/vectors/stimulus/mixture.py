@@ -228,8 +228,8 @@ def _places(seed: int, stream: int, count: int, start: int, stop: int) -> npt.ND
 
 
 def from_file(source: File, group: Group, groups: Sequence[Group], seed: int, stream: int) -> Rows:
-    """Return rows of a file for a group of operands. ``groups``: those whose arrays the file may hold by name: where
-    ``group`` is all operands together, each of them, and else only this one.
+    """Return rows of a file for a group of operands. ``groups``: the groups whose arrays the file may hold by name: all
+    groups if ``group`` is all operands together, else only this one.
 
     Raises InputError for a file that cannot be read or lacks an array, TypeMismatch for elements that do not fit.
     """
@@ -467,7 +467,7 @@ class Mixture:
         match source:
             case Models():
                 if case is None:
-                    raise InputError("the models are about the rounding of one op, not about programs and tiles")
+                    raise InputError("the models are for the rounding of one op, not for programs and tiles")
                 if block is not None:
                     raise InputError("the models do not support blocks that share a scale", hint="ask for a level")
                 return spread(rows_of_models(case, chosen_models(case, source.names or ("all",)), seed, source.each))

@@ -298,8 +298,8 @@ class Plan:
 class Grower:
     """A block that grows.
 
-    ``visible``: values by type. ``memory``: memrefs in reach. ``region``: the region that may get more blocks; None
-    where it must have one block. ``loops``: the loops around the block.
+    ``visible``: values by type. ``memory``: memrefs in reach. ``region``: the region that may get more blocks; None if
+    it must have one block. ``loops``: the loops around the block.
     """
 
     def __init__(self, plan: Plan, block: Block, region: Region | None, around: Grower | None = None) -> None:

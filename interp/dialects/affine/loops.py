@@ -184,8 +184,8 @@ def results_of(
 
 
 def bounds_of(op: Operation, compiler: Compiler) -> tuple[Sequence[int], Callable[[Values], tuple[int, int]], int]:
-    """Return the slots of the values that affine.for carries, the function from slots to its bounds, and its step: from
-    the largest lower bound to below the smallest upper bound.
+    """Return the slots of the values that affine.for carries, the function from slots to its bounds, and its step. The
+    bounds are the largest lower bound and the smallest upper bound.
     """
     lower, upper, initial = (compiler.slots(values) for values in operand_groups(op))
     first, last = (op.prop(name, AffineMapAttr) for name in ("lowerBoundMap", "upperBoundMap"))

@@ -97,7 +97,7 @@ class Body:
 
 
 def shape_operands(op: Operation, slots: Sequence[Any], settings: Settings) -> Point:
-    """Return index operands as numbers. Raises UndefinedBehavior for poison, and Unsupported where lanes differ."""
+    """Return index operands as numbers. Raises UndefinedBehavior for poison, and Unsupported if lanes differ."""
     alone = []
     for slot in slots:
         if over_lanes(slot):

@@ -312,8 +312,8 @@ def test_models_and_hard_cases_of_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @each_row(
-    (("arith.addf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
-    (("math.absf", "--type=f32", "--level=hard"), 3, "the level 'hard' is about elementary functions"),
+    (("arith.addf", "--type=f32", "--level=hard"), 3, "the level 'hard' is for elementary functions"),
+    (("math.absf", "--type=f32", "--level=hard"), 3, "the level 'hard' is for elementary functions"),
     (("rsqrt", "--type=f8E5M2", "--models=F3"), 2, "F3 does not apply to math.rsqrt f8E5M2"),
     (("sigmoid", "--type=f8E4M3FN", "--format=mlir"), 2, "MLIR has no op for sigmoid"),
     (("math.exp", "--type=f8E5M2", "--format=mlir", "--rounding=upward"), 2, "math.exp has no rounding in MLIR"),

@@ -270,7 +270,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
     ((*VECTOR_SETS_ADDF[2:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
     ((*VECTOR_SETS_ADDF[2:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
     ((*VECTOR_SETS_ADDF[2:], "--models", ""), 2, "unknown model ''"),
-    (("mma.m1n1k16.f32.f16.f16", "-n", "9", "--models", "B1"), 2, "the models are about the rounding of one op"),
+    (("mma.m1n1k16.f32.f16.f16", "-n", "9", "--models", "B1"), 2, "the models are for the rounding of one op"),
     (("mma.m1n1k8.f64.f64.f64", "-n", "9", "--format", "dpi", "--mma=custom:lsb=-9"), 3, "up to 62 bits"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
     ((*VECTOR_SETS_ADDF[2:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
@@ -495,8 +495,8 @@ def test_a_model_in_c(tmp_path: Path) -> None:
 
 @each_row(
     (("--format", "dpi,c"), 2, "--format=dpi writes a model, not vectors"),
-    (("--format", "dpi", "--poison", "drop"), 2, "--poison is about files of vectors"),
-    (("--format", "dpi", "--any-nan"), 2, "--any-nan is about files of vectors"),
+    (("--format", "dpi", "--poison", "drop"), 2, "--poison is for files of vectors"),
+    (("--format", "dpi", "--any-nan"), 2, "--any-nan is for files of vectors"),
     (("--format", "dpi", "--attr", "fastmath=nsz"), 3, "bits of its results may have either value"),
     (("--format", "dpi", "--name", "double"), 2, "reserved word"),
 )

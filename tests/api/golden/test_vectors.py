@@ -139,7 +139,7 @@ def test_formats_without_flags(tmp_path: Path) -> None:
     (("arith.addi", "i8"), {"flags": True}, "sets no exception flags"),
     (("arith.addf", "f16"), {"function": "f"}, "can be used only with a program"),
     ((DOUBLE, "f32"), {}, "type can be used only with an op, not with a program"),
-    ((DOUBLE,), {"models": "all"}, "not about programs"),
+    ((DOUBLE,), {"models": "all"}, "not for programs"),
     (("arith.addf", "f16"), {"mma": "exact"}, "mma can be used only with a tile operation or a program"),
     (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "rounding": "upward"}, "rounding can be used only with an op"),
     (("mma.m1n1k2.f32.f16.f16",), {"n": 2, "mma": "custom:bits=x"}, "bits is 'x'"),

@@ -110,7 +110,7 @@ def test_classes_of_a_program() -> None:
     }
     assert set(results.hit) == {"result0 1", "result1 +infinity", "result1 -subnormal"}
     assert {"result0 0", "result0 all bits", "result1 +signalling NaN"} <= set(results.missing)
-    with pytest.raises(InputError, match="not about programs"):
+    with pytest.raises(InputError, match="not for programs"):
         RunningCoverage(computation, ["B1"])
 
 

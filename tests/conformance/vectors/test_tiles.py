@@ -289,7 +289,7 @@ def test_swept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["vectors", "make", KIND, "-n", "4", "--rounding=upward"], "--rounding can be used only with an op"),
         (["vectors", "make", KIND, "-n", "4", "--mma=chip:hoper"], "no model is called 'chip:hoper'"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:bit=3"], "an accumulator has no field 'bit'"),
-        (["vectors", "make", KIND, "-n", "4", "--mma=custom:width=3"], "width is about integers"),
+        (["vectors", "make", KIND, "-n", "4", "--mma=custom:width=3"], "width is for integers"),
         (["vectors", "make", KIND, "-n", "4", "--mma=custom:flush=1"], "flush is '1', but must be true or false"),
         (["vectors", "make", "mma.m0n2k8.f32.f16.f16", "-n", "4"], "'mma.m0n2k8.f32.f16.f16' has no elements: M is 0"),
         (["vectors", "make", "NV_MMA_SYNC_F32_16x8x16_F1", "-n", "4"], "did you mean `NV_MMA_SYNC_F32_16x8x16_F16`?"),

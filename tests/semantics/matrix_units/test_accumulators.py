@@ -299,11 +299,11 @@ def test_texts_that_are_none(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "a", "d", "message"),
     [
-        ("custom:bits=4", "i8", "i32", "bits is about floats, but i32 is an integer"),
+        ("custom:bits=4", "i8", "i32", "bits is for floats, but i32 is an integer"),
         ("custom:width=40", "i8", "i32", "width=40 does not fit into i32"),
         ("custom:overflow=infinity", "i8", "i32", "i32 has no infinity"),
-        ("custom:width=24", "f16", "f32", "width is about integers, but f32 is a float"),
-        ("custom:c=end", "i8", "i32", "c=end is about floats, but i32 is an integer"),
+        ("custom:width=24", "f16", "f32", "width is for integers, but f32 is a float"),
+        ("custom:c=end", "i8", "i32", "c=end is for floats, but i32 is an integer"),
         ("custom:steps=f16", "bf16", "f32", "steps=f16 does not have all values of bf16"),
         ("custom:bits=4", "f4E2M1FN", "f8E4M3FN", "sums in f8E4M3FN are not defined"),
         ("custom:bits=4,fraction=24", "f16", "f32", "f32 has 1 to 23 fraction bits, not fraction=24"),
@@ -467,5 +467,5 @@ def test_a_register_wraps_unless_it_saturates() -> None:
 def test_registers_that_cannot_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Accumulator(**given)
-    with pytest.raises(ValueError, match="lsb is about floats, but i32 is an integer"):
+    with pytest.raises(ValueError, match="lsb is for floats, but i32 is an integer"):
         Accumulator(lsb=0).check(("i8", "i8"), "i32")

@@ -187,7 +187,7 @@ def test_what_does_not_go_together(tmp_path: Path) -> None:
         _ = Recipe(ADD, "1", operands=Mixture.named("normal")).rows
     with pytest.raises(Unsupported, match="quantised types"):
         rows("random", OpComputation(op_case("quant.qcast", "f32", "!quant.uniform<i8:f32, 0.5>")), n=1)
-    with pytest.raises(InputError, match="not about programs"):
+    with pytest.raises(InputError, match="not for programs"):
         rows("B1", TENSORS, n=1)
     np.savez(tmp_path / "x.npz", a=np.zeros(3, np.uint16), b=np.zeros(4, np.uint16))
     with pytest.raises(InputError, match="different numbers of rows: a 3, b 4"):
