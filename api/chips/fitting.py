@@ -95,6 +95,8 @@ class AccumulatorFit:
     more: bool = False
     #: The fields that the rows leave open: the values of all candidates that explain all rows, that of the rule first.
     open: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    #: Other values of fields with which the rule is the same, given its other fields.
+    same: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     #: Fields that cannot change a result, given the other fields of the rule.
     idle: tuple[str, ...] = ()
     #: The rule with one field changed: what excludes each value that is not open, the nearest first.
@@ -128,6 +130,7 @@ class AccumulatorFit:
         if not self.open:
             return ["the rows leave no field open"]
         alone = {name: [each[name] for each in self.others if [*each] == [name]] for name in self.open}
+        alone = {name: [*values, *self.same.get(name, ())] for name, values in alone.items()}
         alone |= {name: list(self.open[name][1:]) for name in ("specials",) if name in self.open}
         table = [("field", "value", "values that explain all rows, too", "and beside changes of other fields")]
         for name, (own, *others) in self.open.items():
@@ -357,16 +360,19 @@ class _Answer:
         changes = {each: differences(own, each) for each in others}
         same = dict.fromkeys(self.values, True)
         rivals = list[Rival]()
+        equal: dict[str, list[Any]] = {}
         for name, each in self._single(rule, whole=True):
             other = reduced(each, self.op)
             same[name] = same[name] and other == own
+            if other == own:
+                equal.setdefault(name, []).append(getattr(each, name))
             if other in bench.excluding and other not in changes:
                 rivals.append(replace(bench.excluding[other], changes={name: getattr(each, name)}))
         open_: dict[str, tuple[Any, ...]] = {}
         for name in self.values:
             values = dict.fromkeys(getattr(each, name) for each in (own, *others))
             if len(values) > 1:
-                open_[name] = tuple(values)
+                open_[name] = tuple(dict.fromkeys([*values, *equal.get(name, ())]))
         if not self.search.special.any():
             rule = replace(rule, specials="none")
             open_["specials"] = ("none", "all", "nan")
@@ -388,6 +394,7 @@ class _Answer:
             others=tuple(changes.values())[:MOST_OTHERS],
             more=more,
             open=open_,
+            same={name: tuple(values) for name, values in equal.items()},
             idle=tuple(name for name, is_same in same.items() if is_same and name not in open_),
             rivals=tuple(sorted(rivals, key=lambda each: each.share)),
             next=tuple(questions),
