@@ -88,6 +88,11 @@ def missing_verilator() -> str | None:
     return f"{' and '.join(absent)} not found (Debian packages verilator, make, g++)" if absent else None
 
 
+def missing_ghdl() -> str | None:
+    """Say what this machine lacks to simulate VHDL; return None when everything is there."""
+    return None if shutil.which("ghdl") else "ghdl not found (Debian package ghdl)"
+
+
 def not_built(variable: str, script: str, *files: str) -> str | None:
     """Say what is absent of what a script builds in the folder that a variable names; return None when all is there."""
     folder = os.environ.get(variable)
@@ -169,6 +174,13 @@ OUTSIDE = {
         ("mark.cocotb",),
     ),
     "verilator": Outside("Verilator", "HALFULP_REQUIRE_VERILATOR", missing_verilator, ("mark.verilator",)),
+    "ghdl": Outside("GHDL", "HALFULP_REQUIRE_GHDL", missing_ghdl, ("mark.ghdl",)),
+    "pyuvm": Outside(
+        "pyuvm",
+        "HALFULP_REQUIRE_PYUVM",
+        lambda: missing_iverilog() or (None if find_spec("pyuvm") else "pyuvm is not installed (pip install pyuvm)"),
+        ("mark.pyuvm",),
+    ),
     "cuda_headers": Outside(
         "NVIDIA's headers", "HALFULP_REQUIRE_CUDA_HEADERS", missing_cuda_headers, ("mark.cuda_headers",)
     ),

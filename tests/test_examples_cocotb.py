@@ -51,6 +51,19 @@ def test_a_planted_bug_is_named(folder: Path) -> None:
     assert code == 1
 
 
+@pytest.mark.pyuvm
+def test_the_bench_of_uvm(folder: Path) -> None:
+    shutil.copytree(EXAMPLE.parent / "datapaths", folder.parent / "datapaths")
+    log, code = simulated(folder, "multiply_add", ROWS="300")
+    assert "@multiply_add: 300 rows, none differs" in log, log
+    assert "V2        5 of 7" in log
+    assert code == 0
+    planted(folder, "multiply_add", " + 34'sd2048", "")
+    log, code = simulated(folder, "multiply_add", ROWS="300")
+    assert "rows that differ are what operand 0 in place of arith.addi in line 14 gives, as in all" in log, log
+    assert code == 1
+
+
 def whole(*values: Any) -> Any:
     """Return a row of parameters for the exhaustive run."""
     return pytest.param(*values, marks=pytest.mark.exhaustive)

@@ -56,6 +56,7 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.interp.declare.build import op_properties, property_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.attributes import IntegerAttr
+from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -329,7 +330,7 @@ def other_programs(computation: ProgramComputation) -> Iterator[Cause]:
     """
     ops = list(computation.ops())
     for number, op in enumerate(ops if len(ops) <= MOST_OPS else ()):
-        where = "" if op.location is None else f" in line {op.location.line}"
+        where = f" in line {op.location.line}" if isinstance(op.location, FileLineCol) else f" (op {number})"
         for name, change in _changes_of_op(op, where):
             yield computing(name, partial(_with_op, number, change))
 
@@ -356,10 +357,10 @@ def _changes_of_op(op: Operation, where: str) -> Iterator[tuple[str, _OpChange]]
             if value != usual:
                 told = f"with {'rounding' if declared.name == 'roundingmode' else declared.name}={keyword}"
                 yield f"{op.name}{where} {told}", partial(_with_keyword, declared.name, keyword)
-    value = op.properties.get("value")
-    if op.name == "arith.constant" and isinstance(value, IntegerAttr):
+    constant = op.properties.get("value")
+    if op.name == "arith.constant" and isinstance(constant, IntegerAttr):
         for step in (-1, 1):
-            yield f"the constant {value.value + step} in place of {value.value}{where}", partial(_off_by, step)
+            yield f"the constant {constant.value + step} in place of {constant.value}{where}", partial(_off_by, step)
 
 
 def _operand(place: int, op: Operation) -> SSAValue:

@@ -633,8 +633,8 @@ def report_of_text(text: str | bytes, file: str) -> CoverageReport:
         raise InputError(f"{file} is not a whole file of coverage: {error!r}") from None
 
 
-def _is(value: Any, kind: type) -> Any:
-    if type(value) is not kind or (kind is int and value < 0):
+def _is(value: Any, kind: type[Any]) -> Any:
+    if type(value) is not kind or (isinstance(value, int) and value < 0):
         raise TypeError(f"{value!r} is not a {kind.__name__}")
     return value
 
