@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def length(self) -> int:
-        """The elements of a row of A."""
+        """The number of elements in a row of A."""
         return int(self.a.shape[1])
 
     def operation(self, k: int = 0) -> TileOp:

@@ -310,8 +310,8 @@ class Scoreboard:
 
     @property
     def coverage(self) -> RunningCoverage:
-        """The buckets of the models that the run has hit so far. Its ``report.to_text()`` is the text of a file that
-        ``halfulp vectors coverage report`` reads. Raises InputError without models.
+        """The coverage of the run so far: the buckets of each model that it has hit. Its ``report.to_text()`` is the
+        text of a file that ``halfulp vectors coverage report`` reads. Raises InputError without models.
         """
         if self._coverage is None:
             raise InputError("the scoreboard has no models", hint='Scoreboard(reference, models="all")')

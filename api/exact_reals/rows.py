@@ -177,7 +177,7 @@ def _of_rows(f: Any, eps: Any, length: int) -> calling.Function:
         if eps is not None and not row.takes_eps:
             raise InputError(f"{f} has no eps; it is {row.formula}")
         if not length:
-            raise InputError(f"{f} of rows without elements")
+            raise InputError(f"{f} cannot be computed for rows without elements")
         number = Real(0 if eps is None else eps)
         return _Function(lambda reals: row.function(reals, number))
     if eps is not None:

@@ -217,7 +217,7 @@ class Word:
         return self._related("!=", other)
 
     def less(self, other: Word | int, signed: bool) -> Word:
-        """Tell whether this one is less."""
+        """Tell whether this number is less than ``other``."""
         return self._related("s<" if signed else "u<", other)
 
     def at_most(self, other: Word | int, signed: bool) -> Word:
@@ -298,7 +298,7 @@ class Real:
         return Word(self.machine, self.machine.ordered(name, self.held, other.held), 1)
 
     def less(self, other: Real | float) -> Word:
-        """Tell whether this number is less; 0 with a NaN."""
+        """Tell whether this number is less than ``other``; 0 with a NaN."""
         return self._ordered("<", other)
 
     def at_most(self, other: Real | float) -> Word:

@@ -357,7 +357,7 @@ def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
 
 
 class Points(Places):
-    """The names of the points of a part of an iteration space, which are their indices.
+    """The names of the points in a part of an iteration space. The name of a point is its indices.
 
     ``axes``: for each axis of the arrays after the axis over lanes, the dimension of the space and its indices in this
     part. ``fixed``: the indices in the other dimensions. ``sizes``: the sizes of the space.

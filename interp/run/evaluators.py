@@ -101,8 +101,8 @@ class Compiler:
         raise NotImplementedError
 
     def resume(self, op: Operation) -> frames.Yield:
-        """Make the end of ``op``, the control op with regions that is being compiled: its results, then the segment
-        after it.
+        """Return the end of the regions of ``op``, the control op that is being compiled: it gives values to the op's
+        results, and then the segment after the op runs.
         """
         after, results = self._after, self.slots(op.results)
         types, listeners = [result.type for result in op.results], self.settings.listeners

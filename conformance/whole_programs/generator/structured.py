@@ -64,7 +64,7 @@ def kind(type_: str) -> str:
 
 
 def width(type_: str) -> int:
-    """Return the bits of an element type."""
+    """Return the number of bits of an element type."""
     return {"bf16": 16, "f8E4M3FN": 8, "f8E5M2": 8}.get(type_) or int(type_[1:])
 
 
