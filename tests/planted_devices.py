@@ -22,7 +22,7 @@ from tree import ROOT
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.c_parts import CModel
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, storage_dtype
@@ -64,7 +64,7 @@ def some_rows(dice: Dice, computation: OpComputation) -> Chunk:
     return recipe.vectors().gather()
 
 
-def split(computation: OpComputation, rows: Chunk) -> tuple[Chunk, Chunk]:
+def split(computation: Computation, rows: Chunk) -> tuple[Chunk, Chunk]:
     return rows[: len(computation.inputs)], rows[len(computation.inputs) :]
 
 
