@@ -8,7 +8,7 @@ adds products.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -30,12 +30,12 @@ from halfulp.conformance.vectors.delivered import (
     integer_ranges,
     other_flags,
     other_nans,
+    roundings_of_some,
     zero_signs,
 )
 from halfulp.conformance.vectors.device import (
     Cause,
     Diagnosis,
-    Recode,
     Stage,
     Write,
     by,
@@ -50,23 +50,29 @@ from halfulp.conformance.vectors.device import (
     writing,
 )
 from halfulp.conformance.vectors.sampling import Sample
+from halfulp.conformance.vectors.tile_causes import (
+    conversion,
+    infinities_cancelled,
+    misread_elements,
+    misread_scales,
+    of_same_width,
+    other_accumulators,
+    other_elements,
+    other_models,
+    other_orders,
+)
 from halfulp.conformance.vectors.tiles import TileComputation
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.formats import FORMATS, Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.declare.build import op_properties, property_of
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.attributes import IntegerAttr
 from halfulp.interp.ir.base import FileLineCol
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
-from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
-from halfulp.semantics.matrix_units.kinds import TileOp
-from halfulp.semantics.matrix_units.models import rule_of
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES
 
 # --- encodings --------------------------------------------------------------------------------------------------------
@@ -149,26 +155,10 @@ def other_formats(computation: OpComputation) -> Iterator[Cause]:
             yield writing(f"results written as {other}", recode, early=True)
 
 
-def of_same_width(type_: str) -> list[str]:
-    """Return the names of the other formats that have the width of a float type; none for any other type."""
-    own = FORMATS.get(type_)
-    return [name for name, fmt in FORMATS.items() if own is not None and fmt.bits == own.bits and name != type_]
-
-
 def _retyped(type_: str, other: str, computation: OpComputation) -> OpComputation:
     case = computation.case
     *operands, result = (other if own == type_ else own for own in (*case.operands, case.results[0]))
     return replace(computation, case=op_case(case.op, operands, result, **dict(case.properties)))
-
-
-def conversion(source: str, target: str, **properties: object) -> OpCase | None:
-    """Return the conversion between two types; None if there is none."""
-    for op in ("arith.extf", "arith.truncf", "arith.convertf"):
-        try:
-            return op_case(op, source, target, **properties)
-        except (HalfulpError, ValueError):
-            continue
-    return None
 
 
 def _recoded(type_: str, other: str) -> Write | None:
@@ -275,6 +265,8 @@ RELATED: tuple[tuple[str, ...], ...] = (
     ("arith.shrsi", "arith.shrui", "arith.shli"),
     ("arith.sitofp", "arith.uitofp"),
     ("arith.fptosi", "arith.fptoui"),
+    ("fcvt_from_si", "fcvt_from_ui"),
+    ("fcvt_to_si", "fcvt_to_ui"),
     ("arith.extsi", "arith.extui"),
     ("math.exp", "math.exp2", "math.expm1", "exp10"),
     ("math.log", "math.log2", "math.log10", "math.log1p"),
@@ -309,8 +301,17 @@ def other_ops(computation: OpComputation) -> Iterator[Cause]:
         yield computing(op, partial(_as_case, op, {}))
     unit = unit_of(computation)
     commutes = unit is not None and unit.case.kind in ("add", "multiply")  # but for NaNs: `other_nans`
+    for one, other in combinations(range(3), 2) if unit is not None and len(set(own.operands)) == 1 else ():
+        if len(own.operands) == 3 and other == 2:
+            order = [2 if k == one else one if k == 2 else k for k in range(3)]
+            name = f"{'abc'[one]} and c swapped"
+            yield reading(name, Stage.COMPUTATION, partial(_ordered, order))
     if len(own.operands) == 2 and own.operands[0] == own.operands[1] and not commutes:
         yield reading(f"{own.op}(b, a)", Stage.COMPUTATION, lambda inputs: (inputs[1], inputs[0], *inputs[2:]))
+
+
+def _ordered(order: Sequence[int], inputs: Chunk) -> Chunk:
+    return (*(inputs[k] for k in order), *inputs[len(order) :])
 
 
 def _as_case(op: str | None, properties: Mapping[str, Any], computation: OpComputation) -> OpComputation:
@@ -438,169 +439,6 @@ def datapath_faults(computation: OpComputation, sample: Sample) -> Iterator[Caus
     yield from (planted(name, fault) for name, fault in faults_of(computation, sample))
 
 
-# --- tile causes ------------------------------------------------------------------------------------------------------
-#
-# Causes in how a unit adds the products of a tile: another field of its accumulator, or another model.
-
-FEW_PRODUCTS = 32
-"""Tiles of so many products are fast enough to try pairs of fields."""
-
-NEAR = 8
-"""Numbers of bits are tried up to so far from those of the accumulator."""
-
-
-def other_models(computation: TileComputation | ProgramComputation) -> Iterator[Cause]:
-    """Yield the other models that compute the operation, or the tile operations of a program."""
-    if isinstance(computation, TileComputation):
-        field, models = "model", tuple(computation.models())
-    else:
-        field, models = "mma", MODELS if computation.tiled else ()
-    for model in models:
-        if model != getattr(computation, field):
-            yield computing(f"--mma={model}", partial(by, field, model), slow=True)
-
-
-def other_accumulators(computation: TileComputation) -> Iterator[Cause]:
-    """Yield each other value of each field of the accumulator; for numbers, the nearby values."""
-    rule = rule_or_usual(computation)
-    for field in fields(Accumulator):
-        own = getattr(rule, field.name)
-        for value in dict.fromkeys(_values(field.name, field.metadata["choices"], rule, computation.operation)):
-            if value != own:
-                name = f"an accumulator with {field.name}={spelled(value)}"
-                yield computing(name, partial(_with, field.name, value), slow=computation.products > FEW_PRODUCTS)
-
-
-def other_elements(computation: TileComputation) -> Iterator[Cause]:
-    """Yield other formats of the elements of A and B, of the same width."""
-    op = computation.operation
-    slow = computation.products > FEW_PRODUCTS
-    for type_ in dict.fromkeys((op.a, op.b)):
-        for other in of_same_width(type_):
-            yield computing(f"{other} in place of {type_}", partial(_with_elements, type_, other), slow)
-
-
-def _with_elements(type_: str, other: str, computation: TileComputation) -> TileComputation:
-    op = computation.operation
-    a, b = (other if own == type_ else own for own in (op.a, op.b))
-    return replace(computation, operation=replace(op, a=a, b=b))
-
-
-POWERS = (1, -1, 2, -2)
-"""The powers of two that are tried as errors of a bias."""
-
-
-def other_scales(computation: TileComputation) -> Iterator[Cause]:
-    """Yield scales of another bias, of one operand or both; NaN scales that are numbers, and numbers that are NaN."""
-    fmt, slow = FORMATS.get(computation.operation.scale), computation.products > FEW_PRODUCTS
-    if fmt is None:
-        return
-    changes: list[tuple[str, Recode]] = [
-        (f"with the bias {fmt.bias - power} in place of {fmt.bias}", partial(_times_power, fmt, power))
-        for power in POWERS
-    ]
-    if fmt.nan_code is not None:
-        one = fmt.bias << fmt.mantissa_bits
-        named = ((fmt.max_code, "the largest"), (one, "1"), (0, "the smallest"))
-        changes += [(f"whose NaN is {told}", partial(_replaced, fmt.nan_code, code)) for code, told in named]
-        changes.append(
-            (f"of which {fmt.max_code:#X} is NaN".replace("0X", "0x"), partial(_replaced, fmt.max_code, fmt.nan_code))
-        )
-    for told, change in changes:
-        for names, about in (("scale_a", " of A"), ("scale_b", " of B"), ("scale", "")):
-            applies = partial(_is_scale, names)
-            read = partial(changed, applies, change, computation.inputs)
-            yield replace(reading(f"scales{about} {told}", Stage.COMPUTATION, read), slow=slow)
-
-
-def _is_scale(names: str, column: Column) -> bool:
-    return column.name.startswith(names)
-
-
-def _times_power(fmt: FloatFormat, power: int, codes: Codes, width: int) -> Codes:
-    """Move the exponent of numbers, except at the end of the range, and of subnormals and zeros."""
-    size = codes.astype(np.int64)
-    moved = np.clip(size + (power << fmt.mantissa_bits), 0, fmt.max_code)
-    return np.where((size > fmt.max_code) | (size < fmt.min_normal_magnitude), size, moved).astype(codes.dtype)
-
-
-def _replaced(code: int, by: int, codes: Codes, width: int) -> Codes:
-    return np.where(codes == code, codes.dtype.type(by), codes)
-
-
-def other_orders(computation: TileComputation) -> Iterator[Cause]:
-    """Yield the elements along K in the reverse order, and two of them swapped."""
-    size = computation.operation.shape[2]
-    if computation.operation.scale or computation.operation.order is not None:
-        return
-    slow = computation.products > FEW_PRODUCTS
-    found = [("the products in the reverse order", list(range(size)[::-1]))]
-    for k, other in combinations(range(size if size <= MOST_SWAPPED else 0), 2):
-        order = list(range(size))
-        order[k], order[other] = other, k
-        found.append((f"the products {k} and {other} swapped", order))
-    for name, order in found:
-        yield replace(reading(name, Stage.COMPUTATION, partial(_in_order, computation, order)), slow=slow)
-
-
-MOST_SWAPPED = 16
-"""In tiles of up to so many products along K, each two of them are tried as swapped."""
-
-
-def _in_order(computation: TileComputation, order: Sequence[int], inputs: Chunk) -> Chunk:
-    a, b, *others = computation.arrays(inputs)
-    arrays = [a[..., order], b[..., order, :], *others]
-    flat = [array.reshape(len(inputs[0]), -1) for array in arrays]
-    return tuple(np.ascontiguousarray(array[:, k]) for array in flat for k in range(array.shape[1]))
-
-
-def rule_or_usual(computation: TileComputation) -> Accumulator:
-    """Return the rule of a computation's model, or the one that gives the sums of a model without a rule."""
-    usual = CHAIN if computation.model == "ieee" else Accumulator()
-    return rule_of(computation.model, computation.operation) or usual
-
-
-def _with(field: str, value: Any, computation: TileComputation) -> TileComputation:
-    return replace(computation, model=replace(rule_or_usual(computation), **{field: value}).text)
-
-
-def _values(field: str, choices: Sequence[str], rule: Accumulator, op: TileOp) -> Iterator[Any]:
-    """Yield the values of a field that a device may have; some of them do not go together with the other fields."""
-    if choices:
-        yield from choices
-        return
-    fmt = FORMATS.get(op.d)
-    match field:
-        case "flush" | "product_overflow":
-            yield from (False, True)
-        case "group":
-            k = op.shape[2]
-            yield from (size if size < k else 0 for size in (1 << power for power in range(k.bit_length() + 1)))
-        case "order":
-            k = op.shape[2]
-            yield from (0, *(1 << power for power in range((k - 1).bit_length())))
-        case "width" if fmt is None:
-            yield from (None, *range(int(op.d[1:]) - 1, NEAR - 1, -1))
-        case "bits" if fmt is not None:
-            yield from (None, *_near(fmt.mantissa_bits if rule.bits is None else rule.bits))
-        case "fraction" if fmt is not None:
-            yield from (None, *_near(fmt.mantissa_bits if rule.fraction is None else rule.fraction))
-        case "guard":
-            yield from (0, *_near(rule.guard))
-        case "shifter" | "c_shifter" if rule.bits is not None:
-            given = getattr(rule, field)
-            yield from (None, *_near(rule.bits if given is None else given))
-        case "zero_exponent" if fmt is not None:
-            yield from (None, 1 - fmt.bias)
-
-
-def _near(number: int) -> Iterator[int]:
-    """Yield the number and its neighbours, the nearest first and the lower one of two first."""
-    yield number
-    for step in range(1, NEAR + 1):
-        yield from (other for other in (number - step, number + step) if other >= 0)
-
-
 # --- table ------------------------------------------------------------------------------------------------------------
 
 _ALL = (OpComputation, ProgramComputation, TileComputation)
@@ -627,6 +465,7 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("another code where a result is out of range", bounds, fitted=True),
     Diagnosis("saturation of integers that should wrap", saturations),
     Diagnosis("rounding twice", roundings_on_the_way),
+    Diagnosis("another rounding of some results, or a range compared before rounding", roundings_of_some),
     Diagnosis("a carry of rounding that is lost", carries),
     Diagnosis(
         "operands misread, alignment, products rounded or cut, guard and sticky bits, or a power of two",
@@ -636,7 +475,17 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
     Diagnosis("a rounded result times a power of two", exponents, fitted=True),
     Diagnosis("entries of a table that are off", entries, fitted=True),
     Diagnosis("other elements of a tile operation", other_elements, (TileComputation,)),
-    Diagnosis("scales with another bias, or whose NaN is a number", other_scales, (TileComputation,)),
+    Diagnosis(
+        "elements or products of a tile operation that are misread, left out or times a power of two",
+        misread_elements,
+        (TileComputation,),
+    ),
+    Diagnosis(
+        "scales of another bias, of another block, left out, taken twice, or whose NaN is a number",
+        misread_scales,
+        (TileComputation,),
+    ),
+    Diagnosis("infinity minus infinity that is infinite", infinities_cancelled, (TileComputation,)),
     Diagnosis("another model of a tile operation", other_models, (TileComputation, ProgramComputation)),
     Diagnosis("another field of the accumulator of a tile operation", other_accumulators, (TileComputation,)),
     Diagnosis("products of a tile operation in another order", other_orders, (TileComputation,)),

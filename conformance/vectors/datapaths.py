@@ -98,8 +98,10 @@ _KINDS = {
     "fcvt_to_ui": "to integer",
     "fcvt_from_si": "from integer",
     "fcvt_from_ui": "from integer",
+    "math.sqrt": "square root",
+    "fsqrt": "square root",
 }
-"""Conversions that are no ops of MLIR; the others are known to `model_case_of`."""
+"""Ops whose kind here is not that of `model_case_of`."""
 
 
 @lru_cache(maxsize=64)
@@ -131,6 +133,7 @@ def unit_of(computation: OpComputation) -> Unit | None:
 
 class _Row(NamedTuple):
     operands: Numbers
+    terms: Numbers
     exact: ExactResult
 
 
@@ -165,7 +168,7 @@ def _row(case: ModelCase, codes: tuple[int, ...]) -> _Row | None:
     read = (operand(source, code) for source, code in zip(case.sources, codes, strict=True))
     numbers = tuple(number for number in read if number is not None)
     terms = terms_of(case, numbers) if len(numbers) == len(codes) else None
-    return None if terms is None else _Row(numbers, exact_sum(terms))
+    return None if terms is None else _Row(numbers, terms, exact_sum(terms))
 
 
 def rows_of(unit: Unit, inputs: Chunk) -> list[_Row | None]:
@@ -209,13 +212,17 @@ def _with_faults(unit: Unit, row: _Row, at: Sequence[Sequence[Planted]]) -> scal
     numbers = row.operands
     for fault, value in at[Place.OPERANDS]:
         numbers = fault.edit(unit, numbers, value)
-    total, terms = row.exact, None
-    if at[Place.TERMS] or numbers is not row.operands:
+    terms: Numbers | None = row.terms
+    if numbers is not row.operands:
         terms = terms_of(unit.case, numbers)
         if terms is None:
             return None
-        for fault, value in at[Place.TERMS]:
-            terms = fault.edit(unit, terms, value)
+    for fault, value in at[Place.TERMS]:
+        terms = fault.edit(unit, terms, value)
+    if terms is row.terms:
+        total = row.exact
+        terms = None
+    else:
         total = exact_sum(terms)
     for fault, value in at[Place.SUM]:
         (total,) = fault.edit(unit, (total,), value)
@@ -361,17 +368,24 @@ class _Aligned(NamedTuple):
     lowest: int
 
 
+@lru_cache(maxsize=1 << 12)
+def _alignment(one: ExactResult, other: ExactResult, widths: tuple[int, ...], precision: int) -> _Aligned:
+    place, shift = 0, one.exponent + widths[0] - other.exponent - widths[1]
+    if shift:
+        place = int(shift > 0)
+    else:
+        low = min(one.exponent, other.exponent)
+        place = int(other.significand << other.exponent - low <= one.significand << one.exponent - low)
+    highest = max(one.exponent + widths[0], other.exponent + widths[1])
+    return _Aligned(place, abs(shift), highest - (precision - 1))
+
+
 def aligned(unit: Unit, terms: Numbers) -> _Aligned | None:
     """Return the alignment of the terms of a sum by their exponent fields, as in hardware; None for a zero."""
-    if not all(term.significand for term in terms):
+    one, other = terms
+    if not one.significand or not other.significand:
         return None
-    widths = [fmt.mantissa_bits for fmt in unit.case.float_sources]
-    widths = [widths[0] + widths[1], widths[2]] if len(widths) == 3 else widths
-    one, other = (term.exponent + width for term, width in zip(terms, widths, strict=True))
-    low = min(term.exponent for term in terms)
-    sizes = [term.significand << term.exponent - low for term in terms]
-    smaller = int(sizes[1] <= sizes[0] if one == other else other < one)
-    return _Aligned(smaller, abs(one - other), max(one, other) - (unit.precision - 1))
+    return _alignment(one, other, unit.case.fractions, unit.precision)
 
 
 def _aligning(edit: Callable[[ExactResult, _Aligned, Any], ExactResult]) -> Edit:
@@ -450,17 +464,153 @@ def _guard(unit: Unit, total: Numbers, value: None) -> Numbers:
 
 
 def _sticky_bits(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
-    most = unit.case.extra if unit.case.kind != "divide" else unit.precision
+    most = unit.precision if unit.case.kind in ("divide", "square root") else unit.case.extra
     if unit.case.kind in SUMS:
         most = unit.precision + 2
     for bits in range(1, max(min(most, 64), 3)):
         yield bits, (f"bit{'s'[: bits > 1]}" if bits == 1 else f"{bits} bits",)
 
 
+def _summed(edit: Callable[[Unit, ExactResult, int, Any], ExactResult]) -> Edit:
+    """Return the edit of the sum of the terms, or of a product: it is told where the leading bit of the largest term
+    is, if neither carries nor cancels.
+    """
+
+    def edited(unit: Unit, terms: Numbers, value: Any) -> Numbers:
+        places = [
+            term.exponent + width for term, width in zip(terms, unit.case.fractions, strict=True) if term.significand
+        ]
+        total = exact_sum(terms)
+        if not places or not total.significand:
+            return terms
+        made = edit(unit, total, max(places), value)
+        return terms if made == total else (made,)
+
+    return edited
+
+
+def _with_bit(number: ExactResult, exponent: int) -> ExactResult:
+    """Return a number with the bit 2**exponent, which is above its last one, set."""
+    return number._replace(significand=number.significand | 1 << exponent - number.exponent)
+
+
+def _sticky_before_shift(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
+    parts = pieces(unit.case.target, total)
+    return _without(total, parts.lowest - 1, 1) if total.lead > lead and parts.shift > 1 else total
+
+
+def _one_too_high(unit: Unit, total: ExactResult, lead: int, most: int | None) -> ExactResult:
+    """Leave the leading one, which the implicit bit hides, as the first bit of the fraction."""
+    emin = unit.case.float_source.emin
+    cancels = total.lead < lead if most is None else lead - most <= total.lead < lead
+    return _with_bit(total, total.lead + 1) if cancels and total.lead >= emin else total
+
+
+def _leading_zeros_off(unit: Unit, total: ExactResult, lead: int, power: int) -> ExactResult:
+    return _moved(total, power) if total.lead < lead and total.lead >= unit.case.float_source.emin else total
+
+
+def _carry_not_shifted(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
+    """Lose the carry, which the implicit bit of the place below hides."""
+    if total.lead <= lead:
+        return total
+    rest = total.significand & ~(1 << total.lead - total.exponent)
+    return _with_bit(total._replace(significand=rest), lead)
+
+
+def _carry_not_counted(unit: Unit, total: ExactResult, lead: int, value: None) -> ExactResult:
+    return _moved(total, -1) if total.lead > lead else total
+
+
+def _sign_of(unit: Unit, terms: Numbers, value: tuple[int, bool]) -> Numbers:
+    """Give a difference the sign of one term, always or where the exponents are equal."""
+    place, equal = value
+    found = aligned(unit, terms)
+    if found is None or terms[0].sign == terms[1].sign or (equal and found.shift):
+        return terms
+    total = exact_sum(terms)
+    return terms if total.sign == terms[place].sign else (total._replace(sign=terms[place].sign),)
+
+
+def _signs_of_terms(unit: Unit, sample: Sample) -> Iterator[tuple[tuple[int, bool], tuple[str, str]]]:
+    names = ("the product", "the addend") if unit.case.kind == "multiply-add" else ("a", "b")
+    for place, name in enumerate(names):
+        for equal in (False, True):
+            yield (place, equal), (name, " where exponents are equal" if equal else "")
+
+
+def _negated(unit: Unit, terms: Numbers, place: int) -> Numbers:
+    return tuple(term._replace(sign=term.sign ^ (k == place)) for k, term in enumerate(terms))
+
+
+def _magnitudes_added(unit: Unit, terms: Numbers, value: None) -> Numbers:
+    found = aligned(unit, terms)
+    if found is None or terms[0].sign == terms[1].sign:
+        return terms
+    return _negated(unit, terms, found.place)
+
+
+def _cut_product(unit: Unit, terms: Numbers, bits: int) -> Numbers:
+    product, addend = terms
+    end = product.lead - bits + 1
+    return (_without(product, end, end - product.exponent), addend) if product.significand else terms
+
+
+def _bits_of_products(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[object, ...]]]:
+    return ((bits, (bits,)) for bits in range(max(2, unit.precision - 2), 2 * unit.precision))
+
+
+_TIES: dict[str, Callable[[int, int], bool]] = {
+    "toward zero": lambda sign, odd: False,
+    "upward": lambda sign, odd: not sign,
+    "downward": lambda sign, odd: bool(sign),
+    "to odd": lambda sign, odd: not odd,
+}
+
+
+def _ties(unit: Unit, total: Numbers, way: str) -> Numbers:
+    """Move ties off the middle."""
+    (number,) = total
+    if not number.significand:
+        return total
+    parts = pieces(unit.case.target, number)
+    if not parts.shift or parts.rest != 1 << parts.shift - 1:
+        return total
+    away = 1 if _TIES[way](number.sign, parts.kept & 1) else -1
+    return (ExactResult(number.sign, (number.significand << 2) + away, number.exponent - 2),)
+
+
+def _ways_of_ties(unit: Unit, sample: Sample) -> Iterator[tuple[str, tuple[str]]]:
+    if unit.rounding in (Rounding.TO_NEAREST_EVEN, Rounding.TO_NEAREST_AWAY):
+        yield from ((way, (way,)) for way in _TIES)
+
+
+def _subnormal_results(edit: Callable[[FloatFormat, ExactResult, Any], ExactResult]) -> Edit:
+    """Return the edit of a number below the normal ones."""
+
+    def edited(unit: Unit, total: Numbers, value: Any) -> Numbers:
+        (number,), fmt = total, unit.case.target
+        tiny = isinstance(fmt, FloatFormat) and fmt.zero and number.significand and number.lead < fmt.emin
+        return (edit(fmt, number, value),) if tiny and isinstance(fmt, FloatFormat) else total
+
+    return edited
+
+
+def _not_shifted(fmt: FloatFormat, number: ExactResult, value: None) -> ExactResult:
+    """Put the fraction of a normalized number beside the exponent field 0."""
+    fraction = number.significand & ~(1 << number.lead - number.exponent)
+    return ExactResult(number.sign, fraction, number.exponent + fmt.emin - number.lead)
+
+
+def _one_off(unit: Unit, sample: Sample) -> Iterator[tuple[int, tuple[int]]]:
+    return ((power, (power,)) for power in (1, -1))
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 SUMS = frozenset({"add", "subtract", "multiply-add"})
-ROUNDED = SUMS | {"multiply", "divide", "convert", "from integer", "to integer"}
+PRODUCTS = frozenset({"multiply"})
+ROUNDED = SUMS | PRODUCTS | {"divide", "square root", "convert", "from integer", "to integer"}
 FLOATS = ROUNDED - {"from integer"}
 _FUSED = frozenset({"multiply-add"})
 _TO_FLOATS = ROUNDED - {"to integer"}
@@ -527,6 +677,33 @@ FAULTS: tuple[Fault, ...] = (
         _below(lambda bits, value: (max(bits - value, 0), min(value, bits))), _sticky_bits,
     ),
     Fault("the guard bit lost", Place.SUM, ROUNDED, _guard),
+    Fault("ties {}", Place.SUM, ROUNDED, _ties, _ways_of_ties),
+    Fault(
+        "the sticky bit without the bit that a carry shifts out", Place.TERMS, SUMS | PRODUCTS,
+        _summed(_sticky_before_shift),
+    ),
+    Fault(
+        "the leading bit one place too high where a sum cancels{}", Place.TERMS, SUMS, _summed(_one_too_high),
+        lambda unit, sample: [(None, ("",)), (1, (" by one place",))],
+    ),
+    Fault("cancelled sums times 2^{}", Place.TERMS, SUMS, _summed(_leading_zeros_off), _one_off),
+    Fault("a carry not shifted in", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_shifted)),
+    Fault("a carry not counted in the exponent", Place.TERMS, SUMS | PRODUCTS, _summed(_carry_not_counted)),
+    Fault("the sign of differences that of {}{}", Place.TERMS, SUMS, _sign_of, _signs_of_terms),
+    Fault(
+        "the {} negated", Place.TERMS, _FUSED, _negated, lambda unit, sample: [(0, ("product",)), (1, ("addend",))],
+    ),
+    Fault("magnitudes added where they are subtracted", Place.TERMS, SUMS, _magnitudes_added),
+    Fault("the product cut to {} bits", Place.TERMS, _FUSED, _cut_product, _bits_of_products),
+    Fault(
+        "subnormal results times 2^{}", Place.SUM, _TO_FLOATS,
+        _subnormal_results(lambda fmt, number, power: _moved(number, power)), _one_off,
+    ),
+    Fault(
+        "the smallest normal number in place of subnormal results", Place.SUM, _TO_FLOATS,
+        _subnormal_results(lambda fmt, number, value: ExactResult(number.sign, 1, fmt.emin)), inexact=True,
+    ),
+    Fault("subnormal results not shifted to their exponent", Place.SUM, _TO_FLOATS, _subnormal_results(_not_shifted)),
     Fault("the exact result times 2^{}", Place.SUM, _TO_FLOATS, _scaled, _powers_of_one),
 )  # fmt: skip
 """What may go wrong with the numbers of a unit; of what fits alike, the first is named first."""

@@ -115,6 +115,11 @@ class Delivered:
         return np.asarray(np.logical_or.reduce(self.of_operands(floats.is_nan)))
 
     @cached_property
+    def infinite_operand(self) -> Mask:
+        """Rows with an infinite operand."""
+        return np.asarray(np.logical_or.reduce(self.of_operands(floats.is_infinite)))
+
+    @cached_property
     def signalling_operand(self) -> Mask:
         """Rows with a signalling NaN operand."""
         return np.asarray(np.logical_or.reduce(self.of_operands(_is_signalling)))
@@ -206,6 +211,78 @@ def _uncarried(
     return Computed((np.where(carried, made, codes), *own.outputs[1:]), own.undefined)
 
 
+# --- roundings and overflow of some results ---------------------------------------------------------------------------
+
+_MODES = ("to_nearest_even", "toward_zero", "upward", "downward", "to_nearest_away")
+
+
+def _in_mode(computation: OpComputation, mode: str) -> OpComputation:
+    case = computation.case
+    properties = {**dict(case.properties), "rounding": mode}
+    return replace(computation, case=op_case(case.op, case.operands, case.results[0], **properties))
+
+
+def roundings_of_some(computation: OpComputation) -> Iterator[Cause]:
+    """Yield another rounding mode for results of one sign, and for subnormal ones; results that round to infinity and
+    are cut; and overflow that is not raised where it comes from rounding.
+    """
+    unit = unit_of(computation)
+    if unit is None:
+        return
+    for mode in _MODES:
+        if mode != str(unit.rounding.name).lower():
+            for about in ("negative", "positive") if unit.case.target.signed else ():
+                yield through(f"rounding={mode} for {about} results", partial(_rounded_otherwise, mode, about))
+            if isinstance(unit.case.target, FloatFormat):
+                yield through(f"rounding={mode} for subnormal results", partial(_rounded_otherwise, mode, "subnormal"))
+    if isinstance(unit.case.target, FloatFormat):
+        for about, flags in (
+            ("results cut that round above the largest number", False),
+            ("overflow not raised where it comes from rounding", True),
+        ):
+            yield through(about, partial(_compared_before, flags))
+
+
+def _rounded_otherwise(mode: str, about: str, computation: OpComputation, inputs: Chunk) -> Computed:
+    own, other = computation.compute(inputs), _in_mode(computation, mode).compute(inputs)
+    rows = Delivered(computation.inputs, inputs, computation.outputs, own.outputs)
+    if about == "subnormal":
+        size = magnitudes(rows.fmt, rows.codes) if rows.fmt is not None else rows.codes
+        least = 0 if rows.fmt is None else rows.fmt.min_normal_magnitude
+        cut = _in_mode(computation, "toward_zero").compute(inputs).outputs[0]
+        where = (size <= least) & (cut & cut.dtype.type(least * 2 - 1) < least) if rows.fmt is not None else size < 0
+    else:
+        width = computation.outputs[rows.place].width
+        negative = rows.codes >> rows.codes.dtype.type(width - 1) != 0
+        if rows.fmt is None:  # what rounds to 0 has the sign of the operand
+            negative = rows.of_operands(signs)[0]
+        where = negative if about == "negative" else ~negative
+        if rows.fmt is not None:  # the sign of a cancelled sum is a rule of its own
+            where &= ~(rows.zero & floats.is_zero(rows.fmt, other.outputs[rows.place]))
+    return chosen(where, other, own)
+
+
+def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
+    """Take numbers below the power of two above the largest number as in range."""
+    own, cut = computation.compute(inputs), _in_mode(computation, "toward_zero").compute(inputs)
+    rows, unit = Delivered(computation.inputs, inputs, computation.outputs, own.outputs), unit_of(computation)
+    if unit is None or rows.fmt is None or (flags and not any(map(of_flags, rows.outputs))):
+        return None
+    carried = rows.raised(Flags.OVERFLOW) if flags else rows.infinite
+    exact = rows_of(unit, inputs)
+    where = carried.copy()
+    for k in np.flatnonzero(carried).tolist():
+        row = exact[k]
+        where[k] = row is not None and row.exact.significand > 0 and row.exact.lead <= rows.fmt.emax
+    if not flags:
+        return chosen(where, cut, own)
+    kept = tuple(
+        np.where(where, codes & np.uint8(0x1F ^ Flags.OVERFLOW), codes) if of_flags(column) else codes
+        for column, codes in zip(rows.outputs, own.outputs, strict=True)
+    )
+    return Computed(kept, own.undefined)
+
+
 # --- zeros, infinities, powers of two ---------------------------------------------------------------------------------
 
 
@@ -216,8 +293,13 @@ def zero_signs(computation: OpComputation) -> Iterator[Cause]:
         return
     bit = fmt.sign_mask or 0
     wheres: dict[str, Callable[[Delivered], Mask]] = {"zeros": lambda rows: rows.zero}
+    sums: dict[str, Callable[[Delivered], Mask]]
     if unit is not None and unit.case.kind in SUMS:
-        wheres = {"cancelled sums": lambda rows: rows.zero & ~_zero_term(rows)} | wheres
+        sums = {
+            "cancelled sums": lambda rows: rows.zero & ~_zero_term(rows),
+            "sums of zeros": lambda rows: rows.zero & _zero_term(rows),
+        }
+        wheres = sums | wheres
     operands = [k for k, type_ in enumerate(computation.case.operands) if type_ == computation.case.results[0]]
     for about, where in wheres.items():
         for value, told in ((0, "+"), (bit, "-")):
@@ -289,12 +371,19 @@ def other_nans(computation: OpComputation) -> Iterator[Cause]:
     if count == 3:
         yield _ruled("the last NaN operand", computation, partial(_nan_of, fmt, [2, 1, 0], fmt.quiet_bit))
     yield _ruled("NaN operands that stay signalling", computation, partial(_nan_of, fmt, list(range(count)), 0))
+    yield _ruled("NaN operands without their payload", computation, partial(_without_payload, fmt))
     for about, bit in (("+", 0), ("-", fmt.sign_mask or 0)):
         yield _ruled(
             f"the sign of NaN always {about}",
             computation,
             partial(_signed, fmt.sign_mask or 0, lambda rows: rows.nan, bit),
         )
+
+
+def _without_payload(fmt: FloatFormat, rows: Delivered) -> Codes:
+    kind = rows.codes.dtype.type
+    bare = rows.codes & kind(fmt.sign_mask or 0) | kind(fmt.nan_code or 0)
+    return np.where(rows.nan & rows.nan_operand, bare, rows.codes)
 
 
 def _nan_of(fmt: FloatFormat, order: Sequence[int], quiet: int, rows: Delivered) -> Codes:
@@ -348,7 +437,8 @@ def bounds(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
         code = _most_frequent(actual[where & sample.differs & (actual != rows.codes)])
         if code is not None:
             found[about] = code
-    for part in ([*found], *([about] for about in (found if len(found) > 1 else ()))):
+    together = [about for about in found if "finit" not in about or about.startswith("overflow")]
+    for part in (together, *([about] for about in found if [about] != together)):
         if part:
             name = " and ".join(f"{about} gives {_digits(found[about], column.width)}" for about in part)
             yield _ruled(name, computation, partial(_beyond_as, computation, {about: found[about] for about in part}))
@@ -358,15 +448,22 @@ def _beyond(computation: OpComputation, rows: Delivered) -> dict[str, Mask]:
     fmt = rows.fmt
     if fmt is not None:
         flagged = any(map(of_flags, rows.outputs))
-        special = np.logical_or.reduce(rows.of_operands(floats.is_infinite))
-        over = rows.raised(Flags.OVERFLOW) if flagged else rows.infinite & ~special
+        over = rows.raised(Flags.OVERFLOW) if flagged else rows.infinite & ~rows.infinite_operand
         return {"overflow above": over & ~rows.negative, "overflow below": over & rows.negative}
     source = format_of(computation.inputs[0])
     if source is None or source.bits > LIMB_BITS or not any(map(of_flags, rows.outputs)):
         return {}
     nan, low = floats.is_nan(source, rows.given[0]), signs(source, rows.given[0])
-    out = rows.raised(Flags.INVALID) & ~nan
-    return {"a number too large": out & ~low, "a number too small": out & low, "NaN": nan}
+    out, infinite = rows.raised(Flags.INVALID) & ~nan, floats.is_infinite(source, rows.given[0])
+    return {
+        "a number too large": out & ~low,
+        "a number too small": out & low,
+        "NaN": nan,
+        "a finite number too large": out & ~low & ~infinite,
+        "a finite number too small": out & low & ~infinite,
+        "+infinity": infinite & ~low,
+        "-infinity": infinite & low,
+    }
 
 
 def _beyond_as(computation: OpComputation, codes: dict[str, int], rows: Delivered) -> Codes:
@@ -399,9 +496,9 @@ def entries(computation: OpComputation, sample: Sample) -> Iterator[Cause]:
     for about, mask in spaces.items():
         index = sample.inputs[0] & sample.inputs[0].dtype.type(mask)
         low, high = int(index[wrong].min()), int(index[wrong].max())
-        if (low, high) != (int(index.min()), int(index.max())):
+        if wrong.sum() > 1 and (low, high) != (int(index.min()), int(index.max())):
             name = f"{about} from {low:#X} to {high:#X} looked up {told:+d} off".replace("0X", "0x")
-            yield _ruled(name, computation, partial(_off, mask, low, high, off))
+            yield replace(_ruled(name, computation, partial(_off, mask, low, high, off)), stage=Stage.TABLE)
 
 
 def _off(mask: int, low: int, high: int, off: int, rows: Delivered) -> Codes:
@@ -417,6 +514,13 @@ FLAG_RULES: tuple[tuple[str, Flags, Callable[[Delivered], Mask]], ...] = (
     ("the flag invalid for every NaN result", _V, lambda rows: rows.raised(_V) | rows.nan),
     ("the flag invalid never for signalling NaNs", _V, lambda rows: rows.raised(_V) & ~rows.signalling_operand),
     ("the flag invalid for signalling NaNs alone", _V, lambda rows: rows.raised(_V) & rows.signalling_operand),
+    (
+        "the flag invalid for every negative operand", _V,
+        lambda rows: rows.raised(_V) | rows.of_operands(signs)[0] & ~rows.nan_operand,
+    ),
+    ("the flag invalid for infinite operands", _V, lambda rows: rows.raised(_V) | rows.infinite_operand),
+    ("the flag inexact with invalid", _I, lambda rows: rows.raised(_I) | rows.raised(_V)),
+    ("overflow raised for infinite operands too", _O, lambda rows: rows.raised(_O) | rows.infinite),
     ("overflow raised only where the result is infinite", _O, lambda rows: rows.raised(_O) & rows.infinite),
     ("underflow raised only where the result is zero", _U, lambda rows: rows.raised(_U) & rows.zero),
     (
@@ -504,13 +608,66 @@ def integer_ranges(computation: OpComputation) -> Iterator[Cause]:
     """Yield conversions to integers that compare the operand with the range before they round it, or that lose the bit
     into which the rounding of a negative operand carries.
     """
+    if computation.case.op in _FROM_SIGNED:
+        lowest = 1 << computation.inputs[0].width - 1
+        rule = partial(_signed, _sign_bit(computation), partial(_of_code, lowest), 0)
+        yield _ruled("the smallest integer taken as positive", computation, rule)
     if computation.case.op not in _TO_INTEGER:
         return
+    for about in ("wrap", "are taken as positive") if _TO_INTEGER[computation.case.op] == "fcvt_to_ui" else ():
+        yield through(f"negative numbers {about}", partial(_negatives, about == "wrap"))
+    yield through("numbers out of range wrap", _wrapped)
     width = width_of(computation.case.result_types[0])
     yield through("the lower bound compared before rounding", partial(_before_rounding, False))
     yield through("both bounds compared before rounding", partial(_before_rounding, True))
     if _TO_INTEGER[computation.case.op] == "fcvt_to_ui" and width < 62:
         yield through(f"numbers that round to -2^{width} taken as 0", _carry_lost)
+
+
+_FROM_SIGNED = ("arith.sitofp", "fcvt_from_si")
+
+
+def _sign_bit(computation: OpComputation) -> int:
+    fmt = _result_format(computation)
+    return (fmt.sign_mask or 0) if fmt is not None else 0
+
+
+def _of_code(code: int, rows: Delivered) -> Mask:
+    return np.asarray(rows.given[0] == code)
+
+
+def _negatives(wrap: bool, computation: OpComputation, inputs: Chunk) -> Computed | None:
+    """Convert negative numbers to unsigned integers modulo 2^width, or their magnitudes."""
+    fmt = FORMATS[computation.case.operands[0]]
+    below = signs(fmt, inputs[0]) & ~floats.is_nan(fmt, inputs[0])
+    if wrap:
+        return _wrapped(computation, inputs, below)
+    positive = inputs[0] & inputs[0].dtype.type(fmt.code_mask >> fmt.signed)
+    return chosen(below, computation.compute((positive,)), computation.compute(inputs))
+
+
+def _wrapped(computation: OpComputation, inputs: Chunk, where: Mask | None = None) -> Computed | None:
+    """Give the lowest bits of the integer, with the flags of those that fit."""
+    fmt, width = FORMATS[computation.case.operands[0]], width_of(computation.case.result_types[0])
+    if width > 31:
+        return None
+    own = computation.compute(inputs)
+    mode = dict(computation.case.properties).get("rounding", computation.profile.to_integer_rounding)
+    case = op_case("fcvt_to_si", computation.case.operands, "i64", rounding=mode)
+    wide = replace(computation, case=case)
+    outputs = wide.compute(inputs).outputs
+    fits = magnitudes(fmt, inputs[0]) <= fmt.max_magnitude
+    rows = Delivered(computation.inputs, inputs, wide.outputs, outputs)
+    fits &= ~rows.raised(Flags.INVALID)
+    kept = tuple(
+        (outputs[rows.place] & np.uint64((1 << width) - 1)).astype(codes.dtype)
+        if column.role is Role.RESULT
+        else rows.flags
+        if of_flags(column)
+        else codes
+        for column, codes in zip(computation.outputs, own.outputs, strict=True)
+    )
+    return chosen(fits if where is None else fits & where, Computed(kept), own)
 
 
 def _before_rounding(both: bool, computation: OpComputation, inputs: Chunk) -> Computed:

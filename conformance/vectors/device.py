@@ -36,6 +36,7 @@ class Stage(IntEnum):
     ALIGNMENT = 0
     ENCODING = 1
     COMPUTATION = 2
+    TABLE = 3
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from itertools import product
 
 import numpy as np
 
-from halfulp.conformance.vectors.causes import DIAGNOSES, FEW_PRODUCTS, rule_or_usual
+from halfulp.conformance.vectors.causes import DIAGNOSES
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, by_row, format_of, marks_of
 from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.device import Cause, Device, Stage
 from halfulp.conformance.vectors.sampling import Sample
+from halfulp.conformance.vectors.tile_causes import FEW_PRODUCTS, rule_or_usual
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import Codes, Mask
 from halfulp.semantics import floats
@@ -131,6 +132,11 @@ LEADING = 12
 SEMIFINALISTS, FINALISTS = 32, 8
 """Pairs that are tried on more rows than the first ones, and on all rows."""
 
+WEAK, FEW_WEAK = 0.9, 2
+"""A cause that scores no better than this on the rows of a trial is not tried on all rows, but for so many. If no cause
+scores better on all rows, fewer pairs are tried.
+"""
+
 NOTHING = 1.0
 """The score of no explanation."""
 
@@ -241,6 +247,11 @@ class Examination:
         )
         return [(cause, device) for cause, device in found if device is not None]
 
+    @cached_property
+    def _places(self) -> dict[Cause, int]:
+        """The place of each cause in the table."""
+        return {cause: k for k, (cause, _) in enumerate(self._causes)}
+
     def _trial(self, foremost: Mask, most: int = TRIAL) -> Sample:
         """Return some rows of the sample, spread over it; of the rows in ``foremost``, more than of others. Return all
         of it where rows come in groups.
@@ -290,22 +301,34 @@ class Examination:
             # Rows in which no result changes any more say nothing for a slip, and nothing against it.
             yield Explanation(name, (Stage.ALIGNMENT if span >= abs(shift) else PAIR, 1), later)
 
-    def _singles(self) -> list[Explanation]:
-        """Try each cause on few rows, those that give any of them on more, and the likeliest on all rows."""
-        left = self._causes
+    @cached_property
+    def _leading(self) -> list[tuple[Cause, Device, float]]:
+        """Try each cause on few rows, and those that give any of them on more. Return the likeliest, the best first,
+        with their scores; where all rows are few, every cause, as if it were likely.
+        """
+        left = [(cause, device, 0.0) for cause, device in self._causes]
         for most in (FIRST_TRIAL, TRIAL):
             trial = self._trial(self.sample.differs, most)
             if trial is self.sample:
-                break
-            scores = [
-                min((one.score(trial) for one in self._explained("", (cause,), device, trial)), default=None)
-                for cause, device in left
+                return left
+            scored = [
+                (
+                    cause,
+                    device,
+                    min((one.score(trial) for one in self._explained("", (cause,), device, trial)), default=None),
+                )
+                for cause, device, _ in left
             ]
-            kept = [k for k, score in enumerate(scores) if score is not None]
-            if most == TRIAL:
-                kept = sorted(sorted(kept, key=lambda k: (scores[k] or 0.0, k))[:LEADING])
-            left = [left[k] for k in kept]
-        return [one for cause, device in left for one in self._explained(cause.name, (cause,), device, self.sample)]
+            left = [(cause, device, score) for cause, device, score in scored if score is not None]
+        return sorted(left, key=lambda one: one[2])[:LEADING]
+
+    def _singles(self) -> list[Explanation]:
+        """Try the leading causes on all rows, and of the weak ones a few; in the order of the table."""
+        strong = sum(score < WEAK for *_, score in self._leading)
+        chosen = sorted(self._leading[: max(strong, FEW_WEAK)], key=lambda one: self._places[one[0]])
+        return [
+            one for cause, device, _ in chosen for one in self._explained(cause.name, (cause,), device, self.sample)
+        ]
 
     def _explained(self, name: str, causes: tuple[Cause, ...], device: Device, sample: Sample) -> Iterator[Explanation]:
         """Yield a device in those of the forms `_FORMS` that change results and give a differing row."""
@@ -335,12 +358,14 @@ class Examination:
         # What the best cause does not tell decides between the pairs that hold it.
         trials = {most: self._trial(~best.gives, most) for most in (FIRST_TRIAL, TRIAL)}
         bound = best.score(self.sample)
-        place = {cause: k for k, (cause, _) in enumerate(self._causes)}
+        place = self._places
         own = sorted(
             (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
         )
-        leading = list(dict.fromkeys(one.causes[0] for one in own))[:LEADING]
-        acting = dict(self._acting(trials[TRIAL]))
+        known = [*(one.causes[0] for one in own), *(cause for cause, *_ in self._leading)]
+        weak = bound >= WEAK
+        leading = list(dict.fromkeys(known))[: LEADING // 2 if weak else LEADING]
+        acting = dict(self._acting(trials[FIRST_TRIAL if weak else TRIAL]))
         pairs = list(
             dict.fromkeys(
                 tuple(sorted(pair, key=lambda cause: (-cause.stage, place[cause])))
@@ -350,7 +375,10 @@ class Examination:
         )
         for most, trial in trials.items():
             scores = self._scores(pairs, trial)
-            pairs = sorted(scores, key=lambda causes: scores[causes])[: FINALISTS if most == TRIAL else SEMIFINALISTS]
+            kept = (FEW_WEAK if weak else FINALISTS) if most == TRIAL else SEMIFINALISTS
+            pairs = sorted(scores, key=lambda causes: scores[causes])[:kept]
+            if trial is not self.sample:
+                pairs = [causes for causes in pairs if most < TRIAL or scores[causes] < WEAK]
         likely: list[Explanation] = []
         for causes in pairs:
             device = self._together(causes)

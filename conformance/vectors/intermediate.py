@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import isqrt
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -137,6 +138,13 @@ class ModelCase:
     def float_sources(self) -> tuple[FloatFormat, ...]:
         """Return the formats of the operands, which must be floats."""
         return tuple(source for source in self.sources if isinstance(source, FloatFormat))
+
+    @cached_property
+    def fractions(self) -> tuple[int, ...]:
+        """Return the bits after the binary point of each term of a sum: of floats, and of the product of two."""
+        widths = [source.mantissa_bits for source in self.float_sources]
+        product = self.kind in ("multiply", "multiply-add")
+        return (widths[0] + widths[1], *widths[2:]) if product else tuple(widths)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
@@ -275,7 +283,7 @@ def terms_of(
 ) -> tuple[ExactResult, ...] | None:
     """Return the one or two numbers whose sum is the exact result for these operands; None as in `exact`."""
     if len(numbers) == 1:
-        return numbers
+        return _root(case, *numbers) if (kind or case.kind) == "square root" else numbers
     x, y, *addend = numbers
     match kind or case.kind:
         case "multiply-add":
@@ -295,6 +303,16 @@ def terms_of(
             dividend = x.significand << x.exponent - exponent
             return (ExactResult(x.sign, dividend % (y.significand << y.exponent - exponent), exponent),)
     return None
+
+
+def _root(case: ModelCase, x: ExactResult) -> tuple[ExactResult, ...] | None:
+    if x.sign and x.significand:
+        return None
+    shift = 4 * case.float_source.precision + 16
+    shift += x.exponent - shift & 1
+    root = isqrt(x.significand << shift)
+    rest = root * root != x.significand << shift
+    return (ExactResult(x.sign, root << 1 | rest, (x.exponent - shift) // 2 - 1),)
 
 
 def exact_sum(terms: tuple[ExactResult, ...]) -> ExactResult:

@@ -239,6 +239,10 @@ programs on tensors, and the least one for tiles, of which all rows together hav
 SLOW_EXAMINED, PRODUCTS_EXAMINED = 64, 1 << 12
 
 
+MOST_TOLD = 2
+"""The most causes that are told of a single row: near ones, which more rows tell apart, make a long list."""
+
+
 @dataclass(frozen=True)
 class RowMismatch:
     """A row that differs. ``row``: counted from 0; ``line``: the line in which it begins, in a format of lines.
@@ -246,7 +250,7 @@ class RowMismatch:
     ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
     None if the file has no such column, the word itself if it has an X or Z). ``columns``: the names of the columns
     that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results, the likeliest
-    first. ``exact``: the result before rounding, for one float or integer op, if it is a number.
+    first, at most `MOST_TOLD`. ``exact``: the result before rounding, for one float or integer op, if it is a number.
     """
 
     row: int
@@ -693,7 +697,7 @@ class VectorChecker:
             place = listed.get(int(sample.numbers[k]))
             if place is not None:
                 names = tuple(one.name for one in explained if one.gives[k] and self._tells_of_a_row(one, explained))
-                found.mismatches[place] = replace(found.mismatches[place], as_if=names)
+                found.mismatches[place] = replace(found.mismatches[place], as_if=names[:MOST_TOLD])
 
     def _tells_of_a_row(self, one: Explanation, explained: Sequence[Explanation]) -> bool:
         """Tell whether to name an explanation of a single row: an encoding or a slip may fit one row by chance."""

@@ -10,6 +10,7 @@ from amounts import amounts
 from planted_datapaths import E4M3, F16, MISTAKES, Mistake, Unit, bounds_of_integers, cancelled_sign, computation_of
 from planted_datapaths import outputs_of as made_by
 from planted_devices import PLANTS, Dice, Plant, accumulated, split
+from planted_results import RESULTS, element_code, ties
 from present import present
 from tree import ROOT
 
@@ -68,7 +69,7 @@ def named(mistake: Mistake, any_nan: bool = False) -> Check:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("planted", MISTAKES, ids=lambda planted: planted.__name__)
+@pytest.mark.parametrize("planted", [*MISTAKES, *RESULTS], ids=lambda planted: planted.__name__)
 @pytest.mark.parametrize("seeds", amounts(1, 20))
 def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake], seeds: int) -> None:
     """Of twenty units of a kind, 19 are named first, and all among the first three."""
@@ -83,7 +84,9 @@ def test_mistakes_in_datapaths_are_named_first(planted: Callable[[Dice], Mistake
     assert all(among_three for among_three, *_ in wrong), wrong
 
 
-@pytest.mark.parametrize("planted", [cancelled_sign, bounds_of_integers], ids=lambda planted: planted.__name__)
+@pytest.mark.parametrize(
+    "planted", [cancelled_sign, bounds_of_integers, ties, element_code], ids=lambda planted: planted.__name__
+)
 def test_a_mistake_in_a_datapath_is_named_first(planted: Callable[[Dice], Mistake]) -> None:
     mistake = planted(np.random.default_rng(1))
     first = named(mistake).explanations[0]

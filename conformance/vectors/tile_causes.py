@@ -1,0 +1,409 @@
+"""Causes in how a unit computes a tile: elements, products and scales that are misread, another model or accumulator,
+another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
+from halfulp.conformance.vectors.columns import Chunk
+from halfulp.conformance.vectors.computation import Computed, ProgramComputation
+from halfulp.conformance.vectors.device import Cause, Stage, by, computing, reading, through
+from halfulp.conformance.vectors.tiles import TileComputation
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.semantics import floats
+from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
+from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
+from halfulp.semantics.matrix_units.kinds import TileOp
+from halfulp.semantics.matrix_units.models import rule_of
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+def of_same_width(type_: str) -> list[str]:
+    """Return the names of the other formats that have the width of a float type; none for any other type."""
+    own = FORMATS.get(type_)
+    return [name for name, fmt in FORMATS.items() if own is not None and fmt.bits == own.bits and name != type_]
+
+
+def conversion(source: str, target: str, **properties: object) -> OpCase | None:
+    """Return the conversion between two types; None where there is none."""
+    for op in ("arith.extf", "arith.truncf", "arith.convertf"):
+        try:
+            return op_case(op, source, target, **properties)
+        except (HalfulpError, ValueError):
+            continue
+    return None
+
+
+# --- other computations -----------------------------------------------------------------------------------------------
+
+
+FEW_PRODUCTS = 32
+"""Tiles of so many products are fast enough to try pairs of fields."""
+
+NEAR = 8
+"""Numbers of bits are tried up to so far from those of the accumulator."""
+
+
+def other_models(computation: TileComputation | ProgramComputation) -> Iterator[Cause]:
+    """Yield the other models that compute the operation, or the tile operations of a program."""
+    if isinstance(computation, TileComputation):
+        field, models = "model", tuple(computation.models())
+    else:
+        field, models = "mma", MODELS if computation.tiled else ()
+    for model in models:
+        if model != getattr(computation, field):
+            yield computing(f"--mma={model}", partial(by, field, model), slow=True)
+
+
+def other_accumulators(computation: TileComputation) -> Iterator[Cause]:
+    """Yield each other value of each field of the accumulator; for numbers, the nearby values."""
+    rule = rule_or_usual(computation)
+    for field in fields(Accumulator):
+        own = getattr(rule, field.name)
+        for value in dict.fromkeys(_values(field.name, field.metadata["choices"], rule, computation.operation)):
+            if value != own:
+                name = f"an accumulator with {field.name}={spelled(value)}"
+                yield computing(name, partial(_with, field.name, value), slow=computation.products > FEW_PRODUCTS)
+
+
+def other_elements(computation: TileComputation) -> Iterator[Cause]:
+    """Yield other formats of the elements of A and B, of the same width."""
+    op = computation.operation
+    slow = computation.products > FEW_PRODUCTS
+    for type_ in dict.fromkeys((op.a, op.b)):
+        for other in of_same_width(type_):
+            yield computing(f"{other} in place of {type_}", partial(_with_elements, type_, other), slow)
+
+
+def _with_elements(type_: str, other: str, computation: TileComputation) -> TileComputation:
+    op = computation.operation
+    a, b = (other if own == type_ else own for own in (op.a, op.b))
+    return replace(computation, operation=replace(op, a=a, b=b))
+
+
+# --- misread values ---------------------------------------------------------------------------------------------------
+#
+# The elements and the scales as the unit reads them. An f32, and beside scales a bf16, holds each number of a narrow
+# type, its square, and what a power of two makes of it.
+
+Values = npt.NDArray[np.float64]
+Edit = Callable[[FloatFormat, Codes, Values], Values]
+"""A change of the numbers of an operand, which has these codes in its format."""
+
+A, B, SCALE_A, SCALE_B = 0, 1, 3, 4
+"""The operands of which numbers may be misread, by their places."""
+
+POWERS = (1, -1, 2, -2)
+"""The powers of two that are tried as errors of a bias or of an alignment."""
+
+WIDEST = 16
+"""The most bits of a type of elements whose numbers are tried as misread."""
+
+
+def _misread(name: str, computation: TileComputation, edits: dict[int, Edit]) -> Cause:
+    slow = computation.products > FEW_PRODUCTS
+    return through(name, partial(_with_values, edits), slow)
+
+
+def _with_values(edits: dict[int, Edit], computation: TileComputation, inputs: Chunk) -> Computed | None:
+    op, arrays = computation.operation, computation.arrays(inputs)
+    types = {A: op.a, B: op.b, SCALE_A: op.scale, SCALE_B: op.scale}
+    for place, type_ in types.items():
+        if place < len(arrays):
+            case = conversion(type_, "f64")
+            if case is None:
+                return None
+            codes = arrays[place]
+            made = reference(case, (codes.reshape(-1),)).bits[0].reshape(codes.shape).view(np.float64)
+            edit = edits.get(place)
+            with np.errstate(invalid="ignore", over="ignore"):
+                made = made if edit is None else edit(FORMATS[type_], codes, made)
+            single = np.ascontiguousarray(made, np.float32).view(np.uint32)
+            arrays[place] = (single >> np.uint32(16)).astype(np.uint16) if op.scale else single
+    held = "bf16" if op.scale else "f32"
+    wide = replace(op, a=held, b=held, scale=held if op.scale else "")
+    rows = len(inputs[0])
+    flat = [array.reshape(rows, -1) for array in arrays]
+    given = tuple(np.ascontiguousarray(array[:, k]) for array in flat for k in range(array.shape[1]))
+    return replace(computation, operation=wide, model=rule_or_usual(computation).text).compute(given)
+
+
+def _size(fmt: FloatFormat, codes: Codes) -> Codes:
+    made: Codes = codes & codes.dtype.type(fmt.code_mask >> fmt.signed)
+    return made
+
+
+def _subnormal(fmt: FloatFormat, codes: Codes) -> Any:
+    return (_size(fmt, codes) < fmt.min_normal_magnitude) & ~floats.is_zero(fmt, codes) & ~floats.is_nan(fmt, codes)
+
+
+def _of_field_0(zeros: bool, lower: int) -> Edit:
+    """Put the leading bit before the fractions of zeros or of subnormals."""
+
+    def edit(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+        number = np.ldexp(1.0, fmt.emin - lower) + np.ldexp(np.abs(values), -lower)
+        where = floats.is_zero(fmt, codes) if zeros else _subnormal(fmt, codes)
+        return np.where(where, np.copysign(number, values), values)
+
+    return edit
+
+
+def _times(power: int, subnormals: bool = True) -> Edit:
+    def edit(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+        return np.where(subnormals | ~_subnormal(fmt, codes), np.ldexp(values, power), values)
+
+    return edit
+
+
+def _code_as(code: int, number: float) -> Edit:
+    return lambda fmt, codes, values: np.where(_size(fmt, codes) == code, np.copysign(number, values), values)
+
+
+def _nan_as(number: float) -> Edit:
+    return lambda fmt, codes, values: np.where(np.isnan(values), number, values)
+
+
+def _without_fraction(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+    return np.where(_subnormal(fmt, codes), values, np.ldexp(0.5, np.frexp(values)[1]))
+
+
+def _element_edits(fmt: FloatFormat) -> Iterator[tuple[str, Edit]]:
+    yield "subnormals{} taken as zero", lambda fmt, codes, values: np.where(_subnormal(fmt, codes), 0 * values, values)
+    for lower, told in ((0, ""), (1, " and the exponent of field 0")):
+        yield f"subnormals{{}} with the implicit bit{told}", _of_field_0(False, lower)
+        yield f"zeros{{}} with the implicit bit{told}", _of_field_0(True, lower)
+    if fmt.nan_code is not None:
+        yield "NaNs{} taken as zero", _nan_as(0.0)
+    if fmt.signed:
+        yield "elements{} without their signs", lambda fmt, codes, values: np.abs(values)
+
+
+def _number(fmt: FloatFormat, code: int) -> float:
+    """Return the number that the bits of a code would have if no code were special."""
+    field, fraction = code >> fmt.mantissa_bits, code & fmt.fraction_mask
+    return float(
+        np.ldexp(fraction + (1 << fmt.mantissa_bits) * (field > 0), max(field, 1) - fmt.bias - fmt.mantissa_bits)
+    )
+
+
+def _each_of(names: tuple[int, int], told: str, edit: Edit, computation: TileComputation) -> Iterator[Cause]:
+    for about, places in (("", names), (" of A", names[:1]), (" of B", names[1:])):
+        yield _misread(told.format(about), computation, dict.fromkeys(places, edit))
+
+
+def misread_elements(computation: TileComputation) -> Iterator[Cause]:
+    """Yield elements that are decoded otherwise, products times a power of two, and products that are left out."""
+    op = computation.operation
+    if op.order is not None or any(t not in FORMATS or FORMATS[t].bits > WIDEST for t in (op.a, op.b)):
+        return
+    fmt = FORMATS[op.a]
+    for told, edit in _element_edits(fmt) if op.a == op.b else ():
+        yield from _each_of((A, B), told, edit, computation)
+    if fmt.bits <= 4 and op.a == op.b:
+        for code in range(fmt.max_magnitude + 1):
+            for other in (code - 1, code + 1):
+                if 0 <= other <= fmt.max_magnitude:
+                    told = f"{code:#x}{{}} read as {other:#x}"
+                    yield from _each_of((A, B), told, _code_as(code, _number(fmt, other)), computation)
+    for power in POWERS:
+        yield _misread(f"the products times 2^{power}", computation, {A: _times(power)})
+    size = op.shape[2]
+    ends = {"first": 0, "last": op.block - 1 if op.block else size - 1}
+    for told, k in ends.items():
+        places = list(range(k, size, op.block or size))
+        of = " of each block" if op.block and op.block < size else ""
+        yield _misread(
+            f"the {told} product{of} left out", computation, {A: _left_out(places, -1), B: _left_out(places, -2)}
+        )
+    for k in range(1, size - 1 if size <= MOST_SWAPPED else 0):
+        yield _misread(f"the product {k} left out", computation, {A: _left_out([k], -1), B: _left_out([k], -2)})
+
+
+def _left_out(places: Sequence[int], axis: int) -> Edit:
+    def edit(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+        made = values.copy()
+        made[(..., places, slice(None)) if axis == -2 else (..., places)] = 0
+        return made
+
+    return edit
+
+
+def misread_scales(computation: TileComputation) -> Iterator[Cause]:
+    """Yield scales of another bias, left out, taken twice, decoded otherwise, or of another block."""
+    op = computation.operation
+    fmt = FORMATS.get(op.scale)
+    if fmt is None:
+        return
+    found: list[tuple[str, Edit]] = []
+    for power in POWERS:
+        bias = f"with the bias {fmt.bias - power} in place of {fmt.bias}"
+        found.append((f"scales{{}} {bias}", _times(power)))
+        if fmt.zero and fmt.mantissa_bits:
+            found.append((f"normal scales{{}} {bias}", _times(power, False)))
+    found.append(("scales{} left out", lambda fmt, codes, values: np.where(np.isnan(values), values, 1.0)))
+    found.append(("scales{} left out, NaN too", lambda fmt, codes, values: np.ones_like(values)))
+    found.append(("scales{} taken twice", lambda fmt, codes, values: values * values))
+    if fmt.mantissa_bits:
+        found.append(("scales{} without their fractions", _without_fraction))
+    if fmt.zero and fmt.mantissa_bits:
+        found += [(told.replace("{}", " of scales{}"), edit) for told, edit in _element_edits(fmt) if "sub" in told]
+        found.append(("zero scales{} with the implicit bit", _of_field_0(True, 0)))
+    if fmt.nan_code is not None:
+        nan, top = fmt.nan_code, _number(fmt, fmt.max_code)
+        numbers = (
+            (top, "the largest"),
+            (1.0, "1"),
+            (0.0 if fmt.zero else _smallest(fmt), "0" if fmt.zero else "the smallest"),
+        )
+        found += [(f"scales{{}} whose NaN is {told}", _nan_as(number)) for number, told in numbers]
+        if fmt.mantissa_bits:
+            found.append(("scales{} whose NaN is the number of its bits", _nan_as(_number(fmt, nan))))
+        for told, kept in (("", np.nan), (f", and {nan:#x} the number of its bits", _number(fmt, nan))):
+            edit = partial(_nan_elsewhere, fmt.max_code, kept)
+            found.append((f"scales{{}} of which {fmt.max_code:#x} is NaN{told}", edit))
+    for told, edit in found:
+        yield from _each_of((SCALE_A, SCALE_B), told, edit, computation)
+    blocks = op.shape[2] // op.block
+    for told, moved in (("next", -1), ("previous", 1)) if blocks > 1 else ():
+        for about, places in (("", (SCALE_A, SCALE_B)), (" of A", (SCALE_A,)), (" of B", (SCALE_B,))):
+            edits: dict[int, Edit] = {place: _of_block(moved, -1 if place == SCALE_A else -2) for place in places}
+            yield _misread(f"scales{about} of the {told} block", computation, edits)
+    for about, places in (("", (SCALE_A, SCALE_B)), (" of A", (SCALE_A,)), (" of B", (SCALE_B,))):
+        if blocks > 1:
+            edits = {place: _of_first(-1 if place == SCALE_A else -2) for place in places}
+            yield _misread(f"scales{about} of the first block for all", computation, edits)
+
+
+def _smallest(fmt: FloatFormat) -> float:
+    return float(np.ldexp(1.0, fmt.emin))
+
+
+def _nan_elsewhere(code: int, kept: float, fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+    return np.where(_size(fmt, codes) == code, np.nan, np.where(np.isnan(values), kept, values))
+
+
+def _of_block(moved: int, axis: int) -> Edit:
+    return lambda fmt, codes, values: np.roll(values, moved, axis)
+
+
+def _of_first(axis: int) -> Edit:
+    return lambda fmt, codes, values: np.broadcast_to(np.take(values, [0], axis), values.shape)
+
+
+def infinities_cancelled(computation: TileComputation) -> Iterator[Cause]:
+    """Yield the sum of infinities of both signs as one of them."""
+    fmt = FORMATS.get(computation.operation.d)
+    if fmt is None or not fmt.infinities or computation.operation.order is not None:
+        return
+    slow = computation.products > FEW_PRODUCTS
+    for sign, told in ((0, "+"), (1, "-")):
+        yield through(f"infinity minus infinity as {told}infinity", partial(_cancelled, fmt, sign), slow)
+
+
+def _cancelled(fmt: FloatFormat, sign: int, computation: TileComputation, inputs: Chunk) -> Computed | None:
+    op, own = computation.operation, computation.compute(inputs)
+    if op.blocks > 1 or op.scale or not {op.a, op.b} <= FORMATS.keys():
+        return None
+    a, b, c = computation.arrays(inputs)[:3]
+    values = []
+    for type_, codes in ((op.a, a), (op.b, b), (op.c, c)):
+        case = conversion(type_, "f64")
+        if case is None and type_ != "f64":
+            return None
+        wide = codes if case is None else reference(case, (codes.reshape(-1),)).bits[0].reshape(codes.shape)
+        values.append(wide.view(np.float64))
+    with np.errstate(invalid="ignore", over="ignore"):
+        products = values[0][..., :, :, np.newaxis] * values[1][..., np.newaxis, :, :]
+    terms = np.concatenate([products, values[2][..., :, np.newaxis, :]], axis=-2)
+    both = (terms == np.inf).any(axis=-2) & (terms == -np.inf).any(axis=-2) & ~np.isnan(terms).any(axis=-2)
+    flat = both.reshape(len(inputs[0]), -1)
+    infinity = fmt.max_magnitude + 1 | (fmt.sign_mask or 0) * sign
+    outputs = tuple(np.where(flat[:, k], codes.dtype.type(infinity), codes) for k, codes in enumerate(own.outputs))
+    return Computed(outputs)
+
+
+# --- order and accumulator --------------------------------------------------------------------------------------------
+
+
+def other_orders(computation: TileComputation) -> Iterator[Cause]:
+    """Yield the elements along K in the reverse order, and two of them swapped."""
+    size = computation.operation.shape[2]
+    if computation.operation.scale or computation.operation.order is not None:
+        return
+    slow = computation.products > FEW_PRODUCTS
+    found = [("the products in the reverse order", list(range(size)[::-1]))]
+    for k, other in combinations(range(size if size <= MOST_SWAPPED else 0), 2):
+        order = list(range(size))
+        order[k], order[other] = other, k
+        found.append((f"the products {k} and {other} swapped", order))
+    for name, order in found:
+        yield replace(reading(name, Stage.COMPUTATION, partial(_in_order, computation, order)), slow=slow)
+
+
+MOST_SWAPPED = 16
+"""In tiles of up to so many products along K, each two of them are tried as swapped."""
+
+
+def _in_order(computation: TileComputation, order: Sequence[int], inputs: Chunk) -> Chunk:
+    a, b, *others = computation.arrays(inputs)
+    arrays = [a[..., order], b[..., order, :], *others]
+    flat = [array.reshape(len(inputs[0]), -1) for array in arrays]
+    return tuple(np.ascontiguousarray(array[:, k]) for array in flat for k in range(array.shape[1]))
+
+
+def rule_or_usual(computation: TileComputation) -> Accumulator:
+    """Return the rule of a computation's model, or the one that gives the sums of a model without a rule."""
+    usual = CHAIN if computation.model == "ieee" else Accumulator()
+    return rule_of(computation.model, computation.operation) or usual
+
+
+def _with(field: str, value: Any, computation: TileComputation) -> TileComputation:
+    return replace(computation, model=replace(rule_or_usual(computation), **{field: value}).text)
+
+
+def _values(field: str, choices: Sequence[str], rule: Accumulator, op: TileOp) -> Iterator[Any]:
+    """Yield the values of a field that a device may have; some of them do not go together with the other fields."""
+    if choices:
+        yield from choices
+        return
+    fmt = FORMATS.get(op.d)
+    match field:
+        case "flush" | "product_overflow":
+            yield from (False, True)
+        case "group":
+            k = op.shape[2]
+            yield from (size if size < k else 0 for size in (1 << power for power in range(k.bit_length() + 1)))
+        case "order":
+            k = op.shape[2]
+            yield from (0, *(1 << power for power in range((k - 1).bit_length())))
+        case "width" if fmt is None:
+            yield from (None, *range(int(op.d[1:]) - 1, NEAR - 1, -1))
+        case "bits" if fmt is not None:
+            yield from (None, *_near(fmt.mantissa_bits if rule.bits is None else rule.bits))
+        case "fraction" if fmt is not None:
+            yield from (None, *_near(fmt.mantissa_bits if rule.fraction is None else rule.fraction))
+        case "guard":
+            yield from (0, *_near(rule.guard))
+        case "shifter" | "c_shifter" if rule.bits is not None:
+            given = getattr(rule, field)
+            yield from (None, *_near(rule.bits if given is None else given))
+        case "zero_exponent" if fmt is not None:
+            yield from (None, 1 - fmt.bias)
+
+
+def _near(number: int) -> Iterator[int]:
+    """Yield the number and its neighbours, the nearest first and the lower one of two first."""
+    yield number
+    for step in range(1, NEAR + 1):
+        yield from (other for other in (number - step, number + step) if other >= 0)
