@@ -219,14 +219,14 @@ def _with_faults(unit: Unit, row: _Row, at: Sequence[Sequence[Planted]]) -> scal
             return None
     for fault, value in at[Place.TERMS]:
         terms = fault.edit(unit, terms, value)
-    if terms is row.terms:
+    if terms == row.terms:
         total = row.exact
         terms = None
     else:
         total = exact_sum(terms)
     for fault, value in at[Place.SUM]:
         (total,) = fault.edit(unit, (total,), value)
-    if total == row.exact:
+    if total == row.exact and (total.significand or terms is None):  # of a zero, the terms tell the sign
         return None
     if not total.significand and terms is not None and len(terms) > 1:
         signs = {term.sign for term in terms}

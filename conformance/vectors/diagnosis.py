@@ -310,7 +310,7 @@ class Examination:
         for most in (FIRST_TRIAL, TRIAL):
             trial = self._trial(self.sample.differs, most)
             if trial is self.sample:
-                return left
+                return [(cause, device, 0.0) for cause, device, _ in left]
             scored = [
                 (
                     cause,

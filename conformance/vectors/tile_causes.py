@@ -129,7 +129,8 @@ def _with_values(edits: dict[int, Edit], computation: TileComputation, inputs: C
             edit = edits.get(place)
             with np.errstate(invalid="ignore", over="ignore"):
                 made = made if edit is None else edit(FORMATS[type_], codes, made)
-            single = np.ascontiguousarray(made, np.float32).view(np.uint32)
+            with np.errstate(over="ignore"):  # of the square of a scale
+                single = np.ascontiguousarray(made, np.float32).view(np.uint32)
             arrays[place] = (single >> np.uint32(16)).astype(np.uint16) if op.scale else single
     held = "bf16" if op.scale else "f32"
     wide = replace(op, a=held, b=held, scale=held if op.scale else "")
