@@ -212,23 +212,18 @@ def _with_faults(unit: Unit, row: _Row, at: Sequence[Sequence[Planted]]) -> scal
     numbers = row.operands
     for fault, value in at[Place.OPERANDS]:
         numbers = fault.edit(unit, numbers, value)
-    terms: Numbers | None = row.terms
-    if numbers is not row.operands:
-        terms = terms_of(unit.case, numbers)
-        if terms is None:
-            return None
+    terms: Numbers | None = row.terms if numbers is row.operands else terms_of(unit.case, numbers)
+    if terms is None:
+        return None
     for fault, value in at[Place.TERMS]:
         terms = fault.edit(unit, terms, value)
-    if terms == row.terms:
-        total = row.exact
-        terms = None
-    else:
-        total = exact_sum(terms)
+    changed = terms != row.terms
+    total = exact_sum(terms) if changed else row.exact
     for fault, value in at[Place.SUM]:
         (total,) = fault.edit(unit, (total,), value)
-    if total == row.exact and (total.significand or terms is None):  # of a zero, the terms tell the sign
+    if total == row.exact and not (changed and not total.significand):  # of a zero, the terms tell the sign
         return None
-    if not total.significand and terms is not None and len(terms) > 1:
+    if not total.significand and changed and len(terms) > 1:
         signs = {term.sign for term in terms}
         total = total._replace(sign=signs.pop() if len(signs) == 1 else int(unit.rounding == Rounding.DOWNWARD))
     made = _packed(unit, total)

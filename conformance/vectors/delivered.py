@@ -247,10 +247,11 @@ def _rounded_otherwise(mode: str, about: str, computation: OpComputation, inputs
     own, other = computation.compute(inputs), _in_mode(computation, mode).compute(inputs)
     rows = Delivered(computation.inputs, inputs, computation.outputs, own.outputs)
     if about == "subnormal":
-        size = magnitudes(rows.fmt, rows.codes) if rows.fmt is not None else rows.codes
         least = 0 if rows.fmt is None else rows.fmt.min_normal_magnitude
+        if rows.fmt is None or not least:
+            return own
         cut = _in_mode(computation, "toward_zero").compute(inputs).outputs[0]
-        where = (size <= least) & (cut & cut.dtype.type(least * 2 - 1) < least) if rows.fmt is not None else size < 0
+        where = magnitudes(rows.fmt, cut) < least
     else:
         width = computation.outputs[rows.place].width
         negative = rows.codes >> rows.codes.dtype.type(width - 1) != 0

@@ -271,8 +271,8 @@ def misread_scales(computation: TileComputation) -> Iterator[Cause]:
         if fmt.mantissa_bits:
             found.append(("scales{} whose NaN is the number of its bits", _nan_as(_number(fmt, nan))))
         for told, kept in (("", np.nan), (f", and {nan:#x} the number of its bits", _number(fmt, nan))):
-            edit = partial(_nan_elsewhere, fmt.max_code, kept)
-            found.append((f"scales{{}} of which {fmt.max_code:#x} is NaN{told}", edit))
+            named = f"scales{{}} of which {fmt.max_code:#x} is NaN{told}"
+            found.append((named, partial(_nan_elsewhere, fmt.max_code, kept)))
     for told, edit in found:
         yield from _each_of((SCALE_A, SCALE_B), told, edit, computation)
     blocks = op.shape[2] // op.block
