@@ -711,7 +711,8 @@ class StepReader:
 
 def _taken(terms: dict[Members, Fraction | None], members: Members) -> Fraction | None:
     """Remove the terms of a sum, and return the sum; None if it is not a number."""
-    places, total = set(members.products), Fraction(0)
+    places = set(members.products)
+    total: Fraction | None = Fraction(0)
     for part in [each for each in terms if each.c <= members.c and places.issuperset(each.products)]:
         total = plus(total, terms.pop(part))
     return total

@@ -110,7 +110,7 @@ def _doubles(value: Value) -> npt.NDArray[np.float64]:
     return np.asarray(codes).view(np.float64)
 
 
-def _require(op: Operation, given: Value, expected: Value | None, agree: Mask) -> None:
+def require(op: Operation, given: Value, expected: Value | None, agree: Mask) -> None:
     """Raise AssertionFailed for the first element that is not as expected."""
     if agree.all():
         return
@@ -138,7 +138,7 @@ def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tup
         raise AssertionFailed(
             f"{op.name}: the shape is {sizes[0]}, expected {sizes[1]}", location=op.location, op=op.name
         )
-    _require(op, given, expected, agree(given, expected))
+    require(op, given, expected, agree(given, expected))
     return ()
 
 
@@ -163,7 +163,7 @@ def _truth(wanted: bool) -> OnValues:
             true = np.asarray(given.bits != 0)
             if true.ndim > given.ndim:
                 true = np.asarray(true.any(axis=-1))
-            _require(op, given, None, np.asarray(true == wanted))
+            require(op, given, None, np.asarray(true == wanted))
             return ()
 
         return test

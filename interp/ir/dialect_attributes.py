@@ -29,6 +29,7 @@ class EnumDefinition:
     mnemonic: str | None = None
     flags: bool = False
     separator: str = ","
+    bare: bool = False
     names: Mapping[int, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +84,9 @@ class EnumAttr(Attribute):
     def spell(self, names: Mapping[object, str]) -> str:
         """Return the text ``#dialect.mnemonic<keywords>``, without brackets if there are no keywords."""
         keywords = self.keywords
+        if self.definition.bare:
+            dialect, _, mnemonic = str(self.definition.mnemonic).partition(".")
+            return f"#{dialect}<{mnemonic} {keywords}>"
         return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
 
 

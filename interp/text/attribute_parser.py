@@ -185,7 +185,8 @@ class AttributeParser(ElementsParser):
         else:
             if self.tokens[self.pos] == "<":
                 self.check_balanced()
-            attribute = self.enum_brackets(definition)
+            bare = definition.bare and self.tokens[self.pos] != "<"
+            attribute = definition.attribute(self.enum_keyword(definition)) if bare else self.enum_brackets(definition)
         if wrapped:
             self.expect(">")
         return attribute

@@ -240,7 +240,7 @@ class ManyRules:
             (zero & negative)[:, None, :],
             (zero & ~negative)[:, None, :],
             c.astype(np.int64)[None, :],
-            beyond.any(axis=0),
+            np.asarray(beyond.any(axis=0)),
         )
 
 

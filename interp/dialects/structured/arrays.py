@@ -17,7 +17,7 @@ import numpy as np
 
 from halfulp.interp.dialects.structured.body import Body, Part, Step, Values
 from halfulp.interp.dialects.structured.space import Block, Space, View, blocks, checked_sizes
-from halfulp.interp.dialects.structured.structure import Structure
+from halfulp.interp.dialects.structured.structure import Structure, is_point
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.operations import Operation
@@ -82,14 +82,15 @@ def _scalar(step: Step) -> Compute | None:
     types = [value.type for value in (*step.op.operands, *step.op.results)]
     if len(step.results) != 1 or not all(map(is_plain, types)):
         return None
-    if step.op.name == "arith.select":
+    if step.op.name in ("arith.select", "stablehlo.select"):
         return lambda condition, yes, no: yes if condition else no
     return None if step.pointwise is None else step.pointwise.kernel.scalar
 
 
 def is_plain(type_: ty.Type) -> bool:
     """Tell whether a code of a type is one word."""
-    return isinstance(type_, ty.IntegerType | ty.IndexType | ty.FloatType) and not code_layout(type_)[1]
+    element = ty.element_type(type_) if is_point(type_) else type_
+    return isinstance(element, ty.IntegerType | ty.IndexType | ty.FloatType) and not code_layout(element)[1]
 
 
 def columns(value: Value, lanes: int) -> list[list[int]]:
@@ -162,7 +163,7 @@ class OnArrays:
         alone = self.body.dependent.isdisjoint(written)
         plain = alone and not self._settings.marks_elements and not self.body.drawing
         self._scalars = Scalars.of(self.body, inputs) if plain else None
-        self._elements = [argument.type for argument in structure.block.arguments]
+        self._elements = [argument.type for argument in structure.arguments]
 
     def _simple_fold(self) -> Fold | None:
         """Return the fold by one op, if nothing else depends on the accumulator."""
@@ -222,8 +223,7 @@ class _Execution:
         for number, value in self._body.constants:
             self._template[number] = value
         for (_, number, type_), value in zip(self._body.outside, outside, strict=True):
-            scalar = not isinstance(type_, ty.ShapedType)
-            self._template[number] = _over_space(value, rank) if scalar and over_lanes(value) else value
+            self._template[number] = _over_space(value, rank) if is_point(type_) and over_lanes(value) else value
 
     def results(self) -> list[Value]:
         """Compute all blocks."""

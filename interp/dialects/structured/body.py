@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.interp.dialects.structured.space import Block, Space
-from halfulp.interp.dialects.structured.structure import Structure
+from halfulp.interp.dialects.structured.structure import Structure, is_point
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import narrowed
@@ -52,18 +52,17 @@ class Step(NamedTuple):
 
 def runs_on_arrays(structure: Structure) -> bool:
     """Tell whether every op of a body can run for many points at once."""
-    block = structure.block
-    if any(isinstance(argument.type, ty.ShapedType) for argument in block.arguments):
+    if not all(is_point(argument.type) for argument in structure.arguments):
         return False
-    return all(_runs(op) for op in block.operations[:-1])
+    return all(_runs(op) for op in structure.block.operations[:-1])
 
 
 def _runs(op: Operation) -> bool:
     evaluator = evaluator_of(op)
     if op.name == "tensor.extract" or isinstance(evaluator, Constant):
         return True
-    shaped = any(isinstance(value.type, ty.ShapedType) for value in (*op.operands, *op.results))
-    return not shaped and (op.name in _OTHERS or isinstance(evaluator, Elementwise))
+    points = all(is_point(value.type) for value in (*op.operands, *op.results))
+    return points and (op.name in _OTHERS or isinstance(evaluator, Elementwise))
 
 
 class Body:
@@ -79,7 +78,7 @@ class Body:
         self.outside: list[tuple[int, int, ty.Type]] = []
         self.constants: list[tuple[int, Value]] = []
         block = structure.block
-        for argument in block.arguments:
+        for argument in structure.arguments:
             self._number(argument)
         steps = [self._step(op, each, compiler) for each in block.operations[:-1]]
         self.yields = tuple([self._used(value, compiler) for value in block.operations[-1].operands])
@@ -105,7 +104,7 @@ class Body:
         self.free = _with_deaths(free, kept | needed)
         self.bound = _with_deaths(bound, kept)
         self.chain = self._chain(kept | needed, compiler.settings)
-        self.weight = _weight((*self.free, *self.bound), block.arguments)
+        self.weight = _weight((*self.free, *self.bound), structure.arguments)
         self.used = frozenset(number for step in (*free, *bound) for number in step.operands) | set(self.yields)
 
     def _chain(self, kept: set[int], settings: Settings) -> Chain | None:
@@ -268,6 +267,7 @@ def _whole(op: Operation, operands: tuple[int, ...], settings: Settings) -> Comp
 _OTHERS: dict[str, Callable[[Operation, tuple[int, ...], Settings], Compute]] = {
     "arith.select": _whole,
     "linalg.index": _index,
+    "stablehlo.select": _whole,
     "tensor.extract": _extract,
     "ub.poison": _whole,
 }

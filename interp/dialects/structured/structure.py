@@ -35,7 +35,8 @@ class Structure(NamedTuple):
 
     ``maps``: from a point of the iteration space to the indices of an element, one for each operand, inputs first.
     ``iterators``: PARALLEL or REDUCTION, one for each dimension of the space. ``block``: the body. Its arguments are an
-    element of each operand, and its terminator gives the new element of each init.
+    element of each operand, and its terminator gives the new element of each init. ``elements``: these arguments,
+    where the body has them in another order, or not all of them.
     """
 
     maps: tuple[at.AffineMapAttr, ...]
@@ -43,11 +44,22 @@ class Structure(NamedTuple):
     inputs: Sequence[SSAValue]
     inits: Sequence[SSAValue]
     block: Block
+    elements: Sequence[SSAValue] = ()
+
+    @property
+    def arguments(self) -> Sequence[SSAValue]:
+        """The values of the body that stand for the elements of the operands, in the order of the operands."""
+        return self.elements or self.block.arguments
 
     @property
     def operands(self) -> Sequence[SSAValue]:
         """All operands, inputs first."""
         return (*self.inputs, *self.inits)
+
+
+def is_point(type_: ty.Type) -> bool:
+    """Tell whether a value of this type belongs to one point of a space: a scalar, or a tensor without dimensions."""
+    return not isinstance(type_, ty.ShapedType) or (isinstance(type_, ty.TensorType) and type_.shape == ())
 
 
 Maps = Callable[[Operation], tuple[at.AffineMapAttr, ...]]

@@ -1,0 +1,173 @@
+"""The ops of StableHLO that call what is not an op: custom_call, and composite, which has a decomposition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import fast
+from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.dialects.check import require
+from halfulp.interp.dialects.stablehlo.types import stablehlo
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import AssertionFailed, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import OnValues
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
+from halfulp.interp.values.value import Value
+
+Mask = npt.NDArray[np.bool_]
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+#
+# The functions `check.*` that StableHLO's own tests call (`reference/CheckOps.cpp`, `tests/CheckOps.td`).
+
+_ULPS = 3
+_ALMOST = 1e-3
+
+
+def _parts(value: Value) -> tuple[FloatFormat | None, npt.NDArray[Any]]:
+    """Return the format of floats, or of the parts of complex numbers, and the codes; no format for integers."""
+    element = ty.number_type(ty.element_type(value.type))
+    return element.format if isinstance(element, ty.FloatType) else None, value.bits
+
+
+def _order(fmt: FloatFormat, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return integers in which neighbouring floats are 1 apart; both zeros are 0."""
+    sign = codes.dtype.type(fmt.sign_mask or 0)
+    magnitude = (codes & ~sign).astype(np.int64)
+    return np.asarray(np.where(codes & sign, -magnitude, magnitude))
+
+
+def _equal(one: Value, other: Value) -> Mask:
+    """Tell where elements are equal: +0 is -0, and a NaN is not equal to anything."""
+    fmt, codes = _parts(one)
+    if fmt is None:
+        return np.asarray(codes == other.bits)
+    same = _order(fmt, codes) == _order(fmt, other.bits)
+    return np.asarray(same & ~fast.is_nan(fmt, codes) & ~fast.is_nan(fmt, other.bits))
+
+
+def _close(one: Value, other: Value) -> Mask:
+    """Tell where floats are at most three neighbours apart. A NaN is equal to a NaN."""
+    fmt, codes = _parts(one)
+    if fmt is None:
+        return _equal(one, other)
+    both, either = (
+        join(fast.is_nan(fmt, codes), fast.is_nan(fmt, other.bits)) for join in (np.logical_and, np.logical_or)
+    )
+    apart = (
+        np.abs(_order(fmt, codes).astype(object) - _order(fmt, other.bits))
+        if fmt.bits > 62
+        else np.abs(_order(fmt, codes) - _order(fmt, other.bits))
+    )
+    return np.asarray(both | (~either & (apart <= _ULPS).astype(np.bool_)))
+
+
+def _almost(one: Value, other: Value) -> Mask:
+    """Tell where floats are at most 0.001 apart."""
+    fmt, codes = _parts(one)
+    if fmt is None:
+        return _equal(one, other)
+    doubles = [fast.convert(fmt, FORMATS["f64"], each).codes.view(np.float64) for each in (codes, other.bits)]
+    with np.errstate(all="ignore"):
+        near = np.abs(doubles[0] - doubles[1]) <= _ALMOST
+    return np.asarray(near | (doubles[0] == doubles[1]) | (np.isnan(doubles[0]) & np.isnan(doubles[1])))
+
+
+CHECKS: Mapping[str, Callable[[Value, Value], Mask]] = {
+    "check.expect_eq": _equal,
+    "check.expect_close": _close,
+    "check.expect_almost_eq": _almost,
+}
+
+
+def _compared(op: Operation, given: Value, expected: Value, agree: Callable[[Value, Value], Mask]) -> tuple[()]:
+    if given.shape != expected.shape:
+        raise AssertionFailed(f"{op.name}: the shapes differ", location=op.location, op=op.name)
+    found = agree(given, expected)
+    require(op, given, expected, np.asarray(found.all(axis=-1)) if found.ndim > given.ndim else found)
+    return ()
+
+
+# --- custom_call ------------------------------------------------------------------------------------------------------
+
+
+def _target(op: Operation) -> str:
+    return op.prop("call_target_name", at.StringAttr).value
+
+
+def _custom_call(op: Operation, settings: Settings) -> Function:
+    check = CHECKS.get(_target(op))
+
+    def call(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
+        if check is not None and len(operands) == 2:
+            return _compared(op, *operands, check)
+        raise Unsupported(f"halfulp does not know the function @{_target(op)} that stablehlo.custom_call calls")
+
+    return call
+
+
+def _parse_custom_call(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
+    name = p.symbol_reference()
+    p.expect("(")
+    tokens = p.operand_tokens()
+    p.expect(")")
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type_ = p.function_type()
+    if len(type_.inputs) != len(tokens):
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands and "
+            f"{len(type_.inputs)} types",
+            at_,
+        )
+    properties: dict[str, at.Attribute] = {"call_target_name": at.StringAttr(name.root)}
+    move_inherent(definition, properties, attributes)
+    for prop in definition.properties:
+        if prop.default is not None:
+            properties.setdefault(prop.name, prop.implied)  # type: ignore[arg-type]
+    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
+    return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
+
+
+def _print_custom_call(printer: OpPrinter, op: Operation) -> str:
+    assert op.definition is not None
+    implied = {prop.name: prop.implied for prop in op.definition.properties}
+    shown = {
+        name: value
+        for name, value in op.properties.items()
+        if name != "call_target_name" and value != implied.get(name)
+    } | op.attributes
+    text = f" @{_target(op)}({', '.join(map(printer.name, op.operands))})"
+    types = ty.FunctionType(tuple(value.type for value in op.operands), tuple(value.type for value in op.results))
+    return f"{text}{f' {printer.dictionary(shown)}' if shown else ''} : {printer.type(types)}"
+
+
+_EMPTY = at.ArrayAttr(())
+
+stablehlo.op(
+    "custom_call",
+    custom=d.CustomForm(_parse_custom_call, _print_custom_call),
+    operands=(d.variadic("inputs", d.ANY),),
+    results=(d.variadic("result", d.ANY),),
+    properties=(
+        d.Property("api_version", d.ANY_ATTR, default=at.IntegerAttr(1, ty.I32)),
+        d.Property("backend_config", d.ANY_ATTR, optional=True),
+        d.Property("call_target_name", d.STRING_ATTR),
+        d.Property("called_computations", d.ARRAY_ATTR, default=_EMPTY),
+        d.Property("has_side_effect", d.BOOL_ATTR, default=at.BoolAttr(False)),
+        d.Property("operand_layouts", d.ARRAY_ATTR, optional=True),
+        d.Property("output_operand_aliases", d.ARRAY_ATTR, default=_EMPTY),
+        d.Property("result_layouts", d.ARRAY_ATTR, optional=True),
+    ),
+    evaluate=OnValues(_custom_call),
+)

@@ -1,0 +1,472 @@
+"""The elementwise ops of StableHLO: for each op and class of elements, the kernel that exists.
+
+An op has one row. Its kernels are those of arith, math and complex; `halfulp.semantics.stablehlo` has the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.dialects.arith.constants import constant_value
+from halfulp.interp.dialects.arith.ops import SELECTION
+from halfulp.interp.dialects.elementwise import element_of, enum_of
+from halfulp.interp.dialects.stablehlo.types import (
+    BINARY,
+    COMPARISON_TYPE,
+    DIRECTION,
+    UNARY,
+    Kind,
+    compatible,
+    elements_fit,
+    kind_of,
+    not_inferred,
+    same_shape,
+    shapes_fit,
+    stablehlo,
+    tensor_of,
+    types_fit,
+)
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Constant, Elementwise
+from halfulp.interp.run.settings import Settings
+from halfulp.semantics import (
+    casts,
+    complex_numbers,
+    elementary,
+    float_unit,
+    floats,
+    integer,
+    integer_functions,
+)
+from halfulp.semantics import stablehlo as semantics
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.profile import Profile
+
+_NEAREST = Rounding.TO_NEAREST_EVEN
+
+
+class Element(NamedTuple):
+    """What a kernel depends on: an element type, and the profile."""
+
+    type: ty.Type
+    profile: Profile
+
+    @property
+    def width(self) -> int:
+        """The bits of an integer."""
+        return ty.width_of(self.type)
+
+    @property
+    def format(self) -> Any:
+        """The format of a float, or of the parts of a complex number."""
+        number = ty.number_type(self.type)
+        assert isinstance(number, ty.FloatType)
+        return number.format
+
+
+Make = Callable[[Element], Kernel]
+Makes = Mapping[Kind, Make]
+
+
+def _chosen(op: Operation, type_: ty.Type, makes: Makes) -> Make:
+    kind = kind_of(type_)
+    make = None if kind is None else makes.get(kind)
+    if make is None:
+        raise Unsupported(f"halfulp does not evaluate '{op.name}' on elements of type '{type_}' yet")
+    return make
+
+
+def _evaluated(makes: Makes) -> Elementwise:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        type_ = element_of(op.operands[0])
+        return _chosen(op, type_, makes)(Element(type_, settings.profile))
+
+    return Elementwise(build)
+
+
+# --- makers of kernels ------------------------------------------------------------------------------------------------
+
+
+def _of_width(factory: Callable[[int], Kernel]) -> Make:
+    return lambda e: factory(e.width)
+
+
+def _float(name: str) -> Make:
+    return lambda e: floats.binary(name, e.format, _NEAREST, 0, e.profile)
+
+
+def _complex(name: str) -> Make:
+    return lambda e: complex_numbers.binary(name, e.format, 0, e.profile)
+
+
+def _function(name: str) -> Makes:
+    return {Kind.FLOAT: lambda e: elementary.unary(name, e.format, _NEAREST, 0, e.profile)}
+
+
+def _function_of_two(name: str) -> Make:
+    return lambda e: elementary.binary(name, e.format, _NEAREST, 0, e.profile)
+
+
+def _integral(name: str) -> Makes:
+    return {Kind.FLOAT: lambda e: integer_functions.to_integral(name, e.format, 0, e.profile)}
+
+
+def _integers(factory: Callable[[int], Kernel]) -> Makes:
+    return dict.fromkeys((Kind.SIGNED, Kind.UNSIGNED), _of_width(factory))
+
+
+def _by_sign(signed: Callable[[int], Kernel], unsigned: Callable[[int], Kernel]) -> Makes:
+    return {Kind.SIGNED: _of_width(signed), Kind.UNSIGNED: _of_width(unsigned)}
+
+
+def _bits(factory: Callable[[int], Kernel]) -> Makes:
+    return {Kind.BOOLEAN: _of_width(factory), **_integers(factory)}
+
+
+def _same(element: Element) -> Kernel:
+    return casts.bitcast()
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+_UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
+    "abs": ("SFCQ", "SFQ", {
+        Kind.SIGNED: _of_width(integer_functions.absi),
+        Kind.FLOAT: lambda e: float_unit.absolute(e.format),
+    }),
+    "cbrt": ("FCQ", "FCQ", _function("cbrt")),
+    "ceil": ("FQ", "FQ", _integral("ceil")),
+    "cosine": ("FCQ", "FCQ", _function("cos")),
+    "count_leading_zeros": ("I", "I", _integers(integer_functions.ctlz)),
+    "exponential": ("FCQ", "FCQ", _function("exp")),
+    "exponential_minus_one": ("FCQ", "FCQ", _function("expm1")),
+    "floor": ("FQ", "FQ", _integral("floor")),
+    "imag": ("FC", "F", {
+        Kind.FLOAT: lambda e: semantics.zero_part(e.format),
+        Kind.COMPLEX: lambda e: complex_numbers.part(1, e.format, 0),
+    }),
+    "is_finite": ("FQ", "B", {Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format)}),
+    "log": ("FCQ", "FCQ", _function("log")),
+    "log_plus_one": ("FCQ", "FCQ", _function("log1p")),
+    "logistic": ("FCQ", "FCQ", {}),
+    "negate": ("IFCQ", "IFCQ", {
+        **_integers(semantics.negate),
+        Kind.FLOAT: lambda e: floats.unary("negate", e.format, 0, e.profile),
+        Kind.COMPLEX: lambda e: complex_numbers.negate(e.format, 0, e.profile),
+    }),
+    "not": ("BI", "BI", _bits(semantics.complement)),
+    "popcnt": ("I", "I", _integers(integer_functions.ctpop)),
+    "real": ("FC", "F", {Kind.FLOAT: _same, Kind.COMPLEX: lambda e: complex_numbers.part(0, e.format, 0)}),
+    "round_nearest_afz": ("FQ", "FQ", _integral("round")),
+    "round_nearest_even": ("FQ", "FQ", _integral("roundeven")),
+    "rsqrt": ("FCQ", "FCQ", _function("rsqrt")),
+    "sign": ("SFCQ", "SFCQ", {
+        Kind.SIGNED: _of_width(semantics.sign), Kind.FLOAT: lambda e: semantics.sign_of_float(e.format),
+    }),
+    "sine": ("FCQ", "FCQ", _function("sin")),
+    "sqrt": ("FCQ", "FCQ", _function("sqrt")),
+    "tan": ("FCQ", "FCQ", _function("tan")),
+    "tanh": ("FCQ", "FCQ", _function("tanh")),
+}  # fmt: skip
+"""The letters for the elements of the operand and of the result, and the kernels."""
+
+_BINARY_ROWS: Mapping[str, tuple[str, Makes]] = {
+    "add": ("FBICQX", {
+        Kind.BOOLEAN: _of_width(integer.ori), **_integers(integer.addi),
+        Kind.FLOAT: _float("add"), Kind.COMPLEX: _complex("add"),
+    }),
+    "and": ("BI", _bits(integer.andi)),
+    "atan2": ("FCQ", {Kind.FLOAT: _function_of_two("atan2")}),
+    "divide": ("IFCQ", {**_by_sign(semantics.divide, integer.divui), Kind.FLOAT: _float("divide")}),
+    "maximum": ("FBICQ", {
+        Kind.BOOLEAN: _of_width(integer.ori), **_by_sign(integer.maxsi, integer.maxui), Kind.FLOAT: _float("maximum"),
+    }),
+    "minimum": ("FBICQ", {
+        Kind.BOOLEAN: _of_width(integer.andi), **_by_sign(integer.minsi, integer.minui), Kind.FLOAT: _float("minimum"),
+    }),
+    "multiply": ("FBICQ", {
+        Kind.BOOLEAN: _of_width(integer.andi), **_integers(integer.muli), Kind.FLOAT: _float("multiply"),
+        Kind.COMPLEX: lambda e: semantics.complex_product(e.format, e.profile),
+    }),
+    "or": ("BI", _bits(integer.ori)),
+    "power": ("IFCQ", {
+        **_by_sign(partial(semantics.power, signed=True), partial(semantics.power, signed=False)),
+        Kind.FLOAT: _function_of_two("powf"),
+    }),
+    "remainder": ("IFCQ", {**_by_sign(integer.remsi, integer.remui), Kind.FLOAT: _float("remainder")}),
+    "shift_left": ("I", _integers(semantics.shift_left)),
+    "shift_right_arithmetic": ("I", _integers(semantics.shift_right_arithmetic)),
+    "shift_right_logical": ("I", _integers(semantics.shift_right_logical)),
+    "subtract": ("IFCQ", {
+        **_integers(integer.subi), Kind.FLOAT: _float("subtract"), Kind.COMPLEX: _complex("subtract"),
+    }),
+    "xor": ("BI", _bits(integer.xori)),
+}  # fmt: skip
+"""The letters for the elements of all operands and of the result, and the kernels."""
+
+_ELEMENTWISE = (d.Trait.ELEMENTWISE,)
+
+
+def _verify_part(op: Operation) -> str | None:
+    operand = op.operands[0].type
+    expected = ty.with_element(operand, ty.number_type(ty.element_type(operand)))
+    return not_inferred(op, expected)
+
+
+_OTHER_RESULTS = {"abs": _verify_part, "real": _verify_part, "imag": _verify_part, "is_finite": same_shape}
+"""The rules of unary ops whose result need not have the elements of the operand."""
+
+
+def _declare_unary(mnemonic: str, form: str, operand: str, result: str) -> None:
+    letters, made, makes = _UNARY_ROWS[mnemonic]
+    stablehlo.op(
+        mnemonic,
+        form,
+        operands={operand: tensor_of(letters)},
+        results={result: tensor_of(made)},
+        traits=_ELEMENTWISE,
+        verify=_OTHER_RESULTS.get(mnemonic, compatible),
+        evaluate=_evaluated(makes),
+    )
+
+
+for _mnemonic in [name for name in _UNARY_ROWS if name != "is_finite"]:
+    _declare_unary(_mnemonic, UNARY, "operand", "result")
+_declare_unary("is_finite", "$x attr-dict `:` functional-type($x, $y)", "x", "y")
+
+for _mnemonic, (_letters, _makes) in _BINARY_ROWS.items():
+    stablehlo.op(
+        _mnemonic,
+        BINARY,
+        operands={"lhs": tensor_of(_letters), "rhs": tensor_of(_letters)},
+        results={"result": tensor_of(_letters)},
+        traits=_ELEMENTWISE,
+        verify=compatible,
+        evaluate=_evaluated(_makes),
+    )
+
+# --- conversions ------------------------------------------------------------------------------------------------------
+
+
+def _convert(op: Operation, settings: Settings) -> Kernel:
+    return _conversion(op, element_of(op.operands[0]), element_of(op.results[0]), settings.profile)
+
+
+def _conversion(op: Operation, source: ty.Type, target: ty.Type, profile: Profile) -> Kernel:
+    """Return the kernel of a conversion between element types."""
+    if source == target:
+        return casts.bitcast()
+    one, other = kind_of(source), kind_of(target)
+    if isinstance(source, ty.ComplexType):
+        if isinstance(target, ty.ComplexType):
+            return complex_numbers.by_parts(_conversion(op, source.element, target.element, profile))
+        part = Element(source, profile).format
+        return semantics.real_part(part, _conversion(op, source.element, target, profile))
+    if isinstance(target, ty.ComplexType):
+        converted = _conversion(op, source, target.element, profile)
+        return semantics.as_complex(Element(target, profile).format, converted)
+    from_, to = Element(source, profile), Element(target, profile)
+    if other is Kind.BOOLEAN:
+        return semantics.nonzero_float(from_.format) if one is Kind.FLOAT else semantics.nonzero(from_.width)
+    if one is Kind.FLOAT and other is Kind.FLOAT:
+        return casts.convert(from_.format, to.format, _NEAREST, 0, profile)
+    if one is Kind.FLOAT:
+        return semantics.to_integer(from_.format, to.width, other is Kind.SIGNED, profile)
+    if other is Kind.FLOAT:
+        return casts.from_integer(from_.width, one is Kind.SIGNED, to.format, profile)
+    return semantics.extend(from_.width, one is Kind.SIGNED, to.width)
+
+
+stablehlo.op(
+    "convert",
+    UNARY,
+    operands={"operand": tensor_of("FBIC")},
+    results={"result": tensor_of("FBIC")},
+    traits=_ELEMENTWISE,
+    verify=same_shape,
+    evaluate=Elementwise(_convert),
+)
+
+
+def _reduce_precision(op: Operation, settings: Settings) -> Kernel:
+    element = Element(element_of(op.operands[0]), settings.profile)
+    exponent, mantissa = (op.prop(name, at.IntegerAttr).value for name in ("exponent_bits", "mantissa_bits"))
+    return casts.reduce_precision(element.format, exponent, mantissa)
+
+
+def _positive(what: str, least: int) -> d.AttributeConstraint:
+    return d.AttributeConstraint(
+        f"32-bit signless integer attribute whose value is {what}",
+        lambda attribute: (
+            isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32 and attribute.value >= least
+        ),
+    )
+
+
+stablehlo.op(
+    "reduce_precision",
+    "$operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits) attr-dict "
+    "`:` custom<SameOperandsAndResultType>($operand, $output)",
+    operands={"operand": tensor_of("FQ")},
+    results={"output": tensor_of("FQ")},
+    properties=(
+        d.Property("exponent_bits", _positive("positive", 1)),
+        d.Property("mantissa_bits", _positive("non-negative", 0)),
+    ),
+    traits=_ELEMENTWISE,
+    verify=compatible,
+    evaluate=Elementwise(_reduce_precision),
+)
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _complex_type(type_: ty.Type) -> ty.Type:
+    return ty.with_element(type_, ty.ComplexType(ty.element_type(type_)))
+
+
+stablehlo.op(
+    "complex",
+    "$lhs `,` $rhs attr-dict `:` custom<ComplexTypes>($lhs, $rhs, $result)",
+    operands={"lhs": tensor_of("f"), "rhs": tensor_of("f")},
+    results={"result": tensor_of("C")},
+    traits=_ELEMENTWISE,
+    verify=lambda op: not_inferred(op, _complex_type(op.operands[0].type)),
+    evaluate=Elementwise(
+        lambda op, settings: complex_numbers.create(Element(element_of(op.results[0]), settings.profile).format)
+    ),
+)
+
+
+# --- comparison -------------------------------------------------------------------------------------------------------
+
+_CMPF = {"EQ": 1, "NE": 13, "GE": 3, "GT": 2, "LE": 5, "LT": 4}
+_CMPI = {
+    Kind.SIGNED: {"EQ": 0, "NE": 1, "GE": 5, "GT": 4, "LE": 3, "LT": 2},
+    Kind.UNSIGNED: {"EQ": 0, "NE": 1, "GE": 9, "GT": 8, "LE": 7, "LT": 6},
+}
+"""The predicates of arith.cmpf and arith.cmpi, by direction."""
+
+
+def _compare(op: Operation, settings: Settings) -> Kernel:
+    type_ = element_of(op.operands[0])
+    element, kind = Element(type_, settings.profile), kind_of(type_)
+    direction = DIRECTION.names[enum_of(op, "comparison_direction") or 0]
+    if kind is Kind.FLOAT:
+        if enum_of(op, "compare_type") == COMPARISON_TYPE.cases["TOTALORDER"]:
+            return semantics.compare_totally(direction, element.format)
+        return floats.compare(_CMPF[direction], element.format, 0, settings.profile)
+    if kind is Kind.COMPLEX and direction in ("EQ", "NE"):
+        return complex_numbers.equal(element.format, settings.profile, direction == "NE")
+    row = _CMPI.get(Kind.UNSIGNED if kind is Kind.BOOLEAN else kind) if kind else None
+    if row is None:
+        raise Unsupported(
+            f"halfulp does not evaluate 'stablehlo.compare' {direction} on elements of type '{type_}' yet"
+        )
+    return integer.cmpi(element.width, row[direction])
+
+
+def _verify_compare(op: Operation) -> str | None:
+    one, other = op.operands[0].type, op.operands[1].type
+    if not types_fit(one, other):
+        return "requires compatible types for all operands"
+    return (
+        None
+        if shapes_fit(one, op.results[0].type)
+        else "all non-scalar operands/results must have the same shape and base type"
+    )
+
+
+stablehlo.op(
+    "compare",
+    "custom<Keyword>($comparison_direction) `,` $lhs `,` $rhs (`,` custom<Keyword>($compare_type)^)? attr-dict "
+    "`:` functional-type(operands, results)",
+    operands={"lhs": tensor_of("FBICQ"), "rhs": tensor_of("FBICQ")},
+    results={"result": tensor_of("B")},
+    properties=(
+        d.Property("compare_type", COMPARISON_TYPE, optional=True),
+        d.Property("comparison_direction", DIRECTION),
+    ),
+    traits=_ELEMENTWISE,
+    verify=_verify_compare,
+    evaluate=Elementwise(_compare),
+)
+
+# --- choices and constants --------------------------------------------------------------------------------------------
+
+
+def _verify_select(op: Operation) -> str | None:
+    condition, yes, no = (value.type for value in op.operands)
+    if not types_fit(yes, no):
+        return "requires compatible types for non-predicate operands"
+    if ty.shape_of(condition) != () and not shapes_fit(condition, yes):
+        return "requires the same shape for all operands"
+    return not_inferred(op, yes)
+
+
+stablehlo.op(
+    "select",
+    "$pred `,` $on_true `,` $on_false attr-dict `:` custom<SelectTypes>($pred, $on_true, $on_false, $result)",
+    operands={"pred": tensor_of("B"), "on_true": tensor_of("FBICQX"), "on_false": tensor_of("FBICQX")},
+    results={"result": tensor_of("FBICQX")},
+    traits=_ELEMENTWISE,
+    verify=_verify_select,
+    evaluate=SELECTION,
+)
+
+
+def _clamp(op: Operation, settings: Settings) -> Kernel:
+    type_ = element_of(op.operands[1])
+    element = Element(type_, settings.profile)
+    larger, smaller = (_chosen(op, type_, _BINARY_ROWS[name][1])(element) for name in ("maximum", "minimum"))
+    return semantics.clamp(larger, smaller)
+
+
+def _verify_clamp(op: Operation) -> str | None:
+    low, operand, high = (value.type for value in op.operands)
+    elements = [ty.element_type(value.type) for value in (*op.operands, *op.results)]
+    if not all(elements_fit(elements[0], other) for other in elements[1:]):
+        return "requires compatible element types for all operands and results"
+    for name, bound in (("min", low), ("max", high)):
+        if ty.shape_of(bound) != () and not shapes_fit(bound, operand):
+            shown = [f"[{', '.join(map(str, ty.shape_of(type_) or ()))}]" for type_ in (bound, operand)]
+            return Unprefixed(
+                f"{name} shape {shown[0]} is not scalar and is not compatible to operand shape {shown[1]}"
+            )
+    return not_inferred(op, operand)
+
+
+stablehlo.op(
+    "clamp",
+    "$min `,` $operand `,` $max attr-dict `:` custom<SameOperandsAndResultType>($min, $operand, $max, $result)",
+    operands={"min": tensor_of("FBICQ"), "operand": tensor_of("FBICQ"), "max": tensor_of("FBICQ")},
+    results={"result": tensor_of("FBICQ")},
+    traits=_ELEMENTWISE,
+    verify=_verify_clamp,
+    evaluate=Elementwise(_clamp, may_be_scalar=frozenset({0, 2})),
+)
+
+
+def _constant_name(op: Operation) -> tuple[str, ...]:
+    kind = kind_of(element_of(op.results[0]))
+    return ("c" if kind in (Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED) else "cst",)
+
+
+stablehlo.op(
+    "constant",
+    "attr-dict $value",
+    results={"output": tensor_of("FBICQX")},
+    properties=(d.Property("value", d.TYPED_ATTR),),
+    traits=(d.Trait.CONSTANT_LIKE,),
+    type_rules=(d.type_of_property("output", "value", "inferred type(s) are incompatible with return type(s)"),),
+    named_results=_constant_name,
+    evaluate=Constant(constant_value),
+)

@@ -1,0 +1,869 @@
+"""The ops of StableHLO that combine elements along dimensions: reduce, map, dot_general, reduce_window, convolution.
+
+Each is a structured op: maps, iterators and a body, which `halfulp.interp.dialects.structured` runs on whole arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare import parameters as kinds
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.dialects.elements import rearranged
+from halfulp.interp.dialects.regions import trailing_dictionary
+from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded, padded_size
+from halfulp.interp.dialects.stablehlo.types import (
+    ALGORITHM,
+    ANY_TENSOR,
+    CONVOLUTION,
+    CONVOLUTION_SIDES,
+    DOT,
+    PLAIN_TENSOR,
+    PRECISIONS,
+    convolution_numbers,
+    dot_numbers,
+    i64_array,
+    not_inferred,
+    read_algorithm,
+    read_dimensions,
+    read_precision,
+    shapes_fit,
+    spelled_dimensions,
+    spelled_precision,
+    stablehlo,
+)
+from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
+from halfulp.interp.dialects.structured.body import runs_on_arrays
+from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
+from halfulp.interp.ir.dialect_attributes import DialectAttr
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.run.evaluators import Compiler, OnRawSlots
+from halfulp.interp.run.frames import Run, Slots, Step, lift, located, lower
+from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.value import Value
+
+# --- running ----------------------------------------------------------------------------------------------------------
+
+
+class Loops(NamedTuple):
+    """A structured op that an op of StableHLO stands for.
+
+    ``prepare``: makes its operands, inputs first, from those of the op. ``finish``: makes a result of the op from one
+    of its results.
+    """
+
+    structure: Structure
+    prepare: Callable[[Run, Sequence[Value]], list[Value]]
+    finish: Callable[[Value], Value] = lambda value: value
+
+
+def _evaluated(build: Callable[[Operation], Loops]) -> OnRawSlots:
+    """Return the evaluator of an op that is run as a structured op."""
+
+    def compile_(op: Operation, compiler: Compiler) -> Step:
+        loops = build(op)
+        plan = plan_of(loops.structure)
+        if plan is None or not runs_on_arrays(loops.structure):
+            raise Unsupported(
+                f"halfulp does not evaluate '{op.name}' yet if its body has ops that do not work element by element",
+                location=op.location, op=op.name,
+            )  # fmt: skip
+        compiled = OnArrays(op, loops.structure, plan, compiler)
+        operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
+        outside = [(slot, type_) for slot, _, type_ in compiled.body.outside]
+        results = compiler.slots(op.results)
+
+        def step(slots: Slots) -> None:
+            try:
+                given = loops.prepare(slots[0], [lift(slots[slot], type_) for slot, type_ in operands])
+                captured = [lift(slots[slot], type_) for slot, type_ in outside]
+                produced = compiled.run(slots[0], given, captured)
+            except HalfulpError as error:
+                raise located(error, op) from None
+            for slot, value in zip(results, produced, strict=True):
+                slots[slot] = lower(loops.finish(value))
+
+        return step
+
+    return OnRawSlots(compile_)
+
+
+def _spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
+    """Return the element of a tensor without dimensions, repeated to a shape, in each lane."""
+    lead = value.shape[:1] if over_lanes(value) else ()
+
+    def move(array: Any, trailing: tuple[int, ...]) -> Any:
+        return np.broadcast_to(array.reshape((*lead, *(1,) * len(shape), *trailing)), lead + shape + trailing)
+
+    return rearranged(value, type_, move)
+
+
+def _of_one_lane(value: Value) -> tuple[int, ...]:
+    return value.shape[1:] if over_lanes(value) else value.shape
+
+
+def _map(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
+    return at.AffineMapAttr(rank, 0, tuple(results))
+
+
+def _block(operation: Operation) -> Block:
+    return operation.regions[0].blocks[0]
+
+
+# --- reduce -----------------------------------------------------------------------------------------------------------
+
+_COMPACT = frozenset(f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor"))
+"""The ops of bodies that have a short form."""
+
+
+def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
+    inputs, inits = list[int](), list[int]()
+    while True:
+        p.expect("(")
+        inputs.append(p.operand_token())
+        p.keyword(definition, "init")
+        p.expect(":")
+        inits.append(p.operand_token())
+        p.expect(")")
+        if not p.take(","):
+            break
+    name = None
+    if p.take("applies"):
+        name = p.tokens[p.pos]
+        p.pos += 1
+    p.keyword(definition, "across")
+    p.keyword(definition, "dimensions")
+    p.expect("=")
+    dimensions = i64_array(kinds.bracketed_integers(p))
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type_ = p.function_type()
+    count = len(inputs) + len(inits)
+    if len(type_.inputs) != count:
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {count} operands and "
+            f"{len(type_.inputs)} types",
+            at_,
+        )
+    operands = [p.use(token, each) for token, each in zip((*inputs, *inits), type_.inputs, strict=True)]
+    if name is not None:
+        region = Region([_short_body(p, name, ty.TensorType((), ty.element_type(type_.inputs[0])))])
+    else:
+        p.keyword(definition, "reducer")
+        pairs = list[tuple[Argument, Argument]]()
+        while p.tokens[p.pos] == "(":
+            p.expect("(")
+            first = _argument(p)
+            p.expect(",")
+            pairs.append((first, _argument(p)))
+            p.expect(")")
+        arguments = [pair[which] for which in (0, 1) for pair in pairs]
+        region = p.region(definition.name, arguments)
+    return p.placed(
+        Operation(
+            definition.name, definition, operands, type_.results, {"dimensions": dimensions}, attributes, [region]
+        ),
+        at_,
+    )
+
+
+def _argument(p: OpParser) -> Argument:
+    token = p.operand_token()
+    p.expect(":")
+    return Argument(token, p.type(), None)
+
+
+def _short_body(p: OpParser, name: str, type_: ty.Type) -> Block:
+    """Return the body that one op of two operands stands for."""
+    block = Block()
+    arguments = [block.add_argument(type_) for _ in range(2)]
+    inner = Operation(name, p.registry.find(name), list(arguments), [type_])
+    end = Operation("stablehlo.return", p.registry.find("stablehlo.return"), list(inner.results))
+    for each in (inner, end):
+        each.source = p.source
+        block.append(each)
+    return block
+
+
+def _short_name(op: Operation) -> str | None:
+    """Return the op that the body consists of, if the short form can say it."""
+    block = _block(op)
+    if len(block.operations) != 2 or len(op.operands) != 2:
+        return None
+    inner, end = block.operations
+    element = ty.TensorType((), ty.element_type(op.operands[0].type))
+    types = {value.type for value in (*inner.operands, *inner.results)}
+    plain = inner.name in _COMPACT and not inner.attributes and list(inner.operands) == list(block.arguments)
+    return inner.name if plain and list(end.operands) == list(inner.results) and types == {element} else None
+
+
+def _print_reduce(printer: OpPrinter, op: Operation) -> str:
+    half = len(op.operands) // 2
+    pairs = zip(op.operands[:half], op.operands[half:], strict=True)
+    text = ", ".join(f"({printer.name(one)} init: {printer.name(init)})" for one, init in pairs)
+    short = _short_name(op)
+    if short is not None:
+        text += f" applies {short}"
+    text += f" across dimensions = [{op.prop('dimensions', at.DenseArrayAttr).values_text()}]"
+    text += trailing_dictionary(printer, op)
+    types = ty.FunctionType(tuple(value.type for value in op.operands), tuple(result.type for result in op.results))
+    text += f" : {printer.type(types)}"
+    if short is not None:
+        return text
+    arguments = _block(op).arguments
+    shown = [f"{printer.name(value)}: {printer.type(value.type)}" for value in arguments]
+    reducers = " ".join(f"({one}, {other})" for one, other in zip(shown[:half], shown[half:], strict=True))
+    body = printer.region(op.regions[0], op, entry_arguments=False)
+    return f"{text}\n{printer.indent} reducer{reducers}  {body}"
+
+
+def _verify_reduce(op: Operation) -> str | None:
+    half, dimensions = len(op.operands) // 2, numbers_of(op, "dimensions")
+    shape = ty.shape_of(op.operands[0].type) or ()
+    if len(op.operands) % 2:
+        return "expected as many init values as inputs"
+    for one in op.operands[1:half]:
+        if not shapes_fit(op.operands[0].type, one.type):
+            return Unprefixed("expects all inputs to have compatible shapes.")
+    if len(set(dimensions)) != len(dimensions):
+        return Unprefixed(f"Duplicate reduction dimension: {next(n for n in dimensions if dimensions.count(n) > 1)}")
+    for number in dimensions:
+        if not 0 <= number < len(shape):
+            return Unprefixed(f"Out-of-bounds dimension {number}, expected to be in range [0, {len(shape)})")
+    return None
+
+
+def _reduce(op: Operation) -> Loops:
+    half, reduced = len(op.operands) // 2, set(numbers_of(op, "dimensions"))
+    rank = len(ty.shape_of(op.operands[0].type) or ())
+    every = [Dimension(axis) for axis in range(rank)]
+    kept = [axis for axis in range(rank) if axis not in reduced]
+    maps = (*[_map(rank, every)] * half, *[_map(rank, [every[axis] for axis in kept])] * half)
+    iterators = tuple(REDUCTION if axis in reduced else PARALLEL for axis in range(rank))
+    block = _block(op)
+    elements = (*block.arguments[half:], *block.arguments[:half])
+    structure = Structure(maps, iterators, op.operands[:half], op.operands[half:], block, elements)
+
+    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
+        shape = _of_one_lane(values[0])
+        small = tuple([shape[axis] for axis in kept])
+        inits = [_spread(init, small, result.type) for init, result in zip(values[half:], op.results, strict=True)]
+        return [*values[:half], *inits]
+
+    return Loops(structure, prepare)
+
+
+stablehlo.op(
+    "reduce",
+    custom=d.CustomForm(_parse_reduce, _print_reduce),
+    operands=(d.variadic("inputs", PLAIN_TENSOR), d.variadic("init_values", PLAIN_TENSOR)),
+    results=(d.variadic("result", PLAIN_TENSOR),),
+    properties=(d.Property("dimensions", d.INTEGER_64_ARRAY_ATTR),),
+    regions=(d.RegionSlot("body"),),
+    verify=_verify_reduce,
+    evaluate=_evaluated(_reduce),
+)
+
+# --- map --------------------------------------------------------------------------------------------------------------
+
+
+def _verify_map(op: Operation) -> str | None:
+    shape = ty.shape_of(op.operands[0].type) or ()
+    for one in op.operands[1:]:
+        if not shapes_fit(op.operands[0].type, one.type):
+            return "requires the same shape for all operands and results"
+    dimensions = numbers_of(op, "dimensions")
+    if dimensions != tuple(range(len(dimensions))):
+        return Unprefixed(
+            f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}"
+        )
+    if len(dimensions) != len(shape):
+        return Unprefixed(
+            f"applied to a subset of dimensions currently not supported: operand dimensions = {len(shape)}, requested "
+            f"map dimensions size = {len(dimensions)}"
+        )
+    return None
+
+
+def _mapped(op: Operation) -> Loops:
+    (result,) = op.results
+    rank, block = len(ty.shape_of(result.type) or ()), _block(op)
+    identity = _map(rank, [Dimension(axis) for axis in range(rank)])
+    # The result is written whole: the body does not read what was there.
+    unread = SSAValue(ty.TensorType((), ty.element_type(result.type)))
+    structure = Structure(
+        (identity,) * (len(op.operands) + 1),
+        (PARALLEL,) * rank,
+        op.operands,
+        (SSAValue(result.type),),
+        block,
+        (*block.arguments, unread),
+    )
+    return Loops(structure, lambda run, values: [*values, _zeros(_of_one_lane(values[0]), result.type)])
+
+
+stablehlo.op(
+    "map",
+    operands=(d.variadic("inputs", PLAIN_TENSOR),),
+    results={"result": PLAIN_TENSOR},
+    properties=(d.Property("dimensions", d.INTEGER_64_ARRAY_ATTR),),
+    regions=(d.RegionSlot("computation"),),
+    verify=_verify_map,
+    evaluate=_evaluated(_mapped),
+)
+
+# --- dot_general ------------------------------------------------------------------------------------------------------
+
+
+def _axes(op: Operation) -> tuple[tuple[int, ...], ...]:
+    """Return the batching dimensions of both sides, and the contracting dimensions of both sides."""
+    numbers: Any = op.properties["dot_dimension_numbers"]
+    return tuple(
+        numbers[f"{side}_{kind}_dimensions"] for kind in ("batching", "contracting") for side in ("lhs", "rhs")
+    )
+
+
+def _multiply_and_add(types: Sequence[ty.Type]) -> Block:
+    """Return the body sum + a * b, after conversions to the type of the sum. ``types``: of a, b and the sum."""
+    registry, block = default_registry(), Block()
+    a, b, total = (block.add_argument(ty.TensorType((), ty.element_type(each))) for each in types)
+
+    def op(name: str, *operands: SSAValue) -> SSAValue:
+        made = Operation(f"stablehlo.{name}", registry.find(f"stablehlo.{name}"), list(operands), [total.type])
+        block.append(made)
+        return made.results[0]
+
+    factors = [value if value.type == total.type else op("convert", value) for value in (a, b)]
+    result = op("add", total, op("multiply", *factors))
+    block.append(Operation("stablehlo.return", registry.find("stablehlo.return"), [result]))
+    return block
+
+
+def _zeros(shape: tuple[int, ...], type_: ty.Type) -> Value:
+    """Return an array of +0."""
+    dtype, trailing = code_layout(ty.element_type(type_))
+    return Value(type_, np.broadcast_to(np.zeros(trailing, dtype), shape + trailing))
+
+
+def _verify_dot_general(op: Operation) -> str | None:
+    batching, others, contracting, more = _axes(op)
+    shapes = [ty.shape_of(value.type) or () for value in op.operands]
+    if len(batching) != len(others):
+        return Unprefixed("lhs and rhs should have the same number of batching dimensions")
+    if len(contracting) != len(more):
+        return Unprefixed("lhs and rhs should have the same number of contracting dimensions")
+    for side, shape, one, two in (("lhs", shapes[0], batching, contracting), ("rhs", shapes[1], others, more)):
+        dims = (*one, *two)
+        if len(set(dims)) != len(dims):
+            again = next(n for n in dims if dims.count(n) > 1)
+            return Unprefixed(
+                f"has duplicated dimension from {side}_batching_dimensions and {side}_contracting_dimensions: {again}"
+            )
+        for kind, numbers in (("batching", one), ("contracting", two)):
+            for number in numbers:
+                if not 0 <= number < len(shape):
+                    return Unprefixed(f"{side}_{kind}_dimensions value: {number} is out of range: [0, {len(shape)})")
+    for kind, ones, twos in (("batching", batching, others), ("contracting", contracting, more)):
+        for left, right in zip(ones, twos, strict=True):
+            if None not in (shapes[0][left], shapes[1][right]) and shapes[0][left] != shapes[1][right]:
+                return Unprefixed(f"{kind} dimension sizes must match for lhs/rhs")
+    free = [
+        [n for n in range(len(shape)) if n not in (*a, *b)]
+        for shape, a, b in ((shapes[0], batching, contracting), (shapes[1], others, more))
+    ]
+    sizes = [*(shapes[0][n] for n in batching), *(shapes[0][n] for n in free[0]), *(shapes[1][n] for n in free[1])]
+    return not_inferred(op, ty.TensorType(tuple(sizes), ty.element_type(op.results[0].type)))
+
+
+def _dot_general(op: Operation) -> Loops:
+    batching, others, contracting, more = _axes(op)
+    ranks = [len(ty.shape_of(value.type) or ()) for value in op.operands]
+    free = [
+        [n for n in range(rank) if n not in (*one, *two)]
+        for rank, one, two in ((ranks[0], batching, contracting), (ranks[1], others, more))
+    ]
+    made = len(batching) + len(free[0]) + len(free[1])
+    rank = made + len(contracting)
+    space = iter(map(Dimension, range(rank)))
+    places: list[dict[int, AffineExpr]] = [{}, {}]
+    for one, two in zip(batching, others, strict=True):
+        places[0][one] = places[1][two] = next(space)
+    for side in (0, 1):
+        places[side].update((axis, next(space)) for axis in free[side])
+    for one, two in zip(contracting, more, strict=True):
+        places[0][one] = places[1][two] = next(space)
+    maps = [_map(rank, [place[axis] for axis in range(size)]) for place, size in zip(places, ranks, strict=True)]
+    maps.append(_map(rank, [Dimension(axis) for axis in range(made)]))
+    iterators = (PARALLEL,) * made + (REDUCTION,) * len(contracting)
+    result = op.results[0].type
+    block = _multiply_and_add([*(value.type for value in op.operands), result])
+    structure = Structure(tuple(maps), iterators, op.operands, (SSAValue(result),), block)
+
+    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
+        one, two = (_of_one_lane(value) for value in values)
+        shape = (*(one[n] for n in batching), *(one[n] for n in free[0]), *(two[n] for n in free[1]))
+        return [*values, _zeros(shape, result)]
+
+    return Loops(structure, prepare)
+
+
+def _parse_dot_general(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
+    tokens = [p.operand_token()]
+    p.expect(",")
+    tokens.append(p.operand_token())
+    p.expect(",")
+    numbers: dict[str, tuple[int, ...]] = {}
+    for kind in ("batching", "contracting"):
+        if p.take(f"{kind}_dims"):
+            p.expect("=")
+            numbers[f"lhs_{kind}_dimensions"] = kinds.bracketed_integers(p)
+            p.keyword(definition, "x")
+            numbers[f"rhs_{kind}_dimensions"] = kinds.bracketed_integers(p)
+            if kind == "batching":
+                p.expect(",")
+    properties: dict[str, at.Attribute] = {"dot_dimension_numbers": dot_numbers(**numbers)}
+    while p.take(","):
+        if p.take("precision"):
+            p.expect("=")
+            properties["precision_config"] = read_precision(p)
+        else:
+            p.keyword(definition, "algorithm")
+            p.expect("=")
+            properties["algorithm"] = read_algorithm(p)
+    attributes = p.optional_dictionary()
+    p.expect(":")
+    type_ = p.function_type()
+    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
+    return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
+
+
+def _print_dot_general(printer: OpPrinter, op: Operation) -> str:
+    batching, others, contracting, more = _axes(op)
+    text = f" {printer.name(op.operands[0])}, {printer.name(op.operands[1])}, "
+    if batching or others:
+        text += f"batching_dims = {list(batching)} x {list(others)}, "
+    text += f"contracting_dims = {list(contracting)} x {list(more)}"
+    precision = op.properties.get("precision_config")
+    if isinstance(precision, at.ArrayAttr) and precision.elements:
+        text += f", precision = {spelled_precision(precision)}"
+    algorithm = op.properties.get("algorithm")
+    if isinstance(algorithm, DialectAttr):
+        text += f", algorithm = {algorithm.spell_parameters(printer.names)}"
+    types = ty.FunctionType(tuple(value.type for value in op.operands), (op.results[0].type,))
+    return f"{text}{trailing_dictionary(printer, op)} : {printer.type(types)}"
+
+
+stablehlo.op(
+    "dot_general",
+    custom=d.CustomForm(_parse_dot_general, _print_dot_general),
+    operands={"lhs": PLAIN_TENSOR, "rhs": ANY_TENSOR},
+    results={"result": ANY_TENSOR},
+    properties=(
+        d.Property("algorithm", ALGORITHM, optional=True),
+        d.Property("dot_dimension_numbers", DOT),
+        d.Property("precision_config", PRECISIONS, optional=True),
+    ),
+    verify=_verify_dot_general,
+    evaluate=_evaluated(_dot_general),
+)
+
+
+# --- windows ----------------------------------------------------------------------------------------------------------
+
+
+class Window(NamedTuple):
+    """How a window lies on the dimensions of an operand, one number for each of them."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    base_dilations: tuple[int, ...]
+    dilations: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation, sizes: tuple[int, ...], strides: str, base: str, dilations: str) -> Window:
+        """Return the window of an op. ``strides``, ``base``, ``dilations``: the names of properties; a property that is
+        absent, or has no name, means ones.
+        """
+        one, two, three = (optional_numbers(op, name, len(sizes)) for name in (strides, base, dilations))
+        return Window(sizes, one, two, three, *padding_of(op, len(sizes)))
+
+    def places(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return along each dimension of an operand the number of places of the window."""
+        found = []
+        for size, window, stride, base, dilation, low, high in zip(shape, *self, strict=True):
+            whole, covered = padded_size(size, low, high, base - 1), (window - 1) * dilation + 1
+            found.append(0 if not window or covered > whole else (whole - covered) // stride + 1)
+        return tuple(found)
+
+    def element(self, axis: int, place: AffineExpr, element: AffineExpr) -> AffineExpr:
+        """Return the index of an element of a window in the padded operand."""
+        return add(
+            multiply(place, AffineConstant(self.strides[axis])), multiply(element, AffineConstant(self.dilations[axis]))
+        )
+
+    def padded(self, run: Run, value: Value, fill: Value) -> Value:
+        """Return an operand with its padding and with ``base_dilations``."""
+        interior = [base - 1 for base in self.base_dilations]
+        if not any((*self.low, *self.high, *interior)):
+            return value
+        return padded(run, value, fill, self.low, self.high, interior, _dynamic(value.type))
+
+
+_DILATED = ("window_strides", "base_dilations", "window_dilations")
+_CONVOLVED = ("window_strides", "lhs_dilation", "rhs_dilation")
+
+
+def _dynamic(type_: ty.Type) -> ty.Type:
+    """Return the type of tensors of any shape with this rank and these elements."""
+    return ty.TensorType((None,) * len(ty.shape_of(type_) or ()), ty.element_type(type_))
+
+
+def optional_numbers(op: Operation, name: str, rank: int, default: int = 1) -> tuple[int, ...]:
+    """Return the numbers of an array property, one for each dimension; the default where the op does not have it."""
+    return numbers_of(op, name) if name in op.properties else (default,) * rank
+
+
+def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the padding below and above, from a tensor of pairs."""
+    written = op.properties.get("padding")
+    if written is None:
+        return (0,) * rank, (0,) * rank
+    assert isinstance(written, at.DenseElementsAttr)
+    flat = [int(number) for number in written.array().view(np.int64).reshape(-1)]
+    return tuple(flat[::2]), tuple(flat[1::2])
+
+
+def _reduce_window(op: Operation) -> Loops:
+    half, block = len(op.operands) // 2, _block(op)
+    sizes = numbers_of(op, "window_dimensions")
+    rank = len(sizes)
+    window = Window.of(op, sizes, *_DILATED)
+    places, elements = ([Dimension(start + axis) for axis in range(rank)] for start in (0, rank))
+    maps = [_map(2 * rank, [window.element(axis, places[axis], elements[axis]) for axis in range(rank)])] * half
+    # An operand that is not read gives the sizes of the window.
+    unread = SSAValue(ty.TensorType((), ty.I1))
+    sized = ty.TensorType(sizes, ty.I1)
+    maps += [_map(2 * rank, elements), *[_map(2 * rank, places)] * half]
+    structure = Structure(
+        tuple(maps),
+        (PARALLEL,) * rank + (REDUCTION,) * rank,
+        (*op.operands[:half], SSAValue(sized)),
+        op.operands[half:],
+        block,
+        (*block.arguments[half:], unread, *block.arguments[:half]),
+    )
+
+    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
+        inputs, inits = values[:half], values[half:]
+        shape = window.places(_of_one_lane(inputs[0]))
+        full = [window.padded(run, value, init) for value, init in zip(inputs, inits, strict=True)]
+        starts = [_spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
+        return [*full, _zeros(sizes, sized), *starts]
+
+    return Loops(structure, prepare)
+
+
+def _verify_reduce_window(op: Operation) -> str | None:
+    half = len(op.operands) // 2
+    shape, sizes = ty.shape_of(op.operands[0].type) or (), numbers_of(op, "window_dimensions")
+    if len(sizes) != len(shape):
+        return Unprefixed(
+            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
+            f"and input: {op.operands[0].type} with rank = {len(shape)}."
+        )
+    for name in _DILATED:
+        numbers = optional_numbers(op, name, len(sizes))
+        if len(numbers) != len(sizes):
+            return Unprefixed(
+                f"expects {name.replace('_', '-')} to have same dimension-size as size of window dimensions "
+                f"({len(sizes)}), but got: {len(numbers)}."
+            )
+        for axis, number in enumerate(numbers):
+            if number <= 0:
+                what = {"window_strides": "stride", "base_dilations": "base dilation factor"}
+                return Unprefixed(
+                    f"expects window to have positive {what.get(name, 'window dilation factor')} for {axis}-th"
+                    f" window dimension, but got {number}."
+                )
+    for axis, number in enumerate(sizes):
+        if number <= 0:
+            return Unprefixed(
+                f"expects window to have positive value for {axis}-th window dimension, but got {number}."
+            )
+    if None in shape or half != len(op.results):
+        return None
+    window = Window.of(op, sizes, *_DILATED)
+    expected = ty.TensorType(window.places([size or 0 for size in shape]), ty.element_type(op.results[0].type))
+    return not_inferred(op, expected) if half == 1 else None
+
+
+stablehlo.op(
+    "reduce_window",
+    operands=(d.variadic("inputs", PLAIN_TENSOR), d.variadic("init_values", PLAIN_TENSOR)),
+    results=(d.variadic("result", PLAIN_TENSOR),),
+    properties=(
+        d.Property("base_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
+        d.Property("padding", d.INTEGER_ELEMENTS_ATTR, optional=True),
+        d.Property("window_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
+        d.Property("window_dimensions", d.INTEGER_64_ARRAY_ATTR),
+        d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
+    ),
+    regions=(d.RegionSlot("body"),),
+    verify=_verify_reduce_window,
+    evaluate=_evaluated(_reduce_window),
+)
+
+
+# --- convolution ------------------------------------------------------------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """The meaning of the dimensions of one of the arrays of a convolution: the numbers of two dimensions, ``first`` and
+    ``second`` (batch and feature, or input and output feature), and those of the spatial ones.
+    """
+
+    first: int
+    second: int
+    spatial: tuple[int, ...]
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The numbers of all dimensions, the spatial ones last."""
+        return (self.first, self.second, *self.spatial)
+
+
+def _layouts(op: Operation) -> tuple[Layout, Layout, Layout]:
+    numbers: Any = op.properties["dimension_numbers"]
+    return tuple(
+        Layout(
+            numbers[f"{side}_{first}_dimension"],
+            numbers[f"{side}_{second}_dimension"],
+            numbers[f"{side}_spatial_dimensions"],
+        )
+        for side, first, second in CONVOLUTION_SIDES
+    )  # type: ignore[return-value]
+
+
+def _count(op: Operation, name: str) -> int:
+    return op.prop(name, at.IntegerAttr).value
+
+
+def _grouped(value: Value, layout: Layout, groups: int, axis: int, flipped: Sequence[int] = ()) -> Value:
+    """Return an array with the dimensions [group, first, second, *spatial]. ``axis``: 0 or 1, for the one of first and
+    second that the groups divide. ``flipped``: the numbers of the spatial dimensions to turn around.
+    """
+    lead = int(over_lanes(value))
+    shape = _of_one_lane(value)
+    sizes = [shape[k] for k in layout.order]
+    split = [*sizes[:axis], groups, sizes[axis] // groups, *sizes[axis + 1 :]]
+    rank = len(split)
+    moved = [axis, *(k for k in range(rank) if k != axis)]
+
+    def move(array: Any, trailing: tuple[int, ...]) -> Any:
+        rest = range(lead + len(shape), array.ndim)
+        turned = array.transpose(*range(lead), *(lead + k for k in layout.order), *rest)
+        parts = turned.reshape(*array.shape[:lead], *split, *trailing)
+        rest = range(lead + rank, parts.ndim)
+        found = parts.transpose(*range(lead), *(lead + k for k in moved), *rest)
+        return np.flip(found, tuple(lead + 3 + k for k in flipped)) if flipped else found
+
+    return rearranged(value, ty.TensorType((None,) * rank, ty.element_type(value.type)), move)
+
+
+def _convolution(op: Operation) -> Loops:
+    left, right, made = _layouts(op)
+    spatial = len(left.spatial)
+    features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
+    groups = max(features, batches)
+    sizes = ty.shape_of(op.operands[1].type) or ()
+    window = Window.of(op, tuple(sizes[k] or 0 for k in right.spatial), *_CONVOLVED)
+    reversal = op.properties.get("window_reversal")
+    flipped = [k for k, each in enumerate(reversal.codes) if each] if isinstance(reversal, at.DenseArrayAttr) else []
+    # The loops: group, batch, output feature and output place; then the place in the window, and the input feature.
+    rank = 4 + 2 * spatial
+    group, batch, output = map(Dimension, range(3))
+    places = [Dimension(3 + k) for k in range(spatial)]
+    elements = [Dimension(3 + spatial + k) for k in range(spatial)]
+    feature = Dimension(rank - 1)
+    maps = (
+        _map(rank, [group, batch, feature, *(window.element(k, places[k], elements[k]) for k in range(spatial))]),
+        _map(rank, [group, feature, output, *elements]),
+        _map(rank, [group, batch, output, *places]),
+    )
+    result = op.results[0].type
+    types = [ty.TensorType((None,) * (3 + spatial), ty.element_type(each.type)) for each in (*op.operands, *op.results)]
+    structure = Structure(
+        maps,
+        (PARALLEL,) * (3 + spatial) + (REDUCTION,) * (spatial + 1),
+        [SSAValue(each) for each in types[:2]],
+        (SSAValue(types[2]),),
+        _multiply_and_add(types),
+    )
+
+    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
+        one = _grouped(values[0], left, groups, 0 if batches > 1 else 1)
+        two = _grouped(values[1], right, groups, 1, flipped)
+        shape = _of_one_lane(one)
+        one_, none = (1, 1, 1), (0, 0, 0)
+        sizes_, strides, base, dilations, low, high = window
+        whole = Window(one_ + sizes_, one_ + strides, one_ + base, one_ + dilations, none + low, none + high)
+        zero = _zeros((), ty.TensorType((), ty.element_type(one.type)))
+        start = (groups, shape[1], _of_one_lane(two)[2], *window.places(shape[3:]))
+        return [whole.padded(run, one, zero), two, _zeros(start, types[2])]
+
+    def finish(value: Value) -> Value:
+        lead = int(over_lanes(value))
+        shape = _of_one_lane(value)
+        order = made.order
+        back = [order.index(k) for k in range(len(order))]
+        sizes = (shape[1], groups * shape[2], *shape[3:])
+
+        def move(array: Any, trailing: tuple[int, ...]) -> Any:
+            rest = range(lead + len(shape), array.ndim)
+            turned = array.transpose(*range(lead), *(lead + k for k in (1, 0, *range(2, len(shape)))), *rest)
+            joined = turned.reshape(*array.shape[:lead], *sizes, *trailing)
+            rest = range(lead + len(sizes), joined.ndim)
+            return joined.transpose(*range(lead), *(lead + k for k in back), *rest)
+
+        return rearranged(value, result, move)
+
+    return Loops(structure, prepare, finish)
+
+
+BOOLEAN_ARRAY = d.AttributeConstraint(
+    "i1 dense array attribute",
+    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I1,
+)
+_WINDOW_LISTS = {"stride": "window_strides", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation"}
+
+
+def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
+    p.expect("(")
+    tokens = p.operand_tokens()
+    p.expect(")")
+    p.keyword(definition, "dim_numbers")
+    p.expect("=")
+    properties: dict[str, at.Attribute] = {"dimension_numbers": convolution_numbers(read_dimensions(p))}
+    p.expect(",")
+    p.keyword(definition, "window")
+    p.expect("=")
+    p.expect("{")
+    while not p.take("}"):
+        word = kinds.identifier(p)
+        p.expect("=")
+        if word in _WINDOW_LISTS:
+            properties[_WINDOW_LISTS[word]] = i64_array(kinds.bracketed_integers(p))
+        elif word == "pad":
+            p.expect("[")
+            pairs = list(p.until("]", lambda: kinds.bracketed_integers(p)))
+            flat = np.array(pairs, np.int64).view(np.uint64).reshape(len(pairs), 2)
+            properties["padding"] = at.DenseElementsAttr(ty.TensorType(flat.shape, ty.I64), flat)
+        else:
+            if word != "reverse":
+                p.error(f"unexpected keyword '{word}'; expected one of stride, pad, lhs_dilate, rhs_dilate, reverse")
+            p.expect("[")
+            flags = p.until("]", lambda: kinds.BOOLEAN.read(p))
+            properties["window_reversal"] = at.DenseArrayAttr(ty.I1, tuple(map(int, flags)))
+        p.take(",")
+    attributes: dict[str, at.Attribute] = p.optional_dictionary()
+    move_inherent(definition, properties, attributes)
+    p.expect(":")
+    type_ = p.function_type()
+    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
+    return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
+
+
+def _print_convolution(printer: OpPrinter, op: Operation) -> str:
+    numbers = op.properties["dimension_numbers"]
+    assert isinstance(numbers, DialectAttr)
+    parts = []
+    for word, name in (
+        ("stride", "window_strides"),
+        ("pad", "padding"),
+        ("lhs_dilate", "lhs_dilation"),
+        ("rhs_dilate", "rhs_dilation"),
+        ("reverse", "window_reversal"),
+    ):
+        written = op.properties.get(name)
+        if isinstance(written, at.DenseElementsAttr):
+            low, high = padding_of(op, 0)
+            parts.append(f"{word} = [{', '.join(f'[{a}, {b}]' for a, b in zip(low, high, strict=True))}]")
+        elif isinstance(written, at.DenseArrayAttr):
+            parts.append(f"{word} = [{written.values_text()}]")
+    shown = {
+        name: value
+        for name, value in op.properties.items()
+        if name in ("batch_group_count", "feature_group_count", "precision_config")
+    } | op.attributes
+    types = ty.FunctionType(tuple(value.type for value in op.operands), (op.results[0].type,))
+    names = ", ".join(map(printer.name, op.operands))
+    return (
+        f"({names}) dim_numbers = {spelled_dimensions(numbers)}, window = {{{', '.join(parts)}}} "
+        f"{printer.dictionary(shown)} : {printer.type(types)}"
+    )
+
+
+def _verify_convolution(op: Operation) -> str | None:
+    left, right, made = _layouts(op)
+    shapes = [ty.shape_of(value.type) or () for value in op.operands]
+    for name in ("feature_group_count", "batch_group_count"):
+        if _count(op, name) <= 0:
+            return Unprefixed(f"expects {name} to be a positive number, got {_count(op, name)}.")
+    groups = _count(op, "feature_group_count"), _count(op, "batch_group_count")
+    if min(groups) > 1:
+        return Unprefixed(
+            f"expects batch_group_count and feature_group_count not to be both greater than 1. Got {groups[1]} and "
+            f"{groups[0]} resp."
+        )
+    if None in (*shapes[0], *shapes[1]):
+        return None
+    one, two = ([size or 0 for size in shape] for shape in shapes)
+    if one[left.second] != two[right.first] * groups[0]:
+        return Unprefixed(
+            f"expects input feature dimension ({one[left.second]}) / feature_group_count = kernel input feature "
+            f"dimension ({two[right.first]}). Got feature_group_count = {groups[0]}."
+        )
+    window = Window.of(op, tuple(two[k] for k in right.spatial), *_CONVOLVED)
+    places = window.places([one[k] for k in left.spatial])
+    sizes = {
+        made.first: one[left.first] // groups[1],
+        made.second: two[right.second],
+        **dict(zip(made.spatial, places, strict=True)),
+    }
+    expected = ty.TensorType(tuple(sizes[k] for k in sorted(sizes)), ty.element_type(op.results[0].type))
+    return not_inferred(op, expected)
+
+
+stablehlo.op(
+    "convolution",
+    custom=d.CustomForm(_parse_convolution, _print_convolution),
+    operands={"lhs": PLAIN_TENSOR, "rhs": ANY_TENSOR},
+    results={"result": ANY_TENSOR},
+    properties=(
+        d.Property("batch_group_count", d.INTEGER_64_ATTR),
+        d.Property("dimension_numbers", CONVOLUTION),
+        d.Property("feature_group_count", d.INTEGER_64_ATTR),
+        d.Property("lhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
+        d.Property("padding", d.INTEGER_ELEMENTS_ATTR, optional=True),
+        d.Property("precision_config", PRECISIONS, optional=True),
+        d.Property("rhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
+        d.Property("window_reversal", BOOLEAN_ARRAY, optional=True),
+        d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
+    ),
+    verify=_verify_convolution,
+    evaluate=_evaluated(_convolution),
+)

@@ -1,0 +1,279 @@
+"""Elementwise ops of StableHLO that no op of arith, math or complex equals: each function returns the `Kernel`.
+
+Source: the specification of StableHLO. Where it is silent, StableHLO's interpreter and XLA on a CPU agree, and these
+kernels do as both: a shift by the width or more leaves no bit, or copies of the sign; quotients that overflow wrap
+around; integers are compared, negated and cut modulo 2 to the power of their width. Division by zero is undefined.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, storage_dtype
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import casts, complex_numbers, float_unit, floats
+from halfulp.semantics.integer import DIVISION_BY_ZERO
+from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, mask_of, wrap
+from halfulp.semantics.kernel import Integral, Kernel, Outcome, Scalar
+from halfulp.semantics.profile import Profile
+
+# --- integers ---------------------------------------------------------------------------------------------------------
+
+
+def negate(width: int) -> Kernel:
+    """Return the kernel of the negation of an integer, modulo 2**width."""
+    mask = mask_of(width)
+
+    def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (wrap(width, np.negative(a)),), ()
+
+    return integer_kernel((width,), (width,), lambda a: -a & mask, array, real=Integral())
+
+
+def complement(width: int) -> Kernel:
+    """Return the kernel of ``not``: all bits turned around."""
+    mask = mask_of(width)
+
+    def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (a ^ a.dtype.type(mask),), ()
+
+    return integer_kernel((width,), (width,), lambda a: a ^ mask, array)
+
+
+def sign(width: int) -> Kernel:
+    """Return the kernel of the sign of a signed integer: -1, 0 or 1."""
+    reading, mask = Reading(width, True), mask_of(width)
+
+    def scalar_(a: int) -> Scalar:
+        number = (a ^ reading.sign) - reading.sign
+        return ((number > 0) - (number < 0)) & mask
+
+    def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (wrap(width, np.sign(reading.values(a))),), ()
+
+    return integer_kernel((width,), (width,), scalar_, array, real=Integral(True))
+
+
+def divide(width: int) -> Kernel:
+    """Return the kernel of the signed quotient, cut toward zero and then to the width."""
+    reading, mask = Reading(width, True), mask_of(width)
+
+    def scalar_(a: int, b: int) -> Scalar:
+        if not b:
+            return DIVISION_BY_ZERO
+        x, y = (a ^ reading.sign) - reading.sign, (b ^ reading.sign) - reading.sign
+        quotient = abs(x) // abs(y)
+        return (quotient if (x < 0) == (y < 0) else -quotient) & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        x, y = reading.values(a), reading.values(b)
+        zero = y == 0
+        negative = (x < 0) != (y < 0)
+        # The magnitude of the smallest integer is right as an unsigned number.
+        magnitudes = [np.abs(each).view(a.dtype) for each in (x, np.where(zero, y.dtype.type(1), y))]
+        quotient = magnitudes[0] // magnitudes[1]
+        return (wrap(width, np.where(negative, np.negative(quotient), quotient)),), [(DIVISION_BY_ZERO, zero)]
+
+    faults = (DIVISION_BY_ZERO,)
+    return integer_kernel((width, width), (width,), scalar_, array, faults, (0, 0), real=Integral(True))
+
+
+def _shift(moved: Callable[[Any, Any], Any], signed: bool, width: int) -> Kernel:
+    reading, mask = Reading(width, signed), mask_of(width)
+
+    def scalar_(a: int, b: int) -> Scalar:
+        return int(moved((a ^ reading.sign) - reading.sign, min(b, width))) & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        values = reading.values(a)
+        return (wrap(width, moved(values, np.minimum(b, b.dtype.type(width)).view(values.dtype))),), ()
+
+    return integer_kernel((width, width), (width,), scalar_, array, real=Integral(signed))
+
+
+shift_left = partial(_shift, operator.lshift, False)
+shift_right_arithmetic = partial(_shift, operator.rshift, True)
+shift_right_logical = partial(_shift, operator.rshift, False)
+
+
+def power(width: int, signed: bool) -> Kernel:
+    """Return the kernel of the power of integers, modulo 2**width. A negative exponent gives 0, or the power of a base
+    1 or -1.
+    """
+    reading, mask = Reading(width, signed), mask_of(width)
+
+    def scalar_(a: int, b: int) -> Scalar:
+        base, exponent = (a ^ reading.sign) - reading.sign, (b ^ reading.sign) - reading.sign
+        if exponent >= 0 or abs(base) == 1:
+            return pow(base, abs(exponent), mask + 1)
+        return 0
+
+    return mapped_kernel((width, width), (width,), scalar_)
+
+
+def _is_zero(fmt: FloatFormat, a: Codes) -> Mask:
+    zero: Mask = (a & a.dtype.type(fmt.code_mask >> fmt.signed)) == 0
+    return zero & ~fast.is_nan(fmt, a) if fmt.zero else np.zeros(a.shape, np.bool_)
+
+
+def clamp(larger: Kernel, smaller: Kernel) -> Kernel:
+    """Return the kernel of min(max(x, low), high) for the operands low, x and high, from those of both functions."""
+
+    def scalar_(low: int, x: int, high: int) -> Scalar:
+        bounded = larger.scalar(x, low)
+        return smaller.scalar(bounded, high) if isinstance(bounded, int) else bounded
+
+    def array(low: Codes, x: Codes, high: Codes) -> Outcome:
+        (bounded,) = larger.array(x, low).results
+        return smaller.array(bounded, high)
+
+    return Kernel(scalar_, array)
+
+
+# --- conversions ------------------------------------------------------------------------------------------------------
+
+
+def extend(source: int, signed: bool, target: int) -> Kernel:
+    """Return the kernel of a conversion between integers: the number modulo 2**target."""
+    reading, mask = Reading(source, signed), mask_of(target)
+
+    def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        dtype = storage_dtype(target)
+        values = reading.values(a).astype(f"i{dtype.itemsize}" if signed else dtype)
+        return (wrap(target, values),), ()
+
+    return integer_kernel(
+        (source,), (target,), lambda a: ((a ^ reading.sign) - reading.sign) & mask, array, real=Integral(signed)
+    )
+
+
+def nonzero(width: int) -> Kernel:
+    """Return the kernel of a conversion from an integer to a truth value: whether it is not 0."""
+
+    def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return ((a != 0).astype(np.uint8),), ()
+
+    return integer_kernel((width,), (1,), lambda a: int(a != 0), array)
+
+
+@lru_cache(maxsize=64)
+def nonzero_float(fmt: FloatFormat) -> Kernel:
+    """Return the kernel of a conversion from a float to a truth value: whether it is not 0. A NaN is not 0."""
+
+    def array(a: Codes) -> Outcome:
+        return Outcome(((~_is_zero(fmt, a)).astype(np.uint8),))
+
+    return Kernel(lambda a: int(scalar.value(fmt, a) != 0), array)
+
+
+def real_part(source: FloatFormat, converted: Kernel) -> Kernel:
+    """Return the kernel that converts the real part of a complex number. ``converted``: the conversion of the part."""
+
+    def array(a: Codes) -> Outcome:
+        return converted.array(complex_numbers.parts_of(a, source)[0])
+
+    return Kernel(lambda a: _no_scalar(), array, faults=converted.faults)
+
+
+def as_complex(target: FloatFormat, converted: Kernel) -> Kernel:
+    """Return the kernel that converts a number to a complex one. ``converted``: the conversion to the real part."""
+
+    def array(a: Codes) -> Outcome:
+        outcome = converted.array(a)
+        (real,) = outcome.results
+        return Outcome((complex_numbers.of_parts(real, np.zeros_like(real), target),), outcome.faults)
+
+    return Kernel(lambda a: _no_scalar(), array, faults=converted.faults)
+
+
+def _no_scalar() -> Any:
+    """Return None: no integer is the code of a complex number."""
+    return None
+
+
+def to_integer(source: FloatFormat, width: int, signed: bool, profile: Profile) -> Kernel:
+    """Return the kernel of a conversion from a float to an integer: toward zero, the nearest integer of the type where
+    it is out of range, and 0 for a NaN.
+    """
+    return casts.to_integer(source, width, signed, replace(profile, float_to_int="saturate"))
+
+
+@lru_cache(maxsize=16)
+def complex_product(fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of the product of complex numbers: four products, a difference and a sum, each rounded."""
+    multiply, subtract, add = (
+        floats.binary(name, fmt, Rounding.TO_NEAREST_EVEN, 0, profile) for name in ("multiply", "subtract", "add")
+    )
+
+    def array(one: Codes, other: Codes) -> Outcome:
+        (a, b), (c, e) = (complex_numbers.parts_of(each, fmt) for each in (one, other))
+
+        def of(kernel: Kernel, x: Codes, y: Codes) -> Codes:
+            return kernel.array(x, y).results[0]
+
+        real = of(subtract, of(multiply, a, c), of(multiply, b, e))
+        imaginary = of(add, of(multiply, a, e), of(multiply, b, c))
+        return Outcome((complex_numbers.of_parts(real, imaginary, fmt),))
+
+    return Kernel(lambda a, b: _no_scalar(), array)
+
+
+# --- floats -----------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def sign_of_float(fmt: FloatFormat) -> Kernel:
+    """Return the kernel of the sign of a float: -1 or 1, zeros and NaNs as they are."""
+    ones = [scalar.from_integer(fmt, number).code for number in (1, -1)]
+
+    def scalar_(a: int) -> Scalar:
+        number = scalar.value(fmt, a)
+        if number == 0 or (number is None and fmt.is_nan(a)):
+            return a
+        return ones[bool(fmt.sign_mask and a & fmt.sign_mask)]
+
+    def array(a: Codes) -> Outcome:
+        kept = fast.is_nan(fmt, a) | _is_zero(fmt, a)
+        one, minus_one = (a.dtype.type(code) for code in ones)
+        return Outcome((np.where(kept, a, np.where(float_unit.has_sign(fmt, a), minus_one, one)),))
+
+    return Kernel(scalar_, array)
+
+
+@lru_cache(maxsize=64)
+def zero_part(fmt: FloatFormat) -> Kernel:
+    """Return the kernel of the imaginary part of a real number."""
+    return Kernel(lambda a: 0, lambda a: Outcome((np.zeros_like(a),)))
+
+
+def _order(fmt: FloatFormat, a: Codes) -> Codes:
+    """Return integers in the order of IEEE 754's totalOrder: the codes, those of negative numbers turned around."""
+    mask, sign_mask = a.dtype.type(fmt.code_mask), a.dtype.type(fmt.sign_mask or 0)
+    return np.asarray(np.where(a & sign_mask, a ^ mask, a | sign_mask))
+
+
+TOTAL_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "EQ": operator.eq, "NE": operator.ne, "GE": operator.ge, "GT": operator.gt, "LE": operator.le, "LT": operator.lt,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def compare_totally(direction: str, fmt: FloatFormat) -> Kernel:
+    """Return the kernel of a comparison by IEEE 754's totalOrder."""
+    holds = TOTAL_ORDER[direction]
+
+    def key(a: int) -> int:
+        return a ^ fmt.code_mask if a & (fmt.sign_mask or 0) else a | (fmt.sign_mask or 0)
+
+    def array(a: Codes, b: Codes) -> Outcome:
+        return Outcome((holds(_order(fmt, a), _order(fmt, b)).astype(np.uint8),))
+
+    return Kernel(lambda a, b: int(holds(key(a), key(b))), array)

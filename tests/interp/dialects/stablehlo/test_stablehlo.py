@@ -1,0 +1,546 @@
+"""The ops of StableHLO: their forms, their rules, and what they compute."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from amounts import thinned
+from stablehlo_reference import Reference
+from tables import each_row
+
+import halfulp as hu
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.dialects.stablehlo.elementwise import _BINARY_ROWS, _UNARY_ROWS
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.text.printer import print_module
+
+VALUES = (
+    "%a: tensor<2x3xf32>, %b: tensor<f32>, %v: tensor<3xf32>, %i: tensor<i32>, %p: tensor<2x3xi1>, %u: tensor<3xui8>"
+)
+COMPLEX = "%c: tensor<2xcomplex<f32>>"
+
+# Each line is one op, as StableHLO 1.17 prints it.
+FORMS = (
+    "stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>",
+    "stablehlo.reshape %a : (tensor<2x3xf32>) -> tensor<6xf32>",
+    "stablehlo.transpose %a, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>",
+    "stablehlo.reverse %a, dims = [0] : tensor<2x3xf32>",
+    "stablehlo.slice %a [0:2, 1:3:2] : (tensor<2x3xf32>) -> tensor<2x1xf32>",
+    "stablehlo.pad %a, %b, low = [0, 1], high = [2, -1], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<4x5xf32>",
+    "stablehlo.concatenate %a, %a, dim = 0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>",
+    "stablehlo.iota dim = 0 : tensor<4x3xf32>",
+    "stablehlo.dynamic_slice %a, %i, %i, sizes = [1, 2] : (tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32>",
+    "stablehlo.dynamic_update_slice %a, %a, %i, %i : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> "
+    "tensor<2x3xf32>",
+    "stablehlo.clamp %a, %a, %a : tensor<2x3xf32>",
+    "stablehlo.add %a, %a : tensor<2x3xf32>",
+    "stablehlo.cosine %a : tensor<2x3xf32>",
+    "stablehlo.is_finite %a : (tensor<2x3xf32>) -> tensor<2x3xi1>",
+    "stablehlo.abs %c : (tensor<2xcomplex<f32>>) -> tensor<2xf32>",
+    "stablehlo.convert %u : (tensor<3xui8>) -> tensor<3xf64>",
+    "stablehlo.compare EQ, %a, %a, TOTALORDER : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>",
+    "stablehlo.select %p, %a, %a : tensor<2x3xi1>, tensor<2x3xf32>",
+    "stablehlo.reduce_precision %a, format = e5m10 : tensor<2x3xf32>",
+    "stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> "
+    "tensor<2xf32>",
+    "stablehlo.dot_general %a, %a, contracting_dims = [1] x [1], precision = [DEFAULT, HIGHEST] : (tensor<2x3xf32>, "
+    "tensor<2x3xf32>) -> tensor<2x2xf32>",
+    "stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [1] x [1], algorithm = "
+    "<lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, "
+    "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x3xf32>, "
+    "tensor<2x3xf32>) -> tensor<2xf32>",
+    "stablehlo.bitcast_convert %u : (tensor<3xui8>) -> tensor<3xi8>",
+)
+
+# What StableHLO 1.17 says, after the place.
+ERRORS = (
+    ("stablehlo.broadcast_in_dim %v, dims = [5] : (tensor<3xf32>) -> tensor<2x3xf32>",
+     "broadcast_dimensions contains invalid value 5 for result with rank 2"),
+    ("stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<3xf32>) -> tensor<2x3xf32>",
+     "size of operand dimension 0 (3) is not equal to 1 or size of result dimension 0 (2)"),
+    ("stablehlo.broadcast_in_dim %a, dims = [0, 0] : (tensor<2x3xf32>) -> tensor<2x3xf32>",
+     "broadcast_dimensions should not have duplicates"),
+    ("stablehlo.reshape %a : (tensor<2x3xf32>) -> tensor<5xf32>",
+     "number of output elements (5) doesn't match expected number of elements (6)"),
+    ("stablehlo.transpose %a, dims = [1, 1] : (tensor<2x3xf32>) -> tensor<3x2xf32>",
+     "attribute permutation must be a permutation of [0, 1] but got 1, 1"),
+    ("stablehlo.reverse %a, dims = [-3] : tensor<2x3xf32>",
+     "all dimensions should be non-negative. Got dimension: -3."),
+    ("stablehlo.slice %a [-1:2, 1:3:2] : (tensor<2x3xf32>) -> tensor<2x1xf32>",
+     "negative start index -1 in dimension 0"),
+    ("stablehlo.pad %a, %b, low = [0, 1], high = [2], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<4x5xf32>",
+     "'stablehlo.pad' op failed to verify that all of {edge_padding_low, edge_padding_high, interior_padding} have same "
+     "size"),
+    ("stablehlo.pad %a, %b, low = [0, 1], high = [-4, 0], interior = [0, 0] : (tensor<2x3xf32>, tensor<f32>) -> "
+     "tensor<4x5xf32>", "Padding result in negative size for dimension 0"),
+    ("stablehlo.concatenate %a, %a, dim = 2 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>",
+     "dimension 2 is out-of-bounds for input rank 2"),
+    ("stablehlo.iota dim = -1 : tensor<4x3xf32>",
+     "'stablehlo.iota' op attribute 'iota_dimension' failed to satisfy constraint: 64-bit signless integer attribute "
+     "whose value is non-negative"),
+    ("stablehlo.dynamic_slice %a, %i, %i, sizes = [1, 4] : (tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> "
+     "tensor<1x2xf32>", "has slice size 4 greater than dimension size 3 in dimension 1 of operand"),
+    ("stablehlo.ceil %u : tensor<3xui8>",
+     "'stablehlo.ceil' op operand #0 must be ranked tensor of 4/6/8/16/32/64-bit float or per-tensor integer quantized "
+     "values, but got 'tensor<3xui8>'"),
+)  # fmt: skip
+
+
+def module(line: str) -> str:
+    return f"func.func @f({VALUES}, {COMPLEX}) {{\n  %0 = {line}\n  return\n}}"
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[Reference]:
+    found = Reference()
+    yield found
+    found.close()
+
+
+@each_row(*FORMS)
+def test_an_op_is_printed_as_it_was_read(line: str) -> None:
+    names = dict(zip("abvipuc", (f"arg{k}" for k in range(7)), strict=True))
+    expected = line
+    for name, new in names.items():
+        expected = expected.replace(f"%{name}", f"%{new}")
+    assert f"    %0 = {expected}\n" in print_module(hu.load(module(line)))
+
+
+@each_row(*ERRORS)
+def test_a_wrong_op_is_told_in_the_words_of_stablehlo(line: str, message: str) -> None:
+    with pytest.raises(HalfulpError) as caught:
+        hu.load(module(line))
+    assert message in str(caught.value)
+
+
+@pytest.mark.jax
+def test_stablehlo_itself_prints_and_says_the_same(reference: Reference) -> None:
+    for line in FORMS:
+        assert reference.printed(module(line)) == print_module(hu.load(module(line)))
+    for line, message in ERRORS:
+        said = reference.error(module(line))
+        assert said is not None
+        assert said == message
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+def bits(type_: str) -> int:
+    return FORMATS[type_].bits if type_ in FORMATS else int(type_.lstrip("ui"))
+
+
+def dense(codes: Any, type_: str) -> str:
+    """Return the text of a constant of these codes."""
+    width = bits(type_)
+    codes = [int(code) for code in codes]
+    if type_ == "i1":
+        texts = ["true" if code else "false" for code in codes]
+    elif type_[0] in "fb":
+        texts = [f"0x{code:0{max(1, width // 4)}X}" for code in codes]
+    else:
+        texts = [str(code - (1 << width) if type_[0] == "i" and code >> width - 1 else code) for code in codes]
+    return f"dense<[{', '.join(texts)}]> : tensor<{len(codes)}x{type_}>"
+
+
+def program(op: str, type_: str, operands: Any, result: str, attributes: str = "", more: tuple[str, ...] = ()) -> str:
+    """Return a module whose @main applies an op to constants. ``more``: types to which the result is bit-cast or
+    converted, one after the other.
+    """
+    count = len(operands[0])
+    lines = [f"%a{k} = stablehlo.constant {dense(codes, type_)}" for k, codes in enumerate(operands)]
+    names, types = (
+        ", ".join(f"%a{k}" for k in range(len(operands))),
+        ", ".join([f"tensor<{count}x{type_}>"] * len(operands)),
+    )
+    lines.append(f'%r0 = "stablehlo.{op}"({names}) {attributes} : ({types}) -> tensor<{count}x{result}>')
+    last = result
+    for number, (how, each) in enumerate((step.split() for step in more), 1):
+        lines.append(
+            f"%r{number} = stablehlo.{how} %r{number - 1} : (tensor<{count}x{last}>) -> tensor<{count}x{each}>"
+        )
+        last = each
+    body = "\n  ".join(lines)
+    return (
+        f"func.func @main() -> tensor<{count}x{last}> {{\n  {body}\n  return %r{len(more)} : tensor<{count}x{last}>\n}}"
+    )
+
+
+def cut(number: int) -> int:
+    return number & 15
+
+
+def shifted(signed: bool) -> Any:
+    return lambda a, b: a >> min(b & 15, 4) if signed else (a & 15) >> min(b & 15, 4)
+
+
+def truncated(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def power(a: int, b: int) -> int:
+    return a**b if b >= 0 else a ** (b & 1) if abs(a) == 1 else 0
+
+
+INTEGERS = {
+    "add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b, "divide": truncated,
+    "remainder": lambda a, b: a - b * truncated(a, b), "maximum": max, "minimum": min, "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b, "shift_left": lambda a, b: a << min(b & 15, 4),
+    "shift_right_arithmetic": lambda a, b: ((a & 15) - 16 * ((a & 15) > 7)) >> min(b & 15, 4),
+    "shift_right_logical": shifted(False), "power": power,
+    "abs": abs, "negate": lambda a: -a, "not": lambda a: ~a, "sign": lambda a: (a > 0) - (a < 0),
+    "popcnt": lambda a: (a & 15).bit_count(), "count_leading_zeros": lambda a: 4 - (a & 15).bit_length(),
+}  # fmt: skip
+
+
+@each_row(*INTEGERS)
+def test_integers_of_four_bits(op: str) -> None:
+    unary = op in _UNARY_ROWS
+    letters = _UNARY_ROWS[op][0] if unary else _BINARY_ROWS[op][0]
+    for type_ in ("i4", "ui4"):
+        if type_ == "ui4" and "I" not in letters:
+            continue
+        rows = [(a, b) for a in range(16) for b in range(16) if b or op not in ("divide", "remainder")]
+        columns = [[a for a, _ in rows], [b for _, b in rows]][: 1 if unary else 2]
+
+        def number(code: int, signed: bool = type_ == "i4") -> int:
+            return code - 16 if signed and code > 7 else code
+
+        (found,) = hu.run(program(op, type_, columns, type_))
+        expected = [cut(INTEGERS[op](*map(number, row[: len(columns)]))) for row in rows]
+        assert found.bits.tolist() == expected
+
+
+@each_row(("i4", "ui8"), ("ui4", "i8"), ("i4", "i2"), ("i1", "i8"), ("i8", "i1"), ("i4", "f8E5M2"), ("f8E4M3FN", "i4"),
+          ("f8E5M2", "ui4"), ("f8E5M2", "i1"), ("f4E2M1FN", "f8E4M3FN"))  # fmt: skip
+def test_conversions(source: str, target: str) -> None:
+    width = bits(source)
+    codes = list(range(1 << width))
+    (found,) = hu.run(program("convert", source, [codes], target))
+    for code, got in zip(codes, found.bits.tolist(), strict=True):
+        number: Any = scalar.value(FORMATS[source], code) if source[0] == "f" else code
+        if source == "i4" or source == "i8":
+            number = code - (1 << width) if code >> width - 1 else code
+        if target[0] == "f":
+            if number is not None:
+                found_number = scalar.value(FORMATS[target], got)
+                expected = scalar.value(FORMATS[target], scalar.from_fraction(FORMATS[target], Fraction(number)).code)
+                assert found_number == expected, code
+            continue
+        size = bits(target)
+        if target == "i1":
+            expected = int(number != 0)
+        elif source[0] == "f":
+            low, high = (-(1 << size - 1), (1 << size - 1) - 1) if target[0] == "i" else (0, (1 << size) - 1)
+            negative = bool(code >> width - 1)
+            infinite = number is None and not FORMATS[source].is_nan(code)
+            cut_off = (low if negative else high) if infinite else 0 if number is None else math.trunc(number)
+            expected = min(max(cut_off, low), high) & (1 << size) - 1
+        else:
+            expected = number & (1 << size) - 1
+        assert got == expected, (code, number)
+
+
+def test_total_order() -> None:
+    """-NaN < -inf < -0 < 0 < inf < NaN, and NaNs by their payloads."""
+    order = [*range(0xFF, 0x7F, -1), *range(0x80)]
+    rank = {code: place for place, code in enumerate(order)}
+    rows = [(a, b) for a in order[::5] for b in order]
+    attributes = (
+        "{comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type "
+        "TOTALORDER>}"
+    )
+    (found,) = hu.run(program("compare", "f8E5M2", [[a for a, _ in rows], [b for _, b in rows]], "i1", attributes))
+    assert found.bits.tolist() == [int(rank[a] < rank[b]) for a, b in rows]
+
+
+SMALL = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E3M4", "f8E4M3")
+WRONG = {("ceil", "f8E3M4"), ("floor", "f8E3M4"), ("round_nearest_afz", "f8E3M4"), ("round_nearest_even", "f8E3M4")}
+"""Pairs for which StableHLO 1.17's own interpreter gives NaN for ordinary numbers."""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("type_", thinned(SMALL, 2))
+def test_floats_are_those_of_the_reference(reference: Reference, type_: str) -> None:
+    """All operands; pairs are a sample. A NaN has the sign that each implementation gives it."""
+    fmt, dice = FORMATS[type_], random.Random(type_)
+    pairs = dice.sample([(a, b) for a in range(256) for b in range(256)], 2000)
+    for op in sorted({*_UNARY_ROWS, *_BINARY_ROWS} - {"logistic", "real", "imag", "is_finite"}):
+        letters = _UNARY_ROWS[op][0] if op in _UNARY_ROWS else _BINARY_ROWS[op][0]
+        if "F" not in letters or (op, type_) in WRONG:
+            continue
+        columns = [range(256)] if op in _UNARY_ROWS else [[a for a, _ in pairs], [b for _, b in pairs]]
+        expected = reference.results(program(op, type_, columns, type_, more=("bitcast_convert ui8",)))
+        (found,) = hu.run(program(op, type_, columns, type_))
+        assert expected is not None, op
+        for row, code, got in zip(zip(*columns, strict=True), expected[0], found.bits.tolist(), strict=True):
+            if op == "power" and any(fmt.is_signalling(each) for each in row):
+                assert fmt.is_nan(got)  # IEEE 754's 1 to a signalling NaN is a NaN, C's is 1
+                continue
+            assert got == code or (fmt.is_nan(got) and fmt.is_nan(code)), (op, row)
+
+
+# --- structure --------------------------------------------------------------------------------------------------------
+
+
+def body(op: str, type_: str = "f32") -> str:
+    return (
+        f"({{ ^bb0(%x: tensor<{type_}>, %y: tensor<{type_}>): %z = stablehlo.{op} %x, %y : tensor<{type_}> "
+        f"stablehlo.return %z : tensor<{type_}> }})"
+    )
+
+
+def test_a_sum_goes_in_row_major_order() -> None:
+    """In f16, 2048 + 1 is 2048: the order decides."""
+    text = """func.func @f(%a: tensor<2x3x2xf16>, %b: tensor<f16>) -> tensor<3xf16> {
+      %r = stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [0, 2] :
+        (tensor<2x3x2xf16>, tensor<f16>) -> tensor<3xf16>
+      return %r : tensor<3xf16> }"""
+    a = np.zeros((2, 3, 2), np.float16)
+    a[0, 0], a[1, 0] = [1, 2048], [1, 1]
+    a[0, 1], a[1, 1] = [2048, 1], [1, 1]
+    a[0, 2], a[1, 2] = [1, 1], [1, 2048]
+    (found,) = hu.run(text, a, np.float16(1))
+    expected = []
+    for column in range(3):
+        total = np.float16(1)
+        for k, m in product(range(2), range(2)):
+            total = np.float16(total + a[k, column, m])
+        expected.append(total)
+    assert found.numpy().tolist() == expected
+
+
+def test_a_reduction_of_two_arrays_finds_the_largest_and_its_place() -> None:
+    text = """func.func @f(%a: tensor<2x5xf32>, %i: tensor<2x5xi32>, %x: tensor<f32>, %j: tensor<i32>)
+        -> (tensor<2xf32>, tensor<2xi32>) {
+      %s:2 = stablehlo.reduce(%a init: %x), (%i init: %j) across dimensions = [1] :
+        (tensor<2x5xf32>, tensor<2x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+       reducer(%p: tensor<f32>, %q: tensor<f32>) (%u: tensor<i32>, %v: tensor<i32>) {
+        %less = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %one = stablehlo.select %less, %q, %p : tensor<i1>, tensor<f32>
+        %two = stablehlo.select %less, %v, %u : tensor<i1>, tensor<i32>
+        stablehlo.return %one, %two : tensor<f32>, tensor<i32>
+       }
+      return %s#0, %s#1 : tensor<2xf32>, tensor<2xi32> }"""
+    a = np.array([[1, 5, 2, 5, 0], [7, 3, 7, 1, 2]], np.float32)
+    values, places = hu.run(text, a, np.tile(np.arange(5, dtype=np.int32), (2, 1)), np.float32(-np.inf), np.int32(-1))
+    assert values.numpy().tolist() == [5, 7]
+    assert places.numpy().tolist() == [1, 0]
+
+
+def test_dot_general_sums_in_the_type_of_the_result() -> None:
+    """f8 to f16: the products and sums are those of NumPy's float16, one after the other."""
+    dice = np.random.default_rng(1)
+    a, b = (
+        hu.convert(dice.standard_normal((2, 3, 5)), "f8E4M3FN"),
+        hu.convert(dice.standard_normal((2, 5, 4)), "f8E4M3FN"),
+    )
+    text = """func.func @f(%a: tensor<2x3x5xf8E4M3FN>, %b: tensor<2x5x4xf8E4M3FN>) -> tensor<2x3x4xf16> {
+      %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] :
+        (tensor<2x3x5xf8E4M3FN>, tensor<2x5x4xf8E4M3FN>) -> tensor<2x3x4xf16>
+      return %r : tensor<2x3x4xf16> }"""
+    (found,) = hu.run(text, a, b)
+    x, y = (hu.convert(each, "f16").numpy() for each in (a, b))
+    total = np.zeros((2, 3, 4), np.float16)
+    for k in range(5):
+        total = total + x[:, :, k, None] * y[:, None, k, :]
+    assert np.array_equal(found.numpy(), total)
+
+
+def convolution(
+    a: Any, b: Any, strides: Any, low: Any, places: Any, dilation: Any, base: Any, groups: int, batches: int
+) -> Any:
+    """Return a convolution of NHWC by HWIO, each sum in f32 from the first place of the window on."""
+    n, height, width, _ = a.shape
+    features = b.shape[3]
+    found = np.zeros((n // batches, *places, features), np.float32)
+    for image, y, x, out in product(range(n // batches), range(places[0]), range(places[1]), range(features)):
+        total = np.float32(0)
+        group = out * groups // features
+        row = image + (out * batches // features) * (n // batches)
+        for ky, kx, k in product(*map(range, b.shape[:3])):
+            py, px = y * strides[0] + ky * dilation[0] - low[0], x * strides[1] + kx * dilation[1] - low[1]
+            if py % base[0] == 0 and px % base[1] == 0 and 0 <= py < height * base[0] and 0 <= px < width * base[1]:
+                value = a[row, py // base[0], px // base[1], group * b.shape[2] + k]
+                total = np.float32(total + value * b[ky, kx, k, out])
+        found[image, y, x, out] = total
+    return found
+
+
+@each_row(
+    ((1, 1), (1, 1), (0, 0), (5, 6), (1, 1), (1, 1), 1, 1),
+    ((2, 1), (1, 0), (1, 2), (3, 5), (1, 2), (1, 1), 1, 1),
+    ((1, 2), (2, 2), (0, 1), (6, 4), (2, 1), (1, 1), 2, 1),
+    ((1, 1), (0, 0), (0, 0), (8, 10), (1, 1), (2, 2), 1, 1),
+    ((1, 1), (0, 0), (0, 0), (4, 5), (1, 1), (1, 1), 1, 2),
+)
+def test_convolutions(
+    strides: Any, low: Any, high: Any, places: Any, dilation: Any, base: Any, groups: int, batches: int
+) -> None:
+    dice = np.random.default_rng(2)
+    a = dice.standard_normal((2, 5, 6, 4), np.float32)
+    b = dice.standard_normal((2, 2, 4 // groups, 4), np.float32)
+    whole = tuple(
+        ((size - 1) * each + 1 + below + above - (1 * far + 1)) // step + 1
+        for size, each, below, above, far, step in zip((5, 6), base, low, high, dilation, strides, strict=True)
+    )
+    result = f"tensor<{2 // batches}x{whole[0]}x{whole[1]}x4xf32>"
+    text = f"""func.func @f(%a: tensor<2x5x6x4xf32>, %b: tensor<2x2x{4 // groups}x4xf32>) -> {result} {{
+      %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{
+        stride = {list(strides)}, pad = [[{low[0]}, {high[0]}], [{low[1]}, {high[1]}]], lhs_dilate = {list(base)},
+        rhs_dilate = {list(dilation)}}} {{batch_group_count = {batches} : i64, feature_group_count = {groups} : i64}} :
+        (tensor<2x5x6x4xf32>, tensor<2x2x{4 // groups}x4xf32>) -> {result}
+      return %r : {result} }}"""
+    (found,) = hu.run(text, a, b)
+    assert np.array_equal(found.numpy(), convolution(a, b, strides, low, whole, dilation, base, groups, batches))
+
+
+def test_windows_of_a_padded_array() -> None:
+    """The init is in each padded place, and at the start."""
+    text = f"""func.func @f(%a: tensor<3x2xi32>, %b: tensor<i32>) -> tensor<2x2xi32> {{
+      %r = "stablehlo.reduce_window"(%a, %b) <{{window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 4, 1>,
+        base_dilations = array<i64: 2, 1>, window_dilations = array<i64: 3, 1>,
+        padding = dense<[[2, 1], [0, 0]]> : tensor<2x2xi64>}}> {body("add", "i32")}
+        : (tensor<3x2xi32>, tensor<i32>) -> tensor<2x2xi32>
+      return %r : tensor<2x2xi32> }}"""
+    (found,) = hu.run(text, np.array([[1, 2], [3, 4], [5, 6]], np.int32), np.int32(1000))
+    # Rows 2, 4 and 6 of eight have the numbers; windows begin at rows 0 and 4, and take each third row.
+    assert found.numpy().tolist() == [[3000, 3000], [2003, 2004]]
+
+
+def test_gather_takes_slices_that_are_moved_inside() -> None:
+    text = """func.func @f(%a: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32> {
+      %g = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2, 3],
+        collapsed_slice_dims = [0], start_index_map = [1, 0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2, 2>}>
+        : (tensor<3x4x2xi32>, tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32>
+      return %g : tensor<2x3x2x2xi32> }"""
+    a = np.arange(24, dtype=np.int32).reshape(3, 4, 2)
+    i = np.array([[[0, 0], [1, 0], [2, 1]], [[0, 1], [1, 1], [9, -9]]], np.int64)
+    (found,) = hu.run(text, a, i)
+    for p, q in product(range(2), range(3)):
+        column, row = min(max(i[p, q, 0], 0), 2), min(max(i[p, q, 1], 0), 2)
+        assert np.array_equal(found.numpy()[p, q], a[row, column : column + 2])
+
+
+def test_scatter_applies_updates_one_after_the_other() -> None:
+    """Each update of one place gets what the one before left there; an element outside is left out alone."""
+    text = f"""func.func @f(%a: tensor<4xf16>, %i: tensor<5x1xi32>, %u: tensor<5x2xf16>) -> tensor<4xf16> {{
+      %s = "stablehlo.scatter"(%a, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> {body("add", "f16")}
+        : (tensor<4xf16>, tensor<5x1xi32>, tensor<5x2xf16>) -> tensor<4xf16>
+      return %s : tensor<4xf16> }}"""
+    a, i = np.array([2048, 0, 1, 2], np.float16), np.array([[0], [0], [3], [-1], [0]], np.int32)
+    u = np.array([[1, 10], [1, 20], [5, 99], [77, 2], [3, 4]], np.float16)
+    (found,) = hu.run(text, a, i, u)
+    expected = a.copy()
+    for (start,), update in zip(i, u, strict=True):
+        for k in range(2):
+            if 0 <= start + k < 4:
+                expected[start + k] = np.float16(expected[start + k] + update[k])
+    assert found.numpy().tolist() == expected.tolist()
+
+
+@each_row(1, 2, 7, 64, 1000)
+def test_a_sort_is_stable(size: int) -> None:
+    """By the magnitude of numbers alone, so that many are equal."""
+    text = f"""func.func @f(%a: tensor<3x{size}xi32>, %b: tensor<3x{size}xi32>) -> (tensor<3x{size}xi32>, tensor<3x{size}xi32>) {{
+      %s:2 = "stablehlo.sort"(%a, %b) <{{dimension = 1 : i64, is_stable = true}}> ({{
+        ^bb0(%p: tensor<i32>, %q: tensor<i32>, %r: tensor<i32>, %t: tensor<i32>):
+        %x = stablehlo.abs %p : tensor<i32>
+        %y = stablehlo.abs %q : tensor<i32>
+        %z = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %z : tensor<i1>
+      }}) : (tensor<3x{size}xi32>, tensor<3x{size}xi32>) -> (tensor<3x{size}xi32>, tensor<3x{size}xi32>)
+      return %s#0, %s#1 : tensor<3x{size}xi32>, tensor<3x{size}xi32> }}"""
+    a = np.random.default_rng(size).integers(-9, 9, (3, size), np.int32)
+    b = np.tile(np.arange(size, dtype=np.int32), (3, 1))
+    keys, places = hu.run(text, a, b)
+    order = np.argsort(-np.abs(a), axis=1, kind="stable")
+    assert np.array_equal(places.numpy(), order)
+    assert np.array_equal(keys.numpy(), np.take_along_axis(a, order, 1))
+
+
+def test_select_and_scatter_is_the_gradient_of_a_pool() -> None:
+    """Padding is never chosen, and of equal elements the first one wins."""
+    text = """func.func @f(%a: tensor<5xf32>, %s: tensor<3xf32>, %b: tensor<f32>) -> tensor<5xf32> {
+      %r = "stablehlo.select_and_scatter"(%a, %s, %b) <{window_dimensions = array<i64: 3>,
+        window_strides = array<i64: 2>, padding = dense<[[1, 1]]> : tensor<1x2xi64>}> ({
+        ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+        %z = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %z : tensor<i1>
+      }, {
+        ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+        %z = stablehlo.add %x, %y : tensor<f32>
+        stablehlo.return %z : tensor<f32>
+      }) : (tensor<5xf32>, tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+      return %r : tensor<5xf32> }"""
+    a, s = np.array([-5, -1, -1, -1, -7], np.float32), np.array([10, 20, 30], np.float32)
+    (found,) = hu.run(text, a, s, np.float32(100))
+    assert found.numpy().tolist() == [100, 130, 100, 130, 100]
+
+
+def test_control_flow() -> None:
+    text = """func.func @f(%n: tensor<i32>, %x: tensor<f32>) -> (tensor<i32>, tensor<f32>, tensor<f32>) {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %r:2 = stablehlo.while(%k = %zero, %y = %x) : tensor<i32>, tensor<f32>
+      cond {
+        %less = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %less : tensor<i1>
+      } do {
+        %next = stablehlo.add %k, %one : tensor<i32>
+        %double = stablehlo.add %y, %y : tensor<f32>
+        stablehlo.return %next, %double : tensor<i32>, tensor<f32>
+      }
+      %c = "stablehlo.case"(%n) ({ stablehlo.return %x : tensor<f32> }, {
+        %m = stablehlo.negate %x : tensor<f32>
+        stablehlo.return %m : tensor<f32>
+      }) : (tensor<i32>) -> tensor<f32>
+      return %r#0, %r#1, %c : tensor<i32>, tensor<f32>, tensor<f32> }"""
+    module_ = hu.load(text)
+    for n, power_, case in ((0, 1, 1), (1, 2, -1), (5, 32, -1), (-3, 1, -1)):
+        trips, value, chosen = hu.run(module_, np.int32(n), np.float32(1.5))
+        assert (int(trips.numpy()), float(value.numpy()), float(chosen.numpy())) == (
+            max(n, 0),
+            1.5 * power_,
+            1.5 * case,
+        )
+
+
+def test_what_is_not_evaluated_yet_is_said() -> None:
+    with pytest.raises(
+        hu.Unsupported, match="halfulp does not evaluate 'stablehlo.logistic' on elements of type 'f32' yet"
+    ):
+        hu.run(
+            "func.func @f(%a: tensor<f32>) -> tensor<f32> { %r = stablehlo.logistic %a : tensor<f32> return %r : tensor<f32> }",
+            np.float32(1),
+        )
+    text = "func.func @f() { stablehlo.custom_call @mine() : () -> () return }"
+    with pytest.raises(hu.Unsupported, match="halfulp does not know the function @mine"):
+        hu.run(text)
+
+
+def test_checks_of_stablehlos_tests() -> None:
+    text = """func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>) {{
+      stablehlo.custom_call @check.{0}(%a, %b) {{has_side_effect = true}} : (tensor<2xf32>, tensor<2xf32>) -> () return }}"""
+    three = np.nextafter(np.nextafter(np.nextafter(np.float32(1), np.float32(2)), np.float32(2)), np.float32(2))
+    four = np.nextafter(three, np.float32(2))
+    for check, one, other, holds in (
+        ("expect_eq", [0.0, 1], [-0.0, 1], True), ("expect_eq", [np.nan, 1], [np.nan, 1], False),
+        ("expect_close", [np.nan, 1], [np.nan, three], True), ("expect_close", [0, 1], [0, four], False),
+        ("expect_almost_eq", [0, 1], [0.0009, 1], True), ("expect_almost_eq", [0, 1], [0.0011, 1], False),
+    ):  # fmt: skip
+        arguments = [np.array(each, np.float32) for each in (one, other)]
+        if holds:
+            hu.run(text.format(check), *arguments)
+        else:
+            with pytest.raises(hu.errors.AssertionFailed):
+                hu.run(text.format(check), *arguments)
