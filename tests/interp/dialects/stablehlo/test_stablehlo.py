@@ -232,8 +232,8 @@ def test_conversions(source: str, target: str) -> None:
         if target[0] == "f":
             if number is not None:
                 found_number = scalar.value(FORMATS[target], got)
-                expected = scalar.value(FORMATS[target], scalar.from_fraction(FORMATS[target], Fraction(number)).code)
-                assert found_number == expected, code
+                rounded = scalar.from_fraction(FORMATS[target], Fraction(number)).code
+                assert found_number == scalar.value(FORMATS[target], rounded), code
             continue
         size = bits(target)
         if target == "i1":
