@@ -315,6 +315,17 @@ def test_types_that_do_not_go_with_a_rule(text: str, a: str, d: str, message: st
         models.rule_of(text, operation(a, a, d, 4))
 
 
+@each_row(("f16", "f32"), ("f64", "bf16"))
+def test_scaled_products_of_more_than_62_bits_are_refused(element: str, scale: str) -> None:
+    op = replace(operation(element, element, "f32", 4), scale=scale, block=2)
+    a, b, c = (np.zeros(shape, np.uint64) for shape in ((1, 1, 4), (1, 4, 1), (1, 1, 1)))
+    for model in ("exact", "custom:bits=24"):
+        with pytest.raises(
+            ValueError, match=f"products of {element}, {element} and two scales of type {scale} have too many"
+        ):
+            models.multiply_accumulate(model, op, a, b, c, a[..., :2], b[:, :2])
+
+
 def test_sums_beside_infinities_keep_all_bits() -> None:
     """Codes of f64 must not become floats on the way: 2**53 + 1 has a significand of 54 bits, and 2**53 - 1 of 53."""
     op = operation("f32", "f32", "f64", 1)
