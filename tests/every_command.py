@@ -125,6 +125,12 @@ EVERY: Mapping[str, Call] = {
     "vectors sweep": Call(
         ("vectors", "sweep", *SET, "--workers=1", "--out=out/sweep"), 0, (), ("out/sweep/metadata.json",)
     ),
+    "vectors coverage report": Call(
+        ("vectors", "coverage", "report", "coverage.json", "coverage.json", "-o", "out/coverage.json"),
+        0,
+        ("coverage.json",),
+        ("out/coverage.json",),
+    ),
     "iree constraints": Call(
         ("iree", "constraints", "tuning.mlir", "--knob=wg_m=32", "--knob=wg_n=32", "--knob=mma_idx=1", "--dim=128"),
         0,
@@ -147,7 +153,7 @@ def prepare(folder: Path) -> Path:
     before = Path.cwd()
     try:
         os.chdir(folder)
-        assert not main(["vectors", "make", *SET, "--format=csv", "--out=.", "--name=set"])
+        assert not main(["vectors", "make", *SET, "--format=csv", "--out=.", "--name=set", "--coverage-file=coverage.json"])
         assert not main(["translate", "add.mlir", "--emit-bytecode", "-o", "add.mlirbc"])
     finally:
         os.chdir(before)

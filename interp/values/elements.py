@@ -468,7 +468,7 @@ def _cast(value: Elements, element: ty.Type, dtype: np.dtype[Any]) -> npt.NDArra
         case (ty.IntegerType(), ty.IntegerType()) if dtype.kind in "iu":
             return _fitting(coerce.natural_array(element, value.bits), dtype)
     raise TypeMismatch(
-        f"a value of type '{element}' is not converted to an array of dtype {dtype} implicitly",
+        f"a Value of type '{element}' is not converted to an array of dtype {dtype} implicitly",
         hint="convert it first with .astype(…), which rounds once; then call .numpy()",
     )
 

@@ -440,6 +440,7 @@ def test_what_is_refused(x: object, type_: str | None, message: str) -> None:
         hu.convert(x, to="f32", type=type_)
 
 
+@pytest.mark.long
 def test_bitstring_is_loaded_when_it_is_used() -> None:
     script = (
         "import sys, halfulp as hu\n"

@@ -158,6 +158,7 @@ def test_every_module_is_treated_as_mlir_opt_treats_it() -> None:
     assert not passing, f"these rows are to be removed: {sorted(passing)}"
 
 
+@pytest.mark.long
 def test_messages_mean_the_same() -> None:
     """Most messages are mlir-opt's own; the others share its words."""
     same = other = 0
@@ -296,6 +297,7 @@ def test_every_op_stands_in_every_form_with_and_without_each_part() -> None:
     )
 
 
+@pytest.mark.long
 def test_every_optional_group_of_a_declared_format_is_among_the_parts() -> None:
     counts = ops(facts())
     seen = 0

@@ -201,6 +201,7 @@ def test_a_quantised_type_reads_back(type_: ty.Type) -> None:
     assert parse_type(str(type_)) == type_
 
 
+@pytest.mark.long
 @hypothesis.given(attributes)
 def test_an_attribute_reads_back(attribute: at.Attribute) -> None:
     assert parse_attribute(str(attribute)) == attribute

@@ -221,6 +221,7 @@ def test_another_family_is_not_near() -> None:
     assert nearest("adi", ("addf",), lambda name: name[-1]) == ()
 
 
+@pytest.mark.long
 def test_an_error_does_not_cost_more_than_the_file() -> None:
     """Names without end: only so many are compared."""
     known = count()

@@ -247,6 +247,7 @@ def test_both_faces_of_every_op(name: str, count: int) -> None:
             assert isinstance(one, Fault) or one == outcome.results[0][element], (asked, operands)
 
 
+@pytest.mark.long
 def test_normal_values_of_most_formats_are_those_of_the_specification() -> None:
     """The deviations are where the profile says, nowhere else: no subnormal, no NaN, no f8E8M0FNU."""
     for fmt in NARROW:

@@ -156,6 +156,7 @@ def test_jumps(name: str) -> None:
     assert (found.total.radius[exactly] == 0).all()
 
 
+@pytest.mark.long
 def test_copysign_and_clamp() -> None:
     draw = np.random.default_rng(7)
     x, y, low, high = (draw.uniform(-2, 2, COUNT) for _ in range(4))

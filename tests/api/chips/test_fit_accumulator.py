@@ -79,6 +79,7 @@ def search_less(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     monkeypatch.setattr(fitting, "ASKED", 200)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "type", "acc", "k"),
     [
@@ -144,6 +145,7 @@ def test_a_chip_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "it is the rule of chip:volta mma" in str(found)
 
 
+@pytest.mark.long
 def test_no_accumulator_explains_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum of two is right in four rows of five, and one more in the last place in the others."""
     search_less(monkeypatch, 800)

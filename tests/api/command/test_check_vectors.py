@@ -319,6 +319,7 @@ def test_testfloats_own_text(run: Run) -> None:
     assert run("-", *options, "--nan-result", "negative", stdin=negative)[0] == 0
 
 
+@pytest.mark.long
 def test_the_metadata_may_accept_any_nan(tmp_path: Path, run: Run) -> None:
     computation = OpComputation(op_case("arith.addf", "f16"))
     for any_nan, code in ((False, 1), (True, 0)):
@@ -510,6 +511,7 @@ def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, tol
     assert "Traceback" not in err
 
 
+@pytest.mark.long
 @settings(max_examples=20, suppress_health_check=IGNORED)
 @given(data=st.data())
 @example(data=None)
@@ -597,6 +599,7 @@ def planted(tmp_path: Path, count: int = 20) -> list[str]:
     return lines
 
 
+@pytest.mark.long
 def test_masks_of_flags(tmp_path: Path) -> None:
     lines = planted(tmp_path)
     lines[2] = f"{(tmp_path / 'set.tv').read_text().splitlines()[2][:-2]}1F"
@@ -613,6 +616,7 @@ def test_masks_of_flags(tmp_path: Path) -> None:
     assert "there is no exception flag 'inexakt'" in run_here(*options, "--flags=inexakt").err
 
 
+@pytest.mark.long
 def test_columns_that_say_what_does_not_count(tmp_path: Path) -> None:
     rows = [line.split() for line in planted(tmp_path)]
 
@@ -712,6 +716,7 @@ def test_zstandard_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert run_here("vectors", "check", str(tmp_path / "set.tv.zst")).code == 0
 
 
+@pytest.mark.long
 def test_the_example_of_a_regression(tmp_path: Path) -> None:
     """The lines of the Makefile, with the stand-in for a device, and with one that flips a bit."""
     text = (ROOT / "examples" / "regression" / "Makefile").read_text()

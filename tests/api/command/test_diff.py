@@ -296,6 +296,7 @@ func.func @f(%a: i8, %b: i8) -> i8 {{
 """
 
 
+@pytest.mark.long
 def test_unknown_functions_are_called_alike(diff: Any) -> None:
     code, said = diff(CALLS.format("a"), CALLS.format("a"))
     assert (code, "cannot execute 'foo.bar'" in said) == (3, True)

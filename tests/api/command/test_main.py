@@ -160,6 +160,7 @@ def test_the_caret_stands_under_the_place(command: Command, write: Any) -> None:
     assert hint == "hint: did you mean `return`?"
 
 
+@pytest.mark.long
 def test_any_locale(write: Any) -> None:
     path = write("u.mlir", 'func.func @f() {\n  "öther.op"() : () -> ()\n  return\n}\n')
     for options in ((), ("--allow-unregistered-dialect",)):
@@ -394,6 +395,7 @@ def test_parts_print_as_by_mlir_opt(tmp_path: Path, text: str, options: tuple[st
     assert ours.stdout == theirs.stdout
 
 
+@pytest.mark.long
 def test_printing_for_an_older_schema(tmp_path: Path) -> None:
     text = "func.func @f(%a: f32) {\n  %0 = arith.addf %a, %a upward : f32\n  return\n}"
     assert diagnostics_halfulp(text=text, directory=tmp_path).returncode == 0

@@ -313,6 +313,7 @@ def test_wrong_use_of_reduce(
     assert message in err
 
 
+@pytest.mark.long
 def test_fuzz_reports_counts_and_reduces_failures(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "fuzz", "--against", "right", "-n", "20", "--seed", "3")
     assert code == 0

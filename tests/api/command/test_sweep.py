@@ -389,6 +389,7 @@ def test_a_directory_that_cannot_be(capsys: Captured, where: str) -> None:
 # --- the progress bar -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_progress_on_a_terminal_only(tmp_path: Path) -> None:
     main_end, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}

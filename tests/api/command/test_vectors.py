@@ -316,6 +316,7 @@ def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None
         assert "'@three' has no arguments, so there are no vectors of it" in done.err
 
 
+@pytest.mark.long
 def test_binary_formats_are_not_for_a_terminal() -> None:
     master, terminal = os.openpty()
     done = subprocess.run(

@@ -33,6 +33,7 @@ def test_every_input_of_a_small_space() -> None:
     assert "16 of 16 combinations of operand classes (100%)" in lines[4]
 
 
+@pytest.mark.long
 def test_known_divergences_are_named_and_can_be_ignored() -> None:
     known = halfulp(*TRUNCATION)
     assert known.code == 0
@@ -65,6 +66,7 @@ def test_a_profile_instead_of_the_reference() -> None:
     assert " 0 UNEXPLAINED" in done.out
 
 
+@pytest.mark.long
 def test_attributes_and_types_of_several_operands() -> None:
     done = halfulp("verify", "arith.scaling_truncf", "--from", "bf16,f8E8M0FNU", "--type", "f4E2M1FN",
                    "--attr", "rounding=upward", "--against", "exact", "-n", "200", "--bits", "16")  # fmt: skip
@@ -119,6 +121,7 @@ def test_an_oracle_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert " 256 equal" in both.out
 
 
+@pytest.mark.long
 def test_coverage_can_be_required() -> None:
     arguments = ("verify", "arith.addf", "--type", "f32", "--against", "exact", "-n", "20", "--coverage")
     assert halfulp(*arguments).code == 0
@@ -138,6 +141,7 @@ def test_everything_to_a_report(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [report]
 
 
+@pytest.mark.long
 def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     done = halfulp("verify", "--against", "ml_dtypes", "--jobs", "1", "-o", str(tmp_path / "no" / "report.md"))
     assert done.code == 2

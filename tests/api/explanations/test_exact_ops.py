@@ -76,6 +76,7 @@ def test_classes(op: str) -> None:
         assert found.rule.endswith(": true" if found.result else ": false")
 
 
+@pytest.mark.long
 def test_fma_is_one_rounding() -> None:
     found = explained("math.fma", "1.5", "1.25", "-1.75", type_="f8E4M3FN")
     assert found.rounding is not None

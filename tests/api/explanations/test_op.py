@@ -482,6 +482,7 @@ def test_a_tenth_and_a_fifth() -> None:
     assert "+0.4 ulp against 0.3, as given" in explanation._repr_html_()
 
 
+@pytest.mark.long
 @given(
     st.sampled_from(list(FUNCTIONS)),
     st.decimals(-100, 100, places=3),

@@ -153,6 +153,7 @@ def test_what_is_no_number_other_than_zero(fmt: FloatFormat) -> None:
                     assert row[5][:2] == (expected.code, expected.flags)
 
 
+@pytest.mark.long
 def test_flags_have_the_bits_that_the_page_names() -> None:
     script = page()
     named = re.search(r"const FLAG_NAMES = (\[.*?\]);", script, re.DOTALL)
@@ -198,6 +199,7 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert halfulp("formats", "--explore", "-o", "-", environment={"PYTHONIOENCODING": "ascii"}).out == page()
 
 
+@pytest.mark.long
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     refused = halfulp("formats", "--explore", "-o", "no/such/folder.html", cwd=tmp_path)
     assert (refused.code, refused.out) == (2, "")

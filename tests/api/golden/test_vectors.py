@@ -158,6 +158,7 @@ def test_large_sets_are_not_held_but_can_be_read(monkeypatch: pytest.MonkeyPatch
     assert str(next(iter(made)).result) == str(hu.Value.from_bits(0, "f8E4M3FN"))
 
 
+@pytest.mark.long
 def test_operands_of_ones_own() -> None:
     x = np.array([1.5, 2.0, -3.0], np.float32)
     made = hu.vectors("arith.mulf", "f32", operands={"a": x, "b": hu.Value.from_numpy(x[::-1].copy())})
@@ -259,6 +260,7 @@ def test_right_results_are_equal(products: Vectors) -> None:
     assert hu.check(products, products["result"]).equal
 
 
+@pytest.mark.long
 def test_a_wrong_rounding_is_named(products: Vectors) -> None:
     device = hu.eval("arith.mulf", products["a"], products["b"], rounding="downward")
     report = hu.check(products, device, n=3)
@@ -298,6 +300,7 @@ def test_operands_of_ones_own_in_checking() -> None:
     assert (report.rows, report.differing) == (2, 1)
 
 
+@pytest.mark.long
 def test_poison_and_open_bits_do_not_count() -> None:
     integers = hu.vectors("arith.fptosi", "f16", to="i8")
     codes = integers.columns_as_codes

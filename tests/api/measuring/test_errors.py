@@ -175,6 +175,7 @@ def test_any_floats(numbers: list[float], target: str, mode: Rounding) -> None:
     check(report, fmt, exact, codes, report.result.poisoned.tolist(), mode)
 
 
+@pytest.mark.long
 @example([(0.0, 0.0), (7.796251209119992e289, 2.0**50)], "f128")
 @given(st.lists(st.tuples(st.floats(), st.floats()), min_size=1, max_size=20), st.sampled_from(["f64", "f128", "f80"]))
 def test_a_reference_of_any_floats(pairs: list[tuple[float, float]], target: str) -> None:
@@ -377,6 +378,7 @@ def test_a_picture_follows_its_notebook_unless_told() -> None:
         assert hu.plot.number_line("f4E2M1FN", dark=dark)._repr_html_() is None
 
 
+@pytest.mark.long
 def test_every_colour_is_a_variable_with_a_light_and_a_dark_value() -> None:
     html = html_of(compared().plot())
     body = html.partition("</style>")[2]

@@ -618,6 +618,7 @@ INPUTS = ("--input=3xi8=3 100 -7", "--input=3xi8=4 100 -7")
 EXAMPLE = str(ROOT / "examples" / "average.mlir")
 
 
+@pytest.mark.long
 def test_the_command_prints_steps_then_results() -> None:
     done = halfulp("run", "--trace", EXAMPLE, *INPUTS)
     assert done.code == 0
@@ -642,6 +643,7 @@ def test_the_command_writes_pages_and_archives_whole(tmp_path: Path) -> None:
     assert halfulp("run", "--trace", EXAMPLE, *INPUTS, f"--html={tmp_path / 'none' / 'page.html'}").code == 2
 
 
+@pytest.mark.long
 def test_the_command_traces_up_to_undefined_behaviour(tmp_path: Path) -> None:
     file = tmp_path / "divide.mlir"
     file.write_text("func.func @f(%a: i8) -> i8 {\n  %q = arith.divsi %a, %a : i8\n  return %q : i8\n}\n")

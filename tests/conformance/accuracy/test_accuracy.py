@@ -377,6 +377,7 @@ def test_a_function_on_codes(libc: str) -> None:
     assert worst.result == swapped[worst.operands[0]]
 
 
+@pytest.mark.long
 def test_crashes_and_hangs_end_with_an_error(libc: str) -> None:
     with pytest.raises(Unsupported, match=r"abort crashed \(SIGABRT\) at the argument 0x"):
         hu.accuracy("exp", "f32", f"{libc}:abort", n=10)

@@ -49,6 +49,7 @@ def test_every_oracle_has_a_family() -> None:
     assert {name for _, name in ASKED} == set(ORACLES) - TAKES_ARGUMENT
 
 
+@pytest.mark.long
 def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALFULP_MLIR_OPT", "/nowhere/mlir-opt")
     jobs_module._oracle.cache_clear()

@@ -123,6 +123,7 @@ def test_an_early_mode_does_not_come_before_the_planted_tininess() -> None:
     assert found.explanations[0].equal == found.controls
 
 
+@pytest.mark.long
 def test_the_narrowest_accumulator_is_named() -> None:
     """One bit: every significand becomes a power of two."""
     computation = OpComputation(op_case("arith.mulf", "f8E4M3"))
@@ -146,6 +147,7 @@ def test_results_and_flags_have_one_explanation_together() -> None:
     assert (first.rows, first.equal) == (found.differing, found.controls)
 
 
+@pytest.mark.long
 def test_wrong_values_are_not_hidden_behind_flags() -> None:
     """bf16 to unsigned i16 by a unit without inexact, in which the bound of signed integers stands for that of unsigned
     ones: the first 10,000 rows that differ do so in flags alone.
@@ -265,6 +267,7 @@ def test_rows_of_diagnoses_are_told_apart_and_documented() -> None:
     assert listed[1:] == [f"- {row.about}" for row in DIAGNOSES]
 
 
+@pytest.mark.long
 def test_rows_that_no_cause_explains_are_described() -> None:
     """Of a sum with exactly one subnormal operand, bits are inverted by chance."""
     computation = OpComputation(op_case("arith.addf", "f8E5M2"))

@@ -307,6 +307,7 @@ def test_any_nan_for_a_nan() -> None:
     assert number.kinds == {"a number instead of NaN": 1}
 
 
+@pytest.mark.long
 def test_flags_are_compared_by_name_and_can_be_ignored() -> None:
     rows = rows_of(ADD)
     row = int(np.flatnonzero(rows[3] == 1)[0])
@@ -373,6 +374,7 @@ def test_exact_results() -> None:
     assert exact_result(op_case("arith.cmpf", "f16", predicate="olt"), (0, 0)) is None
 
 
+@pytest.mark.long
 def test_parameters_along_an_axis_need_whole_groups_of_rows() -> None:
     rows = rows_of(QUANTISE)
     checker = VectorChecker(QUANTISE, QUANTISE.inputs + QUANTISE.outputs)
@@ -412,6 +414,7 @@ def test_open_bits_may_be_unknown() -> None:
         assert VectorChecker(NO_SIGNED_ZERO, columns[:4], notes=notes).read(vectors).differing == differs, result
 
 
+@pytest.mark.long
 def test_lines_are_told_among_comments_and_other_spacing() -> None:
     rows = rows_of(ADD, 900)
     columns = ADD.inputs + ADD.outputs
@@ -428,6 +431,7 @@ def test_lines_are_told_among_comments_and_other_spacing() -> None:
     assert found.mismatches[0].line == wrong + 1
 
 
+@pytest.mark.long
 def test_what_came_before_an_error_counts() -> None:
     text = b"3B 41 46 01\n7E 7E 7F 05\n3B 41 47 01\n3B 41\n3B 41 40 01\n"
     columns = ADD.inputs + ADD.outputs
@@ -451,6 +455,7 @@ def test_columns_that_do_not_fit(columns: tuple[Column, ...], message: str) -> N
         VectorChecker(ADD, columns)
 
 
+@pytest.mark.long
 def test_the_rows_of_the_recipe_stand_in_while_operands_are_its_own() -> None:
     recipe = Recipe(ADD, "1", count=3000)
     rows = recipe.vectors().gather()

@@ -177,6 +177,7 @@ def test_made_and_checked(format_: str, tmp_path: Path, capsys: pytest.CaptureFi
 SMALL = "mma.m1n1k8.f32.f16.f16"
 
 
+@pytest.mark.long
 def test_another_unit_is_found_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Rows of a unit that rounds once, and of one with fewer bits, checked against the accumulator."""
     narrow = CUSTOM.replace("bits=11", "bits=10")

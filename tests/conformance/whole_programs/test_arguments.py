@@ -149,6 +149,7 @@ def test_too_many_elements_are_refused_before_they_are_made() -> None:
             generated([as_type("tensor<100000x100000xi8>")], 1, domains=domain)
 
 
+@pytest.mark.long
 def test_large_arguments_have_fewer_inputs() -> None:
     made = generated([as_type("tensor<256x1024xi8>")], 1000)
     assert made.count == MOST_ELEMENTS // (256 * 1024)

@@ -82,6 +82,7 @@ def test_calls_vectors_and_tensors_occur() -> None:
     assert any("quant.qcast" in text for text in texts)
 
 
+@pytest.mark.long
 def test_ops_that_are_left_out_come_as_arguments() -> None:
     for index in range(60):
         program = random_program(4, index)
@@ -96,6 +97,7 @@ def test_ops_that_are_left_out_come_as_arguments() -> None:
             assert np.array_equal(program.array(number), value.bits)
 
 
+@pytest.mark.long
 def test_an_oracle_that_is_right_has_no_failures() -> None:
     report = fuzz([FakeOracle()], 50, 9)
     (counts,) = report.counts
@@ -207,6 +209,7 @@ def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
     assert counts.reasons["the oracle failed: crash"] > 100
 
 
+@pytest.mark.long
 def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
     plain = fuzz([FakeOracle()], 100, 1).counts[0].tally
     assert (plain.undefined, plain.open) == (0, plain.open)
@@ -469,6 +472,7 @@ def test_known_divergences_are_counted_and_not_findings() -> None:
     assert all("memref" in finding.before for finding in report.findings)
 
 
+@pytest.mark.long
 def test_the_run_ends_in_time_and_keeps_what_it_has_when_it_is_interrupted() -> None:
     assert fuzz_pass(rewriting(lambda text: text), 100_000, seconds=0.5).stopped == "the time is over"
     texts: list[str] = []

@@ -409,6 +409,7 @@ def test_importing_halfulp_leaves_llvmlite_alone(monkeypatch: pytest.MonkeyPatch
     assert done.stdout == "False\n"
 
 
+@pytest.mark.long
 def test_the_command_line_names_the_backends() -> None:
     done = halfulp("formats", environment={"HALFULP_BACKEND": "cuda"})
     assert (done.code, done.out) == (2, "")
@@ -416,6 +417,7 @@ def test_the_command_line_names_the_backends() -> None:
     assert halfulp("formats", environment={"HALFULP_BACKEND": "llvm"}).code == 0
 
 
+@pytest.mark.long
 def test_machine_code_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second process compiles nothing."""
     monkeypatch.setenv("HALFULP_CACHE", str(tmp_path))

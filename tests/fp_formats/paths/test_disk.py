@@ -334,6 +334,7 @@ def test_several_processes_share_the_folder(folder: Path, monkeypatch: pytest.Mo
     assert 1 <= len(disk.files(folder)) <= 3
 
 
+@pytest.mark.long
 def test_programs_give_the_same_results_without_a_cache(folder: Path) -> None:
     program = (
         "import numpy as np\n"

@@ -192,12 +192,14 @@ print(os.waitpid(child, 0)[1])
     assert outcome(code) == "0\n"
 
 
+@pytest.mark.long
 def test_it_works_while_the_interpreter_ends() -> None:
     assert outcome("import atexit; atexit.register(together, False); atexit.register(print, 'end')") == "end\n"
     later = "import time; Thread(target=lambda: (time.sleep(0.3), together(False), print('later'))).start()"
     assert outcome(later) == "later\n"
 
 
+@pytest.mark.long
 def test_worker_processes_use_one_thread() -> None:
     with process_pool(1) as pool:
         assert pool.submit(llvm.threads).result() == 1
@@ -292,6 +294,7 @@ def test_lanes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(messages)) == 1
 
 
+@pytest.mark.long
 def test_the_number_of_threads() -> None:
     code = "from halfulp.fp_formats.paths import llvm; print(llvm.threads())"
     usual = min(llvm.cores(), 4)
@@ -301,6 +304,7 @@ def test_the_number_of_threads() -> None:
         assert int(done.stdout) == expected, (own, all_)
 
 
+@pytest.mark.long
 def test_a_wrong_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("-1", "two", "1e3"):
         monkeypatch.setenv("HALFULP_THREADS", wrong)

@@ -470,6 +470,7 @@ def test_an_order_of_uses_that_fits_no_more_is_left_out() -> None:
     assert print_module(plain) == print_module(module)
 
 
+@pytest.mark.long
 def test_the_same_bytes_come_whatever_the_hashes_of_strings() -> None:
     program = (
         "import sys; from halfulp.interp.bytecode.writer import write_bytecode;"

@@ -218,6 +218,7 @@ LOOP = """func.func @f(%m: memref<?xf32>, %n: index) -> f32 {
 }"""
 
 
+@pytest.mark.long
 def test_loops_and_memory() -> None:
     """Long loops, which run as compiled code without lineage, are recorded op by op."""
     found = recorded(LOOP, numbers(1500), 1500)
@@ -387,6 +388,7 @@ CONSTANTS = """func.func @f() -> (tensor<5000xf32>, f32, tensor<5000xf32>) {
 }"""
 
 
+@pytest.mark.long
 def test_constants_alone_take_no_quick_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing comes in that would stop compiled code, chains of ops, and folds on integers."""
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")

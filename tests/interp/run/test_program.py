@@ -83,6 +83,7 @@ def test_calls_return_several_results_to_the_right_slots() -> None:
     assert ints(*run(text, 47, 6)) == [47 % 6, 7 // 5, 7 % 5]
 
 
+@pytest.mark.long
 def test_recursion_takes_no_python_stack() -> None:
     text = """
     func.func @main(%n: i32) -> i32 {

@@ -340,6 +340,7 @@ def test_verification_can_be_put_off() -> None:
         parse_module(text)
 
 
+@pytest.mark.long
 def test_memory_grows_with_the_number_of_operations_only() -> None:
     """Less than 3 KB per operation at the peak, the text not counted."""
     count = 20_000

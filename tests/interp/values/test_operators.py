@@ -421,6 +421,7 @@ def test_operators_compute_under_the_profile_of_the_block() -> None:
         assert (hu.convert(448.0, "f8E4M3FN") * 2).tolist() != 448
 
 
+@pytest.mark.long
 def test_threads_compute_under_their_own_profile() -> None:
     value = hu.convert(np.full(100, 5e-324), "f64")
 

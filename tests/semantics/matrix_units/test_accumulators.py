@@ -114,6 +114,7 @@ def test_scaled_arrays_equal_the_specification(element: str, scale: str, block: 
         compare(rule, op, [codes(numbers, name, shape, special) for name, shape in shapes])
 
 
+@pytest.mark.long
 def test_every_pair_of_small_floats() -> None:
     """All pairs of factors of four bits by every cut and rounding, beside a few C."""
     op = operation("f4E2M1FN", "f4E2M1FN", "f8E4M3", 1)

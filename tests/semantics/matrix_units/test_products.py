@@ -195,6 +195,7 @@ def test_batches_blocks_and_other_units(monkeypatch: pytest.MonkeyPatch) -> None
     assert np.array_equal(empty, c)
 
 
+@pytest.mark.long
 @pytest.mark.backend("llvm")
 def test_machine_code_gives_the_same_products() -> None:
     dice = random.Random(1)

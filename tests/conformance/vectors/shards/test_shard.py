@@ -468,6 +468,7 @@ def test_a_finished_sweep_leaves_no_file_of_a_worker_that_was_killed(tmp_path: P
     assert list(tmp_path.glob(".*")) == []
 
 
+@pytest.mark.long
 def test_interrupts_do_not_reach_workers_that_just_begin() -> None:
     with process_pool(1) as pool:
         found = pool.submit(pow, 2, 3)

@@ -580,6 +580,7 @@ def test_a_sum_in_another_order_may_overflow() -> None:
     assert judged(before.replace("fastmath<reassoc>", ""), after, *given)[0] == "DIFFERENT"
 
 
+@pytest.mark.long
 def test_long_histories() -> None:
     """Each of 200 functions of a fused sum differs because of the one before it."""
     last, lines, others = "a0", [], []

@@ -367,6 +367,7 @@ def test_shadows_stay_with_numbers_in_memory_of_bytes(body: str) -> None:
         assert shadow_of(found) == shadow_of(expected)
 
 
+@pytest.mark.long
 def test_memory_that_was_freed_is_given_back() -> None:
     text = f"""llvm.func @malloc(i64) -> !llvm.ptr
     llvm.func @free(!llvm.ptr)

@@ -215,6 +215,7 @@ def subviews() -> dict[str, Module]:
     }
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(
     shape=st.tuples(st.integers(0, 5), st.integers(0, 5)),

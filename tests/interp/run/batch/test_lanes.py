@@ -410,6 +410,7 @@ def test_recursion_is_bounded_by_its_deepest_lane() -> None:
         run(GCD, a.astype(np.int32), b.astype(np.int32), batch=True, max_depth=8)
 
 
+@pytest.mark.long
 def test_segments_are_ordered_with_what_follows_a_loop_after_it() -> None:
     # 0 -> loop 1 2 3 with an inner loop 2 3 -> 4; the exit is met first.
     assert ordered([0, 4, 3, 2, 1], {0: [1], 1: [4, 2], 2: [3], 3: [2, 1], 4: []}) == [0, 1, 2, 3, 4]
