@@ -20,8 +20,6 @@ from halfulp.interp.ir.errors import HalfulpError
 from halfulp.number_reader import MODES
 from halfulp.texts import flags_text
 
-SEVERAL_NAMES = 6
-"""The largest number of alternatives that are named for one row."""
 MOST_COLUMNS = 32
 """The most operands of a row that are shown. Where there are more outputs than this, only those that differ are shown.
 """
@@ -234,9 +232,7 @@ def _mismatch_lines(mismatch: RowMismatch, computation: Computation, file: str) 
     if rule:
         lines.append(f"  rule: {rule}")
     if mismatch.as_if:
-        more = len(mismatch.as_if) - SEVERAL_NAMES
-        names = [*mismatch.as_if[:SEVERAL_NAMES], *([f"{more} more"] if more > 0 else [])]
-        lines.append(f"  got is what this gives: {', '.join(names)}")
+        lines.append(f"  got is what this gives: {', '.join(mismatch.as_if)}")
     return lines
 
 
