@@ -19,7 +19,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, storage_dtype
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics import casts, complex_numbers, float_unit, floats
+from halfulp.semantics import casts, complex_numbers, elementary, float_unit, floats
 from halfulp.semantics.integer import DIVISION_BY_ZERO
 from halfulp.semantics.integer_kernels import Faults, Reading, integer_kernel, mapped_kernel, mask_of, wrap
 from halfulp.semantics.kernel import Integral, Kernel, Outcome, Scalar
@@ -226,6 +226,28 @@ def complex_product(fmt: FloatFormat, profile: Profile) -> Kernel:
     return Kernel(lambda a, b: _no_scalar(), array)
 
 
+@lru_cache(maxsize=16)
+def magnitude(fmt: FloatFormat, profile: Profile) -> Kernel:
+    """Return the kernel of the absolute value of a complex number, the exact one rounded once."""
+    hypot = elementary.binary("hypot", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
+
+    def array(a: Codes) -> Outcome:
+        return hypot.array(*complex_numbers.parts_of(a, fmt))
+
+    return Kernel(lambda a: _no_scalar(), array, faults=hypot.faults)
+
+
+@lru_cache(maxsize=64)
+def square(fmt: FloatFormat, profile: Profile, of_complex: bool) -> Kernel:
+    """Return the kernel of the product of a number with itself."""
+    product = (
+        complex_product(fmt, profile)
+        if of_complex
+        else floats.binary("multiply", fmt, Rounding.TO_NEAREST_EVEN, 0, profile)
+    )
+    return Kernel(lambda a: product.scalar(a, a), lambda a: product.array(a, a), faults=product.faults)
+
+
 # --- floats -----------------------------------------------------------------------------------------------------------
 
 
@@ -254,7 +276,7 @@ def zero_part(fmt: FloatFormat) -> Kernel:
     return Kernel(lambda a: 0, lambda a: Outcome((np.zeros_like(a),)))
 
 
-def _order(fmt: FloatFormat, a: Codes) -> Codes:
+def total_order(fmt: FloatFormat, a: Codes) -> Codes:
     """Return integers in the order of IEEE 754's totalOrder: the codes, those of negative numbers turned around."""
     mask, sign_mask = a.dtype.type(fmt.code_mask), a.dtype.type(fmt.sign_mask or 0)
     return np.asarray(np.where(a & sign_mask, a ^ mask, a | sign_mask))
@@ -274,6 +296,50 @@ def compare_totally(direction: str, fmt: FloatFormat) -> Kernel:
         return a ^ fmt.code_mask if a & (fmt.sign_mask or 0) else a | (fmt.sign_mask or 0)
 
     def array(a: Codes, b: Codes) -> Outcome:
-        return Outcome((holds(_order(fmt, a), _order(fmt, b)).astype(np.uint8),))
+        return Outcome((holds(total_order(fmt, a), total_order(fmt, b)).astype(np.uint8),))
 
     return Kernel(lambda a, b: int(holds(key(a), key(b))), array)
+
+
+@lru_cache(maxsize=64)
+def is_infinity(fmt: FloatFormat, negative: bool) -> Kernel:
+    """Return the kernel of the question whether a number is the infinity with this sign."""
+    code = fmt.infinity_code
+    if code is not None and negative:
+        code = code | fmt.sign_mask if fmt.sign_mask else None
+
+    def array(a: Codes) -> Outcome:
+        return Outcome(((a == code if code is not None else np.zeros(a.shape, np.bool_)).astype(np.uint8),))
+
+    return Kernel(lambda a: int(a == code), array)
+
+
+@lru_cache(maxsize=64)
+def next_after(fmt: FloatFormat) -> Kernel:
+    """Return the kernel of C's nextafter: the number that follows the first operand in the direction of the second one,
+    which is the result if both are equal. A NaN is the result if an operand is one.
+    """
+    sign, top = fmt.sign_mask or 0, fmt.code_mask >> fmt.signed
+
+    def scalar_(a: int, b: int) -> Scalar:
+        if fmt.is_nan(a) or fmt.is_nan(b):
+            return a if fmt.is_nan(a) else b
+        one, two = (-(code & top) if code & sign else code & top for code in (a, b))
+        if one == two:
+            return b
+        moved = one + (1 if two > one else -1)
+        return (-moved | sign) if moved < 0 or (moved == 0 and one < 0 and sign) else moved
+
+    def array(a: Codes, b: Codes) -> Outcome:
+        nan = fast.is_nan(fmt, a), fast.is_nan(fmt, b)
+        one, two = (
+            np.where(each & a.dtype.type(sign), -(each & a.dtype.type(top)).astype(np.int64), each.astype(np.int64))
+            for each in (a, b)
+        )
+        moved = one + np.where(two > one, 1, -1)
+        negative = (moved < 0) | ((moved == 0) & (one < 0) & bool(sign))
+        codes = np.abs(moved).astype(a.dtype) | np.where(negative, a.dtype.type(sign), a.dtype.type(0))
+        codes = np.where(one == two, b, codes)
+        return Outcome((np.where(nan[0], a, np.where(nan[1], b, codes)),))
+
+    return Kernel(scalar_, array)

@@ -153,7 +153,9 @@ def prepare(folder: Path) -> Path:
     before = Path.cwd()
     try:
         os.chdir(folder)
-        assert not main(["vectors", "make", *SET, "--format=csv", "--out=.", "--name=set", "--coverage-file=coverage.json"])
+        assert not main(
+            ["vectors", "make", *SET, "--format=csv", "--out=.", "--name=set", "--coverage-file=coverage.json"]
+        )
         assert not main(["translate", "add.mlir", "--emit-bytecode", "-o", "add.mlirbc"])
     finally:
         os.chdir(before)

@@ -337,8 +337,8 @@ def multiply_accumulate(
 ) -> Codes:
     """Return A * B + C of tiles, as codes of D; see the module. ``trace``: takes the steps of a single element.
 
-    Raises `Unpublished` if the results of a chip are not known, and ValueError for shapes that do not fit and for scaled
-    products that integers of 64 bits do not hold.
+    Raises `Unpublished` if the results of a chip are not known, and ValueError for shapes that do not fit, and for
+    scaled products that integers of 64 bits do not hold.
     """
     if op.scale and not aligned_sums.holds_products(op):
         types = f"{op.a}, {op.b} and two scales of type {op.scale}"

@@ -84,7 +84,9 @@ def _chosen(op: Operation, type_: ty.Type, makes: Makes) -> Make:
     return make
 
 
-def _evaluated(makes: Makes) -> Elementwise:
+def evaluated(makes: Makes) -> Elementwise:
+    """Return the evaluator of an op with these kernels, chosen by the elements of the first operand."""
+
     def build(op: Operation, settings: Settings) -> Kernel:
         type_ = element_of(op.operands[0])
         return _chosen(op, type_, makes)(Element(type_, settings.profile))
@@ -107,7 +109,8 @@ def _complex(name: str) -> Make:
     return lambda e: complex_numbers.binary(name, e.format, 0, e.profile)
 
 
-def _function(name: str) -> Makes:
+def function_of_one(name: str) -> Makes:
+    """Return the makers of kernels of an exact function, rounded once."""
     return {Kind.FLOAT: lambda e: elementary.unary(name, e.format, _NEAREST, 0, e.profile)}
 
 
@@ -141,22 +144,23 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     "abs": ("SFCQ", "SFQ", {
         Kind.SIGNED: _of_width(integer_functions.absi),
         Kind.FLOAT: lambda e: float_unit.absolute(e.format),
+        Kind.COMPLEX: lambda e: semantics.magnitude(e.format, e.profile),
     }),
-    "cbrt": ("FCQ", "FCQ", _function("cbrt")),
+    "cbrt": ("FCQ", "FCQ", function_of_one("cbrt")),
     "ceil": ("FQ", "FQ", _integral("ceil")),
-    "cosine": ("FCQ", "FCQ", _function("cos")),
+    "cosine": ("FCQ", "FCQ", function_of_one("cos")),
     "count_leading_zeros": ("I", "I", _integers(integer_functions.ctlz)),
-    "exponential": ("FCQ", "FCQ", _function("exp")),
-    "exponential_minus_one": ("FCQ", "FCQ", _function("expm1")),
+    "exponential": ("FCQ", "FCQ", function_of_one("exp")),
+    "exponential_minus_one": ("FCQ", "FCQ", function_of_one("expm1")),
     "floor": ("FQ", "FQ", _integral("floor")),
     "imag": ("FC", "F", {
         Kind.FLOAT: lambda e: semantics.zero_part(e.format),
         Kind.COMPLEX: lambda e: complex_numbers.part(1, e.format, 0),
     }),
     "is_finite": ("FQ", "B", {Kind.FLOAT: lambda e: float_unit.class_test("isfinite", e.format)}),
-    "log": ("FCQ", "FCQ", _function("log")),
-    "log_plus_one": ("FCQ", "FCQ", _function("log1p")),
-    "logistic": ("FCQ", "FCQ", {}),
+    "log": ("FCQ", "FCQ", function_of_one("log")),
+    "log_plus_one": ("FCQ", "FCQ", function_of_one("log1p")),
+    "logistic": ("FCQ", "FCQ", function_of_one("sigmoid")),
     "negate": ("IFCQ", "IFCQ", {
         **_integers(semantics.negate),
         Kind.FLOAT: lambda e: floats.unary("negate", e.format, 0, e.profile),
@@ -167,14 +171,14 @@ _UNARY_ROWS: Mapping[str, tuple[str, str, Makes]] = {
     "real": ("FC", "F", {Kind.FLOAT: _same, Kind.COMPLEX: lambda e: complex_numbers.part(0, e.format, 0)}),
     "round_nearest_afz": ("FQ", "FQ", _integral("round")),
     "round_nearest_even": ("FQ", "FQ", _integral("roundeven")),
-    "rsqrt": ("FCQ", "FCQ", _function("rsqrt")),
+    "rsqrt": ("FCQ", "FCQ", function_of_one("rsqrt")),
     "sign": ("SFCQ", "SFCQ", {
         Kind.SIGNED: _of_width(semantics.sign), Kind.FLOAT: lambda e: semantics.sign_of_float(e.format),
     }),
-    "sine": ("FCQ", "FCQ", _function("sin")),
-    "sqrt": ("FCQ", "FCQ", _function("sqrt")),
-    "tan": ("FCQ", "FCQ", _function("tan")),
-    "tanh": ("FCQ", "FCQ", _function("tanh")),
+    "sine": ("FCQ", "FCQ", function_of_one("sin")),
+    "sqrt": ("FCQ", "FCQ", function_of_one("sqrt")),
+    "tan": ("FCQ", "FCQ", function_of_one("tan")),
+    "tanh": ("FCQ", "FCQ", function_of_one("tanh")),
 }  # fmt: skip
 """The letters for the elements of the operand and of the result, and the kernels."""
 
@@ -234,7 +238,7 @@ def _declare_unary(mnemonic: str, form: str, operand: str, result: str) -> None:
         results={result: tensor_of(made)},
         traits=_ELEMENTWISE,
         verify=_OTHER_RESULTS.get(mnemonic, compatible),
-        evaluate=_evaluated(makes),
+        evaluate=evaluated(makes),
     )
 
 
@@ -250,7 +254,7 @@ for _mnemonic, (_letters, _makes) in _BINARY_ROWS.items():
         results={"result": tensor_of(_letters)},
         traits=_ELEMENTWISE,
         verify=compatible,
-        evaluate=_evaluated(_makes),
+        evaluate=evaluated(_makes),
     )
 
 # --- conversions ------------------------------------------------------------------------------------------------------
@@ -455,7 +459,8 @@ stablehlo.op(
 )
 
 
-def _constant_name(op: Operation) -> tuple[str, ...]:
+def constant_name(op: Operation) -> tuple[str, ...]:
+    """Name the result of a constant: ``c`` for integers and truth values, else ``cst``."""
     kind = kind_of(element_of(op.results[0]))
     return ("c" if kind in (Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED) else "cst",)
 
@@ -467,6 +472,6 @@ stablehlo.op(
     properties=(d.Property("value", d.TYPED_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
     type_rules=(d.type_of_property("output", "value", "inferred type(s) are incompatible with return type(s)"),),
-    named_results=_constant_name,
+    named_results=constant_name,
     evaluate=Constant(constant_value),
 )

@@ -16,13 +16,11 @@ from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked
-from halfulp.interp.dialects.stablehlo.moving import numbers_of
+from halfulp.interp.dialects.stablehlo.moving import numbers_of, signed_numbers
 from halfulp.interp.dialects.stablehlo.reducing import Window, optional_numbers
 from halfulp.interp.dialects.stablehlo.types import (
     PLAIN_TENSOR,
-    Kind,
     attribute_of,
-    kind_of,
     lists,
     not_inferred,
     shapes_fit,
@@ -65,18 +63,6 @@ _SCATTER = struct(
     ),
     _VECTOR,
 )  # fmt: skip
-
-
-def _numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int64]:
-    """Return integers as numbers; those of 64 unsigned bits that are too large become the largest one."""
-    if value.poison is not None:
-        raise undefined(op, f"{what} is poison: {value.origin()}")
-    element = ty.element_type(value.type)
-    width = ty.width_of(element)
-    found = value.bits.astype(np.uint64)
-    if kind_of(element) is Kind.SIGNED:
-        return (found << np.uint64(64 - width)).view(np.int64) >> np.int64(64 - width)
-    return np.minimum(found, np.uint64((1 << 63) - 1)).view(np.int64)
 
 
 def _starts(numbers: npt.NDArray[np.int64], vector: int, axes: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
@@ -139,7 +125,7 @@ def _gather(op: Operation, settings: Settings) -> Function:
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         source, given = operands
         batch = _batch_shape(given.shape, vector)
-        starts = _starts(_numbers(op, given, "an index"), vector, numbers["start_index_map"], len(sizes))
+        starts = _starts(signed_numbers(op, given, "an index"), vector, numbers["start_index_map"], len(sizes))
         index = []
         for axis, (start, size, whole) in enumerate(zip(starts, sizes, source.shape, strict=True)):
             places: Any = np.clip(start, 0, max(0, whole - size))
@@ -277,7 +263,7 @@ class _Scatter:
         """Return the place of each element of an update in the list of the operand's elements; -1 outside of it."""
         rank, vector = len(update), self._vector
         batch_dims = [axis for axis in range(rank) if axis not in self._window]
-        starts = _starts(_numbers(self._op, given, "an index"), vector, self._axes, len(shape))
+        starts = _starts(signed_numbers(self._op, given, "an index"), vector, self._axes, len(shape))
         windowed = [axis for axis in range(len(shape)) if axis not in self._left_out]
         place: Any = np.zeros((1,) * rank, np.int64)
         inside: Any = np.ones((1,) * rank, np.bool_)

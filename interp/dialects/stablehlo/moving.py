@@ -406,18 +406,22 @@ stablehlo.op(
 # --- parts at places that operands give -------------------------------------------------------------------------------
 
 
+def signed_numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int64]:
+    """Return integers as numbers; those of 64 unsigned bits that are too large become the largest one."""
+    if value.poison is not None:
+        raise undefined(op, f"{what} is poison: {value.origin()}")
+    element = ty.element_type(value.type)
+    width = ty.width_of(element)
+    found = value.bits.astype(np.uint64)
+    if kind_of(element) is Kind.SIGNED:
+        return (found << np.uint64(64 - width)).view(np.int64) >> np.int64(64 - width)
+    return np.minimum(found, np.uint64((1 << 63) - 1)).view(np.int64)
+
+
 def _starts(op: Operation, operands: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
     """Return the start of a part along each axis, moved so that the part lies inside."""
-    found = []
-    for value, whole, part in zip(operands, shape, sizes, strict=True):
-        if value.poison is not None:
-            raise undefined(op, f"an index is poison: {value.origin()}")
-        element = ty.element_type(value.type)
-        code, width = int(value.bits), ty.width_of(element)
-        if kind_of(element) is Kind.SIGNED and code >> width - 1:
-            code -= 1 << width
-        found.append(min(max(code, 0), whole - part))
-    return tuple(found)
+    numbers = [int(signed_numbers(op, value, "an index")) for value in operands]
+    return tuple(min(max(number, 0), whole - part) for number, whole, part in zip(numbers, shape, sizes, strict=True))
 
 
 def _verify_dynamic_slice(op: Operation) -> str | None:

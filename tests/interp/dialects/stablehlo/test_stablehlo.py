@@ -21,6 +21,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.dialects.stablehlo.elementwise import _BINARY_ROWS, _UNARY_ROWS
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.text.printer import print_module
+from halfulp.semantics import stablehlo as semantics
 
 VALUES = (
     "%a: tensor<2x3xf32>, %b: tensor<f32>, %v: tensor<3xf32>, %i: tensor<i32>, %p: tensor<2x3xi1>, %u: tensor<3xui8>"
@@ -58,6 +59,10 @@ FORMS = (
     "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x3xf32>, "
     "tensor<2x3xf32>) -> tensor<2xf32>",
     "stablehlo.bitcast_convert %u : (tensor<3xui8>) -> tensor<3xi8>",
+    "chlo.erf %a : tensor<2x3xf32> -> tensor<2x3xf32>",
+    "chlo.is_inf %a : tensor<2x3xf32> -> tensor<2x3xi1>",
+    "chlo.square %c : tensor<2xcomplex<f32>> -> tensor<2xcomplex<f32>>",
+    "chlo.next_after %a, %a : tensor<2x3xf32>, tensor<2x3xf32> -> tensor<2x3xf32>",
 )
 
 # What StableHLO 1.17 says, after the place.
@@ -273,7 +278,7 @@ def test_floats_are_those_of_the_reference(reference: Reference, type_: str) -> 
     """All operands; pairs are a sample. A NaN has the sign that each implementation gives it."""
     fmt, dice = FORMATS[type_], random.Random(type_)
     pairs = dice.sample([(a, b) for a in range(256) for b in range(256)], 2000)
-    for op in sorted({*_UNARY_ROWS, *_BINARY_ROWS} - {"logistic", "real", "imag", "is_finite"}):
+    for op in sorted({*_UNARY_ROWS, *_BINARY_ROWS} - {"real", "imag", "is_finite", "logistic"}):
         letters = _UNARY_ROWS[op][0] if op in _UNARY_ROWS else _BINARY_ROWS[op][0]
         if "F" not in letters or (op, type_) in WRONG:
             continue
@@ -516,16 +521,60 @@ def test_control_flow() -> None:
 
 
 def test_what_is_not_evaluated_yet_is_said() -> None:
+    type_ = "tensor<complex<f32>>"
+    text = f"func.func @f(%a: {type_}) -> {type_} {{ %r = stablehlo.log %a : {type_} return %r : {type_} }}"
     with pytest.raises(
-        hu.Unsupported, match="halfulp does not evaluate 'stablehlo.logistic' on elements of type 'f32' yet"
+        hu.Unsupported, match="halfulp does not evaluate 'stablehlo.log' on elements of type 'complex<f32>' yet"
     ):
-        hu.run(
-            "func.func @f(%a: tensor<f32>) -> tensor<f32> { %r = stablehlo.logistic %a : tensor<f32> return %r : tensor<f32> }",
-            np.float32(1),
-        )
+        hu.run(text, np.complex64(1))
     text = "func.func @f() { stablehlo.custom_call @mine() : () -> () return }"
     with pytest.raises(hu.Unsupported, match="halfulp does not know the function @mine"):
         hu.run(text)
+
+
+def test_the_largest_elements_and_their_places() -> None:
+    """NaN is above infinity, and of equal elements the first one comes first."""
+    text = """func.func @f(%a: tensor<2x5xf32>, %b: tensor<4xui8>)
+        -> (tensor<2x3xf32>, tensor<2x3xi32>, tensor<2xui8>, tensor<2xi32>) {
+      %v, %i = chlo.top_k(%a, k = 3) : tensor<2x5xf32> -> (tensor<2x3xf32>, tensor<2x3xi32>)
+      %w, %j = chlo.top_k(%b, k = 2) : tensor<4xui8> -> (tensor<2xui8>, tensor<2xi32>)
+      return %v, %i, %w, %j : tensor<2x3xf32>, tensor<2x3xi32>, tensor<2xui8>, tensor<2xi32> }"""
+    a = np.array([[1, 7, 3, 7, -2], [0.0, -0.0, np.nan, -np.inf, np.inf]], np.float32)
+    values, places, small, order = hu.run(text, a, np.array([3, 200, 100, 200], np.uint8))
+    assert places.numpy().tolist() == [[1, 3, 2], [2, 4, 0]]
+    assert np.array_equal(values.bits, np.take_along_axis(a.view(np.uint32), places.numpy(), 1))
+    assert (small.numpy().tolist(), order.numpy().tolist()) == ([200, 200], [1, 3])
+
+
+def test_the_next_number_is_that_of_c() -> None:
+    dice = np.random.default_rng(3)
+    a = np.concatenate(
+        [dice.standard_normal(50).astype(np.float32), np.float32([0, -0.0, 1e-45, -1e-45, 3e38, 0, 5, -0.0])]
+    )
+    b = np.concatenate([dice.standard_normal(50).astype(np.float32), np.float32([1, -1, -1, 1, np.inf, -0.0, 5, 0])])
+    text = """func.func @f(%a: tensor<58xf32>, %b: tensor<58xf32>) -> tensor<58xf32> {
+      %r = chlo.next_after %a, %b : tensor<58xf32>, tensor<58xf32> -> tensor<58xf32> return %r : tensor<58xf32> }"""
+    (found,) = hu.run(text, a, b)
+    assert np.array_equal(found.bits, np.nextafter(a, b).view(np.uint32))
+    fmt = FORMATS["f8E5M2"]
+    kernel = semantics.next_after(fmt)
+    pairs = [(x, y) for x in range(0, 256, 3) for y in range(256)]
+    (codes,) = kernel.array(*(np.array(each, np.uint8) for each in zip(*pairs, strict=True))).results
+    assert codes.tolist() == [kernel.scalar(x, y) for x, y in pairs]
+
+
+def test_complex_numbers() -> None:
+    """A product has four products, each rounded; the absolute value is rounded once."""
+    text = """func.func @f(%a: tensor<2xcomplex<f32>>, %b: tensor<2xcomplex<f32>>) -> (tensor<2xcomplex<f32>>, tensor<2xf32>) {
+      %p = stablehlo.multiply %a, %b : tensor<2xcomplex<f32>>
+      %m = stablehlo.abs %a : (tensor<2xcomplex<f32>>) -> tensor<2xf32>
+      return %p, %m : tensor<2xcomplex<f32>>, tensor<2xf32> }"""
+    a, b = np.array([3 + 4j, 1.1 - 0.3j], np.complex64), np.array([1 - 2j, 0.7 + 1e-3j], np.complex64)
+    product_, size = hu.run(text, a, b)
+    real, imaginary = a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real
+    assert np.array_equal(product_.numpy(), real + 1j * imaginary)
+    assert size.numpy()[0] == 5
+    assert size.numpy()[1] == np.float32(math.hypot(float(a[1].real), float(a[1].imag)))
 
 
 def test_checks_of_stablehlos_tests() -> None:
