@@ -455,7 +455,7 @@ def test_a_compiler_that_does_not_end_is_stopped(tool: Path, monkeypatch: pytest
 
 def test_load_says_what_lowers_a_dialect_that_it_does_not_read() -> None:
     with pytest.raises(hu.errors.ParseError) as caught:
-        hu.load(TEXT.replace("stablehlo.add %x, %x : ", "chlo.erf %x : tensor<3xf32> -> "))
+        hu.load(TEXT.replace("stablehlo.add %x, %x : ", "torch.aten.relu %x : "))
     assert "hu.from_stablehlo" in (caught.value.hint or "")
     (found,) = hu.run(TEXT, np.float32([1, 2, 0.5]))
     assert found.numpy().tolist() == [2, 4, 1]
