@@ -17,7 +17,7 @@ from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, signed_numbers
-from halfulp.interp.dialects.stablehlo.reducing import Window, optional_numbers
+from halfulp.interp.dialects.stablehlo.reducing import Window, on_arrays, optional_numbers
 from halfulp.interp.dialects.stablehlo.types import (
     PLAIN_TENSOR,
     attribute_of,
@@ -28,8 +28,7 @@ from halfulp.interp.dialects.stablehlo.types import (
     struct,
     tensor_of,
 )
-from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
-from halfulp.interp.dialects.structured.body import runs_on_arrays
+from halfulp.interp.dialects.structured.arrays import OnArrays
 from halfulp.interp.dialects.structured.structure import PARALLEL, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -184,13 +183,7 @@ def elementwise_body(op: Operation, block: Block, compiler: Compiler) -> tuple[O
         block,
         (*block.arguments, *unread),
     )
-    plan = plan_of(structure)
-    if plan is None or not runs_on_arrays(structure):
-        raise Unsupported(
-            f"halfulp does not evaluate '{op.name}' yet if its body has ops that do not work element by element",
-            location=op.location, op=op.name,
-        )  # fmt: skip
-    compiled = OnArrays(op, structure, plan, compiler)
+    compiled = on_arrays(op, structure, compiler)
     return compiled, [(slot, type_) for slot, _, type_ in compiled.body.outside]
 
 

@@ -69,18 +69,67 @@ class Loops(NamedTuple):
     finish: Callable[[Value], Value] = lambda value: value
 
 
+_DEEPEST = 50
+"""So deep a function may call others in a body."""
+
+
+def on_arrays(op: Operation, structure: Structure, compiler: Compiler) -> OnArrays:
+    """Compile a structured op; a function that its body calls becomes a part of the body.
+
+    Raises Unsupported for a body with ops that do not work element by element.
+    """
+    structure = _without_calls(structure, compiler)
+    plan = plan_of(structure)
+    if plan is None or not runs_on_arrays(structure):
+        raise Unsupported(
+            f"halfulp does not evaluate '{op.name}' yet if its body has ops that do not work element by element",
+            location=op.location, op=op.name,
+        )  # fmt: skip
+    return OnArrays(op, structure, plan, compiler)
+
+
+def _without_calls(structure: Structure, compiler: Compiler) -> Structure:
+    block = structure.block
+    if all(op.name != "func.call" for op in block.operations):
+        return structure
+    whole = Block()
+    _append(whole, block.operations, {}, compiler, 0)
+    return structure._replace(block=whole, elements=tuple(structure.arguments))
+
+
+def _append(
+    block: Block, operations: Sequence[Operation], known: dict[SSAValue, SSAValue], compiler: Compiler, depth: int
+) -> None:
+    """Append ops to a block, with the bodies of functions in the place of their calls. ``known``: the values of the
+    block for those of the ops.
+    """
+    for op in operations:
+        operands = [known.get(value, value) for value in op.operands]
+        if op.name == "func.call":
+            function = compiler.module.lookup(op.prop("callee", at.SymbolRefAttr))
+            blocks = function.regions[0].blocks if function is not None and function.regions else []
+            if len(blocks) != 1 or depth > _DEEPEST:
+                raise Unsupported(
+                    "the body calls a function that is not a list of ops", location=op.location, op=op.name
+                )
+            inner = dict(zip(blocks[0].arguments, operands, strict=True))
+            _append(block, blocks[0].operations[:-1], inner, compiler, depth + 1)
+            returned = [inner.get(value, value) for value in blocks[0].operations[-1].operands]
+            known.update(zip(op.results, returned, strict=True))
+            continue
+        types = [result.type for result in op.results]
+        made = Operation(op.name, op.definition, operands, types, op.properties, op.attributes)
+        made.source, made.token = op.source, op.token
+        block.append(made)
+        known.update(zip(op.results, made.results, strict=True))
+
+
 def _evaluated(build: Callable[[Operation], Loops]) -> OnRawSlots:
     """Return the evaluator of an op that is run as a structured op."""
 
     def compile_(op: Operation, compiler: Compiler) -> Step:
         loops = build(op)
-        plan = plan_of(loops.structure)
-        if plan is None or not runs_on_arrays(loops.structure):
-            raise Unsupported(
-                f"halfulp does not evaluate '{op.name}' yet if its body has ops that do not work element by element",
-                location=op.location, op=op.name,
-            )  # fmt: skip
-        compiled = OnArrays(op, loops.structure, plan, compiler)
+        compiled = on_arrays(op, loops.structure, compiler)
         operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
         outside = [(slot, type_) for slot, _, type_ in compiled.body.outside]
         results = compiler.slots(op.results)

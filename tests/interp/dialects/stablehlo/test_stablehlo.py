@@ -473,6 +473,23 @@ def test_a_sort_is_stable(size: int) -> None:
     assert np.array_equal(keys.numpy(), np.take_along_axis(a, order, 1))
 
 
+def test_a_body_may_call_functions() -> None:
+    text = """func.func @f(%a: tensor<4xi32>, %b: tensor<i32>) -> tensor<i32> {
+      %r = "stablehlo.reduce"(%a, %b) <{dimensions = array<i64: 0>}> ({ ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+        %z = func.call @twice_and_more(%x, %y) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+        stablehlo.return %z : tensor<i32> }) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+      return %r : tensor<i32> }
+    func.func private @twice_and_more(%x: tensor<i32>, %y: tensor<i32>) -> tensor<i32> {
+      %t = func.call @twice(%x) : (tensor<i32>) -> tensor<i32>
+      %s = stablehlo.add %t, %y : tensor<i32>
+      return %s : tensor<i32> }
+    func.func private @twice(%x: tensor<i32>) -> tensor<i32> {
+      %s = stablehlo.add %x, %x : tensor<i32>
+      return %s : tensor<i32> }"""
+    (found,) = hu.run(text, np.array([1, 2, 3, 4], np.int32), np.int32(5), function="f")
+    assert int(found.numpy()) == (((5 * 2 + 1) * 2 + 2) * 2 + 3) * 2 + 4
+
+
 def test_select_and_scatter_is_the_gradient_of_a_pool() -> None:
     """Padding is never chosen, and of equal elements the first one wins."""
     text = """func.func @f(%a: tensor<5xf32>, %s: tensor<3xf32>, %b: tensor<f32>) -> tensor<5xf32> {
