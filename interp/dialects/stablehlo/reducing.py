@@ -112,7 +112,7 @@ def _append(
                 raise Unsupported(
                     "the body calls a function that is not a list of ops", location=op.location, op=op.name
                 )
-            inner = dict(zip(blocks[0].arguments, operands, strict=True))
+            inner: dict[SSAValue, SSAValue] = dict(zip(blocks[0].arguments, operands, strict=True))
             _append(block, blocks[0].operations[:-1], inner, compiler, depth + 1)
             returned = [inner.get(value, value) for value in blocks[0].operations[-1].operands]
             known.update(zip(op.results, returned, strict=True))
