@@ -247,7 +247,7 @@ def draw_accuracy(found: Accuracy, *, dark: bool | None = None) -> Figure:
     binades = found.binades
     worst = [np.nan if each.worst is None else max(each.worst, 2.0**-12) for each in binades]
     if not any(each.worst is not None for each in binades):
-        raise InputError(f"{found.title}: no result is a number, so there is no error to draw")
+        raise InputError(f"{found.title}: no result is a finite number, so there is no error to draw")
     style = chosen_style(dark)
     fmt = found.question.argument or found.question.result
     with drawing():

@@ -6,8 +6,8 @@ import gc
 
 
 class PausedCollector:
-    """A pause of the garbage collector. The objects that parsing and compiling make stay alive, so that the collector
-    would find nothing.
+    """A pause of the garbage collector. The objects that parsing and compiling make stay alive, so the collector would
+    find nothing to free.
 
     This is a class and not a generator, because a generator makes an object at its end, StopIteration, which would
     start the delayed collection.

@@ -368,7 +368,7 @@ _TABLE = (
         "x * ((1 / tensor scale) / scale)",
         "NaN: the tensor scale is NaN, and so is every scale; infinity: the tensor scale is infinite, and every "
         "element is NaN; with one level, only the block of a NaN is NaN, and an infinity saturates",
-        "the scale is 2^-6; of a tensor of zeros, the tensor scale is 1",
+        "the scale is 2^-6; if the whole tensor is zeros, the tensor scale is 1",
         levels=_torchao,
     ),
     Recipe(

@@ -109,7 +109,8 @@ RULES: Mapping[str, RequantizationRule] = MappingProxyType(
             "TOSA's apply_scale_32 with SINGLE_ROUND: ties toward +infinity", _tosa(False), (2, 62), shifts_right=True
         ),
         "tosa-double": RequantizationRule(
-            "TOSA's apply_scale_32 with DOUBLE_ROUND: above a shift of 31, first 2**30 is added away from zero",
+            "TOSA's apply_scale_32 with DOUBLE_ROUND: as `tosa`, but for a shift above 31, 2**30 with the sign of the "
+            "accumulator is also added to the product",
             _tosa(True),
             (2, 62),
             shifts_right=True,

@@ -114,7 +114,7 @@ class Shadow(NamedTuple):
 class Shadowed(NamedTuple):
     """Operands: their values, and their shadow.
 
-    ``narrow``: all numbers of the op, also the results, are of a format whose products an f64 holds.
+    ``narrow``: all numbers of the op, also the results, are of a format whose products an f64 represents exactly.
     """
 
     value: Floats

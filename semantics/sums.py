@@ -428,12 +428,11 @@ def _rounded(fmt: FloatFormat, total: Fraction, policy: FloatPolicy) -> int:
 #
 # - ``sequential``: total = total + term, term after term, each sum rounded once.
 # - ``pairwise``: neighbours are added, (t0 + t1), (t2 + t3) and so on, then neighbours of these sums, until one is
-#   left.
-#   A last one without a neighbour goes up unchanged. Then +0 + that sum.
+#   left. A last term without a neighbour stays unchanged. The result is +0 plus the last sum.
 # - ``exact``: the exact sum of the exact terms, rounded once. Nothing is converted or rounded before. If terms are
-#   infinite or NaN, these terms alone are added as in ``sequential``; a finite factor of such a product counts as a
-#   large
-#   number of its sign, or as zero. A format with neither infinities nor NaN takes the numbers that they convert to.
+#   infinite or NaN, these terms alone are added as in ``sequential``. In such a product, a zero counts as zero, and any
+#   other finite factor as a large number with its sign. A format with neither infinities nor NaN takes the numbers that
+#   they convert to.
 # - ``open``: the result of ``sequential``. With more than two terms, any other order is right as well.
 
 ORDERS: Mapping[str, str] = PROFILE_FIELDS["reduction_order"].meanings

@@ -66,7 +66,7 @@ class Rows:
 
 
 class Computed(NamedTuple):
-    """The codes of D, and the rows for which the model gives none."""
+    """The codes of D that a model computes. ``unknown``: the rows for which the model gives no code."""
 
     codes: Codes
     unknown: Mask

@@ -209,7 +209,9 @@ class _Levels:
             self._known.add(id(handle))
             return code == 1
         if id(handle) in self._known:
-            raise AssertionError(f"{self._name}: the handshake signal '{handle._name}' is {code[2:]}")
+            raise AssertionError(
+                f"{self._name}: the handshake signal '{handle._name}' is {code[2:]}, but was 0 or 1 before"
+            )
         return False
 
 

@@ -181,7 +181,10 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.
     blocks = None
     if arguments.mx is not None and block is not None:
         if arguments.poison == "drop":
-            raise InputError("--poison=drop would leave gaps in the blocks of --mx")
+            raise InputError(
+                "--poison=drop cannot be used with --mx: without the dropped rows, blocks would be incomplete",
+                hint="use --poison=refuse or --poison=canonical",
+            )
         blocks = layout.Blocks(recipe.columns[0].name, recipe.columns[1].name, block, arguments.mx)
         try:
             blocks.layout({column.name: column.width for column in recipe.columns}, layout.CONTAINERS)

@@ -140,7 +140,7 @@ def comparison(context: ops.OpContext) -> ops.OpParts:
 
 
 def extremum(largest: bool, number: bool) -> ops.Explainer:
-    """Explain a maximum or minimum; ``number``: a NaN yields to a number."""
+    """Explain a maximum or minimum. ``number``: if one operand is a NaN, the result is the other operand."""
 
     def explain(context: ops.OpContext) -> ops.OpParts:
         x, y = context.operands
@@ -152,7 +152,9 @@ def extremum(largest: bool, number: bool) -> ops.Explainer:
         if ops.one_nan(x, y):
             if number:
                 chosen = y if x.nan else x
-                return ops.OpParts(f"a NaN yields to a number: {chosen.short}", exact=chosen.value)
+                return ops.OpParts(
+                    f"one operand is a NaN, so the result is the other: {chosen.short}", exact=chosen.value
+                )
             return ops.OpParts(f"a NaN operand: {ops.nan_operand_words(x if x.nan else y)}")
         order = _compared(x, y) or y.negative - x.negative
         chosen = x if (order > 0) == largest else y

@@ -156,7 +156,11 @@ def _follows_from_classes(operation: Operation, x: GivenOperand, y: GivenOperand
 
 
 def operation_rows(fmt: FloatFormat, row: Row) -> dict[str, dict[str, int | list[int]]]:
-    """Return the results of each operation by classes of its operands: a row for each way, or one row for all."""
+    """Return, for each operation, the results that follow from the classes of its operands alone.
+
+    The key of a result has the letters of both classes (see `_classes`). The result is a list with one row for each of
+    `WAYS`, or a single row if all of them are equal.
+    """
     classes = _classes(fmt)
     found: dict[str, dict[str, int | list[int]]] = {}
     for op, operation in OPERATIONS.items():

@@ -230,8 +230,8 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
     given, kept = len(jax.tree.leaves(lowered.args_info)), len(argument_types(find_entry(module)))
     if given < kept:
         raise Unsupported(
-            f"{name} has symbolic shapes, whose {kept - given} sizes JAX takes as more arguments",
-            hint="give arrays, or jax.ShapeDtypeStruct of numbers, and lower the function once for each shape",
+            f"{name} has symbolic shapes: JAX adds an argument for each of their {kept - given} sizes",
+            hint="give arrays, or jax.ShapeDtypeStruct with integers as sizes, once for each shape",
         )
     if given != kept:
         raise InputError(

@@ -266,7 +266,9 @@ def codes_of(found: Any, asked: Question, name: str) -> Codes:
         return np.asarray(found.bits)
     array = np.asarray(found)
     if dtype is None:
-        raise InputError(f"{name} returned {array.dtype}: '{wanted}' has no dtype; return a Value of that type")
+        raise InputError(
+            f"{name} returned {array.dtype}, but NumPy has no dtype for '{wanted}': return a Value of type '{wanted}'"
+        )
     if array.dtype != dtype:
         hint = f"return x.astype({dtype.name!r}) if that rounding is part of the function"
         raise InputError(f"{name} returned {array.dtype}, but the results are {dtype} ('{wanted}')", hint=hint)

@@ -54,11 +54,11 @@ class Place(NamedTuple):
 class Run:
     """The errors of one implementation's results, all float elements of all inputs together.
 
-    ``ulps``: the errors of those with an exact number and a finite result.
+    ``ulps``: the errors, in ulp, of the elements that have an exact number and a finite result.
     ``nearest``: the number of results that are nearest to the exact number in their format, at most half an ulp away.
     ``histogram``: the number of elements by the classes of `HISTOGRAM`.
-    ``special``: infinities and NaNs where the exact number is finite.
-    ``unanswered``: elements without an answer, and ``why``.
+    ``special``: the number of infinities and NaNs whose exact number is finite.
+    ``unanswered``: the number of elements without an answer. ``why``: the reason why they have none.
     """
 
     name: str

@@ -299,7 +299,10 @@ class APFloatOracle:
         return "APFloat has no fast-math flags" if dict(case.properties).get("fastmath", "none") != "none" else None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Compute element by element. A float outside the integer's range is poison, as the status says."""
+        """Compute the results, one element after the other.
+
+        If a float is a NaN or outside the range of the integer type, the status of its conversion is POISON.
+        """
         shape = case.shape(inputs)
         columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]
         function = self._function(case)

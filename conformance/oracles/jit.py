@@ -466,7 +466,7 @@ class TensorRunner:
         numbers = self._tools.numbers([f"--pass-pipeline={self._pipeline}"], _together(part))
         sizes = [sum(map(_size, _results(program))) for program in part]
         if len(numbers) != sum(sizes):
-            raise OracleError("garbage", f"{sum(sizes)} numbers are expected, {len(numbers)} came")
+            raise OracleError("garbage", f"the program must print {sum(sizes)} numbers, but printed {len(numbers)}")
         ends = list(accumulate(sizes))
         return [
             answers(_results(program), numbers[end - size : end])

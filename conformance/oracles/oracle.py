@@ -33,8 +33,9 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """One result: its codes, and a `Status` per element (None: a value everywhere). ``why``: the reason why it is
-    unanswered.
+    """One result: its codes, and a `Status` for each element (None: each element has a value).
+
+    ``why``: the reason why elements are unanswered.
     """
 
     bits: Codes

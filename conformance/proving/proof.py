@@ -88,11 +88,15 @@ OPEN_RESULT = "the result depends on what the language leaves unspecified"
 
 
 class Decision(Enum):
-    """The decision about a function."""
+    """The decision whether the second version of a function has only results that the first version allows."""
 
+    #: It has, for every input.
     PROVEN = "proven"
+    #: It has another result for one input, which a run confirmed.
     DIFFERENT = "different"
+    #: The solver found no answer in its time and memory.
     UNKNOWN = "unknown"
+    #: The proof does not cover the function, or there is nothing to prove.
     NOT_PROVABLE = "not provable"
 
 

@@ -479,7 +479,10 @@ def _spread(
 
 
 class KeptRows:
-    """Rows of a stream of unknown length whose buckets are counted at its end: all, or one of 2, 4, 8 … of them."""
+    """Rows of a stream of unknown length. Their buckets are counted when the stream ends.
+
+    If there are too many rows to keep, only every second one is kept, or every fourth, eighth and so on.
+    """
 
     def __init__(self, computation: Computation) -> None:
         self._covered = RunningCoverage(computation)
@@ -490,7 +493,7 @@ class KeptRows:
         self._rows = 0
 
     def take(self, inputs: Chunk, outputs: Chunk, undefined: Mask | None) -> None:
-        """Keep rows of the next ones."""
+        """Take the next rows of the stream, and keep all or some of them."""
         rows = len(inputs[0])
         self._rows += rows
         while self._spread.held(rows) > self._most:

@@ -580,7 +580,7 @@ CONFUSED = (
 
 
 def other_flags(computation: Computation) -> Iterator[Cause]:
-    """Yield a flag that is raised instead of another flag."""
+    """Yield a cause for each pair in `CONFUSED`: the device raises the second flag in place of the first one."""
     roles = [column.role for column in computation.outputs]
     if Role.FLAGS not in roles:
         return

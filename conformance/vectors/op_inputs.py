@@ -224,7 +224,7 @@ def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
         elif isinstance(type_, ty.IntegerType | ty.IndexType) and width is not None:
             kinds.append(IntegerKind(width, amount=op in _SHIFTS and place == 1))
         else:
-            raise Unsupported(f"there are no corners for operands of type {type_}")
+            raise Unsupported(f"no level has operands of type {type_}")
     return kinds
 
 
@@ -240,7 +240,7 @@ def rows_of_types(
     widths = [kind.width for kind in kinds]
     if level not in ("exhaustive", "random") and max(widths) > CORNER_BITS:
         raise Unsupported(
-            f"there are no corners for operands of {max(widths)} bits, only up to {CORNER_BITS}",
+            f"level {level} has operands of up to {CORNER_BITS} bits, not of {max(widths)}",
             hint="--level=random takes any width",
         )
     match level:

@@ -72,13 +72,13 @@ class Sample:
 
 
 class Spread:
-    """A choice from a stream of things, in even steps: at first all of them; from time to time the step is doubled."""
+    """A choice from a stream of things: every thing at first, then every ``step``-th one. Its user doubles ``step``."""
 
     def __init__(self) -> None:
         self.seen, self.step = 0, 1
 
     def held(self, more: int = 0) -> int:
-        """Return how many are chosen, of those seen so far and ``more``."""
+        """Return the number of things that are chosen from those seen so far and from ``more`` things after them."""
         return -(-(self.seen + more) // self.step)
 
     def take(self, count: int) -> Numbers:

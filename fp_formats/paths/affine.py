@@ -56,7 +56,11 @@ class Affine:
     axis: int | None = None
 
     def native(self, policy: FloatPolicy) -> bool:
-        """Tell whether NumPy computes all steps, each integer is a number of the format, and so is each parameter."""
+        """Tell whether NumPy can compute all steps.
+
+        This requires three things: NumPy has the operations of the format, each integer is a number of the format, and
+        all scales and points are finite.
+        """
         paths = {path_of(name, self.fmt, RNE, policy) for name in ("add", "subtract", "multiply", "divide")}
         return paths == {"native"} and 0 < self.width <= self.fmt.precision and self._finite
 

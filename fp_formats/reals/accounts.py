@@ -29,8 +29,8 @@ class Account:
     """The known facts about an exact result, and their reasons.
 
     ``special``: a zero, an infinity or a NaN. ``low``, ``high``: bounds of the result, which are equal if it is
-    rational; None if it is special. ``crude``: the result is too large, or too close to a rational number, for bounds
-    that are near enough. ``reason``: why it is special, rational, irrational, or known without a ball.
+    rational; None if it is special. ``crude``: the bounds are far apart, because the result is too large or too
+    close to a rational number. ``reason``: why the result is special, rational, irrational, or known without a ball.
     ``attempts``: the turns of Ziv's loop, of which the last one determines the rounding; empty if no ball is
     needed. ``grid``: the exponent of the grid of the last turn.
     """
@@ -50,7 +50,8 @@ def account_of(
     """Return the facts that determine the rounding of a function of these operands to a format.
 
     ``given``: the formula, such as ``exp(0.5)``, for the reason. ``enough``: tells whether the bounds of an irrational
-    result are near enough. Return None for the NaN of an operand. Raises Unsettled.
+    result are near enough. Return None if an operand is a NaN. Raises Unsettled if no precision up to the limit
+    determines the rounding.
     """
     row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]
     known = _known(row, operands)

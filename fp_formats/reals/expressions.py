@@ -613,10 +613,11 @@ def settled(
 def settled_rows(
     program: Program, fmt: FloatFormat, codes: Codes, rounding: int, dst: FloatFormat, policy: FloatPolicy
 ) -> arrays.Settled | None:
-    """Round the results of a program on each row of ``codes``, [rows, elements], as `settled` does; return them in one
-    row.
+    """Run a program on each row of ``codes``, [rows, elements], and round its results as `settled` does.
 
-    The mask is False for a row with an infinity or a NaN; zeros are numbers here.
+    All results are in one dimension: those of the first row, then those of the second row and so on. The mask of the
+    result is False for the rows that have an infinity or a NaN. Unlike in `settled`, it can be True for a row with
+    zeros. Return None if the program has no plain balls.
     """
     if program.plain() is None:
         return None

@@ -374,7 +374,11 @@ class _Part(NamedTuple):
 
 
 def compile_form(assembly: str, parameters: tuple[Parameter, ...]) -> ParameterForm:
-    """Compile the notation of the text after the mnemonic of an attribute. Raises ValueError if it is malformed."""
+    """Return the reader and the printer of an attribute's parameters.
+
+    ``assembly``: the notation of the text that follows the mnemonic of the attribute. Raises ValueError if the notation
+    is malformed.
+    """
     by_name = {parameter.name: parameter for parameter in parameters}
     parts = tuple(_part(element, by_name) for element in read_format(assembly))
 

@@ -207,7 +207,7 @@ class Operation:
         self.read_attributes = attributes
 
     def prop(self, name: str, kind: type[AttributeKind]) -> AttributeKind:
-        """Return a property that the op must have, by its declaration, as the class ``kind``."""
+        """Return a property that the declaration of the op requires. ``kind``: the class of the property."""
         found = self.properties[name]
         assert isinstance(found, kind)
         return found

@@ -38,8 +38,10 @@ NO_EXPONENT = -(1 << 14)
 
 
 class Members(NamedTuple):
-    """The parts of a term or a sum: the numbers of products in their group (or of dot products, if it has any), and C
-    if ``c``.
+    """The numbers that a term or a sum consists of.
+
+    ``products``: the indices of its products in their group; if the group consists of dot products, the indices of
+    these. ``c``: True if C is one of the numbers.
     """
 
     products: tuple[int, ...]

@@ -249,8 +249,9 @@ def _largest(exponents: Sequence[Word]) -> Word:
 
 
 def description(rule: Accumulator, fmt: FloatFormat, count: int, factors: tuple[int, int]) -> Group | None:
-    """Return the description of groups; None if there is none. ``factors``: the fraction bits of A and B, whose
-    significands are less than two.
+    """Return the sum of a group of ``count`` products as words of 32 or 64 bits; None if such words cannot compute it.
+
+    ``factors``: the fraction bits of A and B, whose significands are less than two.
     """
     if rule.bits is None or rule.partial != KEPT or rule.dot > 1 or not 0 < count <= MOST or fmt.bits > 64:
         return None

@@ -55,8 +55,10 @@ def write_vectors(
 def read_vectors(
     file: BinaryIO, format: str, columns: tuple[Column, ...] | None = None, options: Options | None = None
 ) -> VectorSet:
-    """Read the set in a file, as a stream that is read once. ``columns``: needed if files do not describe themselves.
+    """Read the set of vectors in a file, as a stream that can be read once.
 
-    Raises InputError for a malformed file, while its chunks are read, with the line if the format has lines.
+    ``columns``: the columns of the set; required if files of this format do not describe their columns. Raises
+    InputError if the file is malformed: the error occurs when the malformed chunk is read, and names the line if the
+    format has lines.
     """
     return format_named(format).read(file, columns, with_file(options or Options(), file))

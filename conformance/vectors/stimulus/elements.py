@@ -120,7 +120,7 @@ def _of_integers(array: npt.NDArray[Any], type_: ty.Type, fitting: Fitting, firs
         if fitting.rounding is None:
             raise TypeMismatch(
                 f"the elements are {array.dtype}, but the operand is {type_}",
-                hint="raw bits are unsigned; round takes the numbers, as in FILE:round",
+                hint="give raw bits as unsigned integers; to round the numbers to the type, write FILE:round",
             )
         bits = 8 * array.dtype.itemsize
         codes = array.view(f"u{array.dtype.itemsize}")

@@ -420,7 +420,10 @@ class Mixture:
         """
         case, unit = target.case, block or 1
         if case is not None and op_inputs.quantised_type(case) is not None:
-            raise Unsupported("quantised types have operands of levels only")
+            raise Unsupported(
+                "for an op on quantised types, operands come only from a level",
+                hint="give a level (--level), and no operands of your own",
+            )
         tables = [
             self._part(part, target, seed, STREAM + OF_A_PART * number, block) for number, part in enumerate(self.parts)
         ]

@@ -119,8 +119,10 @@ class TilePlan:
         return parallel * sum(prod(part.matrix) for part in self.parts)
 
     def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
-        """Return the trip count of each loop. Raises UndefinedBehavior if operands disagree, Unsupported for wrong
-        lanes.
+        """Return the trip count of each loop.
+
+        Raises UndefinedBehavior if operands give a loop different trip counts, Unsupported if a tile has another number
+        of elements than the kind requires, or if the loop over lanes does not have one trip for each lane of the kind.
         """
         sizes: dict[int, int] = {}
         for part, value in zip(self.parts, operands, strict=True):

@@ -220,7 +220,11 @@ class SharedMemory(Memory):
 
 
 def pointer_to(run: Run, buffer: Buffer) -> Pointer:
-    """Return the pointer to the memory of a buffer, the same in the whole run. Raises Unsupported."""
+    """Return the pointer to the memory of a buffer. In one run, a buffer always has the same pointer.
+
+    Raises Unsupported if elements leave gaps in their bytes, if the layout of the memref is a map, or
+    if the memory belongs to a lane or is viewed as other elements.
+    """
     known, allocation, element = _known(run), buffer.allocation, buffer.type.element
     if id(allocation) not in known:
         if type(allocation) is not Allocation or not _fills_its_bytes(element) or buffer.mapped is not None:
@@ -282,7 +286,10 @@ def memref_of(run: Run, slot: Any, type_: ty.MemRefType) -> Buffer:
 
 
 def _elements_of(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
-    """Return memory as elements; memory of bytes becomes memory of elements. Raises Unsupported."""
+    """Return memory as elements; memory of bytes becomes memory of elements.
+
+    Raises Unsupported if the memory has elements of another kind, and the errors of `_as_elements`.
+    """
     if not isinstance(memory, SharedMemory) and memory.shared is None:
         memory.share(_as_elements(run, memory, element))
     seen = narrowed(memory if isinstance(memory, SharedMemory) else memory.shared, SharedMemory)
@@ -298,7 +305,11 @@ def _is_plain(element: ty.Type) -> bool:
 
 
 def _as_elements(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
-    """Make an allocation of elements with the contents of memory of bytes. Raises Unsupported."""
+    """Make an allocation of elements with the contents of memory of bytes.
+
+    Raises Unsupported for a type whose elements are not plain numbers without gaps, for memory that was freed or that
+    contains pointers, and for an element of which only a part is poison.
+    """
     if not _is_plain(element) or not _fills_its_bytes(element) or memory.freed or memory.function or memory.pointers:
         raise Unsupported(f"{memory.source} cannot be read as elements of type '{element}'")
     memory.adopted(run.origins)
@@ -333,7 +344,7 @@ def _as_elements(run: Run, memory: Memory, element: ty.Type) -> SharedMemory:
 
 
 def descriptor(run: Run, buffer: Buffer) -> tuple[Any, ...]:
-    """Return the struct of the descriptor of a memref, as a slot holds it. Raises Unsupported."""
+    """Return the struct of the descriptor of a memref, as a slot holds it. Raises the errors of `pointer_to`."""
     start = pointer_to(run, buffer)
     numbers = [tuple([each & ADDRESS_MASK for each in group]) for group in (buffer.shape, buffer.strides)]
     return (Pointer(start.memory, 0), start, buffer.offset & ADDRESS_MASK, *(numbers if buffer.shape else ()))

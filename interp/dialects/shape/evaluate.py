@@ -534,8 +534,10 @@ def value_of(op: Operation, settings: Settings) -> Function:
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
         held = content(op, operands[0])
-        if not isinstance(held.value, Value) or isinstance(held.shape, Failed):
-            raise undefined(op, "there is no value")
+        if isinstance(held.shape, Failed):
+            raise undefined(op, f"the shape of the operand is an error: {held.shape.why}")
+        if not isinstance(held.value, Value):
+            raise undefined(op, "the operand has a shape, but no value")
         if ty.element_type(held.value.type) != ty.element_type(type_) or prod(held.shape) != prod(held.value.shape):
             raise undefined(op, f"the value of shape {spell_shape(held.value.shape)} is not of type '{type_}'")
         return (reshaped(held.value, type_, held.shape),)

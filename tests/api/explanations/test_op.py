@@ -333,7 +333,7 @@ RULES = [
     ("arith.addf", "f8E5M2", ("0x7D", 1), {}, 0x7F, "the first NaN operand, quieted, with its sign and payload"),
     ("arith.addf", "f4E2M1FN", ("nan", 1), {}, None, "an operand is poison (NaN is not representable in f4E2M1FN"),
     ("arith.maximumf", "f16", ("-0.0", 0), {}, 0, "-0 being less than +0"),
-    ("arith.maxnumf", "f16", ("nan", 2), {}, 0x4000, "a NaN yields to a number: 2"),
+    ("arith.maxnumf", "f16", ("nan", 2), {}, 0x4000, "one operand is a NaN, so the result is the other: 2"),
     ("arith.minnumf", "f16", ("nan", "0x7D01"), {}, 0x7F01, "two NaNs: the second, quieted"),
     ("arith.maximumf", "f16", ("nan", 2), {}, 0x7E00, "a NaN operand"),
     ("arith.extf", "f16", ("f8E5M2FNUZ=0x80",), {}, 0x7E00, "has neither sign nor payload: a positive, quiet NaN"),

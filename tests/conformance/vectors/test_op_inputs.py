@@ -387,7 +387,7 @@ def test_errors() -> None:
     for level, count, message in wrong:
         with pytest.raises(ValueError, match=message):
             rows_for(asked, level, count=count)
-    with pytest.raises(Unsupported, match="there are no corners for operands of type none"):
+    with pytest.raises(Unsupported, match="no level has operands of type none"):
         rows_of_types([as_type("none")])
     rows = rows_of_case(asked, "1")
     with pytest.raises(ValueError, match="rows 0 to 46465 are not within 46464 rows"):
