@@ -356,7 +356,9 @@ class PreparedProgram:
             return tuple(blank(shape, width, Status.TRAP) for shape, width in zip(shapes, widths, strict=True))
         counts = [_size(type_) * limb_count(width) for type_, width in zip(self.results, widths, strict=True)]
         if len(child.numbers) != sum(counts):
-            return OracleError("garbage", f"{sum(counts)} numbers are expected, {len(child.numbers)} came")
+            return OracleError(
+                "garbage", f"the program must print {sum(counts)} numbers, but printed {len(child.numbers)}"
+            )
         answers, start = [], 0
         for shape, width, count in zip(shapes, widths, counts, strict=True):
             limbs = np.array(child.numbers[start : start + count], np.uint64)

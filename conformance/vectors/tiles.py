@@ -80,8 +80,8 @@ class TileComputation:
     def __post_init__(self) -> None:
         if min(self.operation.shape) < 1 or self.operation.block < 0 or self.operation.blocks < 1:
             raise ValueError(
-                f"{self.operation.name} has the shape {self.operation.shape}, {self.operation.blocks} blocks, and scales "
-                f"for {self.operation.block} elements: sizes and blocks must be at least 1, elements at least 0"
+                f"{self.operation.name} has the shape {self.operation.shape}, {self.operation.blocks} blocks, and "
+                f"scales for {self.operation.block} elements: sizes and blocks must be at least 1, elements at least 0"
             )
         columns = sum(math.prod(shape) for _, _, shape in self.operands)
         if columns > MOST_ELEMENTS:

@@ -185,7 +185,9 @@ def code_of_number(number: Exact, type_: ty.Type, fitting: Fitting) -> int:
         found = round_to_integer(number, width, signed(type_), mode, fitting.policy)
         exact = not found.flags
     if found.poison or (not exact and fitting.rounding is None):
-        raise InputError(f"{kind} {type_} does not have this number", hint="round takes the nearest one")
+        raise InputError(
+            f"{kind} {type_} does not have this number", hint="to use the nearest number of the type, write FILE:round"
+        )
     return found.code
 
 
