@@ -131,7 +131,7 @@ def _gather(op: Operation, settings: Settings) -> Function:
             if axis in batched:
                 dim = batched[axis]
                 places = _along(dim - (dim > vector), len(batch), batch[dim - (dim > vector)])
-            places = places.reshape(*places.shape, *(1,) * len(windowed))
+            places = places.reshape((*places.shape, *(1,) * len(windowed)))
             if axis in windowed:
                 places = places + _along(len(batch) + windowed.index(axis), len(batch) + len(windowed), size)
             index.append(places)
@@ -430,7 +430,7 @@ class _Sort:
             order = _merged(order, length, before)
             length *= 2
         back = np.argsort(moved)
-        turned = order.reshape(*(shape[k] for k in moved)).transpose(back)
+        turned = order.reshape([shape[k] for k in moved]).transpose(back)
         return [picked(value, (turned,), result.type) for value, result in zip(lists_, self._op.results, strict=True)]
 
 

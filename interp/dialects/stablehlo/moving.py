@@ -528,7 +528,7 @@ def _iota(op: Operation, settings: Settings) -> Function:
         check_allocation(type_, shape, settings)
         codes = _counted(op, shape[axis], ty.element_type(type_), settings)
         trailing = codes.shape[1:]
-        column = codes.reshape(*(1,) * axis, shape[axis], *(1,) * (len(shape) - axis - 1), *trailing)
+        column = codes.reshape((*(1,) * axis, shape[axis], *(1,) * (len(shape) - axis - 1), *trailing))
         return (Value(type_, np.broadcast_to(column, shape + trailing)),)
 
     return count

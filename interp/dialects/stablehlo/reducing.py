@@ -725,7 +725,7 @@ def _grouped(value: Value, layout: Layout, groups: int, axis: int, flipped: Sequ
     def move(array: Any, trailing: tuple[int, ...]) -> Any:
         rest = range(lead + len(shape), array.ndim)
         turned = array.transpose(*range(lead), *(lead + k for k in layout.order), *rest)
-        parts = turned.reshape(*array.shape[:lead], *split, *trailing)
+        parts = turned.reshape((*array.shape[:lead], *split, *trailing))
         rest = range(lead + rank, parts.ndim)
         found = parts.transpose(*range(lead), *(lead + k for k in moved), *rest)
         return np.flip(found, tuple(lead + 3 + k for k in flipped)) if flipped else found
@@ -784,7 +784,7 @@ def _convolution(op: Operation) -> Loops:
         def move(array: Any, trailing: tuple[int, ...]) -> Any:
             rest = range(lead + len(shape), array.ndim)
             turned = array.transpose(*range(lead), *(lead + k for k in (1, 0, *range(2, len(shape)))), *rest)
-            joined = turned.reshape(*array.shape[:lead], *sizes, *trailing)
+            joined = turned.reshape((*array.shape[:lead], *sizes, *trailing))
             rest = range(lead + len(sizes), joined.ndim)
             return joined.transpose(*range(lead), *(lead + k for k in back), *rest)
 

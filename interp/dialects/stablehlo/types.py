@@ -176,6 +176,16 @@ COUNT = d.AttributeConstraint(
 
 # --- attributes -------------------------------------------------------------------------------------------------------
 
+stablehlo.attribute(
+    "output_operand_alias",
+    "`<` `output_tuple_indices` `=` $output_tuple_indices `,` `operand_index` `=` $operand_index `,` "
+    "`operand_tuple_indices` `=` $operand_tuple_indices `>`",
+    parameters=(
+        Parameter("output_tuple_indices", kinds.INTEGER_ARRAY),
+        Parameter("operand_index", kinds.INTEGER),
+        Parameter("operand_tuple_indices", kinds.INTEGER_ARRAY),
+    ),
+)
 ANY_TENSOR = tensor_of("FBICQX")
 PLAIN_TENSOR = tensor_of("FBICQ")
 

@@ -457,7 +457,7 @@ def test_load_says_what_lowers_a_dialect_that_it_does_not_read() -> None:
     with pytest.raises(hu.errors.ParseError) as caught:
         hu.load(TEXT.replace("stablehlo.add %x, %x : ", "torch.aten.relu %x : "))
     assert "hu.from_stablehlo" in (caught.value.hint or "")
-    (found,) = hu.run(TEXT, np.float32([1, 2, 0.5]))
+    (found,) = hu.run(TEXT, np.array([1, 2, 0.5], np.float32))
     assert found.numpy().tolist() == [2, 4, 1]
 
 

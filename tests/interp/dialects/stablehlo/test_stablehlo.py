@@ -59,6 +59,9 @@ FORMS = (
     "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x3xf32>, "
     "tensor<2x3xf32>) -> tensor<2xf32>",
     "stablehlo.bitcast_convert %u : (tensor<3xui8>) -> tensor<3xi8>",
+    "stablehlo.custom_call @x(%a) {api_version = 4 : i32, mhlo.backend_config = {x = 1 : i32}, output_operand_aliases = "
+    "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : "
+    "(tensor<2x3xf32>) -> tensor<2x3xf32>",
     "chlo.erf %a : tensor<2x3xf32> -> tensor<2x3xf32>",
     "chlo.is_inf %a : tensor<2x3xf32> -> tensor<2x3xi1>",
     "chlo.square %c : tensor<2xcomplex<f32>> -> tensor<2xcomplex<f32>>",
@@ -435,6 +438,15 @@ def test_gather_takes_slices_that_are_moved_inside() -> None:
         assert np.array_equal(found.numpy()[p, q], a[row, column : column + 2])
 
 
+def test_gather_of_one_element() -> None:
+    text = """func.func @f(%a: tensor<4xi32>, %i: tensor<1xi32>) -> tensor<i32> {
+      %g = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+        start_index_map = [0]>, slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<1xi32>) -> tensor<i32>
+      return %g : tensor<i32> }"""
+    (found,) = hu.run(text, np.array([5, 6, 7, 8], np.int32), np.array([2], np.int32))
+    assert int(found.numpy()) == 7
+
+
 def test_scatter_applies_updates_one_after_the_other() -> None:
     """Each update of one place gets what the one before left there; an element outside is left out alone."""
     text = f"""func.func @f(%a: tensor<4xf16>, %i: tensor<5x1xi32>, %u: tensor<5x2xf16>) -> tensor<4xf16> {{
@@ -566,9 +578,11 @@ def test_the_largest_elements_and_their_places() -> None:
 def test_the_next_number_is_that_of_c() -> None:
     dice = np.random.default_rng(3)
     a = np.concatenate(
-        [dice.standard_normal(50).astype(np.float32), np.float32([0, -0.0, 1e-45, -1e-45, 3e38, 0, 5, -0.0])]
+        [dice.standard_normal(50).astype(np.float32), np.array([0, -0.0, 1e-45, -1e-45, 3e38, 0, 5, -0.0], np.float32)]
     )
-    b = np.concatenate([dice.standard_normal(50).astype(np.float32), np.float32([1, -1, -1, 1, np.inf, -0.0, 5, 0])])
+    b = np.concatenate(
+        [dice.standard_normal(50).astype(np.float32), np.array([1, -1, -1, 1, np.inf, -0.0, 5, 0], np.float32)]
+    )
     text = """func.func @f(%a: tensor<58xf32>, %b: tensor<58xf32>) -> tensor<58xf32> {
       %r = chlo.next_after %a, %b : tensor<58xf32>, tensor<58xf32> -> tensor<58xf32> return %r : tensor<58xf32> }"""
     (found,) = hu.run(text, a, b)
