@@ -16,6 +16,7 @@ from halfulp.interp.dialects.check import require
 from halfulp.interp.dialects.stablehlo.types import stablehlo
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import spell_symbol
 from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnValues
@@ -132,22 +133,19 @@ def _parse_custom_call(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
         )
     properties: dict[str, at.Attribute] = {"call_target_name": at.StringAttr(name.root)}
     move_inherent(definition, properties, attributes)
-    for prop in definition.properties:
-        if prop.default is not None:
-            properties.setdefault(prop.name, prop.implied)  # type: ignore[arg-type]
     operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
     return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
 
 
 def _print_custom_call(printer: OpPrinter, op: Operation) -> str:
     assert op.definition is not None
-    implied = {prop.name: prop.implied for prop in op.definition.properties}
+    implied = {prop.name: prop.elided for prop in op.definition.properties}
     shown = {
         name: value
         for name, value in op.properties.items()
         if name != "call_target_name" and value != implied.get(name)
     } | op.attributes
-    text = f" @{_target(op)}({', '.join(map(printer.name, op.operands))})"
+    text = f" {spell_symbol(_target(op))}({', '.join(map(printer.name, op.operands))})"
     types = ty.FunctionType(tuple(value.type for value in op.operands), tuple(value.type for value in op.results))
     return f"{text}{f' {printer.dictionary(shown)}' if shown else ''} : {printer.type(types)}"
 
@@ -160,13 +158,13 @@ stablehlo.op(
     operands=(d.variadic("inputs", d.ANY),),
     results=(d.variadic("result", d.ANY),),
     properties=(
-        d.Property("api_version", d.ANY_ATTR, default=at.IntegerAttr(1, ty.I32)),
+        d.Property("api_version", d.ANY_ATTR, optional=True, elided=at.IntegerAttr(1, ty.I32)),
         d.Property("backend_config", d.ANY_ATTR, optional=True),
         d.Property("call_target_name", d.STRING_ATTR),
-        d.Property("called_computations", d.ARRAY_ATTR, default=_EMPTY),
-        d.Property("has_side_effect", d.BOOL_ATTR, default=at.BoolAttr(False)),
+        d.Property("called_computations", d.ARRAY_ATTR, optional=True, elided=_EMPTY),
+        d.Property("has_side_effect", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False)),
         d.Property("operand_layouts", d.ARRAY_ATTR, optional=True),
-        d.Property("output_operand_aliases", d.ARRAY_ATTR, default=_EMPTY),
+        d.Property("output_operand_aliases", d.ARRAY_ATTR, optional=True, elided=_EMPTY),
         d.Property("result_layouts", d.ARRAY_ATTR, optional=True),
     ),
     evaluate=OnValues(_custom_call),

@@ -17,7 +17,7 @@ from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, signed_numbers
-from halfulp.interp.dialects.stablehlo.reducing import Window, on_arrays, optional_numbers
+from halfulp.interp.dialects.stablehlo.reducing import Window, on_arrays, optional_numbers, spread
 from halfulp.interp.dialects.stablehlo.types import (
     PLAIN_TENSOR,
     attribute_of,
@@ -137,6 +137,8 @@ def _gather(op: Operation, settings: Settings) -> Function:
             index.append(places)
         rank = len(batch) + len(windowed)
         whole_shape = (*batch, *(sizes[axis] for axis in windowed))
+        if not index:
+            return (spread(source, whole_shape, type_),)
         rest = iter(range(len(batch)))
         order = [len(batch) + offset_dims.index(k) if k in offset_dims else next(rest) for k in range(rank)]
         turned = tuple(np.broadcast_to(each, whole_shape).transpose(order) for each in index)
@@ -153,7 +155,7 @@ stablehlo.op(
         d.Property(
             "dimension_numbers", attribute_of(_GATHER, "Attribute that models the dimension information for gather")
         ),
-        d.Property("indices_are_sorted", d.BOOL_ATTR, default=at.BoolAttr(False)),
+        d.Property("indices_are_sorted", d.BOOL_ATTR, optional=True),
         d.Property("slice_sizes", d.INTEGER_64_ARRAY_ATTR),
     ),
     verify=_verify_gather,
@@ -378,12 +380,12 @@ stablehlo.op(
     ),
     results=(d.variadic("result", PLAIN_TENSOR),),
     properties=(
-        d.Property("indices_are_sorted", d.BOOL_ATTR, default=at.BoolAttr(False)),
+        d.Property("indices_are_sorted", d.BOOL_ATTR, optional=True),
         d.Property(
             "scatter_dimension_numbers",
             attribute_of(_SCATTER, "Attribute that models the dimension information for scatter"),
         ),
-        d.Property("unique_indices", d.BOOL_ATTR, default=at.BoolAttr(False)),
+        d.Property("unique_indices", d.BOOL_ATTR, optional=True),
     ),
     regions=(d.RegionSlot("update_computation"),),
     verify=_verify_scatter,
@@ -393,6 +395,11 @@ stablehlo.op(
 # --- sort -------------------------------------------------------------------------------------------------------------
 
 
+def _sorted_axis(op: Operation) -> int:
+    """Return the number of the dimension to sort along, which may be negative: the last one where it is not given."""
+    return op.prop("dimension", at.IntegerAttr).value if "dimension" in op.properties else -1
+
+
 class _Sort:
     """A sort, compiled: merges of sorted runs. The place of an element is found by bisection in the other run, for all
     elements at once, so that the comparator runs on whole arrays.
@@ -400,7 +407,7 @@ class _Sort:
 
     def __init__(self, op: Operation, compiler: Compiler) -> None:
         self._op = op
-        self._axis = op.prop("dimension", at.IntegerAttr).value
+        self._axis = _sorted_axis(op)
         self._body, self.outside = elementwise_body(op, op.regions[0].blocks[0], compiler)
 
     def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
@@ -479,7 +486,7 @@ def _merged(order: Places, length: int, before: Callable[[Places, Places], npt.N
 
 def _verify_sort(op: Operation) -> str | None:
     shape = ty.shape_of(op.operands[0].type) or ()
-    axis, rank = op.prop("dimension", at.IntegerAttr).value, len(shape)
+    axis, rank = _sorted_axis(op), len(shape)
     for value in op.operands[1:]:
         if not shapes_fit(op.operands[0].type, value.type):
             return "requires the same shape for all operands and results"
@@ -493,8 +500,8 @@ stablehlo.op(
     operands=(d.variadic("inputs", PLAIN_TENSOR),),
     results=(d.variadic("result", PLAIN_TENSOR),),
     properties=(
-        d.Property("dimension", d.INTEGER_64_ATTR, default=at.IntegerAttr((1 << 64) - 1, ty.I64)),
-        d.Property("is_stable", d.BOOL_ATTR, default=at.BoolAttr(False)),
+        d.Property("dimension", d.INTEGER_64_ATTR, optional=True),
+        d.Property("is_stable", d.BOOL_ATTR, optional=True),
     ),
     regions=(d.RegionSlot("comparator"),),
     verify=_verify_sort,

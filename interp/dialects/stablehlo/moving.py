@@ -303,14 +303,14 @@ def padded(
     type_: ty.Type,
 ) -> Value:
     """Return an array with elements of ``fill``, a tensor without dimensions, around and between its elements; negative
-    padding cuts elements off. An array over lanes stays one: nothing is added along that axis.
+    padding cuts elements off, at most all. An array over lanes stays one: nothing is added along that axis.
     """
     lanes = over_lanes(value) or over_lanes(fill)
     if lanes and not over_lanes(value):
         value = repeated_in_lanes(value, len(fill.bits))
     if lanes:
         low, high, interior = ((0, *each) for each in (low, high, interior))
-    shape = tuple(map(padded_size, value.shape, low, high, interior))
+    shape = tuple([max(0, size) for size in map(padded_size, value.shape, low, high, interior)])
     places = []
     for size, made, below, inside in zip(value.shape, shape, low, interior, strict=True):
         step = inside + 1

@@ -149,7 +149,7 @@ def _evaluated(build: Callable[[Operation], Loops]) -> OnRawSlots:
     return OnRawSlots(compile_)
 
 
-def _spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
+def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
     """Return the element of a tensor without dimensions, repeated to a shape, in each lane."""
     lead = value.shape[:1] if over_lanes(value) else ()
 
@@ -308,7 +308,7 @@ def _reduce(op: Operation) -> Loops:
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
         shape = _of_one_lane(values[0])
         small = tuple([shape[axis] for axis in kept])
-        inits = [_spread(init, small, result.type) for init, result in zip(values[half:], op.results, strict=True)]
+        inits = [spread(init, small, result.type) for init, result in zip(values[half:], op.results, strict=True)]
         return [*values[:half], *inits]
 
     return Loops(structure, prepare)
@@ -620,7 +620,7 @@ def _reduce_window(op: Operation) -> Loops:
         inputs, inits = values[:half], values[half:]
         shape = window.places(_of_one_lane(inputs[0]))
         full = [window.padded(run, value, init) for value, init in zip(inputs, inits, strict=True)]
-        starts = [_spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
+        starts = [spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
         return [*full, _zeros(sizes, sized), *starts]
 
     return Loops(structure, prepare)

@@ -222,8 +222,13 @@ class _Execution:
         rank = self._space.lead + len(sizes)
         for number, value in self._body.constants:
             self._template[number] = value
+        self._template_at_point = self._template.copy()
         for (_, number, type_), value in zip(self._body.outside, outside, strict=True):
-            self._template[number] = _over_space(value, rank) if is_point(type_) and over_lanes(value) else value
+            in_lanes = is_point(type_) and over_lanes(value)
+            self._template[number] = _over_space(value, rank) if in_lanes else value
+            # One point of the reductions has the axes of the parallel dimensions only.
+            fewer = self._parallel.lead + len(plan.parallel)
+            self._template_at_point[number] = _over_space(value, fewer) if in_lanes else value
 
     def results(self) -> list[Value]:
         """Compute all blocks."""
@@ -378,7 +383,7 @@ class _Execution:
         for point in product(*(range(range_.start, range_.stop) for range_ in ranges)):
             fixed = list(zip(plan.reductions, point, strict=True))
             index = tuple([k - range_.start for k, range_ in zip(point, ranges, strict=True)])
-            now: Values = self._template.copy()
+            now: Values = self._template_at_point.copy()
             for number in free:
                 now[number] = _at(values[number], index, lead)
             for number in reduced:

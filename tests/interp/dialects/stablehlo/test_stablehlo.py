@@ -424,6 +424,51 @@ def test_windows_of_a_padded_array() -> None:
     assert found.numpy().tolist() == [[3000, 3000], [2003, 2004]]
 
 
+@each_row((2, 3), (40, 3))
+def test_bodies_use_values_from_outside_in_a_batch(rows: int, columns: int) -> None:
+    """The value differs from lane to lane; few and many results go different ways."""
+    text = f"""func.func @f(%a: tensor<{rows}x{columns}xi32>, %z: tensor<i32>, %c: tensor<i32>) -> (tensor<{rows}xi32>, tensor<{rows}xi32>) {{
+      %r = stablehlo.reduce(%a init: %z) across dimensions = [1] : (tensor<{rows}x{columns}xi32>, tensor<i32>) -> tensor<{rows}xi32>
+       reducer(%x: tensor<i32>, %y: tensor<i32>) {{
+        %d = stablehlo.subtract %x, %c : tensor<i32>
+        %e = stablehlo.multiply %d, %y : tensor<i32>
+        stablehlo.return %e : tensor<i32>
+      }}
+      %s = stablehlo.reduce(%a init: %z) across dimensions = [1] : (tensor<{rows}x{columns}xi32>, tensor<i32>) -> tensor<{rows}xi32>
+       reducer(%x: tensor<i32>, %y: tensor<i32>) {{
+        stablehlo.return %c : tensor<i32>
+      }}
+      return %r, %s : tensor<{rows}xi32>, tensor<{rows}xi32> }}"""
+    dice = np.random.default_rng(rows)
+    a, z, c = (dice.integers(-9, 9, shape, np.int32) for shape in ((3, rows, columns), (3,), (3,)))
+    one, other = hu.run(text, a, z, c, batch=True)
+    total = np.repeat(z[:, np.newaxis], rows, 1)
+    for column in range(columns):
+        total = (total - c[:, np.newaxis]) * a[:, :, column]
+    assert np.array_equal(one.numpy(), total)
+    assert np.array_equal(other.numpy(), np.repeat(c[:, np.newaxis], rows, 1))
+
+
+def test_padding_that_cuts_off_more_than_there_is_leaves_no_window() -> None:
+    text = f"""func.func @f(%a: tensor<5xi32>, %b: tensor<i32>) -> tensor<0xi32> {{
+      %r = "stablehlo.reduce_window"(%a, %b) <{{window_dimensions = array<i64: 2>,
+        padding = dense<-3> : tensor<1x2xi64>}}> {body("add", "i32")} : (tensor<5xi32>, tensor<i32>) -> tensor<0xi32>
+      return %r : tensor<0xi32> }}"""
+    (found,) = hu.run(text, np.zeros(5, np.int32), np.int32(0))
+    assert found.shape == (0,)
+
+
+def test_gather_from_one_element_and_to_one_element() -> None:
+    text = """func.func @f(%a: tensor<i32>, %i: tensor<3x0xi64>, %v: tensor<5xi32>, %j: tensor<1xi64>) -> (tensor<3xi32>, tensor<i32>) {
+      %g = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<index_vector_dim = 1>,
+        slice_sizes = array<i64>}> : (tensor<i32>, tensor<3x0xi64>) -> tensor<3xi32>
+      %h = "stablehlo.gather"(%v, %j) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+        start_index_map = [0]>, slice_sizes = array<i64: 1>}> : (tensor<5xi32>, tensor<1xi64>) -> tensor<i32>
+      return %g, %h : tensor<3xi32>, tensor<i32> }"""
+    one, other = hu.run(text, np.int32(7), np.zeros((3, 0), np.int64), np.arange(5, dtype=np.int32), np.array([3]))
+    assert (one.numpy().tolist(), int(other.numpy())) == ([7, 7, 7], 3)
+
+
 def test_gather_takes_slices_that_are_moved_inside() -> None:
     text = """func.func @f(%a: tensor<3x4x2xi32>, %i: tensor<2x3x2xi64>) -> tensor<2x3x2x2xi32> {
       %g = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2, 3],
