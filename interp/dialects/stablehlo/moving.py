@@ -49,7 +49,7 @@ from halfulp.semantics import stablehlo as semantics
 
 Array = npt.NDArray[Any]
 
-_FUNCTION_TYPE = "attr-dict `:` functional-type(operands, results)"
+FUNCTION_TYPE = "attr-dict `:` functional-type(operands, results)"
 
 
 def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ def _array(name: str) -> d.Property:
     return d.Property(name, d.INTEGER_64_ARRAY_ATTR)
 
 
-def _shape(type_: ty.Type) -> tuple[int | None, ...]:
+def shape_of(type_: ty.Type) -> tuple[int | None, ...]:
     """Return the shape of a ranked tensor."""
     shape = ty.shape_of(type_)
     assert shape is not None
@@ -74,7 +74,7 @@ def _inferred(op: Operation, shape: Sequence[int | None]) -> str | None:
     return not_inferred(op, expected)
 
 
-def _made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
+def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
     """Return the type of a result of a shape. Raises UndefinedBehavior where its type has another shape, and
     LimitExceeded.
     """
@@ -90,7 +90,7 @@ def _made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
 
 
 def _verify_broadcast(op: Operation) -> str | None:
-    operand, result = _shape(op.operands[0].type), _shape(op.results[0].type)
+    operand, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
     dims = numbers_of(op, "broadcast_dimensions")
     if len(dims) != len(operand):
         return Unprefixed(f"broadcast_dimensions size ({len(dims)}) does not match operand rank ({len(operand)})")
@@ -108,29 +108,28 @@ def _verify_broadcast(op: Operation) -> str | None:
     return None
 
 
-def _broadcast_in_dim(op: Operation, settings: Settings) -> Function:
-    dims, shape = numbers_of(op, "broadcast_dimensions"), tuple(size or 0 for size in _shape(op.results[0].type))
+def broadcast_to(value: Value, dims: Sequence[int], shape: tuple[int, ...], type_: ty.Type) -> Value:
+    """Return an array whose dimensions are these of a larger one, repeated along the others."""
     order = sorted(range(len(dims)), key=dims.__getitem__)
+    sizes = [1] * len(shape)
+    for axis, dim in enumerate(dims):
+        sizes[dim] = value.shape[axis]
 
-    def broadcast(run: Run, operands: Operands) -> tuple[Any, ...]:
-        (value,) = operands
-        type_ = _made(op, shape, settings)
-        sizes = [1] * len(shape)
-        for axis, dim in enumerate(dims):
-            sizes[dim] = value.shape[axis]
+    def move(array: Array, trailing: tuple[int, ...]) -> Array:
+        turned = array.transpose(*order, *range(len(order), array.ndim))
+        return np.broadcast_to(turned.reshape((*sizes, *trailing)), shape + trailing)
 
-        def move(array: Array, trailing: tuple[int, ...]) -> Array:
-            turned = array.transpose(*order, *range(len(order), array.ndim))
-            return np.broadcast_to(turned.reshape((*sizes, *trailing)), shape + trailing)
+    return rearranged(value, type_, move)
 
-        return (rearranged(value, type_, move),)
 
-    return broadcast
+def _broadcast_in_dim(op: Operation, settings: Settings) -> Function:
+    dims, shape = numbers_of(op, "broadcast_dimensions"), tuple(size or 0 for size in shape_of(op.results[0].type))
+    return lambda run, operands: (broadcast_to(operands[0], dims, shape, made(op, shape, settings)),)
 
 
 stablehlo.op(
     "broadcast_in_dim",
-    f"$operand `,` `dims` `=` $broadcast_dimensions {_FUNCTION_TYPE}",
+    f"$operand `,` `dims` `=` $broadcast_dimensions {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": ANY_TENSOR},
     properties=(_array("broadcast_dimensions"),),
@@ -148,13 +147,13 @@ def _verify_reshape(op: Operation) -> str | None:
 
 def _reshape(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
-    shape = tuple(size or 0 for size in _shape(type_))
+    shape = tuple(size or 0 for size in shape_of(type_))
     return lambda run, operands: (reshaped(operands[0], type_, shape),)
 
 
 stablehlo.op(
     "reshape",
-    f"$operand {_FUNCTION_TYPE}",
+    f"$operand {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": ANY_TENSOR},
     verify=_verify_reshape,
@@ -165,7 +164,7 @@ stablehlo.op(
 
 
 def _verify_transpose(op: Operation) -> str | None:
-    shape, permutation = _shape(op.operands[0].type), numbers_of(op, "permutation")
+    shape, permutation = shape_of(op.operands[0].type), numbers_of(op, "permutation")
     if len(permutation) != len(shape):
         return Unprefixed(f"TransposeOp operand rank {len(shape)} does not match permutation size {len(permutation)}")
     if sorted(permutation) != list(range(len(shape))):
@@ -185,7 +184,7 @@ def _transpose(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "transpose",
-    f"$operand `,` `dims` `=` $permutation {_FUNCTION_TYPE}",
+    f"$operand `,` `dims` `=` $permutation {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": ANY_TENSOR},
     properties=(_array("permutation"),),
@@ -195,7 +194,7 @@ stablehlo.op(
 
 
 def _verify_reverse(op: Operation) -> str | None:
-    rank, dims = len(_shape(op.operands[0].type)), numbers_of(op, "dimensions")
+    rank, dims = len(shape_of(op.operands[0].type)), numbers_of(op, "dimensions")
     if len(set(dims)) != len(dims):
         return Unprefixed(f"dimensions should be unique. Got: {', '.join(map(str, dims))}")
     for dim in dims:
@@ -229,7 +228,7 @@ stablehlo.op(
 
 
 def _verify_slice(op: Operation) -> str | None:
-    shape = _shape(op.operands[0].type)
+    shape = shape_of(op.operands[0].type)
     lists = [numbers_of(op, name) for name in ("start_indices", "limit_indices", "strides")]
     if len(lists[0]) != len(shape):
         return Unprefixed(
@@ -258,7 +257,7 @@ def _slice(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "slice",
-    f"$operand custom<SliceRanges>($start_indices, $limit_indices, $strides) {_FUNCTION_TYPE}",
+    f"$operand custom<SliceRanges>($start_indices, $limit_indices, $strides) {FUNCTION_TYPE}",
     operands={"operand": PLAIN_TENSOR},
     results={"result": PLAIN_TENSOR},
     properties=tuple(map(_array, ("start_indices", "limit_indices", "strides"))),
@@ -276,7 +275,7 @@ def padded_size(size: int, low: int, high: int, interior: int) -> int:
 
 
 def _verify_pad(op: Operation) -> str | None:
-    shape = _shape(op.operands[0].type)
+    shape = shape_of(op.operands[0].type)
     low, high, interior = (numbers_of(op, name) for name in _PADDING)
     if not len(low) == len(high) == len(interior):
         return "failed to verify that all of {edge_padding_low, edge_padding_high, interior_padding} have same size"
@@ -337,7 +336,7 @@ def _pad(op: Operation, settings: Settings) -> Function:
 
     def pad(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, fill = operands
-        type_ = _made(op, tuple(map(padded_size, value.shape, low, high, interior)), settings)
+        type_ = made(op, tuple(map(padded_size, value.shape, low, high, interior)), settings)
         return (padded(run, value, fill, low, high, interior, type_),)
 
     return pad
@@ -346,7 +345,7 @@ def _pad(op: Operation, settings: Settings) -> Function:
 stablehlo.op(
     "pad",
     "$operand `,` $padding_value `,` `low` `=` $edge_padding_low `,` `high` `=` $edge_padding_high `,` "
-    f"`interior` `=` $interior_padding {_FUNCTION_TYPE}",
+    f"`interior` `=` $interior_padding {FUNCTION_TYPE}",
     operands={"operand": PLAIN_TENSOR, "padding_value": PLAIN_TENSOR},
     results={"result": PLAIN_TENSOR},
     properties=tuple(map(_array, _PADDING)),
@@ -356,7 +355,7 @@ stablehlo.op(
 
 
 def _verify_concatenate(op: Operation) -> str | None:
-    axis, shapes = op.prop("dimension", at.IntegerAttr).value, [_shape(value.type) for value in op.operands]
+    axis, shapes = op.prop("dimension", at.IntegerAttr).value, [shape_of(value.type) for value in op.operands]
     for number, shape in enumerate(shapes[1:], 1):
         if len(shape) != len(shapes[0]):
             return Unprefixed(f"operands (0) and ({number}) do not match rank")
@@ -387,7 +386,7 @@ def _concatenate(op: Operation, settings: Settings) -> Function:
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
         first = operands[0].shape
         shape = (*first[:axis], sum(value.shape[axis] for value in operands), *first[axis + 1 :])
-        type_ = _made(op, shape, settings)
+        type_ = made(op, shape, settings)
         return (combined(run, operands, type_, lambda arrays: np.concatenate(arrays, axis)),)
 
     return join
@@ -395,7 +394,7 @@ def _concatenate(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "concatenate",
-    f"custom<VariadicOperandWithAttribute>($inputs) `dim` `=` $dimension {_FUNCTION_TYPE}",
+    f"custom<VariadicOperandWithAttribute>($inputs) `dim` `=` $dimension {FUNCTION_TYPE}",
     operands=(d.variadic("inputs", PLAIN_TENSOR),),
     results={"result": PLAIN_TENSOR},
     properties=(d.Property("dimension", COUNT),),
@@ -425,7 +424,7 @@ def _starts(op: Operation, operands: Sequence[Value], shape: Sequence[int], size
 
 
 def _verify_dynamic_slice(op: Operation) -> str | None:
-    shape, sizes = _shape(op.operands[0].type), numbers_of(op, "slice_sizes")
+    shape, sizes = shape_of(op.operands[0].type), numbers_of(op, "slice_sizes")
     starts = len(op.operands) - 1
     if len(sizes) != starts:
         return Unprefixed(f"has mismatched number of slice sizes ({len(sizes)}) and number of start indices ({starts})")
@@ -455,7 +454,7 @@ _INDEX = tensor_of("I")
 
 stablehlo.op(
     "dynamic_slice",
-    f"$operand `,` custom<VariadicOperandWithAttribute>($start_indices) `sizes` `=` $slice_sizes {_FUNCTION_TYPE}",
+    f"$operand `,` custom<VariadicOperandWithAttribute>($start_indices) `sizes` `=` $slice_sizes {FUNCTION_TYPE}",
     operands=(d.Slot("operand", PLAIN_TENSOR), d.variadic("start_indices", _INDEX)),
     results={"result": PLAIN_TENSOR},
     properties=(_array("slice_sizes"),),
@@ -465,7 +464,7 @@ stablehlo.op(
 
 
 def _verify_dynamic_update_slice(op: Operation) -> str | None:
-    operand, update = (_shape(op.operands[k].type) for k in (0, 1))
+    operand, update = (shape_of(op.operands[k].type) for k in (0, 1))
     starts = len(op.operands) - 2
     if len(update) != len(operand):
         return Unprefixed(f"update rank does not match operand rank: {len(update)} vs {len(operand)}.")
@@ -489,7 +488,7 @@ def _dynamic_update_slice(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "dynamic_update_slice",
-    f"$operand `,` $update `,` $start_indices {_FUNCTION_TYPE}",
+    f"$operand `,` $update `,` $start_indices {FUNCTION_TYPE}",
     operands=(d.Slot("operand", PLAIN_TENSOR), d.Slot("update", PLAIN_TENSOR), d.variadic("start_indices", _INDEX)),
     results={"result": PLAIN_TENSOR},
     verify=_verify_dynamic_update_slice,
@@ -500,7 +499,7 @@ stablehlo.op(
 
 
 def _verify_iota(op: Operation) -> str | None:
-    rank, axis = len(_shape(op.results[0].type)), op.prop("iota_dimension", at.IntegerAttr).value
+    rank, axis = len(shape_of(op.results[0].type)), op.prop("iota_dimension", at.IntegerAttr).value
     if not rank:
         return Unprefixed("does not support scalars.")
     return Unprefixed("iota dimension cannot go beyond the output rank.") if axis >= rank else None
@@ -520,18 +519,18 @@ def _counted(op: Operation, count: int, element: ty.Type, settings: Settings) ->
     return semantics.extend(64, False, element.width).array(numbers).results[0]
 
 
+def counted(op: Operation, shape: tuple[int, ...], axis: int, type_: ty.Type, settings: Settings) -> Value:
+    """Return an array of the numbers of its elements along an axis."""
+    codes = _counted(op, shape[axis], ty.element_type(type_), settings)
+    trailing = codes.shape[1:]
+    column = codes.reshape((*(1,) * axis, shape[axis], *(1,) * (len(shape) - axis - 1), *trailing))
+    return Value(type_, np.broadcast_to(column, shape + trailing))
+
+
 def _iota(op: Operation, settings: Settings) -> Function:
-    type_, axis = op.results[0].type, op.prop("iota_dimension", at.IntegerAttr).value
-    shape = tuple(size or 0 for size in _shape(type_))
-
-    def count(run: Run, operands: Operands) -> tuple[Any, ...]:
-        check_allocation(type_, shape, settings)
-        codes = _counted(op, shape[axis], ty.element_type(type_), settings)
-        trailing = codes.shape[1:]
-        column = codes.reshape((*(1,) * axis, shape[axis], *(1,) * (len(shape) - axis - 1), *trailing))
-        return (Value(type_, np.broadcast_to(column, shape + trailing)),)
-
-    return count
+    axis, shape = op.prop("iota_dimension", at.IntegerAttr).value, shape_of(op.results[0].type)
+    sizes = tuple(size or 0 for size in shape)
+    return lambda run, operands: (counted(op, sizes, axis, made(op, sizes, settings), settings),)
 
 
 stablehlo.op(
@@ -603,7 +602,7 @@ def _bitcast_convert(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "bitcast_convert",
-    f"$operand {_FUNCTION_TYPE}",
+    f"$operand {FUNCTION_TYPE}",
     operands={"operand": PLAIN_TENSOR},
     results={"result": PLAIN_TENSOR},
     verify=_verify_bitcast,
@@ -618,7 +617,7 @@ def _dimension_size(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "get_dimension_size",
-    f"$operand `,` `dim` `=` $dimension {_FUNCTION_TYPE}",
+    f"$operand `,` `dim` `=` $dimension {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": tensor_of("S")},
     properties=(d.Property("dimension", COUNT),),

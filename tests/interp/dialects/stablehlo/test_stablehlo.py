@@ -26,7 +26,7 @@ from halfulp.semantics import stablehlo as semantics
 VALUES = (
     "%a: tensor<2x3xf32>, %b: tensor<f32>, %v: tensor<3xf32>, %i: tensor<i32>, %p: tensor<2x3xi1>, %u: tensor<3xui8>"
 )
-COMPLEX = "%c: tensor<2xcomplex<f32>>"
+COMPLEX = "%c: tensor<2xcomplex<f32>>, %n: tensor<2xi32>"
 
 # Each line is one op, as StableHLO 1.17 prints it.
 FORMS = (
@@ -59,6 +59,15 @@ FORMS = (
     "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<2x3xf32>, "
     "tensor<2x3xf32>) -> tensor<2xf32>",
     "stablehlo.bitcast_convert %u : (tensor<3xui8>) -> tensor<3xi8>",
+    "stablehlo.broadcast %v, sizes = [2] : (tensor<3xf32>) -> tensor<2x3xf32>",
+    "stablehlo.dynamic_broadcast_in_dim %v, %n, dims = [1] {known_expanding_dimensions = array<i64: 0>} : "
+    "(tensor<3xf32>, tensor<2xi32>) -> tensor<?x3xf32>",
+    "stablehlo.dynamic_reshape %a, %n : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<?x?xf32>",
+    "stablehlo.dynamic_iota %n, dim = 1 : (tensor<2xi32>) -> tensor<?x?xf32>",
+    "stablehlo.dynamic_pad %a, %b, %n, %n, %n : (tensor<2x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, "
+    "tensor<2xi32>) -> tensor<?x?xf32>",
+    "stablehlo.real_dynamic_slice %a, %n, %n, %n : (tensor<2x3xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> "
+    "tensor<?x?xf32>",
     "stablehlo.custom_call @x(%a) {api_version = 4 : i32, mhlo.backend_config = {x = 1 : i32}, output_operand_aliases = "
     "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : "
     "(tensor<2x3xf32>) -> tensor<2x3xf32>",
@@ -115,7 +124,7 @@ def reference() -> Iterator[Reference]:
 
 @each_row(*FORMS)
 def test_an_op_is_printed_as_it_was_read(line: str) -> None:
-    names = dict(zip("abvipuc", (f"arg{k}" for k in range(7)), strict=True))
+    names = dict(zip("abvipucn", (f"arg{k}" for k in range(8)), strict=True))
     expected = line
     for name, new in names.items():
         expected = expected.replace(f"%{name}", f"%{new}")
@@ -481,6 +490,35 @@ def test_gather_takes_slices_that_are_moved_inside() -> None:
     for p, q in product(range(2), range(3)):
         column, row = min(max(i[p, q, 0], 0), 2), min(max(i[p, q, 1], 0), 2)
         assert np.array_equal(found.numpy()[p, q], a[row, column : column + 2])
+
+
+def test_shapes_may_be_operands() -> None:
+    text = """func.func @f(%v: tensor<3xi32>, %n: tensor<2xi64>, %z: tensor<i32>, %low: tensor<2xi64>, %one: tensor<2xi64>)
+        -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xf32>) {
+      %b = stablehlo.dynamic_broadcast_in_dim %v, %n, dims = [1] : (tensor<3xi32>, tensor<2xi64>) -> tensor<?x?xi32>
+      %p = stablehlo.dynamic_pad %b, %z, %low, %one, %one : (tensor<?x?xi32>, tensor<i32>, tensor<2xi64>, tensor<2xi64>,
+        tensor<2xi64>) -> tensor<?x?xi32>
+      %two = stablehlo.add %one, %one : tensor<2xi64>
+      %s = stablehlo.real_dynamic_slice %b, %low, %n, %two : (tensor<?x?xi32>, tensor<2xi64>, tensor<2xi64>,
+        tensor<2xi64>) -> tensor<?x?xi32>
+      %turned = stablehlo.reverse %n, dims = [0] : tensor<2xi64>
+      %r = stablehlo.dynamic_reshape %b, %turned : (tensor<?x?xi32>, tensor<2xi64>) -> tensor<?x?xi32>
+      %i = stablehlo.dynamic_iota %n, dim = 0 : (tensor<2xi64>) -> tensor<?x?xf32>
+      return %b, %p, %s, %r, %i : tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xf32> }"""
+    v, module_ = np.array([1, 2, 3], np.int32), hu.load(text)
+    given = [np.array(each, np.int64) for each in ([2, 3], [0, 1], [1, 1])]
+    wide, padded, part, turned, counted = hu.run(module_, v, given[0], np.int32(9), *given[1:])
+    rows = np.tile(v, (2, 1))
+    assert np.array_equal(wide.numpy(), rows)
+    expected = np.full((4, 7), 9)
+    expected[0:3:2, 1:6:2] = rows
+    assert np.array_equal(padded.numpy(), expected)
+    assert np.array_equal(part.numpy(), rows[0:2:2, 1:3:2])
+    assert np.array_equal(turned.numpy(), rows.reshape(3, 2))
+    assert counted.numpy().tolist() == [[0, 0, 0], [1, 1, 1]]
+    for shape, why in (([2, 4], "3 cannot be broadcast to 2x4"), ([-1, 3], r"the shape \[-1, 3\] has a negative size")):
+        with pytest.raises(hu.UndefinedBehavior, match=why):
+            hu.run(module_, v, np.array(shape, np.int64), np.int32(9), *given[1:])
 
 
 def test_gather_of_one_element() -> None:
