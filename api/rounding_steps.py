@@ -18,7 +18,7 @@ from halfulp.fp_formats.spelling import value_text
 
 
 def value_at(fmt: FloatFormat, rank: int) -> Fraction:
-    """Return the finite value with this number."""
+    """Return the finite value of a format that has this place in the order of its values; see `code_at`."""
     value = scalar.value(fmt, code_at(fmt, rank))
     assert value is not None
     return value

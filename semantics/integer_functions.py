@@ -336,7 +336,10 @@ def reversed_bits(width: int) -> Kernel:
 
 
 def absolute(width: int, least_is_poison: bool) -> Kernel:
-    """Return the kernel of ``llvm.abs``. The smallest integer is its own absolute value, or gives poison."""
+    """Return the kernel of ``llvm.abs``.
+
+    ``least_is_poison``: the smallest integer gives poison; otherwise it is its own absolute value.
+    """
     if not least_is_poison:
         return absi(width)
     sign, mask = Reading(width, True).sign, mask_of(width)

@@ -81,7 +81,7 @@ NaNs that programs spell, as the first operand of a reduction for example.
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """A comparison of two numbers. ``predicate``: that of arith.cmpf, as MLIR numbers them."""
+    """A comparison of two numbers. ``predicate``: the number of a predicate of arith.cmpf in MLIR."""
 
     predicate: int
     operand: FloatFormat

@@ -305,7 +305,9 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
         guessed = format_of_file(plain_name(given))
         formats = named or ([guessed.name] if guessed else [format for _, format in files])
         if not formats:
-            raise InputError(f"{path}: the format of '{given}' is not known")
+            raise InputError(
+                f"{path}: the ending of '{given}' is not that of a format of vectors", hint="rename the file"
+            )
         return Path(given), formats[0]
     return metadata.data_file(path, data)
 

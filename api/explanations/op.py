@@ -239,7 +239,8 @@ def _stochastically(
         raise Unsupported(f"'{op}' has no stochastic rounding")
     if properties:
         raise Unsupported(
-            f"the explanation of stochastic rounding does not take {', '.join(properties)}", hint="leave it out"
+            f"the explanation of stochastic rounding does not take {', '.join(properties)}",
+            hint=f"leave out {', '.join(properties)}",
         )
     if any(operand.code is None for operand in operands):
         raise InputError(f"an operand is poison ({_poison_reason(operands)})")

@@ -206,7 +206,10 @@ def _note(found: Check, asked: CheckedAgainst) -> str:
 
 
 def described(options: CheckOptions) -> CheckedAgainst:
-    """Return what is computed, by the metadata of the file. Raise InputError if that does not say it."""
+    """Return what the metadata of the file says is computed.
+
+    Raises InputError if there is no metadata, or if it does not say what is computed.
+    """
     path = options.metadata or _beside(options.file)
     if path is None:
         raise InputError(

@@ -143,8 +143,9 @@ class RunErrors:
         return max(known, key=self._ranked_size, default=None)
 
     def largest_by(self, metric: Metric) -> error_text.ResultError | None:
-        """Return the element with the largest known error of the result that is worst by a metric; None if nothing is
-        known of any. Raises InputError for a metric that does not exist.
+        """Return the result that is worst by a metric, with its element of the largest known error.
+
+        Return None if no error of any result is known. Raises InputError for a metric that does not exist.
         """
         if checked_metric(metric) == "ulp":
             return self.largest

@@ -95,26 +95,28 @@ class TileModel:
         types = (op.a, op.b, op.c, op.d)
         integers = [name for name in types if name not in FORMATS]
         if rule is None or 0 < len(integers) < len(types):
-            raise self._refusal("models add floats, or integers")
+            raise self._refusal("C models add either floats or integers")
         if self._model == "ieee" and op.scale:
             raise self._refusal("ieee rounds scaled elements first")
         for each in fields(rule):
             if each.name not in _STATED and getattr(rule, each.name) != each.default:
                 raise self._refusal(f"its rule has {each.name}={getattr(rule, each.name)}")
         if min(rule.group or op.shape[2], op.shape[2]) > TERMS:
-            raise self._refusal(f"a group has up to {TERMS} products in models")
+            raise self._refusal(f"in C models, a group has up to {TERMS} products")
         if integers:
             bits = max(int(op.a[1:]) + int(op.b[1:]), *(int(name[1:]) for name in (op.c, op.d))) + TERMS.bit_length()
             if bits > SUM_BITS:
-                raise self._refusal(f"sums of integers have up to {SUM_BITS} bits in models")
+                raise self._refusal(f"in C models, sums of integers have up to {SUM_BITS} bits")
             return rule
         if rule.bits is not None and rule.bits + rule.guard > ALIGNED_BITS:
-            raise self._refusal(f"aligned terms keep up to {ALIGNED_BITS} fraction bits in models, with guard bits")
+            raise self._refusal(
+                f"in C models, aligned terms keep up to {ALIGNED_BITS} fraction bits, guard bits included"
+            )
         for name in {op.a, op.b, op.c, op.d, op.scale or op.a, op.a if rule.steps == OWN else rule.steps}:
             if (why := too_wide(FORMATS[name])) is not None:
                 raise self._refusal(why)
         if rule.lsb is not None and sum(each.precision for each in self._factors) > SUM_BITS:
-            raise self._refusal(f"products in a register have up to {SUM_BITS} bits in models")
+            raise self._refusal(f"in C models, products in a register have up to {SUM_BITS} bits")
         if rule.dot > 1:
             group = min(rule.group or op.shape[2], op.shape[2])
             if op.block % rule.dot or (group % rule.dot and group < op.shape[2]) or FORMATS[op.scale].infinities:

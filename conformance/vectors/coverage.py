@@ -626,7 +626,7 @@ def report_of_text(text: str | bytes, file: str) -> CoverageReport:
     if not isinstance(data, dict) or "coverage_version" not in data:
         raise InputError(f"{file} is not a file of coverage", hint="vectors check --coverage-file writes one")
     if data["coverage_version"] != COVERAGE_VERSION:
-        raise InputError(f"{file}: version {data['coverage_version']!r} of the coverage, not {COVERAGE_VERSION}")
+        raise InputError(f"{file} has version {data['coverage_version']!r} of the coverage, not {COVERAGE_VERSION}")
     try:
         models = {str(name): _model_of(str(name), found) for name, found in data["models"].items()}
         about = {key: _is(data[key], dict) for key in _SHARED}

@@ -62,13 +62,13 @@ class Device:
         return None if made is None else (self.written(columns, made[0], inputs), made[1])
 
     def written(self, columns: Sequence[Column], made: Chunk, inputs: Chunk) -> Chunk:
-        """Return the outputs after the changes on the way out."""
+        """Return the outputs after the changes of ``writes``. ``made``: the outputs before them."""
         for write in self.writes:
             made = write(columns, made, inputs)
         return made
 
     def computed(self, columns: Sequence[Column], inputs: Chunk, expected: Chunk) -> tuple[Chunk, Mask] | None:
-        """Return the same as `outputs`, without the changes of the outputs."""
+        """Return the same as `outputs`, before the changes of ``writes``."""
         try:
             for read in self.reads:
                 inputs = read(inputs)

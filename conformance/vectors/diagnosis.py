@@ -146,9 +146,9 @@ class Explanation:
     """An explanation of results of the device. ``gives``: the rows of the sample in which it gives both results and
     flags.
 
-    ``rank``: of explanations that fit equally well, the lowest is named first: the stage (pairs come last), and whether
-    it is about results and flags, about results or about flags. ``causes``: the causes that it consists of; none for
-    rows that slipped.
+    ``rank``: the order of explanations that fit equally well, the smallest first. Its first number is the stage (pairs
+    of causes come last), the second says whether the explanation is about results and flags, about results or about
+    flags. ``causes``: the causes that the explanation consists of; empty for missing or surplus rows.
     """
 
     name: str

@@ -99,7 +99,7 @@ def ordinary_codes(element: ty.Type) -> tuple[int, ...]:
 
 @lru_cache(maxsize=512)
 def every_code(element: ty.Type) -> Domain:
-    """Return the domain of all codes of an element type. An index is small half of the time."""
+    """Return the domain of all codes of an element type. In random samples, half of the indices are small numbers."""
 
     def sampled(rng: random.Random) -> int:
         if isinstance(element, ty.IndexType) and rng.random() < 0.5:

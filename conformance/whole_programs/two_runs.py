@@ -70,7 +70,7 @@ class CarriedType:
     back: Convert | None = None
 
     def to_target(self, value: Value) -> Value:
-        """Return the value of the second version; leading axes over lanes stay."""
+        """Return the value of the second version. If the value has leading axes for lanes, the result has them too."""
         return value if self.forth is None else _converted(self.forth, value, self.target)
 
     def to_source(self, value: Value) -> Value:

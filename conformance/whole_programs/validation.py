@@ -228,7 +228,10 @@ class Inputs:
     fp_contract: str = "on"
 
     def of(self, function: Operation, samples: bool = False) -> Arguments:
-        """Return the inputs of a function; ``samples``: never all of them. Raises HalfulpError if there are none."""
+        """Return the inputs of a function. Raises HalfulpError if there are none.
+
+        ``samples``: return samples, even if the function has so few inputs that all of them could run.
+        """
         if self.given is not None:
             return self.given
         types = argument_types(function)
@@ -345,9 +348,10 @@ def validate(
     unknown: UnknownFunctions | None = None,
     fp_contract: str | None = None,
 ) -> ValidationReport:
-    """Run both versions of a function. ``fp_contract``: as in `Inputs`; None: differences are not permitted.
+    """Run both versions of a function on all arguments, and report the differences.
 
-    Raises Unsupported if the types differ too much.
+    ``fp_contract``: where differences by fused multiply-adds are permitted, a key of `FP_CONTRACT`; None: nowhere.
+    Raises Unsupported if `carrier` has no conversion between the types of both versions.
     """
     way = carrier(before[1], after[1])
     made_up = () if unknown is None else ("unknown functions stand for ops that no dialect has and for declarations",)

@@ -105,7 +105,7 @@ _ANGLES = (
     SpecialCase(
         lambda y, x: x.kind == INFINITE and y.kind == INFINITE,
         lambda y, x: _quarters(3 if x.sign else 1, y.sign),
-        "of two infinities: pi/4 if x is positive, 3*pi/4 if x is negative, with the sign of y",
+        "both operands are infinite: pi/4 if x is positive, 3*pi/4 if x is negative, with the sign of y",
     ),
     SpecialCase(
         lambda y, x: (is_zero(y) or x.kind == INFINITE) and not x.sign,
@@ -145,7 +145,7 @@ _DISTANCES = (
         "an infinite operand gives infinity, even beside a quiet NaN",
     ),
     _NAN_OPERAND,
-    SpecialCase(lambda x, y: is_zero(x) and is_zero(y), _always(Special(Kind.ZERO)), "of two zeros: +0"),
+    SpecialCase(lambda x, y: is_zero(x) and is_zero(y), _always(Special(Kind.ZERO)), "both operands are zero: +0"),
     SpecialCase(
         lambda x, y: is_zero(x) or is_zero(y),
         lambda x, y: abs(number(y)) if is_zero(x) else abs(number(x)),
@@ -212,17 +212,18 @@ _POWERS = (
     SpecialCase(
         lambda x, y: is_zero(x) and bool(y.sign),
         lambda x, y: Special(Kind.INFINITE, _sign_of_power(x, y), True),
-        "zero to a negative power is a pole; for an odd integer with the sign of the zero",
+        "zero to a negative power is a pole: infinity, with the sign of the zero if the power is an odd integer",
     ),
     SpecialCase(
         lambda x, y: is_zero(x),
         lambda x, y: Special(Kind.ZERO, _sign_of_power(x, y)),
-        "zero to a positive power is zero; for an odd integer with the sign of the zero",
+        "zero to a positive power is zero, with the sign of the base if the power is an odd integer",
     ),
     SpecialCase(
         lambda x, y: x.kind == INFINITE,
         lambda x, y: Special(Kind.ZERO if y.sign else Kind.INFINITE, _sign_of_power(x, y)),
-        "infinity to a positive power is infinity, to a negative one zero; for an odd integer with the sign of x",
+        "infinity to a positive power is infinity, and to a negative power it is zero. Both have the sign of x if the "
+        "power is an odd integer",
     ),
     SpecialCase(
         lambda x, y: bool(x.sign) and number(y).denominator != 1,
@@ -265,12 +266,12 @@ _ROOTS = (
     SpecialCase(
         lambda x, n: is_zero(x) and bool(n.sign),
         lambda x, n: Special(Kind.INFINITE, _sign_of_power(x, n), True),
-        "zero is a pole of a negative degree; of an odd one with the sign of the zero",
+        "zero is a pole if the degree is negative: infinity, with the sign of the zero if the degree is odd",
     ),
     SpecialCase(
         lambda x, n: is_zero(x),
         lambda x, n: Special(Kind.ZERO, _sign_of_power(x, n)),
-        "the root of zero is zero; of an odd degree with the sign of the zero",
+        "the root of zero is zero, with the sign of this zero if the degree is odd",
     ),
     SpecialCase(
         lambda x, n: bool(x.sign) and not _is_odd(n),
@@ -280,7 +281,8 @@ _ROOTS = (
     SpecialCase(
         lambda x, n: x.kind == INFINITE,
         lambda x, n: Special(Kind.ZERO if n.sign else Kind.INFINITE, _sign_of_power(x, n)),
-        "the root of infinity is infinity, of a negative degree zero; of an odd one with the sign of x",
+        "the root of infinity is infinity, or zero if the degree is negative. It has the sign of x if the degree is "
+        "odd",
     ),
 )
 

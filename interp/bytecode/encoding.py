@@ -177,7 +177,7 @@ class ByteCursor:
         return value
 
     def take(self, size: int) -> bytes | memoryview:
-        """Read a number of bytes. They are a view if the file is a view."""
+        """Read ``size`` bytes. If the file was given as a memoryview, the result is one too."""
         pos = self.pos
         if size > self.end - pos:
             self.fail(f"{size} bytes are needed, but only {self.end - pos} are left")

@@ -401,8 +401,10 @@ def compile_form(assembly: str, parameters: tuple[Parameter, ...]) -> ParameterF
 
 
 def read_parameters(p: TokenParser, definition: AttributeDefinition) -> DialectAttr:
-    """Read the text after the mnemonic of an attribute. Raises ParseError; for a message of ``verify``, at the first
-    token.
+    """Read the text after the mnemonic of an attribute.
+
+    Raises ParseError if the text is malformed, or if ``verify`` of the definition rejects the attribute. The second
+    error has the place of the first token.
     """
     at = p.pos
     p.enter()

@@ -91,8 +91,10 @@ class Compiler:
         raise NotImplementedError
 
     def machine_code(self, function: Operation) -> MachineCall | None:
-        """Return a function that runs a function of the program as machine code, from the run, the arguments and the
-        number of calls around it. It returns None if a frame must run the function.
+        """Return the machine code of a function of the program; None if there is none.
+
+        The code takes the run, the arguments, and the number of calls that the call is nested in. It returns None if a
+        frame must run the function.
         """
         return None
 

@@ -442,8 +442,9 @@ def level_of(tree: str, terms: int) -> tuple[slice, slice, slice]:
 
 
 def shape_of(tree: str, terms: int) -> list[tuple[int, int]]:
-    """Return the additions of pairs in a tree, in order: numbers of terms, and of sums, which are counted after the
-    terms.
+    """Return the additions of a tree in order, each as the numbers of its two operands.
+
+    The terms have the numbers from 0, and the sums have the numbers after them, in the order of the additions.
     """
     level, additions = list(range(terms)), list[tuple[int, int]]()
     while len(level) > 1:

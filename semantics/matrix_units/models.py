@@ -269,7 +269,7 @@ def _ones(width: int) -> np.uint64:
 def rule_of(model: str | Accumulator, op: TileOp) -> Accumulator | None:
     """Return the rule by which a model computes an operation: that of a chip or of a user; None for "exact" and "ieee".
 
-    Raises `Unpublished` if the rule of a chip is not known, ValueError if a rule does not go with the types.
+    Raises `Unpublished` if the rule of a chip is not known, ValueError if a rule cannot be used with the types.
     """
     if not isinstance(model, Accumulator):
         model = as_model(model)

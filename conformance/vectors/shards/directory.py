@@ -104,7 +104,7 @@ class SweepPlan(PickledByFields):
         return index * self.size, min((index + 1) * self.size, self.recipe.rows.count)
 
     def rows_of_part(self, place: int, of: int) -> int:
-        """Return the number of rows in all shards of a part: shard ``place`` of every ``of``."""
+        """Return the number of rows in a part of the shards: shard ``place``, and every ``of``-th shard after it."""
         indices = range(place, self.shards, of)
         missing = self.shards * self.size - self.recipe.rows.count
         return len(indices) * self.size - (missing if self.shards - 1 in indices else 0)

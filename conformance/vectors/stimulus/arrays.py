@@ -39,8 +39,10 @@ _SAFETENSORS: Mapping[str, tuple[str, str | None]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """An array of a file. ``format``: the format whose codes it holds; None if its dtype tells, where unsigned integers
-    are raw bits.
+    """An array of a file.
+
+    ``format``: the float format whose codes the array holds; None if its dtype says what it holds. In that case,
+    unsigned integers are raw bits.
     """
 
     array: npt.NDArray[Any]

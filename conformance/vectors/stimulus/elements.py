@@ -76,7 +76,8 @@ def codes_of_elements(
         # np.save turns dtypes of ml_dtypes into bytes without a type.
         if array.dtype.itemsize not in (1, 2, 4, 8):
             raise TypeMismatch(
-                f"elements of {array.dtype.itemsize} bytes without a type are neither numbers nor raw bits"
+                f"elements of {array.dtype.itemsize} bytes without a type are neither numbers nor raw bits",
+                hint="raw bits have 1, 2, 4 or 8 bytes",
             )
         array = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
     elif source is None and array.dtype.kind not in "ui":
@@ -120,7 +121,7 @@ def _of_integers(array: npt.NDArray[Any], type_: ty.Type, fitting: Fitting, firs
         if fitting.rounding is None:
             raise TypeMismatch(
                 f"the elements are {array.dtype}, but the operand is {type_}",
-                hint="give raw bits as unsigned integers; to round the numbers to the type, write FILE:round",
+                hint="give raw bits as unsigned integers, or add the option round, as in FILE:round",
             )
         bits = 8 * array.dtype.itemsize
         codes = array.view(f"u{array.dtype.itemsize}")
@@ -153,7 +154,7 @@ def _converted(codes: Codes, source: FloatFormat, type_: ty.Type, fitting: Fitti
     if len(wrong):
         raise InputError(
             f"element {_number(first, int(wrong[0]))} is not within the range of {type_}",
-            hint="saturate takes the nearest",
+            hint="to use the nearest integer of the type, add the option saturate, as in FILE:saturate",
         )
     return made.codes
 
@@ -186,7 +187,8 @@ def code_of_number(number: Exact, type_: ty.Type, fitting: Fitting) -> int:
         exact = not found.flags
     if found.poison or (not exact and fitting.rounding is None):
         raise InputError(
-            f"{kind} {type_} does not have this number", hint="to use the nearest number of the type, write FILE:round"
+            f"{kind} {type_} does not have this number",
+            hint="to use the nearest number of the type, add the option round, as in FILE:round",
         )
     return found.code
 

@@ -217,7 +217,7 @@ def store_to_buffer(op: Operation, settings: Settings) -> Function:
         buffer, value = living(op, slots[1], 1), lift(slots[0], type_)
         if value.shape != buffer.shape:
             shapes = f"{spell_shape(value.shape)} into a memref of shape {spell_shape(buffer.shape)}"
-            raise undefined(op, f"a tensor of shape {shapes}")
+            raise undefined(op, f"cannot store a tensor of shape {shapes}")
         buffer.store(value, run.origins)
         return ()
 

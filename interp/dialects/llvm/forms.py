@@ -134,7 +134,7 @@ def print_dictionary(printer: OpPrinter, op: Operation, written: Sequence[str], 
 
 
 def completed(p: OpParser, op: Operation, at: int) -> Operation:
-    """Add the defaults of the properties, and the place."""
+    """Give an op the defaults of its properties, and its place in the text. Return the op."""
     assert op.definition is not None
     add_defaults(op.definition, op.properties)
     return p.placed(op, at)

@@ -35,8 +35,8 @@ class Structure(NamedTuple):
 
     ``maps``: from a point of the iteration space to the indices of an element, one for each operand, inputs first.
     ``iterators``: PARALLEL or REDUCTION, one for each dimension of the space. ``block``: the body. Its arguments are an
-    element of each operand, and its terminator gives the new element of each init. ``elements``: these arguments,
-    where the body has them in another order, or not all of them.
+    element of each operand, and its terminator gives the new element of each init. ``elements``: the arguments
+    of the body in the order of the operands, if the body has them in another order or lacks some; otherwise empty.
     """
 
     maps: tuple[at.AffineMapAttr, ...]

@@ -125,7 +125,7 @@ def test_numbers_of_integers_and_of_saturation() -> None:
     assert found == [min(max(round(number), -128), 127) & 0xFF for number in numbers.tolist()]
     with pytest.raises(InputError, match="not within the range of i8") as error:
         columns("normal:scale=60", "i8", n=2000)
-    assert error.value.hint == "saturate takes the nearest"
+    assert error.value.hint == "to use the nearest integer of the type, add the option saturate, as in FILE:saturate"
     largest = FORMATS["f8E4M3FN"].max_code
     assert set(columns("uniform:low=1e4,high=2e4,saturate", "f8E4M3FN", n=9)[0]) == {largest}
     assert set(columns("uniform:low=1e4,high=2e4", "f8E4M3FN", n=9)[0]) == {FORMATS["f8E4M3FN"].nan_code}
