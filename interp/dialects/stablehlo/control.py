@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.regions import assignments, print_assignments, types_text, yielded
-from halfulp.interp.dialects.stablehlo.types import stablehlo, tensor_of
+from halfulp.interp.dialects.stablehlo.bodies import verify_branches, verify_while
+from halfulp.interp.dialects.stablehlo.types import I32_TENSOR, stablehlo, tensor_of
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
@@ -94,6 +95,8 @@ stablehlo.op(
     operands=(d.variadic("operand", d.ANY),),
     results=_VALUES,
     regions=(d.RegionSlot("cond"), d.RegionSlot("body")),
+    traits=(d.Trait.SINGLE_BLOCK,),
+    verify_regions=verify_while,
     named_arguments=lambda op: ["iterArg"] * len(op.operands),
     evaluate=OnFrames(_while, no_lanes=True),
 )
@@ -133,13 +136,17 @@ stablehlo.op(
     operands={"pred": tensor_of("B")},
     results=_VALUES,
     regions=(d.RegionSlot("true_branch"), d.RegionSlot("false_branch")),
+    traits=(d.Trait.SINGLE_BLOCK,),
+    verify_regions=verify_branches,
     evaluate=OnFrames(_if, no_lanes=True),
 )
 stablehlo.op(
     "case",
-    operands={"index": tensor_of("I")},
+    operands={"index": I32_TENSOR},
     results=_VALUES,
     regions=(d.RegionSlot("branches", d.Arity.VARIADIC),),
+    traits=(d.Trait.SINGLE_BLOCK,),
+    verify_regions=verify_branches,
     evaluate=OnFrames(_case, no_lanes=True),
 )
 

@@ -303,7 +303,8 @@ stablehlo.op(
 def _reduce_precision(op: Operation, settings: Settings) -> Kernel:
     element = Element(element_of(op.operands[0]), settings.profile)
     exponent, mantissa = (op.prop(name, at.IntegerAttr).value for name in ("exponent_bits", "mantissa_bits"))
-    return casts.reduce_precision(element.format, exponent, mantissa)
+    # No format has more bits than these: more change nothing.
+    return casts.reduce_precision(element.format, min(exponent, 16), min(mantissa, 64))
 
 
 def _positive(what: str, least: int) -> d.AttributeConstraint:
@@ -468,7 +469,7 @@ def constant_name(op: Operation) -> tuple[str, ...]:
 stablehlo.op(
     "constant",
     "attr-dict $value",
-    results={"output": tensor_of("FBICQX")},
+    results={"output": tensor_of("FBICQX", "statically shaped")},
     properties=(d.Property("value", d.TYPED_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
     type_rules=(d.type_of_property("output", "value", "inferred type(s) are incompatible with return type(s)"),),

@@ -26,10 +26,13 @@ from halfulp.interp.dialects.elementwise import sizes_agree
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
     COUNT,
+    I32_TENSOR,
     PLAIN_TENSOR,
     Kind,
+    compatible_elements,
     kind_of,
     not_inferred,
+    same_elements,
     stablehlo,
     tensor_of,
 )
@@ -49,6 +52,7 @@ from halfulp.semantics import stablehlo as semantics
 
 Array = npt.NDArray[Any]
 
+_BOUNDED = tensor_of("FBICQX", "statically shaped or single bounded dimension")
 FUNCTION_TYPE = "attr-dict `:` functional-type(operands, results)"
 
 
@@ -90,6 +94,9 @@ def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
 
 
 def _verify_broadcast(op: Operation) -> str | None:
+    found = compatible_elements(op)
+    if found is not None:
+        return found
     operand, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
     dims = numbers_of(op, "broadcast_dimensions")
     if len(dims) != len(operand):
@@ -131,7 +138,7 @@ stablehlo.op(
     "broadcast_in_dim",
     f"$operand `,` `dims` `=` $broadcast_dimensions {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
-    results={"result": ANY_TENSOR},
+    results={"result": _BOUNDED},
     properties=(_array("broadcast_dimensions"),),
     verify=_verify_broadcast,
     evaluate=data_movement(_broadcast_in_dim),
@@ -139,6 +146,9 @@ stablehlo.op(
 
 
 def _verify_reshape(op: Operation) -> str | None:
+    found = compatible_elements(op)
+    if found is not None:
+        return found
     made, given = (ty.element_count(value.type) for value in (op.results[0], op.operands[0]))
     if made is not None and given is not None and made != given:
         return Unprefixed(f"number of output elements ({made}) doesn't match expected number of elements ({given})")
@@ -155,7 +165,7 @@ stablehlo.op(
     "reshape",
     f"$operand {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
-    results={"result": ANY_TENSOR},
+    results={"result": _BOUNDED},
     verify=_verify_reshape,
     evaluate=data_movement(_reshape),
 )
@@ -202,7 +212,7 @@ def _verify_reverse(op: Operation) -> str | None:
             return Unprefixed(f"all dimensions should be non-negative. Got dimension: {dim}.")
         if dim >= rank:
             return Unprefixed(f"all dimensions should be between [0, {rank}). Got dimension: {dim}.")
-    return None
+    return same_elements(op)
 
 
 def _reverse(op: Operation, settings: Settings) -> Function:
@@ -230,6 +240,8 @@ stablehlo.op(
 def _verify_slice(op: Operation) -> str | None:
     shape = shape_of(op.operands[0].type)
     lists = [numbers_of(op, name) for name in ("start_indices", "limit_indices", "strides")]
+    if len(set(map(len, lists))) > 1:
+        return "failed to verify that all of {start_indices, limit_indices, strides} have same size"
     if len(lists[0]) != len(shape):
         return Unprefixed(
             f"the number of elements in start_indices ({len(lists[0])}) does not match the rank of the operand "
@@ -275,6 +287,9 @@ def padded_size(size: int, low: int, high: int, interior: int) -> int:
 
 
 def _verify_pad(op: Operation) -> str | None:
+    found = same_elements(op)
+    if found is not None:
+        return found
     shape = shape_of(op.operands[0].type)
     low, high, interior = (numbers_of(op, name) for name in _PADDING)
     if not len(low) == len(high) == len(interior):
@@ -310,6 +325,7 @@ def padded(
     if lanes:
         low, high, interior = ((0, *each) for each in (low, high, interior))
     shape = tuple([max(0, size) for size in map(padded_size, value.shape, low, high, interior)])
+    check_allocation(type_, shape, run.settings)
     places = []
     for size, made, below, inside in zip(value.shape, shape, low, interior, strict=True):
         step = inside + 1
@@ -346,7 +362,7 @@ stablehlo.op(
     "pad",
     "$operand `,` $padding_value `,` `low` `=` $edge_padding_low `,` `high` `=` $edge_padding_high `,` "
     f"`interior` `=` $interior_padding {FUNCTION_TYPE}",
-    operands={"operand": PLAIN_TENSOR, "padding_value": PLAIN_TENSOR},
+    operands={"operand": PLAIN_TENSOR, "padding_value": tensor_of("FBICQ", "0D")},
     results={"result": PLAIN_TENSOR},
     properties=tuple(map(_array, _PADDING)),
     verify=_verify_pad,
@@ -355,6 +371,8 @@ stablehlo.op(
 
 
 def _verify_concatenate(op: Operation) -> str | None:
+    if not op.operands:
+        return "expected 1 or more operands, but found 0"
     axis, shapes = op.prop("dimension", at.IntegerAttr).value, [shape_of(value.type) for value in op.operands]
     for number, shape in enumerate(shapes[1:], 1):
         if len(shape) != len(shapes[0]):
@@ -450,7 +468,7 @@ def _dynamic_slice(op: Operation, settings: Settings) -> Function:
     return part
 
 
-_INDEX = tensor_of("I")
+_INDEX = tensor_of("I", "0D")
 
 stablehlo.op(
     "dynamic_slice",
@@ -536,7 +554,7 @@ def _iota(op: Operation, settings: Settings) -> Function:
 stablehlo.op(
     "iota",
     "`dim` `=` $iota_dimension attr-dict `:` type($output)",
-    results={"output": tensor_of("IFCQ")},
+    results={"output": tensor_of("IFCQ", "statically shaped")},
     properties=(d.Property("iota_dimension", COUNT),),
     verify=_verify_iota,
     evaluate=OnValues(_iota),
@@ -615,11 +633,19 @@ def _dimension_size(op: Operation, settings: Settings) -> Function:
     return lambda run, operands: (Value(type_, np.array(operands[0].shape[axis], np.uint32)),)
 
 
+def _verify_dimension_size(op: Operation) -> str | None:
+    axis, rank = op.prop("dimension", at.IntegerAttr).value, len(shape_of(op.operands[0].type))
+    if axis >= rank:
+        return Unprefixed(f"requires dimension attribute in range [0, {rank}); found ({axis})")
+    return not_inferred(op, ty.TensorType((), ty.I32))
+
+
 stablehlo.op(
     "get_dimension_size",
     f"$operand `,` `dim` `=` $dimension {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
-    results={"result": tensor_of("S")},
+    results={"result": I32_TENSOR},
     properties=(d.Property("dimension", COUNT),),
+    verify=_verify_dimension_size,
     evaluate=of_shape(_dimension_size),
 )

@@ -17,6 +17,13 @@ from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import rearranged
 from halfulp.interp.dialects.regions import trailing_dictionary
+from halfulp.interp.dialects.stablehlo.bodies import (
+    not_all_inferred,
+    returned,
+    verify_all_shapes,
+    verify_computation,
+    verify_reducer,
+)
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded, padded_size
 from halfulp.interp.dialects.stablehlo.types import (
     ALGORITHM,
@@ -191,6 +198,11 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
     name = None
     if p.take("applies"):
         name = p.tokens[p.pos]
+        if name not in _COMPACT:
+            p.error(
+                f"custom op '{definition.name}' expected the inner-op to be a commutative binary-op from the "
+                "stablehlo dialect, with zero region, producing single result"
+            )
         p.pos += 1
     p.keyword(definition, "across")
     p.keyword(definition, "dimensions")
@@ -278,14 +290,26 @@ def _print_reduce(printer: OpPrinter, op: Operation) -> str:
     return f"{text}\n{printer.indent} reducer{reducers}  {body}"
 
 
+def _unlike(op: Operation) -> Unprefixed | None:
+    """Check that all inputs have one shape."""
+    inputs, _ = _halves(op)
+    for number, one in enumerate(inputs):
+        if not shapes_fit(inputs[0], one):
+            return Unprefixed(
+                f"expects all inputs to have compatible shapes. Shape at input-index {number} is not compatible with "
+                f"shape at input-index 0"
+            )
+    return None
+
+
 def _verify_reduce(op: Operation) -> str | None:
-    half, dimensions = len(op.operands) // 2, numbers_of(op, "dimensions")
+    dimensions = numbers_of(op, "dimensions")
+    if len(op.operands) % 2 or not op.operands:
+        return "expected as many init values as inputs, and at least one"
     shape = ty.shape_of(op.operands[0].type) or ()
-    if len(op.operands) % 2:
-        return "expected as many init values as inputs"
-    for one in op.operands[1:half]:
-        if not shapes_fit(op.operands[0].type, one.type):
-            return Unprefixed("expects all inputs to have compatible shapes.")
+    found = _unlike(op)
+    if found is not None:
+        return found
     if len(set(dimensions)) != len(dimensions):
         return Unprefixed(f"Duplicate reduction dimension: {next(n for n in dimensions if dimensions.count(n) > 1)}")
     for number in dimensions:
@@ -294,7 +318,41 @@ def _verify_reduce(op: Operation) -> str | None:
     return None
 
 
+def _halves(op: Operation) -> tuple[list[ty.Type], list[ty.Type]]:
+    """Return the types of the inputs and of the init values."""
+    types, half = [value.type for value in op.operands], len(op.operands) // 2
+    return types[:half], types[half:]
+
+
+def _verify_reducer_of(op: Operation, shape: Sequence[int | None], rank: int) -> str | None:
+    """Check the body, and results of a shape with the elements that the body returns."""
+    found = verify_reducer(_block(op), *_halves(op), rank)
+    if found is not None:
+        return found
+    return not_all_inferred(op, [ty.TensorType(tuple(shape), ty.element_type(made)) for made in returned(_block(op))])
+
+
+def _verify_reduce_body(op: Operation) -> str | None:
+    dimensions, shape = numbers_of(op, "dimensions"), ty.shape_of(op.operands[0].type) or ()
+    return _verify_reducer_of(op, [size for axis, size in enumerate(shape) if axis not in dimensions], len(dimensions))
+
+
+def check_elements(op: Operation, body: Block, types: Sequence[ty.Type]) -> None:
+    """Raise Unsupported for a body whose arguments are wider than the elements of an op. ``types``: the types whose
+    elements the arguments get.
+    """
+    for argument, type_ in zip(body.arguments, types, strict=True):
+        if ty.element_type(argument.type) != ty.element_type(type_):
+            raise Unsupported(
+                f"halfulp does not evaluate '{op.name}' yet if its body computes in '{argument.type}' on elements of "
+                f"'{type_}'",
+                location=op.location, op=op.name,
+            )  # fmt: skip
+
+
 def _reduce(op: Operation) -> Loops:
+    inputs, inits = _halves(op)
+    check_elements(op, _block(op), (*inits, *inputs))
     half, reduced = len(op.operands) // 2, set(numbers_of(op, "dimensions"))
     rank = len(ty.shape_of(op.operands[0].type) or ())
     every = [Dimension(axis) for axis in range(rank)]
@@ -321,7 +379,9 @@ stablehlo.op(
     results=(d.variadic("result", PLAIN_TENSOR),),
     properties=(d.Property("dimensions", d.INTEGER_64_ARRAY_ATTR),),
     regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce,
+    verify_regions=_verify_reduce_body,
     evaluate=_evaluated(_reduce),
 )
 
@@ -329,10 +389,10 @@ stablehlo.op(
 
 
 def _verify_map(op: Operation) -> str | None:
+    found = verify_all_shapes(op)
+    if found is not None:
+        return found
     shape = ty.shape_of(op.operands[0].type) or ()
-    for one in op.operands[1:]:
-        if not shapes_fit(op.operands[0].type, one.type):
-            return "requires the same shape for all operands and results"
     dimensions = numbers_of(op, "dimensions")
     if dimensions != tuple(range(len(dimensions))):
         return Unprefixed(
@@ -344,6 +404,13 @@ def _verify_map(op: Operation) -> str | None:
             f"map dimensions size = {len(dimensions)}"
         )
     return None
+
+
+def _verify_map_body(op: Operation) -> str | None:
+    found = verify_computation(_block(op), [value.type for value in op.operands])
+    if found is not None:
+        return found
+    return not_inferred(op, ty.with_element(op.operands[0].type, ty.element_type(returned(_block(op))[0])))
 
 
 def _mapped(op: Operation) -> Loops:
@@ -369,7 +436,9 @@ stablehlo.op(
     results={"result": PLAIN_TENSOR},
     properties=(d.Property("dimensions", d.INTEGER_64_ARRAY_ATTR),),
     regions=(d.RegionSlot("computation"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_map,
+    verify_regions=_verify_map_body,
     evaluate=_evaluated(_mapped),
 )
 
@@ -407,6 +476,9 @@ def _zeros(shape: tuple[int, ...], type_: ty.Type) -> Value:
 
 
 def _verify_dot_general(op: Operation) -> str | None:
+    precision = op.properties.get("precision_config")
+    if isinstance(precision, at.ArrayAttr) and len(precision.elements) > 2:
+        return Unprefixed(f"expects precision config to be empty or have <= 2 elements, got {len(precision.elements)}")
     batching, others, contracting, more = _axes(op)
     shapes = [ty.shape_of(value.type) or () for value in op.operands]
     if len(batching) != len(others):
@@ -505,7 +577,7 @@ def _print_dot_general(printer: OpPrinter, op: Operation) -> str:
         text += f"batching_dims = {list(batching)} x {list(others)}, "
     text += f"contracting_dims = {list(contracting)} x {list(more)}"
     precision = op.properties.get("precision_config")
-    if isinstance(precision, at.ArrayAttr) and precision.elements:
+    if isinstance(precision, at.ArrayAttr):
         text += f", precision = {spelled_precision(precision)}"
     algorithm = op.properties.get("algorithm")
     if isinstance(algorithm, DialectAttr):
@@ -572,6 +644,10 @@ class Window(NamedTuple):
         return padded(run, value, fill, self.low, self.high, interior, _dynamic(value.type))
 
 
+PADDING = d.AttributeConstraint(
+    "64-bit signless integer elements attribute",
+    lambda attribute: isinstance(attribute, at.DenseElementsAttr) and ty.element_type(attribute.type) == ty.I64,
+)
 _DILATED = ("window_strides", "base_dilations", "window_dilations")
 _CONVOLVED = ("window_strides", "lhs_dilation", "rhs_dilation")
 
@@ -596,7 +672,50 @@ def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ..
     return tuple(flat[::2]), tuple(flat[1::2])
 
 
+_FACTORS = {
+    "window_strides": ("window-strides", "stride"),
+    "base_dilations": ("base-dilation factors", "base dilation factor"),
+    "lhs_dilation": ("base-dilation factors", "base dilation factor"),
+    "window_dilations": ("window-dilation factors", "window dilation factor"),
+    "rhs_dilation": ("window-dilation factors", "window dilation factor"),
+}
+"""StableHLO's words for the lists of a window, and for one number of them."""
+
+
+def verify_window(op: Operation, sizes: Sequence[int], *names: str) -> Unprefixed | None:
+    """Check the lists of a window, by their names, against its sizes."""
+    rank, padding = len(sizes), op.properties.get("padding")
+    reversal = op.properties.get("window_reversal")
+    counts = [(_FACTORS[name][0], len(optional_numbers(op, name, rank))) for name in names]
+    if isinstance(padding, at.DenseElementsAttr):
+        shape = ty.shape_of(padding.type) or ()
+        if len(shape) != 2 or shape[1] != 2:
+            return Unprefixed(
+                f"expects the shape of padding-attribute to be {{N, 2}}, but got {{{', '.join(map(str, shape))}}}."
+            )
+        counts.append(("padding-entries", shape[0] or 0))
+    if isinstance(reversal, at.DenseArrayAttr):
+        counts.append(("window-reversal", len(reversal.codes)))
+    for what, count in counts:
+        if count != rank:
+            return Unprefixed(
+                f"expects {what} to have same dimension-size as size of window dimensions ({rank}), but got: {count}."
+            )
+    for axis, size in enumerate(sizes):
+        lists = [
+            (what, optional_numbers(op, name, rank)[axis]) for name, (_, what) in _FACTORS.items() if name in names
+        ]
+        for what, number in (("value", size), *lists):
+            if number <= 0:
+                return Unprefixed(
+                    f"expects window to have positive {what} for {axis}-th window dimension, but got {number}."
+                )
+    return None
+
+
 def _reduce_window(op: Operation) -> Loops:
+    inputs, inits = _halves(op)
+    check_elements(op, _block(op), (*inits, *inputs))
     half, block = len(op.operands) // 2, _block(op)
     sizes = numbers_of(op, "window_dimensions")
     rank = len(sizes)
@@ -621,43 +740,34 @@ def _reduce_window(op: Operation) -> Loops:
         shape = window.places(_of_one_lane(inputs[0]))
         full = [window.padded(run, value, init) for value, init in zip(inputs, inits, strict=True)]
         starts = [spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
-        return [*full, _zeros(sizes, sized), *starts]
+        # Without a place the window is not read; it may be larger than any array.
+        read = _zeros(sizes, sized) if 0 not in shape else _zeros((0,) * rank, _dynamic(sized))
+        return [*full, read, *starts]
 
     return Loops(structure, prepare)
 
 
 def _verify_reduce_window(op: Operation) -> str | None:
-    half = len(op.operands) // 2
-    shape, sizes = ty.shape_of(op.operands[0].type) or (), numbers_of(op, "window_dimensions")
+    if len(op.operands) % 2 or not op.operands:
+        return "expected as many init values as inputs, and at least one"
+    inputs, _ = _halves(op)
+    shape, sizes = ty.shape_of(inputs[0]) or (), numbers_of(op, "window_dimensions")
+    found = _unlike(op)
+    if found is not None:
+        return found
     if len(sizes) != len(shape):
         return Unprefixed(
             f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
-            f"and input: {op.operands[0].type} with rank = {len(shape)}."
+            f"and input: '{inputs[0]}' with rank = {len(shape)}."
         )
-    for name in _DILATED:
-        numbers = optional_numbers(op, name, len(sizes))
-        if len(numbers) != len(sizes):
-            return Unprefixed(
-                f"expects {name.replace('_', '-')} to have same dimension-size as size of window dimensions "
-                f"({len(sizes)}), but got: {len(numbers)}."
-            )
-        for axis, number in enumerate(numbers):
-            if number <= 0:
-                what = {"window_strides": "stride", "base_dilations": "base dilation factor"}
-                return Unprefixed(
-                    f"expects window to have positive {what.get(name, 'window dilation factor')} for {axis}-th"
-                    f" window dimension, but got {number}."
-                )
-    for axis, number in enumerate(sizes):
-        if number <= 0:
-            return Unprefixed(
-                f"expects window to have positive value for {axis}-th window dimension, but got {number}."
-            )
-    if None in shape or half != len(op.results):
-        return None
-    window = Window.of(op, sizes, *_DILATED)
-    expected = ty.TensorType(window.places([size or 0 for size in shape]), ty.element_type(op.results[0].type))
-    return not_inferred(op, expected) if half == 1 else None
+    return verify_window(op, sizes, *_DILATED)
+
+
+def _verify_reduce_window_body(op: Operation) -> str | None:
+    sizes, shape = numbers_of(op, "window_dimensions"), ty.shape_of(op.operands[0].type) or ()
+    places = Window.of(op, sizes, *_DILATED).places([size or 0 for size in shape])
+    known = [None if size is None else place for size, place in zip(shape, places, strict=True)]
+    return _verify_reducer_of(op, known, len(sizes))
 
 
 stablehlo.op(
@@ -666,13 +776,15 @@ stablehlo.op(
     results=(d.variadic("result", PLAIN_TENSOR),),
     properties=(
         d.Property("base_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("padding", d.INTEGER_ELEMENTS_ATTR, optional=True),
+        d.Property("padding", PADDING, optional=True),
         d.Property("window_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
         d.Property("window_dimensions", d.INTEGER_64_ARRAY_ATTR),
         d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
     ),
     regions=(d.RegionSlot("body"),),
+    traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce_window,
+    verify_regions=_verify_reduce_window_body,
     evaluate=_evaluated(_reduce_window),
 )
 
@@ -811,14 +923,23 @@ def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
     p.keyword(definition, "window")
     p.expect("=")
     p.expect("{")
-    while not p.take("}"):
+    seen = set[str]()
+
+    def entry() -> None:
         word = kinds.identifier(p)
+        if word in seen:
+            p.error(f"Unexpected keyword {word}")
+        seen.add(word)
         p.expect("=")
         if word in _WINDOW_LISTS:
             properties[_WINDOW_LISTS[word]] = i64_array(kinds.bracketed_integers(p))
         elif word == "pad":
             p.expect("[")
+            start = p.pos
             pairs = list(p.until("]", lambda: kinds.bracketed_integers(p)))
+            for pair in pairs:
+                if len(pair) != 2:
+                    p.error(f"Expected array with 2 elements, got {len(pair)} elements instead", start)
             flat = np.array(pairs, np.int64).view(np.uint64).reshape(len(pairs), 2)
             properties["padding"] = at.DenseElementsAttr(ty.TensorType(flat.shape, ty.I64), flat)
         else:
@@ -827,7 +948,12 @@ def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
             p.expect("[")
             flags = p.until("]", lambda: kinds.BOOLEAN.read(p))
             properties["window_reversal"] = at.DenseArrayAttr(ty.I1, tuple(map(int, flags)))
-        p.take(",")
+
+    while not p.take("}"):
+        entry()
+        if not p.take(","):
+            p.expect("}")
+            break
     attributes: dict[str, at.Attribute] = p.optional_dictionary()
     move_inherent(definition, properties, attributes)
     p.expect(":")
@@ -886,15 +1012,36 @@ def _verify_convolution(op: Operation) -> str | None:
             f"expects input feature dimension ({one[left.second]}) / feature_group_count = kernel input feature "
             f"dimension ({two[right.first]}). Got feature_group_count = {groups[0]}."
         )
-    window = Window.of(op, tuple(two[k] for k in right.spatial), *_CONVOLVED)
-    places = window.places([one[k] for k in left.spatial])
+    kernel = tuple(two[k] for k in right.spatial)
+    found = verify_window(op, kernel, *_CONVOLVED)
+    if found is not None:
+        return found
+    if two[right.second] % groups[0]:
+        return Unprefixed(
+            f"expects kernel output feature dimension ({two[right.second]}) to be divisible by feature_group_count. "
+            f"For feature_group_count = {groups[0]}."
+        )
+    if two[right.second] % groups[1]:
+        return Unprefixed(
+            f"expects output feature dimension size ({two[right.second]}) to be a multiple of batch_group_count. "
+            f"Got batch_group_count = {groups[1]}."
+        )
+    if one[left.first] % groups[1]:
+        return Unprefixed(
+            f"expects input batch dimension ({one[left.first]}) to be divisible by batch_group_count. Got "
+            f"batch_group_count = {groups[1]}."
+        )
+    places = Window.of(op, kernel, *_CONVOLVED).places([one[k] for k in left.spatial])
     sizes = {
         made.first: one[left.first] // groups[1],
         made.second: two[right.second],
         **dict(zip(made.spatial, places, strict=True)),
     }
-    expected = ty.TensorType(tuple(sizes[k] for k in sorted(sizes)), ty.element_type(op.results[0].type))
-    return not_inferred(op, expected)
+    expected = tuple(sizes[k] for k in sorted(sizes))
+    result = op.results[0].type
+    if not shapes_fit(result, ty.TensorType(expected, ty.element_type(result))):
+        return Unprefixed(f"inferred shape '{list(expected)}' is incompatible with return type of operation '{result}'")
+    return None
 
 
 stablehlo.op(
@@ -907,7 +1054,7 @@ stablehlo.op(
         d.Property("dimension_numbers", CONVOLUTION),
         d.Property("feature_group_count", d.INTEGER_64_ATTR),
         d.Property("lhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("padding", d.INTEGER_ELEMENTS_ATTR, optional=True),
+        d.Property("padding", PADDING, optional=True),
         d.Property("precision_config", PRECISIONS, optional=True),
         d.Property("rhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
         d.Property("window_reversal", BOOLEAN_ARRAY, optional=True),

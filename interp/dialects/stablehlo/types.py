@@ -83,18 +83,31 @@ _WORDS = {
 """The letters for classes of elements, with the words of StableHLO and the classes."""
 
 
-def tensor_of(letters: str) -> d.TypeConstraint:
-    """Return the constraint for ranked tensors of elements of these classes, named in this order."""
+_SHAPES = {
+    "ranked": lambda shape: True,
+    "0D": lambda shape: shape == (),
+    "statically shaped": lambda shape: None not in shape,
+    "statically shaped or single bounded dimension": lambda shape: None not in shape,
+}
+"""StableHLO's words for tensors of some shapes, and the condition. Bounds are not read: such a type does not occur."""
+
+
+def tensor_of(letters: str, shaped: str = "ranked") -> d.TypeConstraint:
+    """Return the constraint for tensors of elements of these classes, named in this order. ``shaped``: StableHLO's
+    words for the shapes.
+    """
     allowed = {kind for letter in letters for kind in _WORDS[letter][1]}
     wide = {ty.F("f32"), ty.F("f64")} if "f" in letters else None
 
     def accepts(type_: ty.Type) -> bool:
         if not isinstance(type_, ty.TensorType) or type_.shape is None:
             return False
+        if not _SHAPES[shaped](type_.shape):
+            return False
         return kind_of(type_.element) in allowed and (wide is None or type_.element in wide)
 
     words = " or ".join(_WORDS[letter][0] for letter in letters)
-    return d.TypeConstraint(f"ranked tensor of {words} values", accepts, d.RANKED_TENSOR.kind)
+    return d.TypeConstraint(f"{shaped} tensor of {words} values", accepts, d.RANKED_TENSOR.kind)
 
 
 # --- types that go together -------------------------------------------------------------------------------------------
@@ -120,6 +133,24 @@ def types_fit(one: ty.Type, other: ty.Type) -> bool:
 
 def _types_of(op: Operation) -> list[ty.Type]:
     return [value.type for value in (*op.operands, *op.results)]
+
+
+def same_elements(op: Operation) -> str | None:
+    """Check that all operands and results have the same elements."""
+    first, *others = map(ty.element_type, _types_of(op))
+    return (
+        None
+        if all(other == first for other in others)
+        else "requires the same element type for all operands and results"
+    )
+
+
+def compatible_elements(op: Operation) -> str | None:
+    """Check that the elements of all operands and results are compatible."""
+    first, *others = map(ty.element_type, _types_of(op))
+    if all(elements_fit(first, other) for other in others):
+        return None
+    return "requires compatible element types for all operands and results"
 
 
 def same_shape(op: Operation) -> str | None:
@@ -187,6 +218,11 @@ stablehlo.attribute(
     ),
 )
 ANY_TENSOR = tensor_of("FBICQX")
+I32_TENSOR = d.TypeConstraint(
+    "ranked tensor of 32-bit signless integer values",
+    lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None and type_.element == ty.I32,
+    d.RANKED_TENSOR.kind,
+)
 PLAIN_TENSOR = tensor_of("FBICQ")
 
 
@@ -408,6 +444,9 @@ def _exponent_mantissa(slots: Slots, *names: str) -> ElementForm:
         if found is None:
             p.error("expected exponent mantissa in format e#m#")
         p.pos += 1
+        for what, number in zip(("exponent", "mantissa"), found.groups(), strict=True):
+            if int(number) >= 1 << 31:
+                p.error(f"unable to parse {what} '{number}'")
         for name, number in zip(names, found.groups(), strict=True):
             state.properties[name] = at.IntegerAttr(int(number), ty.I32)
 
