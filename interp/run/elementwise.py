@@ -198,11 +198,22 @@ class ElementwiseStep:
             warnings.warn(ScaleWarning(f"{self.op.name}: {text}", self.location), stacklevel=2)
 
     def _over_lanes(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
-        """Return all operands over lanes; a scalar is repeated for all elements of its lane."""
+        """Return all operands over lanes; a scalar, or a tensor without dimensions that may stand for one, is repeated
+        for all elements of its lane.
+        """
         operands = alike(*operands)
-        shape = next(value.shape for value in operands if isinstance(value.type, ty.ShapedType))
+        scalars = self.evaluator.may_be_scalar
+        shapes = [
+            value.shape
+            for index, value in enumerate(operands)
+            if index not in scalars and isinstance(value.type, ty.ShapedType)
+        ]
+        shape = shapes[0] if shapes else next(v.shape for v in operands if isinstance(v.type, ty.ShapedType))
         return tuple(
-            value if isinstance(value.type, ty.ShapedType) else for_elements(value, shape) for value in operands
+            for_elements(value, shape)
+            if not isinstance(value.type, ty.ShapedType) or (index in scalars and value.ndim == 1)
+            else value
+            for index, value in enumerate(operands)
         )
 
     def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:

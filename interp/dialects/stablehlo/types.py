@@ -6,7 +6,7 @@ The words are those of StableHLO's own verifier (`dialect/Base.td`, `StablehloEn
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -83,7 +83,7 @@ _WORDS = {
 """The letters for classes of elements, with the words of StableHLO and the classes."""
 
 
-_SHAPES = {
+_SHAPES: Mapping[str, Callable[[tuple[int | None, ...]], bool]] = {
     "ranked": lambda shape: True,
     "0D": lambda shape: shape == (),
     "statically shaped": lambda shape: None not in shape,

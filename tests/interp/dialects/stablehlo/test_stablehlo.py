@@ -458,6 +458,25 @@ def test_bodies_use_values_from_outside_in_a_batch(rows: int, columns: int) -> N
     assert np.array_equal(other.numpy(), np.repeat(c[:, np.newaxis], rows, 1))
 
 
+def test_a_batch_of_bounds_and_of_bits() -> None:
+    """Each lane has its own bounds, which stand for all elements; the axis over lanes is none of the bits."""
+    text = """func.func @f(%a: tensor<2x3xf32>, %l: tensor<f32>, %h: tensor<f32>) -> (tensor<2x3xf32>, tensor<2x3x4xi8>, tensor<2xcomplex<f32>>) {
+      %c = stablehlo.clamp %l, %a, %h : (tensor<f32>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+      %b = stablehlo.bitcast_convert %a : (tensor<2x3xf32>) -> tensor<2x3x4xi8>
+      %p = stablehlo.slice %a [0:2, 0:1] : (tensor<2x3xf32>) -> tensor<2x1xf32>
+      %q = stablehlo.reshape %p : (tensor<2x1xf32>) -> tensor<2xf32>
+      %z = stablehlo.complex %q, %q : tensor<2xcomplex<f32>>
+      return %c, %b, %z : tensor<2x3xf32>, tensor<2x3x4xi8>, tensor<2xcomplex<f32>> }"""
+    a = np.random.default_rng(1).standard_normal((4, 2, 3), np.float32)
+    low, high = np.array([-1, 0, 0.5, -0.25], np.float32), np.array([1, 0.5, 2, 0.25], np.float32)
+    limited, parts, _ = hu.run(text, a, low, high, batch=True)
+    expected = np.clip(a, low[:, None, None], high[:, None, None])
+    assert np.array_equal(limited.numpy(), expected)
+    assert np.array_equal(parts.numpy(), a.view(np.int8).reshape(4, 2, 3, 4))
+    (same, _, _) = hu.run(text, a, low[0], high, batch=True)
+    assert np.array_equal(same.numpy(), np.clip(a, low[0], high[:, None, None]))
+
+
 def test_padding_that_cuts_off_more_than_there_is_leaves_no_window() -> None:
     text = f"""func.func @f(%a: tensor<5xi32>, %b: tensor<i32>) -> tensor<0xi32> {{
       %r = "stablehlo.reduce_window"(%a, %b) <{{window_dimensions = array<i64: 2>,
