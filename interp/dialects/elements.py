@@ -20,7 +20,7 @@ from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import code_layout, runtime_shape, shape_problem
 from halfulp.interp.values.lanes import lanes_of, over_lanes, ranked
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Origin
+from halfulp.semantics.kernel import Origin, first_place
 
 Operands = tuple[Value, ...]
 Function = Callable[[Run, Operands], tuple[Any, ...]]
@@ -49,6 +49,11 @@ def poisoned(op: Operation, run: Run, settings: Settings, type_: ty.Type, reason
     dtype, trailing = code_layout(ty.element_type(type_))
     ids = poison_ids(op, run, settings, np.ones(shape, np.bool_), reason)
     return Value(type_, np.zeros(shape + trailing, dtype), ids, None, None if ids is None else run.origins)
+
+
+def first_origin(value: Value) -> Origin | None:
+    """Return the origin of the first poisoned element of a value that has some."""
+    return value.origin(*first_place(value.poisoned))
 
 
 def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:

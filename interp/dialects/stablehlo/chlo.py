@@ -12,7 +12,7 @@ import numpy as np
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import constant_value
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
 from halfulp.interp.dialects.stablehlo.elementwise import Makes, constant_name, evaluated, function_of_one
 from halfulp.interp.dialects.stablehlo.moving import signed_numbers
 from halfulp.interp.dialects.stablehlo.types import COUNT, Kind, compatible, same_shape, tensor_of
@@ -134,7 +134,7 @@ def _top_k(op: Operation, settings: Settings) -> Function:
         (value,) = operands
         if isinstance(element, ty.FloatType):
             if value.poison is not None:
-                raise undefined(op, f"an element is poison: {value.origin()}")
+                raise undefined(op, f"an element is poison: {first_origin(value)}")
             keys = semantics.total_order(element.format, value.bits).astype(np.uint64)
         else:
             keys = signed_numbers(op, value, "an element").view(np.uint64) ^ np.uint64(1 << 63)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked
+from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
 from halfulp.interp.dialects.stablehlo.bodies import (
     body_of,
     not_all_inferred,
@@ -591,7 +591,7 @@ class _Sort:
                 given += [picked(value, (one,), value.type), picked(value, (other,), value.type)]
             (found,) = self._body.run(run, [*given, _empty(len(one), ty.I1)], captured)
             if found.poison is not None:
-                raise undefined(self._op, f"a comparison is poison: {found.origin()}")
+                raise undefined(self._op, f"a comparison is poison: {first_origin(found)}")
             return np.asarray(found.bits != 0)
 
         order = np.arange(rows * size).reshape(rows, size)
@@ -712,7 +712,7 @@ class _SelectAndScatter:
                 pair = [picked(elements, (each[rivals],), elements.type) for each in (chosen, new)]
                 (kept,) = self._select.run(run, [*pair, _empty(len(rivals), ty.I1)], captured)
                 if kept.poison is not None:
-                    raise undefined(self._op, f"a comparison is poison: {kept.origin()}")
+                    raise undefined(self._op, f"a comparison is poison: {first_origin(kept)}")
                 loses = rivals[kept.bits == 0]
                 chosen[loses] = new[loses]
             chosen = np.where(chosen < 0, new, chosen)

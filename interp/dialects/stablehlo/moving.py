@@ -16,6 +16,7 @@ from halfulp.interp.dialects.elements import (
     Operands,
     combined,
     data_movement,
+    first_origin,
     of_shape,
     picked,
     rearranged,
@@ -426,7 +427,7 @@ stablehlo.op(
 def signed_numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int64]:
     """Return integers as numbers; those of 64 unsigned bits that are too large become the largest one."""
     if value.poison is not None:
-        raise undefined(op, f"{what} is poison: {value.origin()}")
+        raise undefined(op, f"{what} is poison: {first_origin(value)}")
     element = ty.element_type(value.type)
     width = ty.width_of(element)
     found = value.bits.astype(np.uint64)

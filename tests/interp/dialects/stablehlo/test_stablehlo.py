@@ -477,6 +477,28 @@ def test_a_batch_of_bounds_and_of_bits() -> None:
     assert np.array_equal(same.numpy(), np.clip(a, low[0], high[:, None, None]))
 
 
+def test_poison_that_decides_is_told_with_its_origin() -> None:
+    """Division by zero makes one key, and one index, poison; a payload may be."""
+    text = """func.func @f(%a: tensor<3xi32>, %b: tensor<3xi32>) -> tensor<3xi32> {{
+      %d = stablehlo.divide %a, %b : tensor<3xi32>
+      {} return %r : tensor<3xi32> }}"""
+    less = """({ ^bb0(%x: tensor<i32>, %y: tensor<i32>, %u: tensor<i32>, %v: tensor<i32>):
+      %w = stablehlo.compare GT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1> stablehlo.return %w : tensor<i1> })"""
+    types = "(tensor<3xi32>, tensor<3xi32>) -> (tensor<3xi32>, tensor<3xi32>)"
+    by_key = f'%r, %s = "stablehlo.sort"(%d, %a) <{{dimension = 0 : i64}}> {less} : {types}'
+    by_other = f'%s, %r = "stablehlo.sort"(%a, %d) <{{dimension = 0 : i64}}> {less} : {types}'
+    taken = """%r = "stablehlo.gather"(%a, %d) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+      start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> :
+      (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>"""
+    a, b = np.array([1, 2, 3], np.int32), np.array([1, 0, 2], np.int32)
+    for line, message in ((by_key, "a comparison is poison: .*divide"), (taken, "an index is poison: .*divide")):
+        with pytest.raises(hu.UndefinedBehavior, match=message):
+            hu.run(text.format(line), a, b, on_ub="poison")
+    (found,) = hu.run(text.format(by_other), a, b, on_ub="poison")
+    assert found.poisoned.tolist() == [False, True, False]
+    assert [int(found.bits[0]), int(found.bits[2])] == [1, 1]
+
+
 def test_padding_that_cuts_off_more_than_there_is_leaves_no_window() -> None:
     text = f"""func.func @f(%a: tensor<5xi32>, %b: tensor<i32>) -> tensor<0xi32> {{
       %r = "stablehlo.reduce_window"(%a, %b) <{{window_dimensions = array<i64: 2>,
