@@ -76,8 +76,8 @@ class Loops(NamedTuple):
     finish: Callable[[Value], Value] = lambda value: value
 
 
-_DEEPEST = 50
-"""So deep a function may call others in a body."""
+_MOST_CALLS = 200
+"""A body calls at most so many functions, with the calls of these functions."""
 
 
 def on_arrays(op: Operation, structure: Structure, compiler: Compiler) -> OnArrays:
@@ -100,27 +100,29 @@ def _without_calls(structure: Structure, compiler: Compiler) -> Structure:
     if all(op.name != "func.call" for op in block.operations):
         return structure
     whole = Block()
-    _append(whole, block.operations, {}, compiler, 0)
+    _append(whole, block.operations, {}, compiler, [0])
     return structure._replace(block=whole, elements=tuple(structure.arguments))
 
 
 def _append(
-    block: Block, operations: Sequence[Operation], known: dict[SSAValue, SSAValue], compiler: Compiler, depth: int
+    block: Block, operations: Sequence[Operation], known: dict[SSAValue, SSAValue], compiler: Compiler, calls: list[int]
 ) -> None:
     """Append ops to a block, with the bodies of functions in the place of their calls. ``known``: the values of the
-    block for those of the ops.
+    block for those of the ops. ``calls``: one number, that of the calls until now.
     """
     for op in operations:
         operands = [known.get(value, value) for value in op.operands]
         if op.name == "func.call":
+            calls[0] += 1
             function = compiler.module.lookup(op.prop("callee", at.SymbolRefAttr))
             blocks = function.regions[0].blocks if function is not None and function.regions else []
-            if len(blocks) != 1 or depth > _DEEPEST:
+            if len(blocks) != 1 or calls[0] > _MOST_CALLS:
                 raise Unsupported(
-                    "the body calls a function that is not a list of ops", location=op.location, op=op.name
-                )
+                    f"the body calls a function that is not a list of ops, or more than {_MOST_CALLS} functions",
+                    location=op.location, op=op.name,
+                )  # fmt: skip
             inner: dict[SSAValue, SSAValue] = dict(zip(blocks[0].arguments, operands, strict=True))
-            _append(block, blocks[0].operations[:-1], inner, compiler, depth + 1)
+            _append(block, blocks[0].operations[:-1], inner, compiler, calls)
             returned = [inner.get(value, value) for value in blocks[0].operations[-1].operands]
             known.update(zip(op.results, returned, strict=True))
             continue
@@ -995,6 +997,11 @@ def _print_convolution(printer: OpPrinter, op: Operation) -> str:
 def _verify_convolution(op: Operation) -> str | None:
     left, right, made = _layouts(op)
     shapes = [ty.shape_of(value.type) or () for value in op.operands]
+    ranks = [*map(len, shapes), len(ty.shape_of(op.results[0].type) or ())]
+    for rank, layout in zip(ranks, (left, right, made), strict=True):
+        if sorted(layout.order) != list(range(rank)):
+            shown = ", ".join(map(str, layout.order))
+            return Unprefixed(f"expects dimension numbers of 0 to {rank - 1}, each once, but got {shown}.")
     for name in ("feature_group_count", "batch_group_count"):
         if _count(op, name) <= 0:
             return Unprefixed(f"expects {name} to be a positive number, got {_count(op, name)}.")

@@ -498,7 +498,7 @@ def test_ranges() -> None:
 @each_row(
     ("MFMA_F32_16x16x16_F1", {}, InputError, "no tile operation is called 'MFMA_F32_16x16x16_F1'"),
     ("mma.m16n8k16.f32.f17.f16", {}, InputError, "'f17' is not an element type"),
-    ("mma.m16n8k16.f16.bf16.bf16", {}, InputError, "A's bf16 has values that D's f16 lacks"),
+    ("mma.m16n8k16.f16.bf16.bf16", {}, InputError, "A's bf16 has values that D's type f16 does not have"),
     ("mma.m16n8k0.f32.f16.f16", {}, InputError, "has 0 elements along K"),
     ("mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block24", {}, InputError, "has 64 elements along K in blocks of 24"),
     ("MFMA_SCALE_F32_16x16x128_B32", {}, InputError, "does not fix the types of A and B"),

@@ -626,6 +626,26 @@ def test_a_body_may_call_functions() -> None:
     assert int(found.numpy()) == (((5 * 2 + 1) * 2 + 2) * 2 + 3) * 2 + 4
 
 
+def test_calls_in_a_body_are_bounded() -> None:
+    """Each function calls the next one twice: a million calls of the last one."""
+    functions = "\n".join(
+        f"""func.func private @f{k}(%x: tensor<i32>) -> tensor<i32> {{
+          %a = func.call @f{k + 1}(%x) : (tensor<i32>) -> tensor<i32>
+          %b = func.call @f{k + 1}(%a) : (tensor<i32>) -> tensor<i32>
+          return %b : tensor<i32> }}"""
+        for k in range(20)
+    )
+    text = f"""func.func @main(%a: tensor<4xi32>, %b: tensor<i32>) -> tensor<i32> {{
+      %r = "stablehlo.reduce"(%a, %b) <{{dimensions = array<i64: 0>}}> ({{ ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+        %z = func.call @f0(%x) : (tensor<i32>) -> tensor<i32>
+        stablehlo.return %z : tensor<i32> }}) : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+      return %r : tensor<i32> }}
+    {functions}
+    func.func private @f20(%x: tensor<i32>) -> tensor<i32> {{ return %x : tensor<i32> }}"""
+    with pytest.raises(hu.Unsupported, match="or more than 200 functions"):
+        hu.run(text, np.array([1, 2, 3, 4], np.int32), np.int32(5), function="main")
+
+
 def test_select_and_scatter_is_the_gradient_of_a_pool() -> None:
     """Padding is never chosen, and of equal elements the first one wins."""
     text = """func.func @f(%a: tensor<5xf32>, %s: tensor<3xf32>, %b: tensor<f32>) -> tensor<5xf32> {
