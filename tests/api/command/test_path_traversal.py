@@ -50,7 +50,7 @@ def test_written_files(name: str, here: Path, command: Command) -> None:
     ):
         assert command(*words)[0] in (0, 1, 2), words
     assert list(outside(here)) == before
-    assert {path.name for path in here.iterdir()} <= {*(path.name for path in here.iterdir() if path.name in ("in", "out", "p.mlir", "q.mlir", "dumps")), "add.mlir", "two.mlir", "twice.mlir", "shifted.mlir", "my-opt", "interesting", "dispatch.mlir", "tuning.mlir", "set.csv", "set.json", "add.mlirbc"}  # fmt: skip
+    assert {path.name for path in here.iterdir()} <= {*(path.name for path in here.iterdir() if path.name in ("in", "out", "p.mlir", "q.mlir", "dumps")), "add.mlir", "two.mlir", "twice.mlir", "shifted.mlir", "my-opt", "interesting", "dispatch.mlir", "tuning.mlir", "set.csv", "set.json", "coverage.json", "add.mlirbc"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", thinned(OUTSIDE, 4))
