@@ -17,6 +17,7 @@ import numpy as np
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import Codes, FloatFormat, Mask, storage_dtype
+from halfulp.fp_formats.neighbours import next_code, position_of, ranks
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts, complex_numbers, elementary, float_unit, floats
@@ -319,23 +320,17 @@ def next_after(fmt: FloatFormat) -> Kernel:
     """Return the kernel of C's nextafter: the number that follows the first operand in the direction of the second one,
     which is the result if both are equal. A NaN is the result if an operand is one.
     """
-    sign, top = fmt.sign_mask or 0, fmt.code_mask >> fmt.signed
+    sign = fmt.sign_mask or 0
 
     def scalar_(a: int, b: int) -> Scalar:
         if fmt.is_nan(a) or fmt.is_nan(b):
             return a if fmt.is_nan(a) else b
-        one, two = (-(code & top) if code & sign else code & top for code in (a, b))
-        if one == two:
-            return b
-        moved = one + (1 if two > one else -1)
-        return (-moved | sign) if moved < 0 or (moved == 0 and one < 0 and sign) else moved
+        one, two = position_of(fmt, a), position_of(fmt, b)
+        return b if one == two else next_code(fmt, a, down=two < one).code
 
     def array(a: Codes, b: Codes) -> Outcome:
         nan = fast.is_nan(fmt, a), fast.is_nan(fmt, b)
-        one, two = (
-            np.where(each & a.dtype.type(sign), -(each & a.dtype.type(top)).astype(np.int64), each.astype(np.int64))
-            for each in (a, b)
-        )
+        one, two = ranks(fmt, a), ranks(fmt, b)
         moved = one + np.where(two > one, 1, -1)
         negative = (moved < 0) | ((moved == 0) & (one < 0) & bool(sign))
         codes = np.abs(moved).astype(a.dtype) | np.where(negative, a.dtype.type(sign), a.dtype.type(0))

@@ -110,7 +110,7 @@ def _doubles(value: Value) -> npt.NDArray[np.float64]:
     return np.asarray(codes).view(np.float64)
 
 
-def require(op: Operation, given: Value, expected: Value | None, agree: Mask) -> None:
+def _require(op: Operation, given: Value, expected: Value | None, agree: Mask) -> None:
     """Raise AssertionFailed for the first element that is not as expected."""
     if agree.all():
         return
@@ -131,14 +131,15 @@ def _defined(op: Operation, *values: Value) -> None:
             raise undefined(op, why)
 
 
-def _compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tuple[()]:
+def compared(op: Operation, given: Value, expected: Value, agree: Agree) -> tuple[()]:
+    """Return nothing if all elements agree. Raises AssertionFailed, and UndefinedBehavior for poison."""
     _defined(op, given, expected)
     if given.shape != expected.shape:
         sizes = ["x".join(map(str, value.shape)) for value in (given, expected)]
         raise AssertionFailed(
             f"{op.name}: the shape is {sizes[0]}, expected {sizes[1]}", location=op.location, op=op.name
         )
-    require(op, given, expected, agree(given, expected))
+    _require(op, given, expected, agree(given, expected))
     return ()
 
 
@@ -148,9 +149,9 @@ def _expected(tolerant: bool) -> OnValues:
     def build(op: Operation, compiler: Compiler) -> Function:
         agree = _near(op) if tolerant else _same_bits
         if len(op.operands) > 1:
-            return lambda run, operands: _compared(op, operands[0], operands[1], agree)
+            return lambda run, operands: compared(op, operands[0], operands[1], agree)
         expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
-        return lambda run, operands: _compared(op, operands[0], expected, agree)
+        return lambda run, operands: compared(op, operands[0], expected, agree)
 
     return OnValues(build, of_module=True)
 
@@ -163,7 +164,7 @@ def _truth(wanted: bool) -> OnValues:
             true = np.asarray(given.bits != 0)
             if true.ndim > given.ndim:
                 true = np.asarray(true.any(axis=-1))
-            require(op, given, None, np.asarray(true == wanted))
+            _require(op, given, None, np.asarray(true == wanted))
             return ()
 
         return test

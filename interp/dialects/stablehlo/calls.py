@@ -6,26 +6,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.neighbours import steps_between
 from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.dialects.check import require
+from halfulp.interp.dialects.check import Agree, compared
 from halfulp.interp.dialects.stablehlo.types import stablehlo
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.base import spell_symbol
-from halfulp.interp.ir.errors import AssertionFailed, Unsupported
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import OnValues
 from halfulp.interp.run.frames import Function, Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
-
-Mask = npt.NDArray[np.bool_]
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 #
@@ -35,68 +33,38 @@ _ULPS = 3
 _ALMOST = 1e-3
 
 
-def _parts(value: Value) -> tuple[FloatFormat | None, npt.NDArray[Any]]:
-    """Return the format of floats, or of the parts of complex numbers, and the codes; no format for integers."""
-    element = ty.number_type(ty.element_type(value.type))
-    return element.format if isinstance(element, ty.FloatType) else None, value.bits
+def _agreeing(near: Callable[[FloatFormat, Codes, Codes], Any]) -> Agree:
+    """Return a comparison of elements: integers are equal, and floats, or the parts of complex numbers, ``near``."""
+
+    def agree(given: Value, expected: Value) -> Mask:
+        element = ty.number_type(ty.element_type(given.type))
+        same = given.bits == expected.bits
+        if isinstance(element, ty.FloatType):
+            same = near(element.format, given.bits, expected.bits)
+        return np.asarray(same.all(axis=-1) if same.ndim > given.ndim else same)
+
+    return agree
 
 
-def _order(fmt: FloatFormat, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return integers in which neighbouring floats are 1 apart; both zeros are 0."""
-    sign = codes.dtype.type(fmt.sign_mask or 0)
-    magnitude = (codes & ~sign).astype(np.int64)
-    return np.asarray(np.where(codes & sign, -magnitude, magnitude))
+def _both_nan(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
+    return fast.is_nan(fmt, one) & fast.is_nan(fmt, other)
 
 
-def _equal(one: Value, other: Value) -> Mask:
-    """Tell where elements are equal: +0 is -0, and a NaN is not equal to anything."""
-    fmt, codes = _parts(one)
-    if fmt is None:
-        return np.asarray(codes == other.bits)
-    same = _order(fmt, codes) == _order(fmt, other.bits)
-    return np.asarray(same & ~fast.is_nan(fmt, codes) & ~fast.is_nan(fmt, other.bits))
-
-
-def _close(one: Value, other: Value) -> Mask:
-    """Tell where floats are at most three neighbours apart. A NaN is equal to a NaN."""
-    fmt, codes = _parts(one)
-    if fmt is None:
-        return _equal(one, other)
-    both, either = (
-        join(fast.is_nan(fmt, codes), fast.is_nan(fmt, other.bits)) for join in (np.logical_and, np.logical_or)
-    )
-    apart = (
-        np.abs(_order(fmt, codes).astype(object) - _order(fmt, other.bits))
-        if fmt.bits > 62
-        else np.abs(_order(fmt, codes) - _order(fmt, other.bits))
-    )
-    return np.asarray(both | (~either & (apart <= _ULPS).astype(np.bool_)))
-
-
-def _almost(one: Value, other: Value) -> Mask:
-    """Tell where floats are at most 0.001 apart."""
-    fmt, codes = _parts(one)
-    if fmt is None:
-        return _equal(one, other)
-    doubles = [fast.convert(fmt, FORMATS["f64"], each).codes.view(np.float64) for each in (codes, other.bits)]
+def _almost(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
+    doubles = [fast.convert(fmt, FORMATS["f64"], each).codes.view(np.float64) for each in (one, other)]
     with np.errstate(all="ignore"):
         near = np.abs(doubles[0] - doubles[1]) <= _ALMOST
-    return np.asarray(near | (doubles[0] == doubles[1]) | (np.isnan(doubles[0]) & np.isnan(doubles[1])))
+    return np.asarray(near | (doubles[0] == doubles[1]) | _both_nan(fmt, one, other))
 
 
-CHECKS: Mapping[str, Callable[[Value, Value], Mask]] = {
-    "check.expect_eq": _equal,
-    "check.expect_close": _close,
-    "check.expect_almost_eq": _almost,
+CHECKS: Mapping[str, Agree] = {
+    # +0 is -0, and a NaN is not equal to anything.
+    "check.expect_eq": _agreeing(lambda fmt, one, other: steps_between(fmt, one, other) == 0),
+    "check.expect_close": _agreeing(
+        lambda fmt, one, other: (steps_between(fmt, one, other) <= _ULPS) | _both_nan(fmt, one, other)
+    ),
+    "check.expect_almost_eq": _agreeing(_almost),
 }
-
-
-def _compared(op: Operation, given: Value, expected: Value, agree: Callable[[Value, Value], Mask]) -> tuple[()]:
-    if given.shape != expected.shape:
-        raise AssertionFailed(f"{op.name}: the shapes differ", location=op.location, op=op.name)
-    found = agree(given, expected)
-    require(op, given, expected, np.asarray(found.all(axis=-1)) if found.ndim > given.ndim else found)
-    return ()
 
 
 # --- custom_call ------------------------------------------------------------------------------------------------------
@@ -111,7 +79,7 @@ def _custom_call(op: Operation, settings: Settings) -> Function:
 
     def call(run: Run, operands: tuple[Value, ...]) -> tuple[Any, ...]:
         if check is not None and len(operands) == 2:
-            return _compared(op, *operands, check)
+            return compared(op, *operands, check)
         raise Unsupported(f"halfulp does not know the function @{_target(op)} that stablehlo.custom_call calls")
 
     return call

@@ -34,6 +34,8 @@ from halfulp.interp.dialects.stablehlo.reducing import (
     optional_numbers,
     spread,
     verify_window,
+    with_body,
+    zeros,
 )
 from halfulp.interp.dialects.stablehlo.types import (
     PLAIN_TENSOR,
@@ -51,13 +53,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.dialect_attributes import Parameter
-from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, Operation, SSAValue, undefined
-from halfulp.interp.run.evaluators import Compiler, OnRawSlots
-from halfulp.interp.run.frames import Run, Slots, Step, lift, located, lower
+from halfulp.interp.run.evaluators import Compiler
+from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import code_layout
-from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
 
 Places = npt.NDArray[np.intp]
@@ -270,12 +269,6 @@ def _list_of(type_: ty.Type) -> ty.TensorType:
     return ty.TensorType((None,), ty.element_type(type_))
 
 
-def _empty(count: int, type_: ty.Type) -> Value:
-    """Return elements that are not read."""
-    dtype, trailing = code_layout(ty.element_type(type_))
-    return Value(_list_of(type_), np.broadcast_to(np.zeros(trailing, dtype), (count, *trailing)))
-
-
 def _flat(value: Value) -> Value:
     """Return the elements as a list."""
     shape = (prod(value.shape),)
@@ -466,7 +459,7 @@ def _combined(
         where = places[rows]
         old = [picked(value, (where,), value.type) for value in state]
         put = [picked(value, (rows,), value.type) for value in new]
-        starts = [_empty(len(rows), value.type) for value in state]
+        starts = [zeros((len(rows),), value.type) for value in state]
         found = body.run(run, [*old, *put, *starts], captured)
         state = [_replaced(run, value, where, part) for value, part in zip(state, found, strict=True)]
     return state
@@ -509,31 +502,6 @@ def _shaped(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
     )
 
 
-def _in_steps(build: Callable[[Operation, Compiler], Any]) -> OnRawSlots:
-    """Return the evaluator of an op with a body that an object with ``run`` and ``outside`` evaluates."""
-
-    def compile_(op: Operation, compiler: Compiler) -> Step:
-        compiled = build(op, compiler)
-        operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
-        results = compiler.slots(op.results)
-
-        def step(slots: Slots) -> None:
-            try:
-                given = [lift(slots[slot], type_) for slot, type_ in operands]
-                captured = [lift(slots[slot], type_) for slot, type_ in compiled.outside]
-                if any(map(over_lanes, (*given, *captured))):
-                    raise Unsupported(f"halfulp does not evaluate '{op.name}' in a batch yet")
-                produced = compiled.run(slots[0], given, captured)
-            except HalfulpError as error:
-                raise located(error, op) from None
-            for slot, value in zip(results, produced, strict=True):
-                slots[slot] = lower(value)
-
-        return step
-
-    return OnRawSlots(compile_)
-
-
 stablehlo.op(
     "scatter",
     operands=(
@@ -552,7 +520,7 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_scatter,
     verify_regions=_verify_scatter_body,
-    evaluate=_in_steps(_Scatter),
+    evaluate=with_body(_Scatter, lanes=False),
 )  # fmt: skip
 
 # --- sort -------------------------------------------------------------------------------------------------------------
@@ -589,7 +557,7 @@ class _Sort:
             given = []
             for value in lists_:
                 given += [picked(value, (one,), value.type), picked(value, (other,), value.type)]
-            (found,) = self._body.run(run, [*given, _empty(len(one), ty.I1)], captured)
+            (found,) = self._body.run(run, [*given, zeros((len(one),), _list_of(ty.I1))], captured)
             if found.poison is not None:
                 raise undefined(self._op, f"a comparison is poison: {first_origin(found)}")
             return np.asarray(found.bits != 0)
@@ -675,7 +643,7 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_sort,
     verify_regions=_verify_sort_body,
-    evaluate=_in_steps(_Sort),
+    evaluate=with_body(_Sort, lanes=False),
 )
 
 # --- select_and_scatter -----------------------------------------------------------------------------------------------
@@ -710,7 +678,7 @@ class _SelectAndScatter:
             rivals = np.flatnonzero((new >= 0) & (chosen >= 0))
             if len(rivals):
                 pair = [picked(elements, (each[rivals],), elements.type) for each in (chosen, new)]
-                (kept,) = self._select.run(run, [*pair, _empty(len(rivals), ty.I1)], captured)
+                (kept,) = self._select.run(run, [*pair, zeros((len(rivals),), _list_of(ty.I1))], captured)
                 if kept.poison is not None:
                     raise undefined(self._op, f"a comparison is poison: {first_origin(kept)}")
                 loses = rivals[kept.bits == 0]
@@ -770,5 +738,5 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_select_and_scatter,
     verify_regions=_verify_select_and_scatter_bodies,
-    evaluate=_in_steps(_SelectAndScatter),
+    evaluate=with_body(_SelectAndScatter, lanes=False),
 )

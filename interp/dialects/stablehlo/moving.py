@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.formats import storage_dtype
+from halfulp.fp_formats.formats import signed_integers, storage_dtype
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import (
@@ -429,11 +429,9 @@ def signed_numbers(op: Operation, value: Value, what: str) -> npt.NDArray[np.int
     if value.poison is not None:
         raise undefined(op, f"{what} is poison: {first_origin(value)}")
     element = ty.element_type(value.type)
-    width = ty.width_of(element)
-    found = value.bits.astype(np.uint64)
     if kind_of(element) is Kind.SIGNED:
-        return (found << np.uint64(64 - width)).view(np.int64) >> np.int64(64 - width)
-    return np.minimum(found, np.uint64((1 << 63) - 1)).view(np.int64)
+        return signed_integers(value.bits, ty.width_of(element))
+    return np.minimum(value.bits.astype(np.uint64), np.uint64((1 << 63) - 1)).view(np.int64)
 
 
 def _starts(op: Operation, operands: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:

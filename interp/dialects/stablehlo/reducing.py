@@ -133,29 +133,51 @@ def _append(
         known.update(zip(op.results, made.results, strict=True))
 
 
-def _evaluated(build: Callable[[Operation], Loops]) -> OnRawSlots:
-    """Return the evaluator of an op that is run as a structured op."""
+class _Compiled:
+    """A structured op, compiled, between the operands and the results of the op that it stands for."""
+
+    def __init__(self, op: Operation, loops: Loops, compiler: Compiler) -> None:
+        self._loops = loops
+        self._arrays = on_arrays(op, loops.structure, compiler)
+        self.outside = [(slot, type_) for slot, _, type_ in self._arrays.body.outside]
+
+    def run(self, run: Run, operands: Sequence[Value], captured: Sequence[Value]) -> list[Value]:
+        """Return the results. Raises UndefinedBehavior and LimitExceeded."""
+        produced = self._arrays.run(run, self._loops.prepare(run, operands), captured)
+        return [self._loops.finish(value) for value in produced]
+
+
+def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -> OnRawSlots:
+    """Return the evaluator of an op that has a body. ``build`` makes an object whose ``run`` gives the results from the
+    operands, and from values of ``outside``: the slots and types of what the body uses from around the op. ``lanes``:
+    whether ``run`` knows values over lanes.
+    """
 
     def compile_(op: Operation, compiler: Compiler) -> Step:
-        loops = build(op)
-        compiled = on_arrays(op, loops.structure, compiler)
+        compiled = build(op, compiler)
         operands = [(slot, value.type) for slot, value in zip(compiler.slots(op.operands), op.operands, strict=True)]
-        outside = [(slot, type_) for slot, _, type_ in compiled.body.outside]
         results = compiler.slots(op.results)
 
         def step(slots: Slots) -> None:
             try:
-                given = loops.prepare(slots[0], [lift(slots[slot], type_) for slot, type_ in operands])
-                captured = [lift(slots[slot], type_) for slot, type_ in outside]
+                given = [lift(slots[slot], type_) for slot, type_ in operands]
+                captured = [lift(slots[slot], type_) for slot, type_ in compiled.outside]
+                if not lanes and any(map(over_lanes, (*given, *captured))):
+                    raise Unsupported(f"halfulp does not evaluate '{op.name}' in a batch yet")
                 produced = compiled.run(slots[0], given, captured)
             except HalfulpError as error:
                 raise located(error, op) from None
             for slot, value in zip(results, produced, strict=True):
-                slots[slot] = lower(loops.finish(value))
+                slots[slot] = lower(value)
 
         return step
 
     return OnRawSlots(compile_)
+
+
+def _evaluated(build: Callable[[Operation], Loops]) -> OnRawSlots:
+    """Return the evaluator of an op that is run as a structured op."""
+    return with_body(lambda op, compiler: _Compiled(op, build(op), compiler))
 
 
 def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
@@ -429,7 +451,7 @@ def _mapped(op: Operation) -> Loops:
         block,
         (*block.arguments, unread),
     )
-    return Loops(structure, lambda run, values: [*values, _zeros(_of_one_lane(values[0]), result.type)])
+    return Loops(structure, lambda run, values: [*values, zeros(_of_one_lane(values[0]), result.type)])
 
 
 stablehlo.op(
@@ -471,7 +493,7 @@ def _multiply_and_add(types: Sequence[ty.Type]) -> Block:
     return block
 
 
-def _zeros(shape: tuple[int, ...], type_: ty.Type) -> Value:
+def zeros(shape: tuple[int, ...], type_: ty.Type) -> Value:
     """Return an array of +0."""
     dtype, trailing = code_layout(ty.element_type(type_))
     return Value(type_, np.broadcast_to(np.zeros(trailing, dtype), shape + trailing))
@@ -537,7 +559,7 @@ def _dot_general(op: Operation) -> Loops:
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
         one, two = (_of_one_lane(value) for value in values)
         shape = (*(one[n] for n in batching), *(one[n] for n in free[0]), *(two[n] for n in free[1]))
-        return [*values, _zeros(shape, result)]
+        return [*values, zeros(shape, result)]
 
     return Loops(structure, prepare)
 
@@ -743,7 +765,7 @@ def _reduce_window(op: Operation) -> Loops:
         full = [window.padded(run, value, init) for value, init in zip(inputs, inits, strict=True)]
         starts = [spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
         # Without a place the window is not read; it may be larger than any array.
-        read = _zeros(sizes, sized) if 0 not in shape else _zeros((0,) * rank, _dynamic(sized))
+        read = zeros(sizes, sized) if 0 not in shape else zeros((0,) * rank, _dynamic(sized))
         return [*full, read, *starts]
 
     return Loops(structure, prepare)
@@ -884,9 +906,9 @@ def _convolution(op: Operation) -> Loops:
         one_, none = (1, 1, 1), (0, 0, 0)
         sizes_, strides, base, dilations, low, high = window
         whole = Window(one_ + sizes_, one_ + strides, one_ + base, one_ + dilations, none + low, none + high)
-        zero = _zeros((), ty.TensorType((), ty.element_type(one.type)))
+        zero = zeros((), ty.TensorType((), ty.element_type(one.type)))
         start = (groups, shape[1], _of_one_lane(two)[2], *window.places(shape[3:]))
-        return [whole.padded(run, one, zero), two, _zeros(start, types[2])]
+        return [whole.padded(run, one, zero), two, zeros(start, types[2])]
 
     def finish(value: Value) -> Value:
         lead = int(over_lanes(value))

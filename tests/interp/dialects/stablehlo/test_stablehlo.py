@@ -768,3 +768,12 @@ def test_checks_of_stablehlos_tests() -> None:
         else:
             with pytest.raises(hu.errors.AssertionFailed):
                 hu.run(text.format(check), *arguments)
+
+
+def test_a_check_of_poison_is_no_agreement() -> None:
+    text = """func.func @f(%a: tensor<2xf32>) {
+      %p = ub.poison : tensor<2xf32>
+      stablehlo.custom_call @check.expect_eq(%p, %p) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+      return }"""
+    with pytest.raises(hu.UndefinedBehavior, match=r"element \[0\] is poison"):
+        hu.run(text, np.zeros(2, np.float32))
