@@ -26,17 +26,7 @@ from halfulp.interp.dialects.stablehlo.bodies import (
     verify_selector,
 )
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, signed_numbers
-from halfulp.interp.dialects.stablehlo.reducing import (
-    PADDING,
-    Window,
-    check_elements,
-    on_arrays,
-    optional_numbers,
-    spread,
-    verify_window,
-    with_body,
-    zeros,
-)
+from halfulp.interp.dialects.stablehlo.reducing import check_elements, on_arrays, spread, with_body, zeros
 from halfulp.interp.dialects.stablehlo.types import (
     PLAIN_TENSOR,
     attribute_of,
@@ -47,6 +37,7 @@ from halfulp.interp.dialects.stablehlo.types import (
     struct,
     tensor_of,
 )
+from halfulp.interp.dialects.stablehlo.windows import PADDING, Window, optional_numbers, verify_window
 from halfulp.interp.dialects.structured.arrays import OnArrays
 from halfulp.interp.dialects.structured.structure import PARALLEL, Structure
 from halfulp.interp.ir import attributes as at

@@ -1,4 +1,4 @@
-"""The ops of StableHLO that combine elements along dimensions: reduce, map, dot_general, reduce_window, convolution.
+"""The ops of StableHLO that combine elements along dimensions: reduce, map and dot_general.
 
 Each is a structured op: maps, iterators and a body, which `halfulp.interp.dialects.structured` runs on whole arrays.
 """
@@ -13,7 +13,6 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import rearranged
 from halfulp.interp.dialects.regions import trailing_dictionary
@@ -24,24 +23,19 @@ from halfulp.interp.dialects.stablehlo.bodies import (
     verify_computation,
     verify_reducer,
 )
-from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded, padded_size
+from halfulp.interp.dialects.stablehlo.moving import numbers_of
 from halfulp.interp.dialects.stablehlo.types import (
     ALGORITHM,
     ANY_TENSOR,
-    CONVOLUTION,
-    CONVOLUTION_SIDES,
     DOT,
     PLAIN_TENSOR,
     PRECISIONS,
-    convolution_numbers,
     dot_numbers,
     i64_array,
     not_inferred,
     read_algorithm,
-    read_dimensions,
     read_precision,
     shapes_fit,
-    spelled_dimensions,
     spelled_precision,
     stablehlo,
 )
@@ -50,7 +44,7 @@ from halfulp.interp.dialects.structured.body import runs_on_arrays
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Dimension, add, multiply
+from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
@@ -175,7 +169,7 @@ def with_body(build: Callable[[Operation, Compiler], Any], lanes: bool = True) -
     return OnRawSlots(compile_)
 
 
-def _evaluated(build: Callable[[Operation], Loops]) -> OnRawSlots:
+def as_loops(build: Callable[[Operation], Loops]) -> OnRawSlots:
     """Return the evaluator of an op that is run as a structured op."""
     return with_body(lambda op, compiler: _Compiled(op, build(op), compiler))
 
@@ -190,15 +184,18 @@ def spread(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
     return rearranged(value, type_, move)
 
 
-def _of_one_lane(value: Value) -> tuple[int, ...]:
+def shape_of_lane(value: Value) -> tuple[int, ...]:
+    """Return the shape of a value, in a batch that of one lane."""
     return value.shape[1:] if over_lanes(value) else value.shape
 
 
-def _map(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
+def map_of(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
+    """Return the map from a space of so many dimensions to these indices."""
     return at.AffineMapAttr(rank, 0, tuple(results))
 
 
-def _block(operation: Operation) -> Block:
+def body_of(operation: Operation) -> Block:
+    """Return the block of the first region."""
     return operation.regions[0].blocks[0]
 
 
@@ -284,7 +281,7 @@ def _short_body(p: OpParser, name: str, type_: ty.Type) -> Block:
 
 def _short_name(op: Operation) -> str | None:
     """Return the op that the body consists of, if the short form can say it."""
-    block = _block(op)
+    block = body_of(op)
     if len(block.operations) != 2 or len(op.operands) != 2:
         return None
     inner, end = block.operations
@@ -307,16 +304,16 @@ def _print_reduce(printer: OpPrinter, op: Operation) -> str:
     text += f" : {printer.type(types)}"
     if short is not None:
         return text
-    arguments = _block(op).arguments
+    arguments = body_of(op).arguments
     shown = [f"{printer.name(value)}: {printer.type(value.type)}" for value in arguments]
     reducers = " ".join(f"({one}, {other})" for one, other in zip(shown[:half], shown[half:], strict=True))
     body = printer.region(op.regions[0], op, entry_arguments=False)
     return f"{text}\n{printer.indent} reducer{reducers}  {body}"
 
 
-def _unlike(op: Operation) -> Unprefixed | None:
+def verify_alike(op: Operation) -> Unprefixed | None:
     """Check that all inputs have one shape."""
-    inputs, _ = _halves(op)
+    inputs, _ = halves_of(op)
     for number, one in enumerate(inputs):
         if not shapes_fit(inputs[0], one):
             return Unprefixed(
@@ -331,7 +328,7 @@ def _verify_reduce(op: Operation) -> str | None:
     if len(op.operands) % 2 or not op.operands:
         return "expected as many init values as inputs, and at least one"
     shape = ty.shape_of(op.operands[0].type) or ()
-    found = _unlike(op)
+    found = verify_alike(op)
     if found is not None:
         return found
     if len(set(dimensions)) != len(dimensions):
@@ -342,23 +339,23 @@ def _verify_reduce(op: Operation) -> str | None:
     return None
 
 
-def _halves(op: Operation) -> tuple[list[ty.Type], list[ty.Type]]:
+def halves_of(op: Operation) -> tuple[list[ty.Type], list[ty.Type]]:
     """Return the types of the inputs and of the init values."""
     types, half = [value.type for value in op.operands], len(op.operands) // 2
     return types[:half], types[half:]
 
 
-def _verify_reducer_of(op: Operation, shape: Sequence[int | None], rank: int) -> str | None:
+def verify_reducer_of(op: Operation, shape: Sequence[int | None], rank: int) -> str | None:
     """Check the body, and results of a shape with the elements that the body returns."""
-    found = verify_reducer(_block(op), *_halves(op), rank)
+    found = verify_reducer(body_of(op), *halves_of(op), rank)
     if found is not None:
         return found
-    return not_all_inferred(op, [ty.TensorType(tuple(shape), ty.element_type(made)) for made in returned(_block(op))])
+    return not_all_inferred(op, [ty.TensorType(tuple(shape), ty.element_type(made)) for made in returned(body_of(op))])
 
 
 def _verify_reduce_body(op: Operation) -> str | None:
     dimensions, shape = numbers_of(op, "dimensions"), ty.shape_of(op.operands[0].type) or ()
-    return _verify_reducer_of(op, [size for axis, size in enumerate(shape) if axis not in dimensions], len(dimensions))
+    return verify_reducer_of(op, [size for axis, size in enumerate(shape) if axis not in dimensions], len(dimensions))
 
 
 def check_elements(op: Operation, body: Block, types: Sequence[ty.Type]) -> None:
@@ -375,20 +372,20 @@ def check_elements(op: Operation, body: Block, types: Sequence[ty.Type]) -> None
 
 
 def _reduce(op: Operation) -> Loops:
-    inputs, inits = _halves(op)
-    check_elements(op, _block(op), (*inits, *inputs))
+    inputs, inits = halves_of(op)
+    check_elements(op, body_of(op), (*inits, *inputs))
     half, reduced = len(op.operands) // 2, set(numbers_of(op, "dimensions"))
     rank = len(ty.shape_of(op.operands[0].type) or ())
     every = [Dimension(axis) for axis in range(rank)]
     kept = [axis for axis in range(rank) if axis not in reduced]
-    maps = (*[_map(rank, every)] * half, *[_map(rank, [every[axis] for axis in kept])] * half)
+    maps = (*[map_of(rank, every)] * half, *[map_of(rank, [every[axis] for axis in kept])] * half)
     iterators = tuple(REDUCTION if axis in reduced else PARALLEL for axis in range(rank))
-    block = _block(op)
+    block = body_of(op)
     elements = (*block.arguments[half:], *block.arguments[:half])
     structure = Structure(maps, iterators, op.operands[:half], op.operands[half:], block, elements)
 
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
-        shape = _of_one_lane(values[0])
+        shape = shape_of_lane(values[0])
         small = tuple([shape[axis] for axis in kept])
         inits = [spread(init, small, result.type) for init, result in zip(values[half:], op.results, strict=True)]
         return [*values[:half], *inits]
@@ -406,7 +403,7 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce,
     verify_regions=_verify_reduce_body,
-    evaluate=_evaluated(_reduce),
+    evaluate=as_loops(_reduce),
 )
 
 # --- map --------------------------------------------------------------------------------------------------------------
@@ -431,16 +428,16 @@ def _verify_map(op: Operation) -> str | None:
 
 
 def _verify_map_body(op: Operation) -> str | None:
-    found = verify_computation(_block(op), [value.type for value in op.operands])
+    found = verify_computation(body_of(op), [value.type for value in op.operands])
     if found is not None:
         return found
-    return not_inferred(op, ty.with_element(op.operands[0].type, ty.element_type(returned(_block(op))[0])))
+    return not_inferred(op, ty.with_element(op.operands[0].type, ty.element_type(returned(body_of(op))[0])))
 
 
 def _mapped(op: Operation) -> Loops:
     (result,) = op.results
-    rank, block = len(ty.shape_of(result.type) or ()), _block(op)
-    identity = _map(rank, [Dimension(axis) for axis in range(rank)])
+    rank, block = len(ty.shape_of(result.type) or ()), body_of(op)
+    identity = map_of(rank, [Dimension(axis) for axis in range(rank)])
     # The result is written whole: the body does not read what was there.
     unread = SSAValue(ty.TensorType((), ty.element_type(result.type)))
     structure = Structure(
@@ -451,7 +448,7 @@ def _mapped(op: Operation) -> Loops:
         block,
         (*block.arguments, unread),
     )
-    return Loops(structure, lambda run, values: [*values, zeros(_of_one_lane(values[0]), result.type)])
+    return Loops(structure, lambda run, values: [*values, zeros(shape_of_lane(values[0]), result.type)])
 
 
 stablehlo.op(
@@ -463,7 +460,7 @@ stablehlo.op(
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_map,
     verify_regions=_verify_map_body,
-    evaluate=_evaluated(_mapped),
+    evaluate=as_loops(_mapped),
 )
 
 # --- dot_general ------------------------------------------------------------------------------------------------------
@@ -477,7 +474,7 @@ def _axes(op: Operation) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _multiply_and_add(types: Sequence[ty.Type]) -> Block:
+def multiply_and_add(types: Sequence[ty.Type]) -> Block:
     """Return the body sum + a * b, after conversions to the type of the sum. ``types``: of a, b and the sum."""
     registry, block = default_registry(), Block()
     a, b, total = (block.add_argument(ty.TensorType((), ty.element_type(each))) for each in types)
@@ -549,15 +546,15 @@ def _dot_general(op: Operation) -> Loops:
         places[side].update((axis, next(space)) for axis in free[side])
     for one, two in zip(contracting, more, strict=True):
         places[0][one] = places[1][two] = next(space)
-    maps = [_map(rank, [place[axis] for axis in range(size)]) for place, size in zip(places, ranks, strict=True)]
-    maps.append(_map(rank, [Dimension(axis) for axis in range(made)]))
+    maps = [map_of(rank, [place[axis] for axis in range(size)]) for place, size in zip(places, ranks, strict=True)]
+    maps.append(map_of(rank, [Dimension(axis) for axis in range(made)]))
     iterators = (PARALLEL,) * made + (REDUCTION,) * len(contracting)
     result = op.results[0].type
-    block = _multiply_and_add([*(value.type for value in op.operands), result])
+    block = multiply_and_add([*(value.type for value in op.operands), result])
     structure = Structure(tuple(maps), iterators, op.operands, (SSAValue(result),), block)
 
     def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
-        one, two = (_of_one_lane(value) for value in values)
+        one, two = (shape_of_lane(value) for value in values)
         shape = (*(one[n] for n in batching), *(one[n] for n in free[0]), *(two[n] for n in free[1]))
         return [*values, zeros(shape, result)]
 
@@ -621,474 +618,5 @@ stablehlo.op(
         d.Property("precision_config", PRECISIONS, optional=True),
     ),
     verify=_verify_dot_general,
-    evaluate=_evaluated(_dot_general),
-)
-
-
-# --- windows ----------------------------------------------------------------------------------------------------------
-
-
-class Window(NamedTuple):
-    """How a window lies on the dimensions of an operand, one number for each of them."""
-
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    base_dilations: tuple[int, ...]
-    dilations: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-
-    @staticmethod
-    def of(op: Operation, sizes: tuple[int, ...], strides: str, base: str, dilations: str) -> Window:
-        """Return the window of an op. ``strides``, ``base``, ``dilations``: the names of properties; a property that is
-        absent, or has no name, means ones.
-        """
-        one, two, three = (optional_numbers(op, name, len(sizes)) for name in (strides, base, dilations))
-        return Window(sizes, one, two, three, *padding_of(op, len(sizes)))
-
-    def places(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Return along each dimension of an operand the number of places of the window."""
-        found = []
-        for size, window, stride, base, dilation, low, high in zip(shape, *self, strict=True):
-            whole, covered = padded_size(size, low, high, base - 1), (window - 1) * dilation + 1
-            found.append(0 if not window or covered > whole else (whole - covered) // stride + 1)
-        return tuple(found)
-
-    def element(self, axis: int, place: AffineExpr, element: AffineExpr) -> AffineExpr:
-        """Return the index of an element of a window in the padded operand."""
-        return add(
-            multiply(place, AffineConstant(self.strides[axis])), multiply(element, AffineConstant(self.dilations[axis]))
-        )
-
-    def padded(self, run: Run, value: Value, fill: Value) -> Value:
-        """Return an operand with its padding and with ``base_dilations``."""
-        interior = [base - 1 for base in self.base_dilations]
-        if not any((*self.low, *self.high, *interior)):
-            return value
-        return padded(run, value, fill, self.low, self.high, interior, _dynamic(value.type))
-
-
-PADDING = d.AttributeConstraint(
-    "64-bit signless integer elements attribute",
-    lambda attribute: isinstance(attribute, at.DenseElementsAttr) and ty.element_type(attribute.type) == ty.I64,
-)
-_DILATED = ("window_strides", "base_dilations", "window_dilations")
-_CONVOLVED = ("window_strides", "lhs_dilation", "rhs_dilation")
-
-
-def _dynamic(type_: ty.Type) -> ty.Type:
-    """Return the type of tensors of any shape with this rank and these elements."""
-    return ty.TensorType((None,) * len(ty.shape_of(type_) or ()), ty.element_type(type_))
-
-
-def optional_numbers(op: Operation, name: str, rank: int, default: int = 1) -> tuple[int, ...]:
-    """Return the numbers of an array property, one for each dimension; the default where the op does not have it."""
-    return numbers_of(op, name) if name in op.properties else (default,) * rank
-
-
-def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the padding below and above, from a tensor of pairs."""
-    written = op.properties.get("padding")
-    if written is None:
-        return (0,) * rank, (0,) * rank
-    assert isinstance(written, at.DenseElementsAttr)
-    flat = [int(number) for number in written.array().view(np.int64).reshape(-1)]
-    return tuple(flat[::2]), tuple(flat[1::2])
-
-
-_FACTORS = {
-    "window_strides": ("window-strides", "stride"),
-    "base_dilations": ("base-dilation factors", "base dilation factor"),
-    "lhs_dilation": ("base-dilation factors", "base dilation factor"),
-    "window_dilations": ("window-dilation factors", "window dilation factor"),
-    "rhs_dilation": ("window-dilation factors", "window dilation factor"),
-}
-"""StableHLO's words for the lists of a window, and for one number of them."""
-
-
-def verify_window(op: Operation, sizes: Sequence[int], *names: str) -> Unprefixed | None:
-    """Check the lists of a window, by their names, against its sizes."""
-    rank, padding = len(sizes), op.properties.get("padding")
-    reversal = op.properties.get("window_reversal")
-    counts = [(_FACTORS[name][0], len(optional_numbers(op, name, rank))) for name in names]
-    if isinstance(padding, at.DenseElementsAttr):
-        shape = ty.shape_of(padding.type) or ()
-        if len(shape) != 2 or shape[1] != 2:
-            return Unprefixed(
-                f"expects the shape of padding-attribute to be {{N, 2}}, but got {{{', '.join(map(str, shape))}}}."
-            )
-        counts.append(("padding-entries", shape[0] or 0))
-    if isinstance(reversal, at.DenseArrayAttr):
-        counts.append(("window-reversal", len(reversal.codes)))
-    for what, count in counts:
-        if count != rank:
-            return Unprefixed(
-                f"expects {what} to have same dimension-size as size of window dimensions ({rank}), but got: {count}."
-            )
-    for axis, size in enumerate(sizes):
-        lists = [
-            (what, optional_numbers(op, name, rank)[axis]) for name, (_, what) in _FACTORS.items() if name in names
-        ]
-        for what, number in (("value", size), *lists):
-            if number <= 0:
-                return Unprefixed(
-                    f"expects window to have positive {what} for {axis}-th window dimension, but got {number}."
-                )
-    return None
-
-
-def _reduce_window(op: Operation) -> Loops:
-    inputs, inits = _halves(op)
-    check_elements(op, _block(op), (*inits, *inputs))
-    half, block = len(op.operands) // 2, _block(op)
-    sizes = numbers_of(op, "window_dimensions")
-    rank = len(sizes)
-    window = Window.of(op, sizes, *_DILATED)
-    places, elements = ([Dimension(start + axis) for axis in range(rank)] for start in (0, rank))
-    maps = [_map(2 * rank, [window.element(axis, places[axis], elements[axis]) for axis in range(rank)])] * half
-    # An operand that is not read gives the sizes of the window.
-    unread = SSAValue(ty.TensorType((), ty.I1))
-    sized = ty.TensorType(sizes, ty.I1)
-    maps += [_map(2 * rank, elements), *[_map(2 * rank, places)] * half]
-    structure = Structure(
-        tuple(maps),
-        (PARALLEL,) * rank + (REDUCTION,) * rank,
-        (*op.operands[:half], SSAValue(sized)),
-        op.operands[half:],
-        block,
-        (*block.arguments[half:], unread, *block.arguments[:half]),
-    )
-
-    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
-        inputs, inits = values[:half], values[half:]
-        shape = window.places(_of_one_lane(inputs[0]))
-        full = [window.padded(run, value, init) for value, init in zip(inputs, inits, strict=True)]
-        starts = [spread(init, shape, result.type) for init, result in zip(inits, op.results, strict=True)]
-        # Without a place the window is not read; it may be larger than any array.
-        read = zeros(sizes, sized) if 0 not in shape else zeros((0,) * rank, _dynamic(sized))
-        return [*full, read, *starts]
-
-    return Loops(structure, prepare)
-
-
-def _verify_reduce_window(op: Operation) -> str | None:
-    if len(op.operands) % 2 or not op.operands:
-        return "expected as many init values as inputs, and at least one"
-    inputs, _ = _halves(op)
-    shape, sizes = ty.shape_of(inputs[0]) or (), numbers_of(op, "window_dimensions")
-    found = _unlike(op)
-    if found is not None:
-        return found
-    if len(sizes) != len(shape):
-        return Unprefixed(
-            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
-            f"and input: '{inputs[0]}' with rank = {len(shape)}."
-        )
-    return verify_window(op, sizes, *_DILATED)
-
-
-def _verify_reduce_window_body(op: Operation) -> str | None:
-    sizes, shape = numbers_of(op, "window_dimensions"), ty.shape_of(op.operands[0].type) or ()
-    places = Window.of(op, sizes, *_DILATED).places([size or 0 for size in shape])
-    known = [None if size is None else place for size, place in zip(shape, places, strict=True)]
-    return _verify_reducer_of(op, known, len(sizes))
-
-
-stablehlo.op(
-    "reduce_window",
-    operands=(d.variadic("inputs", PLAIN_TENSOR), d.variadic("init_values", PLAIN_TENSOR)),
-    results=(d.variadic("result", PLAIN_TENSOR),),
-    properties=(
-        d.Property("base_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("padding", PADDING, optional=True),
-        d.Property("window_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("window_dimensions", d.INTEGER_64_ARRAY_ATTR),
-        d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
-    ),
-    regions=(d.RegionSlot("body"),),
-    traits=(d.Trait.SINGLE_BLOCK,),
-    verify=_verify_reduce_window,
-    verify_regions=_verify_reduce_window_body,
-    evaluate=_evaluated(_reduce_window),
-)
-
-
-# --- convolution ------------------------------------------------------------------------------------------------------
-
-
-class Layout(NamedTuple):
-    """The meaning of the dimensions of one of the arrays of a convolution: the numbers of two dimensions, ``first`` and
-    ``second`` (batch and feature, or input and output feature), and those of the spatial ones.
-    """
-
-    first: int
-    second: int
-    spatial: tuple[int, ...]
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The numbers of all dimensions, the spatial ones last."""
-        return (self.first, self.second, *self.spatial)
-
-
-def _layouts(op: Operation) -> tuple[Layout, Layout, Layout]:
-    numbers: Any = op.properties["dimension_numbers"]
-    return tuple(
-        Layout(
-            numbers[f"{side}_{first}_dimension"],
-            numbers[f"{side}_{second}_dimension"],
-            numbers[f"{side}_spatial_dimensions"],
-        )
-        for side, first, second in CONVOLUTION_SIDES
-    )  # type: ignore[return-value]
-
-
-def _count(op: Operation, name: str) -> int:
-    return op.prop(name, at.IntegerAttr).value
-
-
-def _grouped(value: Value, layout: Layout, groups: int, axis: int, flipped: Sequence[int] = ()) -> Value:
-    """Return an array with the dimensions [group, first, second, *spatial]. ``axis``: 0 or 1, for the one of first and
-    second that the groups divide. ``flipped``: the numbers of the spatial dimensions to turn around.
-    """
-    lead = int(over_lanes(value))
-    shape = _of_one_lane(value)
-    sizes = [shape[k] for k in layout.order]
-    split = [*sizes[:axis], groups, sizes[axis] // groups, *sizes[axis + 1 :]]
-    rank = len(split)
-    moved = [axis, *(k for k in range(rank) if k != axis)]
-
-    def move(array: Any, trailing: tuple[int, ...]) -> Any:
-        rest = range(lead + len(shape), array.ndim)
-        turned = array.transpose(*range(lead), *(lead + k for k in layout.order), *rest)
-        parts = turned.reshape((*array.shape[:lead], *split, *trailing))
-        rest = range(lead + rank, parts.ndim)
-        found = parts.transpose(*range(lead), *(lead + k for k in moved), *rest)
-        return np.flip(found, tuple(lead + 3 + k for k in flipped)) if flipped else found
-
-    return rearranged(value, ty.TensorType((None,) * rank, ty.element_type(value.type)), move)
-
-
-def _convolution(op: Operation) -> Loops:
-    left, right, made = _layouts(op)
-    spatial = len(left.spatial)
-    features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
-    groups = max(features, batches)
-    sizes = ty.shape_of(op.operands[1].type) or ()
-    window = Window.of(op, tuple(sizes[k] or 0 for k in right.spatial), *_CONVOLVED)
-    reversal = op.properties.get("window_reversal")
-    flipped = [k for k, each in enumerate(reversal.codes) if each] if isinstance(reversal, at.DenseArrayAttr) else []
-    # The loops: group, batch, output feature and output place; then the place in the window, and the input feature.
-    rank = 4 + 2 * spatial
-    group, batch, output = map(Dimension, range(3))
-    places = [Dimension(3 + k) for k in range(spatial)]
-    elements = [Dimension(3 + spatial + k) for k in range(spatial)]
-    feature = Dimension(rank - 1)
-    maps = (
-        _map(rank, [group, batch, feature, *(window.element(k, places[k], elements[k]) for k in range(spatial))]),
-        _map(rank, [group, feature, output, *elements]),
-        _map(rank, [group, batch, output, *places]),
-    )
-    result = op.results[0].type
-    types = [ty.TensorType((None,) * (3 + spatial), ty.element_type(each.type)) for each in (*op.operands, *op.results)]
-    structure = Structure(
-        maps,
-        (PARALLEL,) * (3 + spatial) + (REDUCTION,) * (spatial + 1),
-        [SSAValue(each) for each in types[:2]],
-        (SSAValue(types[2]),),
-        _multiply_and_add(types),
-    )
-
-    def prepare(run: Run, values: Sequence[Value]) -> list[Value]:
-        one = _grouped(values[0], left, groups, 0 if batches > 1 else 1)
-        two = _grouped(values[1], right, groups, 1, flipped)
-        shape = _of_one_lane(one)
-        one_, none = (1, 1, 1), (0, 0, 0)
-        sizes_, strides, base, dilations, low, high = window
-        whole = Window(one_ + sizes_, one_ + strides, one_ + base, one_ + dilations, none + low, none + high)
-        zero = zeros((), ty.TensorType((), ty.element_type(one.type)))
-        start = (groups, shape[1], _of_one_lane(two)[2], *window.places(shape[3:]))
-        return [whole.padded(run, one, zero), two, zeros(start, types[2])]
-
-    def finish(value: Value) -> Value:
-        lead = int(over_lanes(value))
-        shape = _of_one_lane(value)
-        order = made.order
-        back = [order.index(k) for k in range(len(order))]
-        sizes = (shape[1], groups * shape[2], *shape[3:])
-
-        def move(array: Any, trailing: tuple[int, ...]) -> Any:
-            rest = range(lead + len(shape), array.ndim)
-            turned = array.transpose(*range(lead), *(lead + k for k in (1, 0, *range(2, len(shape)))), *rest)
-            joined = turned.reshape((*array.shape[:lead], *sizes, *trailing))
-            rest = range(lead + len(sizes), joined.ndim)
-            return joined.transpose(*range(lead), *(lead + k for k in back), *rest)
-
-        return rearranged(value, result, move)
-
-    return Loops(structure, prepare, finish)
-
-
-BOOLEAN_ARRAY = d.AttributeConstraint(
-    "i1 dense array attribute",
-    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I1,
-)
-_WINDOW_LISTS = {"stride": "window_strides", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation"}
-
-
-def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
-    p.expect("(")
-    tokens = p.operand_tokens()
-    p.expect(")")
-    p.keyword(definition, "dim_numbers")
-    p.expect("=")
-    properties: dict[str, at.Attribute] = {"dimension_numbers": convolution_numbers(read_dimensions(p))}
-    p.expect(",")
-    p.keyword(definition, "window")
-    p.expect("=")
-    p.expect("{")
-    seen = set[str]()
-
-    def entry() -> None:
-        word = kinds.identifier(p)
-        if word in seen:
-            p.error(f"Unexpected keyword {word}")
-        seen.add(word)
-        p.expect("=")
-        if word in _WINDOW_LISTS:
-            properties[_WINDOW_LISTS[word]] = i64_array(kinds.bracketed_integers(p))
-        elif word == "pad":
-            p.expect("[")
-            start = p.pos
-            pairs = list(p.until("]", lambda: kinds.bracketed_integers(p)))
-            for pair in pairs:
-                if len(pair) != 2:
-                    p.error(f"Expected array with 2 elements, got {len(pair)} elements instead", start)
-            flat = np.array(pairs, np.int64).view(np.uint64).reshape(len(pairs), 2)
-            properties["padding"] = at.DenseElementsAttr(ty.TensorType(flat.shape, ty.I64), flat)
-        else:
-            if word != "reverse":
-                p.error(f"unexpected keyword '{word}'; expected one of stride, pad, lhs_dilate, rhs_dilate, reverse")
-            p.expect("[")
-            flags = p.until("]", lambda: kinds.BOOLEAN.read(p))
-            properties["window_reversal"] = at.DenseArrayAttr(ty.I1, tuple(map(int, flags)))
-
-    while not p.take("}"):
-        entry()
-        if not p.take(","):
-            p.expect("}")
-            break
-    attributes: dict[str, at.Attribute] = p.optional_dictionary()
-    move_inherent(definition, properties, attributes)
-    p.expect(":")
-    type_ = p.function_type()
-    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
-    return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
-
-
-def _print_convolution(printer: OpPrinter, op: Operation) -> str:
-    numbers = op.properties["dimension_numbers"]
-    assert isinstance(numbers, DialectAttr)
-    parts = []
-    for word, name in (
-        ("stride", "window_strides"),
-        ("pad", "padding"),
-        ("lhs_dilate", "lhs_dilation"),
-        ("rhs_dilate", "rhs_dilation"),
-        ("reverse", "window_reversal"),
-    ):
-        written = op.properties.get(name)
-        if isinstance(written, at.DenseElementsAttr):
-            low, high = padding_of(op, 0)
-            parts.append(f"{word} = [{', '.join(f'[{a}, {b}]' for a, b in zip(low, high, strict=True))}]")
-        elif isinstance(written, at.DenseArrayAttr):
-            parts.append(f"{word} = [{written.values_text()}]")
-    shown = {
-        name: value
-        for name, value in op.properties.items()
-        if name in ("batch_group_count", "feature_group_count", "precision_config")
-    } | op.attributes
-    types = ty.FunctionType(tuple(value.type for value in op.operands), (op.results[0].type,))
-    names = ", ".join(map(printer.name, op.operands))
-    return (
-        f"({names}) dim_numbers = {spelled_dimensions(numbers)}, window = {{{', '.join(parts)}}} "
-        f"{printer.dictionary(shown)} : {printer.type(types)}"
-    )
-
-
-def _verify_convolution(op: Operation) -> str | None:
-    left, right, made = _layouts(op)
-    shapes = [ty.shape_of(value.type) or () for value in op.operands]
-    ranks = [*map(len, shapes), len(ty.shape_of(op.results[0].type) or ())]
-    for rank, layout in zip(ranks, (left, right, made), strict=True):
-        if sorted(layout.order) != list(range(rank)):
-            shown = ", ".join(map(str, layout.order))
-            return Unprefixed(f"expects dimension numbers of 0 to {rank - 1}, each once, but got {shown}.")
-    for name in ("feature_group_count", "batch_group_count"):
-        if _count(op, name) <= 0:
-            return Unprefixed(f"expects {name} to be a positive number, got {_count(op, name)}.")
-    groups = _count(op, "feature_group_count"), _count(op, "batch_group_count")
-    if min(groups) > 1:
-        return Unprefixed(
-            f"expects batch_group_count and feature_group_count not to be both greater than 1. Got {groups[1]} and "
-            f"{groups[0]} resp."
-        )
-    if None in (*shapes[0], *shapes[1]):
-        return None
-    one, two = ([size or 0 for size in shape] for shape in shapes)
-    if one[left.second] != two[right.first] * groups[0]:
-        return Unprefixed(
-            f"expects input feature dimension ({one[left.second]}) / feature_group_count = kernel input feature "
-            f"dimension ({two[right.first]}). Got feature_group_count = {groups[0]}."
-        )
-    kernel = tuple(two[k] for k in right.spatial)
-    found = verify_window(op, kernel, *_CONVOLVED)
-    if found is not None:
-        return found
-    if two[right.second] % groups[0]:
-        return Unprefixed(
-            f"expects kernel output feature dimension ({two[right.second]}) to be divisible by feature_group_count. "
-            f"For feature_group_count = {groups[0]}."
-        )
-    if two[right.second] % groups[1]:
-        return Unprefixed(
-            f"expects output feature dimension size ({two[right.second]}) to be a multiple of batch_group_count. "
-            f"Got batch_group_count = {groups[1]}."
-        )
-    if one[left.first] % groups[1]:
-        return Unprefixed(
-            f"expects input batch dimension ({one[left.first]}) to be divisible by batch_group_count. Got "
-            f"batch_group_count = {groups[1]}."
-        )
-    places = Window.of(op, kernel, *_CONVOLVED).places([one[k] for k in left.spatial])
-    sizes = {
-        made.first: one[left.first] // groups[1],
-        made.second: two[right.second],
-        **dict(zip(made.spatial, places, strict=True)),
-    }
-    expected = tuple(sizes[k] for k in sorted(sizes))
-    result = op.results[0].type
-    if not shapes_fit(result, ty.TensorType(expected, ty.element_type(result))):
-        return Unprefixed(f"inferred shape '{list(expected)}' is incompatible with return type of operation '{result}'")
-    return None
-
-
-stablehlo.op(
-    "convolution",
-    custom=d.CustomForm(_parse_convolution, _print_convolution),
-    operands={"lhs": PLAIN_TENSOR, "rhs": ANY_TENSOR},
-    results={"result": ANY_TENSOR},
-    properties=(
-        d.Property("batch_group_count", d.INTEGER_64_ATTR),
-        d.Property("dimension_numbers", CONVOLUTION),
-        d.Property("feature_group_count", d.INTEGER_64_ATTR),
-        d.Property("lhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("padding", PADDING, optional=True),
-        d.Property("precision_config", PRECISIONS, optional=True),
-        d.Property("rhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("window_reversal", BOOLEAN_ARRAY, optional=True),
-        d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
-    ),
-    verify=_verify_convolution,
-    evaluate=_evaluated(_convolution),
+    evaluate=as_loops(_dot_general),
 )
