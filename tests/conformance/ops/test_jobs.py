@@ -30,7 +30,7 @@ REFUSED = {("mlir-native", "float arithmetic, up to 8 bits")}
 
 @pytest.mark.mlir
 @pytest.mark.parametrize(("family", "name"), ASKED, ids=[f"{name}-{family}" for family, name in ASKED])
-@pytest.mark.parametrize("step", amounts(6, 1))
+@pytest.mark.parametrize("step", amounts(18, 1, long=6))
 def test_nothing_is_unexplained(family: str, name: str, step: int) -> None:
     plan = list(jobs("sample", oracles=[name], family=family))
     plan = plan[:: step if len(plan) > 60 else 1]

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from amounts import amounts
 from fake_oracle import codes_of, results
 
 from halfulp.conformance.comparing.check import Tally, check
@@ -32,7 +33,7 @@ INTEGER_OPS = (
     *("addui_extended", "mulsi_extended", "mului_extended"),
 )
 SAMPLES = 200
-SHARE = 45  # cases of each oracle in the default run
+SHARES = amounts(15, long=45)  # cases of each oracle
 ROUNDED: tuple[dict[str, str], ...] = ({}, {"rounding": "upward"})
 
 
@@ -101,14 +102,16 @@ def predicted(name: str, share: int | None) -> None:
     assert total.equal > 0.5 * total.compared
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", ["mlir-runtime", "mlir-expand"])
-def test_the_profile_predicts_the_tool(name: str) -> None:
-    predicted(name, SHARE)
+def test_the_profile_predicts_the_tool(name: str, share: int) -> None:
+    predicted(name, share)
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", ["mlir-runtime", "mlir-expand", "mlir-native"])
-def test_rows_explain_every_difference(name: str) -> None:
-    total = explained(name, SHARE, SPEC, rows=True)
+def test_rows_explain_every_difference(name: str, share: int) -> None:
+    total = explained(name, share, SPEC, rows=True)
     assert total.clean, (total.mismatches[:3], total.failures)
     assert not total.unanswered
 

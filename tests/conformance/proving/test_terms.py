@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from amounts import amounts, thinned
 from term_values import Function, z3
 
 from halfulp.conformance.comparing.inputs import corner_codes
@@ -102,9 +103,10 @@ def test_every_integer_op_of_the_dialect_has_terms() -> None:
     assert {f"arith.{name}" for name in (*BINARY, *EXTENDED, "cmpi", *CASTS)} == INTEGER_OPS.keys()
 
 
+@pytest.mark.parametrize("widths", amounts(range(4), long=range(4, 5)), ids=str)
 @pytest.mark.parametrize(("form", "results"), list(binary_forms()))
-def test_terms_equal_the_executor_on_all_inputs_of_narrow_types(form: str, results: int) -> None:
-    for width in range(5):
+def test_terms_equal_the_executor_on_all_inputs_of_narrow_types(form: str, results: int, widths: range) -> None:
+    for width in widths:
         function = Function(binary(form, f"i{width}", results, poison=True))
         assert function.disagreements(every_input(function)) == []
 
@@ -149,19 +151,20 @@ def corner_heavy(width: int, rng: random.Random) -> int:
 
 
 CASES = 100_000
-"""Cases of wide types, over all ops and flags."""
+"""Cases of wide types in the long run, over all ops and flags."""
 
 WIDE = [(form, results, type_) for form, results in binary_forms() for type_ in ("i32", "i64", "index")]
 WIDE_CASTS = list(cast_forms((32, 64)))
 EACH = CASES // (len(WIDE) + len(WIDE_CASTS)) + 1
 
 
+@pytest.mark.parametrize("count", amounts(EACH // 5, long=EACH))
 @pytest.mark.parametrize(("form", "results", "type_"), WIDE)
-def test_terms_equal_the_executor_on_wide_types(form: str, results: int, type_: str) -> None:
+def test_terms_equal_the_executor_on_wide_types(form: str, results: int, type_: str, count: int) -> None:
     function = Function(binary(form, type_, results))
-    rng = random.Random(f"{form} {type_}")
-    inputs = [[corner_heavy(width, rng) for width in function.widths] for _ in range(EACH)]
-    for pair in inputs[: EACH // 4]:  # amounts of shifts and divisors are small in programs
+    rng = random.Random(f"{form} {type_} {count}")
+    inputs = [[corner_heavy(width, rng) for width in function.widths] for _ in range(count)]
+    for pair in inputs[: count // 4]:  # amounts of shifts and divisors are small in programs
         pair[1] = rng.choice((pair[0], rng.randrange(66), -rng.randrange(9) & (1 << function.widths[1]) - 1))
     assert function.disagreements(inputs) == []
 
@@ -290,7 +293,7 @@ def by_circuit(of: Function, inputs: list[tuple[int, ...]]) -> list[tuple[int, .
 CIRCUITS = [form for form in [*FLOAT_TERMS_BINARY, *UNARY] if not form[0].startswith("cmpf") and "f64" not in form[0]]
 
 
-@pytest.mark.parametrize(("form", "source", "target"), CIRCUITS)
+@pytest.mark.parametrize(("form", "source", "target"), thinned(CIRCUITS, 5, rows=True))
 def test_circuits_equal_the_executor(form: str, source: str, target: str) -> None:
     of = function(form, source, target)
     assert by_circuit(of, samples(of, 25, form)[:40]) == []
