@@ -99,6 +99,13 @@ def type_of_property(name: str, prop: str, message: str) -> TypeRule:
     return TypeRule(message, solve, holds)
 
 
+def inferred_type_of_property(name: str, prop: str) -> TypeRule:
+    """Infer the type of slot ``name`` from the attribute ``prop``, if the type is not written; the op's verifier checks
+    it.
+    """
+    return replace(type_of_property(name, prop, ""), holds=lambda types, properties: True)
+
+
 class Repeated(Sequence[Type]):
     """A sequence of any length whose elements all have the same type, stored once: a short text may need 2^63
     elements.
@@ -352,12 +359,15 @@ class Dialect:
     ``types`` maps a mnemonic (``uniform``) to a function that parses the text after it; see `halfulp.interp.text`. If
     the name of the dialect is empty, its ops are functions such as "sigmoid", which only `Registry.lookup` finds.
     ``partial``: the dialect has more ops and attributes than are declared here. Such ops and attributes are kept as
-    those of an unregistered dialect.
+    those of an unregistered dialect. ``no_type``, ``no_attribute``: the dialect's own words for a type and for an
+    attribute that it does not have.
     """
 
-    def __init__(self, name: str, partial: bool = False) -> None:
+    def __init__(self, name: str, partial: bool = False, no_type: str = "", no_attribute: str = "") -> None:
         self.name = name
         self.partial = partial
+        self.no_type = no_type or f"dialect '{name}' has no type '{{mnemonic}}'"
+        self.no_attribute = no_attribute or f"unknown attribute `{{mnemonic}}` in dialect `{name}`"
         self.ops: dict[str, OpDefinition] = {}
         self.enums: dict[str, EnumDefinition] = {}
         self.attributes: dict[str, AttributeDefinition] = {}

@@ -131,6 +131,7 @@ class AttributeDefinition:
 
     ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`).
     ``verify``: a function that returns the message of an error, or None.
+    ``verify_encoding``: the same, for the attribute as the encoding of a tensor type, which is the second argument.
     ``alias``: the name of the aliases that MLIR prints for this attribute, if it prints any.
     ``interfaces``: the roles of the attribute, each a word such as ``pipeline``.
     ``code``: the number of the attribute in bytecode; None if bytecode has it as text.
@@ -141,6 +142,7 @@ class AttributeDefinition:
     form: ParameterForm
     parameters: tuple[Parameter, ...] = ()
     verify: Callable[[DialectAttr], str | None] | None = None
+    verify_encoding: Callable[[DialectAttr, ty.TensorType], str | None] | None = None
     alias: str | None = None
     interfaces: frozenset[str] = frozenset()
     code: int | None = None

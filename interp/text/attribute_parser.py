@@ -179,7 +179,7 @@ class AttributeParser(ElementsParser):
         definition = dialect.enums.get(mnemonic)
         if definition is None:
             offset = self.offset(at) + len(dialect.name) + 2
-            self.error_at_offset(f"unknown attribute `{mnemonic}` in dialect `{dialect.name}`", offset)
+            self.error_at_offset(dialect.no_attribute.format(mnemonic=mnemonic), offset)
         if "" in definition.cases:
             attribute = definition.attribute(definition.cases[""])
         else:

@@ -201,6 +201,7 @@ class TypeParser(TokenParser):
         return tuple(shape)
 
     def _tensor(self) -> Type:
+        start = self.pos
         self.pos += 1
         self.expect("<", "expected '<' in tensor type")
         shape = self._shape()
@@ -212,7 +213,12 @@ class TypeParser(TokenParser):
             self.error("invalid tensor element type", at)
         if shape is None and encoding is not None:
             self.error("cannot apply encoding to unranked tensor")
-        return ty.TensorType(shape, element, encoding)
+        type = ty.TensorType(shape, element, encoding)
+        if isinstance(encoding, DialectAttr) and encoding.definition.verify_encoding is not None:
+            message = encoding.definition.verify_encoding(encoding, type)
+            if message is not None:
+                self.error(message, start)
+        return type
 
     def _shape(self) -> tuple[int | None, ...] | None:
         if self.take("*"):
@@ -334,7 +340,7 @@ class TypeParser(TokenParser):
             self.pos = start + 1
             return ty.OpaqueType(name, *self.symbol_body(name, "" if wrapped else mnemonic))
         if parse is None:
-            self.error_at_offset(f"dialect '{name}' has no type '{mnemonic}'", self.mnemonic_offset)
+            self.error_at_offset(dialect.no_type.format(mnemonic=mnemonic), self.mnemonic_offset)
         if self.tokens[self.pos] == "<":
             self.check_balanced()
         self.enter()

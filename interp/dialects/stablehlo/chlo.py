@@ -13,9 +13,10 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
+from halfulp.interp.dialects.stablehlo.attributes import COUNT
 from halfulp.interp.dialects.stablehlo.elementwise import Makes, constant_name, evaluated, function_of_one
 from halfulp.interp.dialects.stablehlo.moving import signed_numbers
-from halfulp.interp.dialects.stablehlo.types import COUNT, Kind, compatible, same_shape, tensor_of
+from halfulp.interp.dialects.stablehlo.types import Kind, compatible, same_shape, tensor_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, undefined
@@ -87,7 +88,7 @@ chlo.op(
     results={"output": tensor_of("FBICQ")},
     properties=(d.Property("value", d.TYPED_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
-    type_rules=(d.type_of_property("output", "value", "inferred type(s) are incompatible with return type(s)"),),
+    type_rules=(d.inferred_type_of_property("output", "value"),),
     named_results=constant_name,
     evaluate=Constant(constant_value),
 )

@@ -1,25 +1,41 @@
-"""The ops of StableHLO that choose, repeat and call: if, case, while, return; optimization_barrier."""
+"""The ops of StableHLO that choose and repeat: if, case, while, return; barriers, tokens and tuples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.dialects.regions import assignments, print_assignments, types_text, yielded
+from halfulp.interp.dialects.regions import yielded
+from halfulp.interp.dialects.stablehlo.attributes import COUNT_32
 from halfulp.interp.dialects.stablehlo.bodies import verify_branches, verify_while
-from halfulp.interp.dialects.stablehlo.types import I32_TENSOR, stablehlo, tensor_of
+from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE
+from halfulp.interp.dialects.stablehlo.types import (
+    A_TOKEN,
+    A_TUPLE,
+    ANY_VALUE,
+    I32_TENSOR,
+    TENSOR_OR_TOKEN,
+    TOKEN,
+    VALUE_OR_BUFFER,
+    VALUE_OR_TOKEN,
+    not_inferred,
+    operand_types,
+    stablehlo,
+    tensor_of,
+)
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Compiler, OnFrames, OnValues, moves, passing
 from halfulp.interp.run.frames import Action, Frame, Segment, decided, number
 from halfulp.interp.text.op_parser import Argument, OpParser, OpPrinter
 
-_VALUES = (d.variadic("result", d.ANY),)
+_VALUES = (d.variadic("result", VALUE_OR_TOKEN),)
 
 stablehlo.op(
     "return",
-    "($results^ `:` type($results))? attr-dict",
-    operands=(d.variadic("results", d.ANY),),
+    "$results attr-dict (`:` type($results)^)?",
+    operands=(d.variadic("results", VALUE_OR_BUFFER),),
     traits=(d.Trait.TERMINATOR, d.Trait.RETURN_LIKE),
     evaluate=OnFrames(yielded),
 )
@@ -28,20 +44,29 @@ stablehlo.op(
 
 
 def _parse_while(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
-    names, initial = assignments(p)
+    start = p.pos
+    p.expect("(")
+    names: list[int] = []
+    initial: list[int] = []
+    while not p.take(")"):
+        names.append(p.operand_token())
+        p.expect("=")
+        initial.append(p.operand_token())
+        if p.take(")"):
+            break
+        p.expect(",")
     types: Sequence[ty.Type] = ()
-    if p.take(":"):
+    if names:
+        p.expect(":")
         types = p.type_list()
     if len(types) != len(initial):
         p.error(
             f"custom op '{definition.name}' number of operands and types do not match: got {len(initial)} operands "
             f"and {len(types)} types",
-            at,
+            start,
         )
-    attributes = {}
-    if p.take("attributes"):
-        attributes = p.optional_dictionary()
     operands = [p.use(token, type_) for token, type_ in zip(initial, types, strict=True)]
+    attributes = p.optional_dictionary() if p.take("attributes") else {}
     regions = []
     for word in ("cond", "do"):
         p.keyword(definition, word)
@@ -52,8 +77,10 @@ def _parse_while(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
 
 def _print_while(printer: OpPrinter, op: Operation) -> str:
     condition, body = op.regions
-    text = print_assignments(printer, "", condition.blocks[0], 0, op.operands).strip(" ")
-    text += f" : {types_text(printer, [value.type for value in op.operands], bare=True).strip('()')}"
+    pairs = zip(body.blocks[0].arguments, op.operands, strict=True)
+    text = f"({', '.join(f'{printer.name(one)} = {printer.name(other)}' for one, other in pairs)})"
+    if op.operands:
+        text += f" : {', '.join(printer.type(value.type) for value in op.operands)}"
     if op.attributes:
         text += f" attributes {printer.dictionary(op.attributes)}"
     text += f"\n{printer.indent}cond {printer.region(condition, op, entry_arguments=False)}"
@@ -92,11 +119,12 @@ def _while(op: Operation, compiler: Compiler) -> Action:
 stablehlo.op(
     "while",
     custom=d.CustomForm(_parse_while, _print_while),
-    operands=(d.variadic("operand", d.ANY),),
-    results=_VALUES,
+    operands=(d.variadic("operand", VALUE_OR_BUFFER),),
+    results=(d.variadic("result", VALUE_OR_BUFFER),),
     regions=(d.RegionSlot("cond"), d.RegionSlot("body")),
     traits=(d.Trait.SINGLE_BLOCK,),
-    verify_regions=verify_while,
+    verify=verify_while,
+    verify_regions=lambda op: not_inferred(op, *operand_types(op)),
     named_arguments=lambda op: ["iterArg"] * len(op.operands),
     evaluate=OnFrames(_while, no_lanes=True),
 )
@@ -150,13 +178,61 @@ stablehlo.op(
     evaluate=OnFrames(_case, no_lanes=True),
 )
 
-# --- barriers ---------------------------------------------------------------------------------------------------------
+# --- barriers, tokens and tuples --------------------------------------------------------------------------------------
+
+
+def _same_types(op: Operation) -> str | None:
+    if len(op.operands) != len(op.results):
+        return "requires the same number of operands and results"
+    for index, (one, other) in enumerate(zip(op.operands, op.results, strict=True)):
+        if one.type != other.type:
+            return f"requires the same type for operand and result at index {index}"
+    return not_inferred(op, *operand_types(op))
+
 
 stablehlo.op(
     "optimization_barrier",
-    "$operand attr-dict `:` type($operand)",
-    operands=(d.variadic("operand", d.ANY),),
-    results=_VALUES,
-    type_rules=(d.same_type("operand", "result"),),
+    "attr-dict ($operand^ `:` custom<PairwiseOpType>($operand, $result)):(`(` `)`)?",
+    operands=(d.variadic("operand", TENSOR_OR_TOKEN),),
+    results=(d.variadic("result", TENSOR_OR_TOKEN),),
+    verify=_same_types,
     evaluate=OnValues(lambda op, settings: lambda run, operands: operands),
+)
+stablehlo.op(
+    "create_token",
+    "attr-dict `:` type(results)",
+    results={"output": A_TOKEN},
+    verify=lambda op: not_inferred(op, TOKEN),
+)
+stablehlo.op(
+    "after_all",
+    "$inputs attr-dict `:` custom<VariadicSameOperandsAndResultType>($inputs, $result)",
+    operands=(d.variadic("inputs", A_TOKEN),),
+    results={"result": A_TOKEN},
+    verify=lambda op: not_inferred(op, TOKEN),
+)
+
+
+def _verify_element(op: Operation) -> str | None:
+    type_, index = op.operands[0].type, op.prop("index", at.IntegerAttr).value
+    assert isinstance(type_, ty.TupleType)
+    if index >= len(type_.elements):
+        return d.Unprefixed(f"index {index} is out of bounds of operand with size {len(type_.elements)}")
+    return not_inferred(op, type_.elements[index])
+
+
+stablehlo.op(
+    "get_tuple_element",
+    f"$operand `[` $index `]` {FUNCTION_TYPE}",
+    operands={"operand": A_TUPLE},
+    results={"result": ANY_VALUE},
+    properties=(d.Property("index", COUNT_32),),
+    verify=_verify_element,
+)
+stablehlo.op(
+    "tuple",
+    "$val attr-dict `:` custom<TupleOpType>($val, $result)",
+    operands=(d.variadic("val", ANY_VALUE),),
+    results={"result": A_TUPLE},
+    verify=lambda op: not_inferred(op, ty.TupleType(tuple(operand_types(op)))),
 )

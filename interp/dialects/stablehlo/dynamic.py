@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
+from halfulp.fp_formats.formats import signed_integers
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, picked, repeated, reshaped
+from halfulp.interp.dialects.stablehlo.attributes import COUNT
+from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE
 from halfulp.interp.dialects.stablehlo.moving import (
-    FUNCTION_TYPE,
     broadcast_to,
     counted,
     made,
@@ -18,24 +21,68 @@ from halfulp.interp.dialects.stablehlo.moving import (
     padded_size,
     shape_of,
     signed_numbers,
+    verify_scales_of_broadcast,
+    verify_scales_of_reshape,
 )
-from halfulp.interp.dialects.stablehlo.types import ANY_TENSOR, COUNT, PLAIN_TENSOR, not_inferred, stablehlo, tensor_of
+from halfulp.interp.dialects.stablehlo.types import (
+    ANY_TENSOR,
+    I32_TENSOR,
+    PLAIN_TENSOR,
+    SHAPE,
+    bounds_of,
+    elements_fit,
+    not_inferred,
+    operand_types,
+    same_elements,
+    sizes_fit,
+    stablehlo,
+    tensor,
+    tensor_of,
+    types_fit,
+)
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.operations import Operation, undefined
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, undefined
 from halfulp.interp.run.frames import Run
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import spell_shape
 from halfulp.interp.values.value import Value
 
-_SIZES = d.TypeConstraint(
-    "statically shaped 1-dimensional integer tensor of index or integer values",
-    lambda type_: (
-        (tensor_of("I").accepts(type_) and len(ty.shape_of(type_) or ()) == 1)
-        or (isinstance(type_, ty.TensorType) and isinstance(type_.element, ty.IndexType))
-    ),
-    d.RANKED_TENSOR.kind,
-)
+_LIST = tensor_of("NI", "1D")
+
+
+def constant_numbers(value: SSAValue) -> list[int] | None:
+    """Return the numbers of a constant, signed; None for any other value."""
+    owner = value.owner if isinstance(value, OpResult) else None
+    if owner is None or owner.definition is None or d.Trait.CONSTANT_LIKE not in owner.definition.traits:
+        return None
+    found = owner.properties.get("value")
+    element = ty.element_type(found.type) if isinstance(found, at.DenseElementsAttr) else None
+    if not isinstance(found, at.DenseElementsAttr) or not isinstance(element, ty.IntegerType | ty.IndexType):
+        return None
+    width = ty.width_of(element)
+    return [int(number) for number in signed_integers(found.array().reshape(-1), width)] if width <= 64 else None
+
+
+def _verify_sizes(sizes: SSAValue, result: ty.Type) -> Unprefixed | None:
+    """Check the type of a result against its shape, if this is known."""
+    shape = constant_numbers(sizes)
+    if shape is None or (
+        all(size >= 0 for size in shape) and types_fit(ty.TensorType(tuple(shape), ty.element_type(result)), result)
+    ):
+        return None
+    return Unprefixed(
+        f"output shape [{', '.join(map(str, shape))}] is incompatible with return type of operation '{result}'"
+    )
+
+
+def _verify_elements(op: Operation) -> Unprefixed | None:
+    """Check that operand and result have elements that go together."""
+    one, other = op.operands[0].type, op.results[0].type
+    quantized = any(isinstance(ty.element_type(type_), ty.UniformQuantizedType) for type_ in (one, other))
+    if quantized or elements_fit(ty.element_type(one), ty.element_type(other)):
+        return None
+    return Unprefixed(f"expects operand and result to have compatible element type. Got: '{one}' and '{other}'")
 
 
 def _numbers(op: Operation, value: Value, what: str) -> tuple[int, ...]:
@@ -53,6 +100,33 @@ def _sizes(op: Operation, value: Value) -> tuple[int, ...]:
     return found
 
 
+def _verify_size(op: Operation) -> str | None:
+    operand, size = operand_types(op)
+    if ty.shape_of(size) != ():
+        return Unprefixed("size operand should be of rank-0")
+    axis, sizes = op.prop("dimension", at.IntegerAttr).value, list(shape_of(operand))
+    if axis >= len(sizes):
+        return Unprefixed(f"requires dimension attribute in range [0, {len(sizes)}); found ({axis})")
+    bounds = list(bounds_of(operand)) or [None] * len(sizes)
+    if sizes[axis] is not None:
+        bounds[axis] = sizes[axis]
+    sizes[axis] = None
+    known = constant_numbers(op.operands[1])
+    if known is not None and known[0] == bounds[axis]:
+        sizes[axis], bounds[axis] = known[0], None
+    return not_inferred(op, tensor(sizes, ty.element_type(operand), bounds))
+
+
+stablehlo.op(
+    "set_dimension_size",
+    f"$operand `,` $size `,` `dim` `=` $dimension {FUNCTION_TYPE}",
+    operands={"operand": PLAIN_TENSOR, "size": I32_TENSOR},
+    results={"result": PLAIN_TENSOR},
+    properties=(d.Property("dimension", COUNT),),
+    verify=_verify_size,
+)
+
+
 def _of_sizes(build: Callable[[Operation, Settings], Function], elements: int) -> Any:
     return data_movement(build, elements=elements)
 
@@ -61,10 +135,13 @@ def _of_sizes(build: Callable[[Operation, Settings], Function], elements: int) -
 
 
 def _verify_broadcast(op: Operation) -> str | None:
-    sizes = numbers_of(op, "broadcast_sizes")
-    if any(size < 0 for size in sizes):
-        return Unprefixed(f"Broadcast with negative dimension size {next(size for size in sizes if size < 0)}")
-    operand = op.operands[0].type
+    sizes, operand = numbers_of(op, "broadcast_sizes"), op.operands[0].type
+    found = same_elements(op)
+    if found is not None:
+        return found
+    for size in sizes:
+        if size < 0:
+            return Unprefixed(f"Broadcast with negative dimension size {size}")
     return not_inferred(op, ty.TensorType((*sizes, *shape_of(operand)), ty.element_type(operand)))
 
 
@@ -82,22 +159,55 @@ stablehlo.op(
     "broadcast",
     f"$operand `,` `sizes` `=` $broadcast_sizes {FUNCTION_TYPE}",
     operands={"operand": PLAIN_TENSOR},
-    results={"result": PLAIN_TENSOR},
+    results={"result": ANY_TENSOR},
     properties=(d.Property("broadcast_sizes", d.INTEGER_64_ARRAY_ATTR),),
     verify=_verify_broadcast,
     evaluate=data_movement(_broadcast),
 )
 
 
+_HINTS = ("known_expanding_dimensions", "known_nonexpanding_dimensions")
+
+
 def _verify_dynamic_broadcast(op: Operation) -> str | None:
-    dims, rank = numbers_of(op, "broadcast_dimensions"), len(shape_of(op.results[0].type))
-    operand = len(shape_of(op.operands[0].type))
-    if len(dims) != operand:
-        return Unprefixed(f"broadcast_dimensions size ({len(dims)}) does not match operand rank ({operand})")
-    for dim in dims:
+    found = _verify_elements(op)
+    if found is not None:
+        return found
+    operand, result = op.operands[0].type, op.results[0].type
+    dims, sizes, wanted = numbers_of(op, "broadcast_dimensions"), shape_of(operand), shape_of(result)
+    rank = len(wanted)
+    if len(dims) != len(sizes):
+        return Unprefixed(f"broadcast_dimensions size ({len(dims)}) does not match operand rank ({len(sizes)})")
+    if rank < len(sizes):
+        return Unprefixed(f"result rank ({rank}) is less than operand rank ({len(sizes)})")
+    if len(set(dims)) != len(dims):
+        return Unprefixed("broadcast_dimensions should not have duplicates")
+    for axis, dim in enumerate(dims):
         if not 0 <= dim < rank:
             return Unprefixed(f"broadcast_dimensions contains invalid value {dim} for result with rank {rank}")
-    return Unprefixed("broadcast_dimensions should not have duplicates") if len(set(dims)) != len(dims) else None
+        if sizes[axis] != 1 and not sizes_fit(sizes[axis], wanted[dim]):
+            return Unprefixed(
+                f"size of operand dimension {axis} ({sizes[axis]}) is not compatible with size of result dimension "
+                f"{dim} ({wanted[dim]})"
+            )
+    found = _verify_sizes(op.operands[1], result)
+    if found is not None:
+        return found
+    hints = [dim for name in _HINTS if name in op.properties for dim in numbers_of(op, name)]
+    if len(set(hints)) != len(hints):
+        return Unprefixed("duplicate expansion hint for at least one operand dimension")
+    for dim in hints:
+        if not 0 <= dim < len(sizes):
+            return Unprefixed(f"hint for expanding dimension {dim} does not refer to a valid operand dimension")
+    shape = constant_numbers(op.operands[1])
+    if shape is not None and None not in sizes:
+        for axis, dim in enumerate(dims):
+            if sizes[axis] not in (1, shape[dim]):
+                return Unprefixed(
+                    f"size of operand dimension {axis} ({sizes[axis]}) is not equal to 1 or value of shape at index "
+                    f"{dim} ({shape[dim]})"
+                )
+    return verify_scales_of_broadcast(operand, result, dims)
 
 
 def _dynamic_broadcast(op: Operation, settings: Settings) -> Function:
@@ -116,7 +226,7 @@ def _dynamic_broadcast(op: Operation, settings: Settings) -> Function:
 stablehlo.op(
     "dynamic_broadcast_in_dim",
     f"$operand `,` $output_dimensions `,` `dims` `=` $broadcast_dimensions {FUNCTION_TYPE}",
-    operands={"operand": ANY_TENSOR, "output_dimensions": _SIZES},
+    operands={"operand": ANY_TENSOR, "output_dimensions": SHAPE},
     results={"result": ANY_TENSOR},
     properties=(
         d.Property("broadcast_dimensions", d.INTEGER_64_ARRAY_ATTR),
@@ -130,11 +240,27 @@ stablehlo.op(
 # --- reshape and iota -------------------------------------------------------------------------------------------------
 
 
-def _has_rank_of_sizes(op: Operation) -> str | None:
-    (count,) = shape_of(op.operands[-1].type)
-    if count is not None and count != len(shape_of(op.results[0].type)):
+def _verify_dynamic_reshape(op: Operation) -> str | None:
+    found = _verify_elements(op)
+    if found is not None:
+        return found
+    operand, result = op.operands[0].type, op.results[0].type
+    given, wanted = ty.element_count(operand), ty.element_count(result)
+    if given is not None and wanted is not None and given != wanted:
+        return Unprefixed(f"number of output elements ({wanted}) doesn't match expected number of elements ({given})")
+    found = _verify_sizes(op.operands[1], result)
+    if found is not None:
+        return found
+    (count,) = shape_of(op.operands[1].type)
+    if count != len(shape_of(result)):
         return Unprefixed("result should have a rank equal to the number of elements in output_shape")
-    return None
+    shape = constant_numbers(op.operands[1])
+    if given is not None and shape is not None and prod(shape) != given:
+        return Unprefixed(
+            f"output_shape is incompatible with input type of operation: input has {given} elements, but output_shape "
+            f"has {prod(shape)}"
+        )
+    return verify_scales_of_reshape(operand, result)
 
 
 def _dynamic_reshape(op: Operation, settings: Settings) -> Function:
@@ -158,9 +284,9 @@ def _per_element(value: Value) -> int:
 stablehlo.op(
     "dynamic_reshape",
     f"$operand `,` $output_shape {FUNCTION_TYPE}",
-    operands={"operand": ANY_TENSOR, "output_shape": _SIZES},
+    operands={"operand": ANY_TENSOR, "output_shape": SHAPE},
     results={"result": ANY_TENSOR},
-    verify=_has_rank_of_sizes,
+    verify=_verify_dynamic_reshape,
     evaluate=_of_sizes(_dynamic_reshape, 1),
 )
 
@@ -168,7 +294,7 @@ stablehlo.op(
 def _verify_dynamic_iota(op: Operation) -> str | None:
     if op.prop("iota_dimension", at.IntegerAttr).value >= len(shape_of(op.results[0].type)):
         return Unprefixed("iota dimension cannot go beyond the output rank.")
-    return _has_rank_of_sizes(op)
+    return _verify_sizes(op.operands[0], op.results[0].type)
 
 
 def _dynamic_iota(op: Operation, settings: Settings) -> Function:
@@ -184,7 +310,7 @@ def _dynamic_iota(op: Operation, settings: Settings) -> Function:
 stablehlo.op(
     "dynamic_iota",
     f"$output_shape `,` `dim` `=` $iota_dimension {FUNCTION_TYPE}",
-    operands={"output_shape": _SIZES},
+    operands={"output_shape": SHAPE},
     results={"result": tensor_of("FBICQ")},
     properties=(d.Property("iota_dimension", COUNT),),
     verify=_verify_dynamic_iota,
@@ -192,6 +318,41 @@ stablehlo.op(
 )
 
 # --- padding and slices -----------------------------------------------------------------------------------------------
+
+
+def _same_elements_of(names: str, *values: SSAValue) -> str | None:
+    if len({ty.element_type(value.type) for value in values}) == 1:
+        return None
+    return f"failed to verify that all of {{{names}}} have same element type"
+
+
+def _verify_dynamic_pad(op: Operation) -> str | None:
+    operand, fill, low, high, interior = op.operands
+    (result,) = op.results
+    found = _same_elements_of("operand, padding_value, result", operand, fill, result)
+    if found is not None:
+        return found
+    if not low.type == high.type == interior.type:
+        return "failed to verify that all of {edge_padding_low, edge_padding_high, interior_padding} have same type"
+    sizes, wanted = shape_of(operand.type), shape_of(result.type)
+    if len(sizes) != len(wanted):
+        return "failed to verify that all of {operand, result} have same rank"
+    (count,) = shape_of(low.type)
+    if count != len(sizes):
+        return Unprefixed(f"padding operands size ({count}) must match operand rank ({len(sizes)})")
+    inside = constant_numbers(interior)
+    if inside is None:
+        return None
+    if any(number < 0 for number in inside):
+        return Unprefixed(f"interior_padding must be non-negative, but got {', '.join(map(str, inside))}")
+    ends = [constant_numbers(value) for value in (low, high)]
+    if None in sizes or None in wanted or ends[0] is None or ends[1] is None:
+        return None
+    for axis, (size, made_, below, above, between) in enumerate(zip(sizes, wanted, *ends, inside, strict=True)):
+        expected = padded_size(size or 0, below, above, between)
+        if made_ != expected:
+            return Unprefixed(f"expected output dimension at index {axis} to equal {expected}, but got {made_}")
+    return None
 
 
 def _dynamic_pad(op: Operation, settings: Settings) -> Function:
@@ -212,12 +373,28 @@ stablehlo.op(
     "dynamic_pad",
     f"$operand `,` $padding_value `,` $edge_padding_low `,` $edge_padding_high `,` $interior_padding {FUNCTION_TYPE}",
     operands={
-        "operand": PLAIN_TENSOR, "padding_value": PLAIN_TENSOR, "edge_padding_low": _SIZES, "edge_padding_high": _SIZES,
-        "interior_padding": _SIZES,
+        "operand": PLAIN_TENSOR, "padding_value": tensor_of("FBICQ", "0D"), "edge_padding_low": SHAPE,
+        "edge_padding_high": SHAPE, "interior_padding": SHAPE,
     },
     results={"result": PLAIN_TENSOR},
+    verify=_verify_dynamic_pad,
     evaluate=_of_sizes(_dynamic_pad, 2),
 )  # fmt: skip
+
+
+def _verify_real_dynamic_slice(op: Operation) -> str | None:
+    operand, *lists = op.operands
+    found = _same_elements_of("operand, result", operand, op.results[0])
+    if found is not None:
+        return found
+    if len({value.type for value in lists}) > 1:
+        return "failed to verify that all of {start_indices, limit_indices, strides} have same type"
+    rank = len(shape_of(operand.type))
+    for name, value in zip(("start_indices", "limit_indices", "strides"), lists, strict=True):
+        count = ty.element_count(value.type)
+        if count != rank:
+            return Unprefixed(f"has mismatched number of operand rank ({rank}) and {name} size ({count})")
+    return None
 
 
 def _real_dynamic_slice(op: Operation, settings: Settings) -> Function:
@@ -242,7 +419,8 @@ def _lengths(starts: Sequence[int], limits: Sequence[int], strides: Sequence[int
 stablehlo.op(
     "real_dynamic_slice",
     f"$operand `,` $start_indices `,` $limit_indices `,` $strides {FUNCTION_TYPE}",
-    operands={"operand": PLAIN_TENSOR, "start_indices": _SIZES, "limit_indices": _SIZES, "strides": _SIZES},
+    operands={"operand": PLAIN_TENSOR, "start_indices": _LIST, "limit_indices": _LIST, "strides": _LIST},
     results={"result": PLAIN_TENSOR},
+    verify=_verify_real_dynamic_slice,
     evaluate=_of_sizes(_real_dynamic_slice, 1),
 )

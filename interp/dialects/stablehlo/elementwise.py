@@ -12,31 +12,47 @@ from typing import Any, NamedTuple
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.arith.constants import constant_value
 from halfulp.interp.dialects.arith.ops import SELECTION
 from halfulp.interp.dialects.elementwise import element_of, enum_of
-from halfulp.interp.dialects.stablehlo.types import (
-    BINARY,
+from halfulp.interp.dialects.stablehlo.attributes import (
+    ACCURACY,
     COMPARISON_TYPE,
+    COUNT_32,
+    DEFAULT_ACCURACY,
     DIRECTION,
-    UNARY,
+    POSITIVE_32,
+    accuracy_problem,
+)
+from halfulp.interp.dialects.stablehlo.forms import BINARY, UNARY
+from halfulp.interp.dialects.stablehlo.types import (
+    PLAIN_TENSOR,
     Kind,
     compatible,
+    compatible_elements,
     elements_fit,
     kind_of,
+    merged,
+    most_specific,
     not_inferred,
+    operand_types,
+    rules,
     same_shape,
     shapes_fit,
+    shown_sizes,
     stablehlo,
     tensor_of,
-    types_fit,
+    types_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.evaluators import Constant, Elementwise
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.semantics import (
     casts,
     complex_numbers,
@@ -221,12 +237,27 @@ _ELEMENTWISE = (d.Trait.ELEMENTWISE,)
 
 def _verify_part(op: Operation) -> str | None:
     operand = op.operands[0].type
-    expected = ty.with_element(operand, ty.number_type(ty.element_type(operand)))
-    return not_inferred(op, expected)
+    return not_inferred(op, ty.with_element(operand, ty.number_type(ty.element_type(operand))))
 
 
-_OTHER_RESULTS = {"abs": _verify_part, "real": _verify_part, "imag": _verify_part, "is_finite": same_shape}
+_OTHER_RESULTS = {
+    **dict.fromkeys(("abs", "real", "imag"), rules(same_shape, _verify_part)),
+    "is_finite": rules(same_shape, lambda op: not_inferred(op, ty.with_element(op.operands[0].type, ty.I1))),
+}
 """The rules of unary ops whose result need not have the elements of the operand."""
+_WITH_ACCURACY = (
+    "cbrt", "cosine", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "rsqrt", "sine",
+    "sqrt", "tan", "tanh",
+)  # fmt: skip
+"""The functions for which a program may ask for an accuracy. The result is exact, rounded once, in any case."""
+_ACCURACY = (d.Property("result_accuracy", ACCURACY, optional=True, elided=DEFAULT_ACCURACY),)
+
+
+def verify_accuracy(op: Operation) -> str | None:
+    """Check the accuracy that an op asks for."""
+    accuracy = op.properties.get("result_accuracy")
+    found = accuracy_problem(accuracy) if isinstance(accuracy, DialectAttr) else None
+    return None if found is None else Unprefixed(found)
 
 
 def _declare_unary(mnemonic: str, form: str, operand: str, result: str) -> None:
@@ -236,8 +267,9 @@ def _declare_unary(mnemonic: str, form: str, operand: str, result: str) -> None:
         form,
         operands={operand: tensor_of(letters)},
         results={result: tensor_of(made)},
+        properties=_ACCURACY if mnemonic in _WITH_ACCURACY else (),
         traits=_ELEMENTWISE,
-        verify=_OTHER_RESULTS.get(mnemonic, compatible),
+        verify=rules(verify_accuracy, _OTHER_RESULTS.get(mnemonic, compatible)),
         evaluate=evaluated(makes),
     )
 
@@ -246,6 +278,40 @@ for _mnemonic in [name for name in _UNARY_ROWS if name != "is_finite"]:
     _declare_unary(_mnemonic, UNARY, "operand", "result")
 _declare_unary("is_finite", "$x attr-dict `:` functional-type($x, $y)", "x", "y")
 
+
+def _axis_of(type_: ty.Type) -> int | None:
+    return type_.axis if isinstance(type_, ty.UniformQuantizedType) else None
+
+
+def _verify_add(op: Operation) -> str | None:
+    """Check add, whose operands may be quantised in different ways."""
+    if not all(shapes_fit(op.operands[0].type, type_) for type_ in types_of(op)):
+        return "requires the same shape for all operands and results"
+    elements = [ty.element_type(type_) for type_ in types_of(op)]
+    left, right, made = elements
+    if not any(isinstance(each, ty.UniformQuantizedType) for each in elements):
+        if not left == right == made:
+            return Unprefixed("op requires the same element type for all operands and results")
+    else:
+        quantized = [each for each in elements if isinstance(each, ty.UniformQuantizedType)]
+        if len(quantized) < 3:
+            return Unprefixed("expects  all operands and results to be either quantized or non-quantized")
+        if len({(each.storage_width, each.storage_signed) for each in quantized}) > 1:
+            return Unprefixed("mismatched operands and result quantization storage types")
+        if len({each.expressed for each in quantized}) > 1:
+            return Unprefixed("mismatched operands and result quantization expressed types")
+        axes = [_axis_of(each) for each in elements]
+        if axes[0] is None and axes[1] is None and axes[2] is not None:
+            return Unprefixed("result per_axis quantized but none from rhs and lhs are per_axis quantized")
+        if (axes[0] is not None or axes[1] is not None) and axes[2] is None:
+            return Unprefixed("result is not per_axis quantized but lhs or rhs are")
+        for name, side, axis in (("lhs", left, axes[0]), ("rhs", right, axes[1])):
+            if axis is not None and axis != axes[2]:
+                return Unprefixed(f"quantization_dimension of {name} and result are not same '{side}' vs '{made}'")
+    expected = merged(operand_types(op), most_specific)
+    return expected if isinstance(expected, Unprefixed) else not_inferred(op, expected)
+
+
 for _mnemonic, (_letters, _makes) in _BINARY_ROWS.items():
     stablehlo.op(
         _mnemonic,
@@ -253,7 +319,7 @@ for _mnemonic, (_letters, _makes) in _BINARY_ROWS.items():
         operands={"lhs": tensor_of(_letters), "rhs": tensor_of(_letters)},
         results={"result": tensor_of(_letters)},
         traits=_ELEMENTWISE,
-        verify=compatible,
+        verify=_verify_add if _mnemonic == "add" else compatible,
         evaluate=evaluated(_makes),
     )
 
@@ -307,15 +373,6 @@ def _reduce_precision(op: Operation, settings: Settings) -> Kernel:
     return casts.reduce_precision(element.format, min(exponent, 16), min(mantissa, 64))
 
 
-def _positive(what: str, least: int) -> d.AttributeConstraint:
-    return d.AttributeConstraint(
-        f"32-bit signless integer attribute whose value is {what}",
-        lambda attribute: (
-            isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32 and attribute.value >= least
-        ),
-    )
-
-
 stablehlo.op(
     "reduce_precision",
     "$operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits) attr-dict "
@@ -323,8 +380,8 @@ stablehlo.op(
     operands={"operand": tensor_of("FQ")},
     results={"output": tensor_of("FQ")},
     properties=(
-        d.Property("exponent_bits", _positive("positive", 1)),
-        d.Property("mantissa_bits", _positive("non-negative", 0)),
+        d.Property("exponent_bits", POSITIVE_32),
+        d.Property("mantissa_bits", COUNT_32),
     ),
     traits=_ELEMENTWISE,
     verify=compatible,
@@ -338,13 +395,20 @@ def _complex_type(type_: ty.Type) -> ty.Type:
     return ty.with_element(type_, ty.ComplexType(ty.element_type(type_)))
 
 
+def _verify_complex(op: Operation) -> str | None:
+    one, other = operand_types(op)
+    if ty.element_type(one) != ty.element_type(other):
+        return "requires the same element type for all operands"
+    return same_shape(op) or not_inferred(op, _complex_type(one))
+
+
 stablehlo.op(
     "complex",
     "$lhs `,` $rhs attr-dict `:` custom<ComplexTypes>($lhs, $rhs, $result)",
     operands={"lhs": tensor_of("f"), "rhs": tensor_of("f")},
     results={"result": tensor_of("C")},
     traits=_ELEMENTWISE,
-    verify=lambda op: not_inferred(op, _complex_type(op.operands[0].type)),
+    verify=_verify_complex,
     evaluate=Elementwise(
         lambda op, settings: complex_numbers.create(Element(element_of(op.results[0]), settings.profile).format)
     ),
@@ -380,14 +444,10 @@ def _compare(op: Operation, settings: Settings) -> Kernel:
 
 
 def _verify_compare(op: Operation) -> str | None:
-    one, other = op.operands[0].type, op.operands[1].type
-    if not types_fit(one, other):
-        return "requires compatible types for all operands"
-    return (
-        None
-        if shapes_fit(one, op.results[0].type)
-        else "all non-scalar operands/results must have the same shape and base type"
-    )
+    one, other = operand_types(op)
+    if not elements_fit(ty.element_type(one), ty.element_type(other)):
+        return "requires compatible element types for all operands"
+    return same_shape(op) or not_inferred(op, ty.with_element(one, ty.I1))
 
 
 stablehlo.op(
@@ -409,19 +469,20 @@ stablehlo.op(
 
 
 def _verify_select(op: Operation) -> str | None:
-    condition, yes, no = (value.type for value in op.operands)
-    if not types_fit(yes, no):
-        return "requires compatible types for non-predicate operands"
+    condition, yes, no = operand_types(op)
+    if not shapes_fit(yes, no) or ty.element_type(yes) != ty.element_type(no):
+        return Unprefixed("requires compatible types for non-predicate operands")
     if ty.shape_of(condition) != () and not shapes_fit(condition, yes):
-        return "requires the same shape for all operands"
-    return not_inferred(op, yes)
+        return Unprefixed("requires the same shape for all operands")
+    expected = merged([yes, no], most_specific)
+    return expected if isinstance(expected, Unprefixed) else not_inferred(op, expected)
 
 
 stablehlo.op(
     "select",
     "$pred `,` $on_true `,` $on_false attr-dict `:` custom<SelectTypes>($pred, $on_true, $on_false, $result)",
-    operands={"pred": tensor_of("B"), "on_true": tensor_of("FBICQX"), "on_false": tensor_of("FBICQX")},
-    results={"result": tensor_of("FBICQX")},
+    operands={"pred": tensor_of("B"), "on_true": PLAIN_TENSOR, "on_false": PLAIN_TENSOR},
+    results={"result": PLAIN_TENSOR},
     traits=_ELEMENTWISE,
     verify=_verify_select,
     evaluate=SELECTION,
@@ -436,15 +497,15 @@ def _clamp(op: Operation, settings: Settings) -> Kernel:
 
 
 def _verify_clamp(op: Operation) -> str | None:
-    low, operand, high = (value.type for value in op.operands)
-    elements = [ty.element_type(value.type) for value in (*op.operands, *op.results)]
-    if not all(elements_fit(elements[0], other) for other in elements[1:]):
-        return "requires compatible element types for all operands and results"
+    found = compatible_elements(op)
+    if found is not None:
+        return found
+    low, operand, high = operand_types(op)
     for name, bound in (("min", low), ("max", high)):
         if ty.shape_of(bound) != () and not shapes_fit(bound, operand):
-            shown = [f"[{', '.join(map(str, ty.shape_of(type_) or ()))}]" for type_ in (bound, operand)]
+            shown = [", ".join(map(str, shown_sizes(type_))) for type_ in (bound, operand)]
             return Unprefixed(
-                f"{name} shape {shown[0]} is not scalar and is not compatible to operand shape {shown[1]}"
+                f"{name} shape [{shown[0]}] is not scalar and is not compatible to operand shape [{shown[1]}]"
             )
     return not_inferred(op, operand)
 
@@ -466,13 +527,55 @@ def constant_name(op: Operation) -> tuple[str, ...]:
     return ("c" if kind in (Kind.BOOLEAN, Kind.SIGNED, Kind.UNSIGNED) else "cst",)
 
 
+def _parse_constant(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
+    """Read ``{…} dense<…> : type``, or all behind the name of the generic form."""
+    properties: dict[str, at.Attribute] = {}
+    if p.take("("):
+        p.expect(")")
+        if p.take("<"):
+            properties = p.dictionary()
+            p.expect(">")
+        attributes = p.optional_dictionary()
+        for token in (":", "(", ")", "->"):
+            p.expect(token)
+        type_ = p.type()
+    else:
+        attributes = p.optional_dictionary()
+        value = p.attribute()
+        properties["value"] = value
+        type_ = getattr(value, "type", ty.NoneType())
+    move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, [], [type_], properties, attributes), at_)
+
+
+def _print_constant(printer: OpPrinter, op: Operation) -> str:
+    value = op.properties["value"]
+    extra = f" {printer.dictionary(op.attributes)}" if op.attributes else ""
+    if getattr(value, "type", None) == op.results[0].type:
+        return f"{extra} {printer.attribute(value)}"
+    return f"() <{printer.dictionary(op.properties)}>{extra} : () -> {printer.type(op.results[0].type)}"
+
+
+def _verify_constant(op: Operation) -> str | None:
+    given, made = op.properties["value"].type, op.results[0].type  # type: ignore[attr-defined]
+    element = ty.element_type(made)
+    stored = made
+    if isinstance(element, ty.UniformQuantizedType):
+        signless = "signless" if element.storage_signed else "unsigned"
+        stored = ty.with_element(made, ty.IntegerType(element.storage_width, signless))
+    if given == stored:
+        return None
+    return f"inferred type(s) '{given}' are incompatible with return type(s) of operation '{made}'"
+
+
 stablehlo.op(
     "constant",
-    "attr-dict $value",
+    custom=d.CustomForm(_parse_constant, _print_constant),
     results={"output": tensor_of("FBICQX", "statically shaped")},
     properties=(d.Property("value", d.TYPED_ATTR),),
     traits=(d.Trait.CONSTANT_LIKE,),
-    type_rules=(d.type_of_property("output", "value", "inferred type(s) are incompatible with return type(s)"),),
+    type_rules=(d.inferred_type_of_property("output", "value"),),
+    verify=_verify_constant,
     named_results=constant_name,
     evaluate=Constant(constant_value),
 )

@@ -13,37 +13,46 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elements import Function, Operands, data_movement, first_origin, picked
+from halfulp.interp.dialects.stablehlo.attributes import GATHER, I64_ELEMENTS, SCATTER
 from halfulp.interp.dialects.stablehlo.bodies import (
     body_of,
-    not_all_inferred,
-    returned,
-    verify_all_shapes,
+    results_of_reducer,
     verify_comparator,
     verify_reducer,
     verify_selector,
 )
+from halfulp.interp.dialects.stablehlo.index_rules import (
+    verify_dynamic_gather,
+    verify_gather,
+    verify_scatter,
+    verify_scattered,
+)
 from halfulp.interp.dialects.stablehlo.moving import numbers_of, signed_numbers
 from halfulp.interp.dialects.stablehlo.reducing import check_elements, on_arrays, spread, with_body, zeros
 from halfulp.interp.dialects.stablehlo.types import (
+    INTEGER_TENSOR,
     PLAIN_TENSOR,
-    attribute_of,
-    lists,
     not_inferred,
+    operand_types,
+    same_shape,
     shapes_fit,
     stablehlo,
-    struct,
     tensor_of,
 )
-from halfulp.interp.dialects.stablehlo.windows import PADDING, Window, optional_numbers, verify_window
+from halfulp.interp.dialects.stablehlo.windows import (
+    Window,
+    optional_numbers,
+    places_of,
+    verify_padding,
+    verify_window,
+)
 from halfulp.interp.dialects.structured.arrays import OnArrays
 from halfulp.interp.dialects.structured.structure import PARALLEL, Structure
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
-from halfulp.interp.ir.dialect_attributes import Parameter
 from halfulp.interp.ir.operations import Block, Operation, SSAValue, undefined
 from halfulp.interp.run.evaluators import Compiler
 from halfulp.interp.run.frames import Run
@@ -51,24 +60,6 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
 Places = npt.NDArray[np.intp]
-
-_INDICES = tensor_of("I")
-_VECTOR = Parameter("index_vector_dim", kinds.INTEGER, optional=True, default=0)
-_GATHER = struct(
-    "gather",
-    *lists(
-        "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims", "start_index_map"
-    ),
-    _VECTOR,
-)
-_SCATTER = struct(
-    "scatter",
-    *lists(
-        "update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims",
-        "scatter_dims_to_operand_dims",
-    ),
-    _VECTOR,
-)  # fmt: skip
 
 
 def _starts(numbers: npt.NDArray[np.int64], vector: int, axes: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
@@ -90,94 +81,6 @@ def _along(axis: int, rank: int, size: int) -> npt.NDArray[np.int64]:
 
 
 # --- gather -----------------------------------------------------------------------------------------------------------
-
-
-def _within(name: str, dims: Sequence[int], what: str, size: int) -> Unprefixed | None:
-    """Check the range of numbers of dimensions. ``what``: StableHLO's words for the size."""
-    for dim in dims:
-        if not 0 <= dim < size:
-            return Unprefixed(
-                f"Expects each element of {name} to be in range [0, {what}) i.e. [0, {size}). got: {dim}."
-            )
-    return None
-
-
-def _distinct(*lists_: tuple[str, Sequence[int]]) -> Unprefixed | None:
-    """Check that lists, each with its name, have no number twice."""
-    dims = [dim for _, each in lists_ for dim in each]
-    for dim in dims:
-        if dims.count(dim) > 1:
-            names = " and ".join(name for name, _ in lists_)
-            return Unprefixed(f"has duplicated dimension from {names}: {dim}")
-    return None
-
-
-def _verify_gather(op: Operation) -> str | None:
-    numbers: Any = op.properties["dimension_numbers"]
-    shape, starts = (ty.shape_of(value.type) or () for value in op.operands)
-    sizes, vector = numbers_of(op, "slice_sizes"), numbers["index_vector_dim"]
-    if not 0 <= vector <= len(starts):
-        return Unprefixed(f"index_vector_dim {vector} is out of bounds for start indices with rank {len(starts)}")
-    collapsed, batching = numbers["collapsed_slice_dims"], numbers["operand_batching_dims"]
-    paired, axes = numbers["start_indices_batching_dims"], numbers["start_index_map"]
-    if len(sizes) != len(shape):
-        return Unprefixed(f"slice_sizes has rank {len(sizes)}, but the operand has rank {len(shape)}")
-    for axis, (size, whole) in enumerate(zip(sizes, shape, strict=True)):
-        if whole is not None and not 0 <= size <= whole:
-            return Unprefixed(f"slice size ({size}) is out of bounds for operand dimension ({whole}) at index {axis}")
-    if len(batching) != len(paired):
-        return Unprefixed("operand_batching_dims and start_indices_batching_dims should have the same size")
-    vector_size = starts[vector] if vector < len(starts) else 1
-    if vector_size is not None and len(axes) != vector_size:
-        return Unprefixed(
-            f"start_index_map size ({len(axes)}) is not equal to size of index dimension ({vector}) of start_indices "
-            f"({vector_size})"
-        )
-    found = (
-        _distinct(("collapsed_slice_dims", collapsed), ("operand_batching_dims", batching))
-        or _distinct(("start_index_map", axes), ("operand_batching_dims", batching))
-        or _distinct(("start_indices_batching_dims", paired))
-        or _within("collapsed_slice_dims", collapsed, "rank-of('operand')", len(shape))
-        or _within("operand_batching_dims", batching, "rank-of('operand')", len(shape))
-        or _within("start_index_map", axes, "rank-of('operand')", len(shape))
-        or _within("start_indices_batching_dims", paired, "rank-of('start_indices')", len(starts))
-    )
-    if found is not None:
-        return found
-    if vector in paired:
-        return Unprefixed(f"expects start_indices_batching_dims not to include index_vector_dim {vector}.")
-    for name, dims in (("collapsed_slice_dims", collapsed), ("operand_batching_dims", batching)):
-        for axis in dims:
-            if sizes[axis] > 1:
-                return Unprefixed(
-                    f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got {sizes[axis]}"
-                )
-    for axis, other in zip(batching, paired, strict=True):
-        if None not in (shape[axis], starts[other]) and shape[axis] != starts[other]:
-            return Unprefixed(
-                f"operand_batching_dims[{batching.index(axis)}] and start_indices_batching_dims"
-                f"[{batching.index(axis)}] should have compatible sizes, but got {shape[axis]} and {starts[other]}"
-            )
-    if None in starts:
-        return None
-    batch = _batch_shape(tuple(size or 0 for size in starts), vector)
-    left_out = (*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"])
-    offsets = [size for axis, size in enumerate(sizes) if axis not in left_out]
-    places = numbers["offset_dims"]
-    if len(places) != len(offsets):
-        return Unprefixed(
-            f"offset_dims size ({len(places)}) plus collapse_slice_dims size "
-            f"({len(numbers['collapsed_slice_dims'])}) plus operand_batching_dims size "
-            f"({len(numbers['operand_batching_dims'])}) is not equal to operand rank ({len(shape)})"
-        )
-    found = _within("offset_dims", places, "implied-result-rank", len(batch) + len(offsets)) or _distinct(
-        ("offset_dims", places)
-    )
-    if found is not None:
-        return found
-    rest, taken = iter(batch), dict(zip(places, offsets, strict=True))
-    made = tuple(taken[axis] if axis in taken else next(rest) for axis in range(len(batch) + len(offsets)))
-    return not_inferred(op, ty.TensorType(made, ty.element_type(op.operands[0].type)))
 
 
 def _gather(op: Operation, settings: Settings) -> Function:
@@ -216,17 +119,30 @@ def _gather(op: Operation, settings: Settings) -> Function:
 
 stablehlo.op(
     "gather",
-    operands={"operand": PLAIN_TENSOR, "start_indices": _INDICES},
+    operands={"operand": PLAIN_TENSOR, "start_indices": INTEGER_TENSOR},
     results={"result": PLAIN_TENSOR},
     properties=(
-        d.Property(
-            "dimension_numbers", attribute_of(_GATHER, "Attribute that models the dimension information for gather")
-        ),
+        d.Property("dimension_numbers", GATHER),
         d.Property("indices_are_sorted", d.BOOL_ATTR, optional=True),
         d.Property("slice_sizes", d.INTEGER_64_ARRAY_ATTR),
     ),
-    verify=_verify_gather,
+    verify=verify_gather,
     evaluate=data_movement(_gather, elements=1),
+)
+
+stablehlo.op(
+    "dynamic_gather",
+    operands={
+        "operand": PLAIN_TENSOR,
+        "start_indices": INTEGER_TENSOR,
+        "slice_sizes": tensor_of("I", "statically shaped 1-dimensional integer"),
+    },
+    results={"result": PLAIN_TENSOR},
+    properties=(
+        d.Property("dimension_numbers", GATHER),
+        d.Property("indices_are_sorted", d.BOOL_ATTR, optional=True),
+    ),
+    verify=verify_dynamic_gather,
 )
 
 # --- bodies on lists of elements --------------------------------------------------------------------------------------
@@ -289,98 +205,6 @@ def _occurrences(places: Places) -> Places:
     found = np.empty(len(places), np.intp)
     found[order] = np.arange(len(places)) - begins
     return found
-
-
-def _verify_scatter(op: Operation) -> str | None:
-    if len(op.operands) % 2 == 0 or len(op.operands) < 3:
-        return "expects as many updates as inputs, and indices between them"
-    count = len(op.operands) // 2
-    types = [value.type for value in op.operands]
-    numbers: Any = op.properties["scatter_dimension_numbers"]
-    window, inserted = numbers["update_window_dims"], numbers["inserted_window_dims"]
-    batching, paired = numbers["input_batching_dims"], numbers["scatter_indices_batching_dims"]
-    axes, vector = numbers["scatter_dims_to_operand_dims"], numbers["index_vector_dim"]
-    shape, given, update = (ty.shape_of(types[k]) or () for k in (0, count, count + 1))
-    for several, name in ((types[:count], "operands"), (types[count + 1 :], "updates")):
-        if not all(shapes_fit(several[0], other) for other in several):
-            return Unprefixed(f"Not all {name} have compatible shapes.")
-    if not 0 <= vector <= len(given):
-        return Unprefixed(
-            f"Expects index_vector_dim to be in range [0, rank-of('scatter_indices')] i.e. [0, {len(given)}]. "
-            f"got: {vector}."
-        )
-    covered = len(window) + len(inserted) + len(batching)
-    if covered != len(shape):
-        return Unprefixed(
-            f"Expects rank-of operand to match size-of('update_window_dims') + size-of('inserted_window_dims') + "
-            f"size-of('input_batching_dims') i.e. {covered} but got {len(shape)}."
-        )
-    rank = len(given) - (vector < len(given)) + len(window)
-    if len(update) != rank:
-        return Unprefixed(
-            f"expects updates tensor must be of rank {rank} ( == rank-of('scatter_indices') - 1 + "
-            f"size-of('update_window_dims'), where 'scatter_indices' is expanded by a trailing 1 dimension if "
-            f"'index_vector_dim' == rank-of('scatter_indices')), but got {len(update)}."
-        )
-    if len(batching) != len(paired):
-        return Unprefixed("input_batching_dims and scatter_indices_batching_dims should have the same size.")
-    size = given[vector] if vector < len(given) else 1
-    if size is not None and len(axes) != size:
-        return Unprefixed(
-            f"Scatter op has {len(axes)} elements in scatter_dims_to_operand_dims and the bound of dimension "
-            f"index_vector_dim={vector} of scatter_indices is {size}. These two numbers must be equal."
-        )
-    found = (
-        _distinct(("update_window_dims", window))
-        or _within("update_window_dims", window, "rank-of('updates')", rank)
-        or _distinct(("inserted_window_dims", inserted), ("input_batching_dims", batching))
-        or _within("inserted_window_dims", inserted, "rank-of('operand')", len(shape))
-        or _within("input_batching_dims", batching, "rank-of('operand')", len(shape))
-        or _distinct(("scatter_dims_to_operand_dims", axes), ("input_batching_dims", batching))
-        or _within("scatter_dims_to_operand_dims", axes, "rank-of('operand')", len(shape))
-        or _distinct(("scatter_indices_batching_dims", paired))
-        or _within("scatter_indices_batching_dims", paired, "rank-of('scatter_indices')", len(given))
-    )
-    if found is not None:
-        return found
-    if vector in paired:
-        return Unprefixed(f"expects scatter_indices_batching_dims not to include index_vector_dim {vector}.")
-    for number, (axis, other) in enumerate(zip(batching, paired, strict=True)):
-        if None not in (shape[axis], given[other]) and shape[axis] != given[other]:
-            return Unprefixed(
-                f"input_batching_dims[{number}] and scatter_indices_batching_dims[{number}] should have compatible "
-                f"sizes, but got {shape[axis]} and {given[other]}."
-            )
-    windowed = [axis for axis in range(len(shape)) if axis not in (*inserted, *batching)]
-    for dim, axis in zip(window, windowed, strict=True):
-        part, whole = update[dim], shape[axis]
-        if part is not None and whole is not None and part > whole:
-            return Unprefixed(
-                f"expects bounds of the window dimensions of updates to not exceed the bounds of the corresponding "
-                f"dimensions of operand. For dimension {dim}, updates bound is {part}, operand bound is {whole}."
-            )
-    batch = [dim for dim in range(rank) if dim not in window]
-    places = [dim for dim in range(len(given)) if dim != vector]
-    for dim, place in zip(batch, places, strict=True):
-        if None not in (update[dim], given[place]) and update[dim] != given[place]:
-            return Unprefixed(
-                f"expects bounds of the scatter dimensions of updates to be same as the bounds of the corresponding "
-                f"dimensions of scatter indices. For scatter dimension {dim}, updates bound is {update[dim]} , "
-                f"scatter_indices bound is {given[place]}."
-            )
-    return None
-
-
-def _verify_scatter_body(op: Operation) -> str | None:
-    count = len(op.operands) // 2
-    inputs, updates = op.operands[:count], op.operands[count + 1 :]
-    starts = [ty.TensorType((), ty.element_type(value.type)) for value in updates]
-    block = body_of(op)
-    found = verify_reducer(block, [value.type for value in inputs], starts)
-    if found is not None:
-        return found
-    made = zip(inputs, returned(block), strict=True)
-    return not_all_inferred(op, [ty.with_element(value.type, ty.element_type(type_)) for value, type_ in made])
 
 
 class _Scatter:
@@ -493,24 +317,30 @@ def _shaped(value: Value, shape: tuple[int, ...], type_: ty.Type) -> Value:
     )
 
 
+_PLACES = d.TypeConstraint(
+    "ranked tensor of integer or index values",
+    lambda type_: d.RANKED_TENSOR.accepts(type_) and isinstance(ty.element_type(type_), ty.IntegerType | ty.IndexType),
+    d.RANKED_TENSOR.kind,
+)
+
 stablehlo.op(
     "scatter",
     operands=(
-        d.variadic("inputs", PLAIN_TENSOR), d.Slot("scatter_indices", _INDICES), d.variadic("updates", PLAIN_TENSOR),
+        d.variadic("inputs", PLAIN_TENSOR), d.Slot("scatter_indices", _PLACES), d.variadic("updates", PLAIN_TENSOR),
     ),
     results=(d.variadic("result", PLAIN_TENSOR),),
     properties=(
         d.Property("indices_are_sorted", d.BOOL_ATTR, optional=True),
         d.Property(
             "scatter_dimension_numbers",
-            attribute_of(_SCATTER, "Attribute that models the dimension information for scatter"),
+            SCATTER,
         ),
         d.Property("unique_indices", d.BOOL_ATTR, optional=True),
     ),
     regions=(d.RegionSlot("update_computation"),),
     traits=(d.Trait.SINGLE_BLOCK,),
-    verify=_verify_scatter,
-    verify_regions=_verify_scatter_body,
+    verify=verify_scatter,
+    verify_regions=verify_scattered,
     evaluate=with_body(_Scatter, lanes=False),
 )  # fmt: skip
 
@@ -607,19 +437,13 @@ def _merged(order: Places, length: int, before: Callable[[Places, Places], npt.N
 
 
 def _verify_sort(op: Operation) -> str | None:
-    found = verify_all_shapes(op)
+    found = same_shape(op)
     if found is not None:
         return found
-    shape = ty.shape_of(op.operands[0].type) or ()
-    axis, rank = _sorted_axis(op), len(shape)
+    axis, rank = _sorted_axis(op), len(ty.shape_of(op.operands[0].type) or ())
     if not -rank <= axis < rank:
         return Unprefixed(f"dimension attribute value must be in range [-{rank}, {rank}), but found {axis}")
-    return None
-
-
-def _verify_sort_body(op: Operation) -> str | None:
-    types = [value.type for value in op.operands]
-    return verify_comparator(body_of(op), types) or not_all_inferred(op, types)
+    return verify_comparator(body_of(op), operand_types(op))
 
 
 stablehlo.op(
@@ -633,7 +457,7 @@ stablehlo.op(
     regions=(d.RegionSlot("comparator"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_sort,
-    verify_regions=_verify_sort_body,
+    verify_regions=lambda op: not_inferred(op, *operand_types(op)),
     evaluate=with_body(_Sort, lanes=False),
 )
 
@@ -689,31 +513,32 @@ class _SelectAndScatter:
 
 
 def _verify_select_and_scatter(op: Operation) -> str | None:
-    operand, source, _ = (value.type for value in op.operands)
+    operand, source, init = operand_types(op)
+    start = ty.TensorType((), ty.element_type(source))
+    found = verify_selector(body_of(op), operand) or verify_reducer(body_of(op, 1), [start], [init])
+    if found is not None:
+        return found
     shape, sizes = ty.shape_of(operand) or (), optional_numbers(op, "window_dimensions", 0)
     if len(sizes) != len(shape):
         return Unprefixed(
             f"expects window-dimensions size == operand rank, but got window-dimensions size: {len(sizes)} and "
             f"operand-type: '{operand}' with rank = {len(shape)}."
         )
-    found = verify_window(op, sizes, "window_strides")
+    found = verify_padding(op) or verify_window(op, sizes, "window_strides")
     if found is not None:
         return found
-    places = Window.of(op, sizes, "window_strides", "", "").places([size or 0 for size in shape])
-    known = tuple(None if size is None else place for size, place in zip(shape, places, strict=True))
-    expected = ty.TensorType(known, ty.element_type(source))
-    if not shapes_fit(expected, source):
+    places = places_of(Window.of(op, sizes, "window_strides", "", ""), shape)
+    expected = ty.TensorType(tuple(places), ty.element_type(operand))
+    elements = ty.element_type(operand), ty.element_type(source)
+    alike = elements[0] == elements[1] or all(isinstance(element, ty.FloatType) for element in elements)
+    if not alike or not shapes_fit(expected, source):
         return Unprefixed(f"expects source-type to be '{expected}', but got'{source}'")
     return None
 
 
-def _verify_select_and_scatter_bodies(op: Operation) -> str | None:
-    operand, source, init = (value.type for value in op.operands)
-    block = body_of(op, 1)
-    found = verify_selector(body_of(op), operand) or verify_reducer(block, [source], [init])
-    if found is not None:
-        return found
-    return not_inferred(op, ty.with_element(operand, ty.element_type(returned(block)[0])))
+def _verify_selected(op: Operation) -> str | None:
+    (element,) = results_of_reducer(body_of(op, 1), [op.operands[0].type])
+    return not_inferred(op, ty.with_element(op.operands[0].type, element))
 
 
 stablehlo.op(
@@ -721,13 +546,13 @@ stablehlo.op(
     operands={"operand": PLAIN_TENSOR, "source": PLAIN_TENSOR, "init_value": PLAIN_TENSOR},
     results={"result": PLAIN_TENSOR},
     properties=(
-        d.Property("padding", PADDING, optional=True),
+        d.Property("padding", I64_ELEMENTS, optional=True),
         d.Property("window_dimensions", d.INTEGER_64_ARRAY_ATTR, optional=True),
         d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
     ),
     regions=(d.RegionSlot("select"), d.RegionSlot("scatter")),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_select_and_scatter,
-    verify_regions=_verify_select_and_scatter_bodies,
+    verify_regions=_verify_selected,
     evaluate=with_body(_SelectAndScatter, lanes=False),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,30 @@ from halfulp.interp.dialects.elements import (
     replaced,
     reshaped,
 )
-from halfulp.interp.dialects.elementwise import sizes_agree
+from halfulp.interp.dialects.stablehlo.attributes import COUNT
+from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, array
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
-    COUNT,
     I32_TENSOR,
     PLAIN_TENSOR,
+    Extent,
     Kind,
+    bounds_of,
     compatible_elements,
     kind_of,
+    most_specific,
     not_inferred,
+    operand_types,
     same_elements,
+    shown_sizes,
+    sizes_fit,
     stablehlo,
+    tensor,
     tensor_of,
 )
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.base import spell_double
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import OnValues
@@ -54,7 +63,6 @@ from halfulp.semantics import stablehlo as semantics
 Array = npt.NDArray[Any]
 
 _BOUNDED = tensor_of("FBICQX", "statically shaped or single bounded dimension")
-FUNCTION_TYPE = "attr-dict `:` functional-type(operands, results)"
 
 
 def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
@@ -62,21 +70,11 @@ def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
     return op.prop(name, at.DenseArrayAttr).values
 
 
-def _array(name: str) -> d.Property:
-    return d.Property(name, d.INTEGER_64_ARRAY_ATTR)
-
-
 def shape_of(type_: ty.Type) -> tuple[int | None, ...]:
     """Return the shape of a ranked tensor."""
     shape = ty.shape_of(type_)
     assert shape is not None
     return shape
-
-
-def _inferred(op: Operation, shape: Sequence[int | None]) -> str | None:
-    """Check the result against the shape that follows, with the elements of the first operand."""
-    expected = ty.TensorType(tuple(shape), ty.element_type(op.operands[0].type))
-    return not_inferred(op, expected)
 
 
 def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
@@ -94,11 +92,60 @@ def made(op: Operation, shape: tuple[int, ...], settings: Settings) -> ty.Type:
 # --- broadcasting and reshaping ---------------------------------------------------------------------------------------
 
 
+def same_scale(one: ty.Type, other: ty.Type, by_axis: bool = True) -> Unprefixed | None:
+    """Check that two tensors, if both are quantised, have the same scales and zero points. ``by_axis``: False leaves
+    out those that have a scale for each index of an axis.
+    """
+    first, second = ty.element_type(one), ty.element_type(other)
+    if not isinstance(first, ty.UniformQuantizedType) or not isinstance(second, ty.UniformQuantizedType):
+        return None
+    if first.axis is None and second.axis is None and first != second:
+        return Unprefixed(f"expect same quantization scale and zero_point but got '{one}' vs '{other}'")
+    if None in (first.axis, second.axis) or not by_axis:
+        return None
+    parameters = zip((*first.scales, *first.zero_points), (*second.scales, *second.zero_points), strict=False)
+    if all(a == b for a, b in parameters):
+        return None
+    return Unprefixed(f"expect same quantization scales and zero_points but got '{one}' vs '{other}'")
+
+
+def axis_of(type_: ty.Type) -> int | None:
+    """Return the axis along which the elements of a tensor have scales, or None."""
+    element = ty.element_type(type_)
+    return element.axis if isinstance(element, ty.UniformQuantizedType) else None
+
+
+def verify_scales_of_broadcast(operand: ty.Type, result: ty.Type, dims: Sequence[int]) -> Unprefixed | None:
+    """Check the scales of a result that has them along an axis, against those of the operand."""
+    one, other = ty.element_type(operand), ty.element_type(result)
+    if not isinstance(other, ty.UniformQuantizedType) or other.axis is None:
+        return None
+    if not isinstance(one, ty.UniformQuantizedType) or one.axis is None:
+        return None
+    if other.axis != dims[one.axis]:
+        return Unprefixed(
+            f"result quantization_dimension {other.axis} not same as broadcast_dimensions[{one.axis}] = "
+            f"{dims[one.axis]}"
+        )
+    if shape_of(operand)[one.axis] != 1:
+        return None
+    for index, (scale, zero) in enumerate(zip(other.scales, other.zero_points, strict=True)):
+        if scale != one.scales[0]:
+            shown = spell_double(scale), spell_double(one.scales[0])
+            return Unprefixed(f"mismatch result scale {index} ({shown[0]}) and operand scale 0 ({shown[1]})")
+        if zero != one.zero_points[0]:
+            return Unprefixed(
+                f"mismatch result zero_point {index} ({zero}) and operand zero_point 0 ({one.zero_points[0]})"
+            )
+    return None
+
+
 def _verify_broadcast(op: Operation) -> str | None:
-    found = compatible_elements(op)
+    one, other = op.operands[0].type, op.results[0].type
+    found = compatible_elements(op) or same_scale(one, other, by_axis=False)
     if found is not None:
         return found
-    operand, result = shape_of(op.operands[0].type), shape_of(op.results[0].type)
+    operand, result = shape_of(one), shape_of(other)
     dims = numbers_of(op, "broadcast_dimensions")
     if len(dims) != len(operand):
         return Unprefixed(f"broadcast_dimensions size ({len(dims)}) does not match operand rank ({len(operand)})")
@@ -107,13 +154,13 @@ def _verify_broadcast(op: Operation) -> str | None:
     for axis, dim in enumerate(dims):
         if not 0 <= dim < len(result):
             return Unprefixed(f"broadcast_dimensions contains invalid value {dim} for result with rank {len(result)}")
-        size, wanted = operand[axis], result[dim]
-        if size is not None and wanted is not None and size not in (1, wanted):
+        size, wanted = operand[axis], shown_sizes(other)[dim]
+        if size is not None and size not in (1, wanted):
             return Unprefixed(
                 f"size of operand dimension {axis} ({size}) is not equal to 1 or size of result dimension {dim} "
                 f"({wanted})"
             )
-    return None
+    return verify_scales_of_broadcast(one, other, dims)
 
 
 def broadcast_to(value: Value, dims: Sequence[int], shape: tuple[int, ...], type_: ty.Type) -> Value:
@@ -140,10 +187,30 @@ stablehlo.op(
     f"$operand `,` `dims` `=` $broadcast_dimensions {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": _BOUNDED},
-    properties=(_array("broadcast_dimensions"),),
+    properties=(array("broadcast_dimensions"),),
     verify=_verify_broadcast,
     evaluate=data_movement(_broadcast_in_dim),
 )
+
+
+def verify_scales_of_reshape(operand: ty.Type, result: ty.Type) -> Unprefixed | None:
+    """Check the scales of a reshaped tensor."""
+    found = same_scale(operand, result)
+    axes = axis_of(operand), axis_of(result)
+    if found is not None or axes[0] is None or axes[1] is None:
+        return found
+    one, other = shape_of(operand), shape_of(result)
+    if not sizes_fit(one[axes[0]], other[axes[1]]):
+        return Unprefixed(f"expect same quantization dimension size for operand and result '{operand}' and '{result}'")
+    if None in one or None in other:
+        return None
+    before = [prod(size or 0 for size in sizes[:axis]) for sizes, axis in zip((one, other), axes, strict=True)]
+    if before[0] == before[1]:
+        return None
+    return Unprefixed(
+        f"product of dimensions before quantization dimension must match between operand and result for {before[0]} "
+        f"and {before[1]}"
+    )
 
 
 def _verify_reshape(op: Operation) -> str | None:
@@ -151,9 +218,11 @@ def _verify_reshape(op: Operation) -> str | None:
     if found is not None:
         return found
     made, given = (ty.element_count(value.type) for value in (op.results[0], op.operands[0]))
-    if made is not None and given is not None and made != given:
+    if made is None or given is None:
+        return None
+    if made != given:
         return Unprefixed(f"number of output elements ({made}) doesn't match expected number of elements ({given})")
-    return None
+    return verify_scales_of_reshape(op.operands[0].type, op.results[0].type)
 
 
 def _reshape(op: Operation, settings: Settings) -> Function:
@@ -175,13 +244,28 @@ stablehlo.op(
 
 
 def _verify_transpose(op: Operation) -> str | None:
-    shape, permutation = shape_of(op.operands[0].type), numbers_of(op, "permutation")
+    operand, result = op.operands[0].type, op.results[0].type
+    shape, permutation = shape_of(operand), numbers_of(op, "permutation")
+    found = compatible_elements(op) or same_scale(operand, result)
+    if found is not None:
+        return found
+    axes = axis_of(operand), axis_of(result)
+    if axes[1] is not None and axes[1] < len(permutation) and axes[0] != permutation[axes[1]]:
+        return Unprefixed(
+            f"operand quantization_dimension {axes[0]} is not same as permutation[{axes[1]}] = {permutation[axes[1]]}"
+        )
     if len(permutation) != len(shape):
         return Unprefixed(f"TransposeOp operand rank {len(shape)} does not match permutation size {len(permutation)}")
     if sorted(permutation) != list(range(len(shape))):
         every, got = (", ".join(map(str, each)) for each in (range(len(shape)), permutation))
         return Unprefixed(f"attribute permutation must be a permutation of [{every}] but got {got}")
-    return _inferred(op, [shape[axis] for axis in permutation])
+    bounds = bounds_of(operand)
+    made = tensor(
+        [shape[axis] for axis in permutation],
+        ty.element_type(operand),
+        [bounds[axis] for axis in permutation] if bounds else (),
+    )
+    return not_inferred(op, made)
 
 
 def _transpose(op: Operation, settings: Settings) -> Function:
@@ -198,13 +282,16 @@ stablehlo.op(
     f"$operand `,` `dims` `=` $permutation {FUNCTION_TYPE}",
     operands={"operand": ANY_TENSOR},
     results={"result": ANY_TENSOR},
-    properties=(_array("permutation"),),
+    properties=(array("permutation"),),
     verify=_verify_transpose,
     evaluate=data_movement(_transpose),
 )
 
 
 def _verify_reverse(op: Operation) -> str | None:
+    found = same_elements(op)
+    if found is not None:
+        return found
     rank, dims = len(shape_of(op.operands[0].type)), numbers_of(op, "dimensions")
     if len(set(dims)) != len(dims):
         return Unprefixed(f"dimensions should be unique. Got: {', '.join(map(str, dims))}")
@@ -213,7 +300,7 @@ def _verify_reverse(op: Operation) -> str | None:
             return Unprefixed(f"all dimensions should be non-negative. Got dimension: {dim}.")
         if dim >= rank:
             return Unprefixed(f"all dimensions should be between [0, {rank}). Got dimension: {dim}.")
-    return same_elements(op)
+    return not_inferred(op, op.operands[0].type)
 
 
 def _reverse(op: Operation, settings: Settings) -> Function:
@@ -230,7 +317,7 @@ stablehlo.op(
     "$operand `,` `dims` `=` $dimensions attr-dict `:` custom<SameOperandsAndResultType>($operand, $result)",
     operands={"operand": PLAIN_TENSOR},
     results={"result": PLAIN_TENSOR},
-    properties=(_array("dimensions"),),
+    properties=(array("dimensions"),),
     verify=_verify_reverse,
     evaluate=data_movement(_reverse),
 )
@@ -239,7 +326,11 @@ stablehlo.op(
 
 
 def _verify_slice(op: Operation) -> str | None:
-    shape = shape_of(op.operands[0].type)
+    found = same_elements(op)
+    if found is not None:
+        return found
+    operand = op.operands[0].type
+    shape, bounds = shape_of(operand), bounds_of(operand)
     lists = [numbers_of(op, name) for name in ("start_indices", "limit_indices", "strides")]
     if len(set(map(len, lists))) > 1:
         return "failed to verify that all of {start_indices, limit_indices, strides} have same size"
@@ -248,18 +339,20 @@ def _verify_slice(op: Operation) -> str | None:
             f"the number of elements in start_indices ({len(lists[0])}) does not match the rank of the operand "
             f"({len(shape)})"
         )
-    sizes: list[int | None] = []
+    sizes = []
     for axis, (size, start, limit, stride) in enumerate(zip(shape, *lists, strict=True)):
         if start < 0:
             return Unprefixed(f"negative start index {start} in dimension {axis}")
-        if size is not None and limit > size:
-            return Unprefixed(f"limit index {limit} is larger than dimension size {size} in dimension {axis}")
+        most = bounds[axis] if size is None and bounds else size
+        if most is not None and limit > most:
+            what = "bound" if size is None else "size"
+            return Unprefixed(f"limit index {limit} is larger than dimension {what} {most} in dimension {axis}")
         if start > limit:
             return Unprefixed(f"start index {start} is larger than limit index {limit} in dimension {axis}")
         if stride <= 0:
             return Unprefixed(f"stride must be positive but got {stride} in dimension {axis}")
-        sizes.append(None if size is None else -(-(limit - start) // stride))
-    return _inferred(op, sizes)
+        sizes.append(-(-(limit - start) // stride))
+    return not_inferred(op, tensor(sizes, ty.element_type(operand)))
 
 
 def _slice(op: Operation, settings: Settings) -> Function:
@@ -273,7 +366,7 @@ stablehlo.op(
     f"$operand custom<SliceRanges>($start_indices, $limit_indices, $strides) {FUNCTION_TYPE}",
     operands={"operand": PLAIN_TENSOR},
     results={"result": PLAIN_TENSOR},
-    properties=tuple(map(_array, ("start_indices", "limit_indices", "strides"))),
+    properties=tuple(map(array, ("start_indices", "limit_indices", "strides"))),
     verify=_verify_slice,
     evaluate=data_movement(_slice),
 )
@@ -291,21 +384,26 @@ def _verify_pad(op: Operation) -> str | None:
     found = same_elements(op)
     if found is not None:
         return found
-    shape = shape_of(op.operands[0].type)
+    operand = op.operands[0].type
+    shape, bounds = shape_of(operand), bounds_of(operand)
     low, high, interior = (numbers_of(op, name) for name in _PADDING)
     if not len(low) == len(high) == len(interior):
         return "failed to verify that all of {edge_padding_low, edge_padding_high, interior_padding} have same size"
     if len(low) != len(shape):
         return Unprefixed(f"edge_padding_low length ({len(low)}) must match operand rank ({len(shape)})")
     sizes: list[int | None] = []
+    limits: list[int | None] = []
     for axis, (size, below, above, inside) in enumerate(zip(shape, low, high, interior, strict=True)):
         if inside < 0:
             return Unprefixed(f"Interior padding cannot be negative: {inside}")
-        made = None if size is None else padded_size(size, below, above, inside)
+        known = bounds[axis] if size is None and bounds else size
+        made = None if known is None else padded_size(known, below, above, inside)
         if made is not None and made < 0:
-            return Unprefixed(f"Padding result in negative size for dimension {axis}")
-        sizes.append(made)
-    return _inferred(op, sizes)
+            what = "bound" if size is None else "size"
+            return Unprefixed(f"Padding result in negative {what} for dimension {axis}")
+        sizes.append(None if size is None else made)
+        limits.append(made if size is None else None)
+    return not_inferred(op, tensor(sizes, ty.element_type(operand), limits))
 
 
 def padded(
@@ -365,38 +463,52 @@ stablehlo.op(
     f"`interior` `=` $interior_padding {FUNCTION_TYPE}",
     operands={"operand": PLAIN_TENSOR, "padding_value": tensor_of("FBICQ", "0D")},
     results={"result": PLAIN_TENSOR},
-    properties=tuple(map(_array, _PADDING)),
+    properties=tuple(map(array, _PADDING)),
     verify=_verify_pad,
     evaluate=data_movement(_pad),
 )
 
 
+def _joined(one: Extent, other: Extent) -> Extent:
+    """Return what is known of a dimension that is joined from two."""
+    if one[0] is not None and other[0] is not None:
+        return one[0] + other[0], None
+    most = [bound if size is None else size for size, bound in (one, other)]
+    return None, None if most[0] is None or most[1] is None else most[0] + most[1]
+
+
 def _verify_concatenate(op: Operation) -> str | None:
     if not op.operands:
         return "expected 1 or more operands, but found 0"
-    axis, shapes = op.prop("dimension", at.IntegerAttr).value, [shape_of(value.type) for value in op.operands]
-    for number, shape in enumerate(shapes[1:], 1):
-        if len(shape) != len(shapes[0]):
-            return Unprefixed(f"operands (0) and ({number}) do not match rank")
+    found = same_elements(op)
+    if found is not None:
+        return found
+    axis, types = op.prop("dimension", at.IntegerAttr).value, operand_types(op)
+    shapes = [shape_of(type_) for type_ in types]
     rank = len(shapes[0])
+    if not rank:
+        return Unprefixed("rank-0 values cannot be concatenated")
     if axis >= rank:
         return Unprefixed(f"dimension {axis} is out-of-bounds for input rank {rank}")
-    sizes: list[int | None] = []
-    for dim in range(rank):
-        each = [shape[dim] for shape in shapes]
-        known = [size for size in each if size is not None]
-        if dim == axis:
-            sizes.append(sum(known) if len(known) == len(each) else None)
-            continue
-        for number, size in enumerate(each):
-            if size is not None and size != known[0]:
-                shown = [", ".join("?" if s is None else str(s) for s in shapes[k]) for k in (0, number)]
+    for number, shape in enumerate(shapes):
+        if len(shape) != rank:
+            return Unprefixed(f"operands (0) and ({number}) do not match rank")
+        for dim in range(rank):
+            if dim != axis and not sizes_fit(shapes[0][dim], shape[dim]):
+                shown = [", ".join(map(str, shown_sizes(types[k]))) for k in (0, number)]
                 return Unprefixed(
-                    f"shapes of operand (0) and ({number}) do not match at non-concat index: ({shown[0]}) != "
-                    f"({shown[1]}) at non-concat index {dim}"
+                    f"shapes of operand (0) and ({number}) are not compatible at non-concat index {dim}: ({shown[0]}) "
+                    f"!= ({shown[1]})"
                 )
-        sizes.append(known[0] if known else None)
-    return _inferred(op, sizes)
+    known: list[Extent] = [(0, None) if dim == axis else (None, None) for dim in range(rank)]
+    for type_, shape in zip(types, shapes, strict=True):
+        for dim, extent in enumerate(zip(shape, bounds_of(type_) or (None,) * rank, strict=True)):
+            made = _joined(known[dim], extent) if dim == axis else most_specific(dim, known[dim], extent)
+            if isinstance(made, Unprefixed):
+                return made
+            known[dim] = made
+    sizes, limits = zip(*known, strict=True)
+    return not_inferred(op, tensor(sizes, ty.element_type(types[0]), limits))
 
 
 def _concatenate(op: Operation, settings: Settings) -> Function:
@@ -440,13 +552,32 @@ def _starts(op: Operation, operands: Sequence[Value], shape: Sequence[int], size
     return tuple(min(max(number, 0), whole - part) for number, whole, part in zip(numbers, shape, sizes, strict=True))
 
 
+def _differ(names: str, *types: ty.Type) -> str | None:
+    """Check that tensors have one type of elements. ``names``: what they are in the op."""
+    if len(set(map(ty.element_type, types))) == 1:
+        return None
+    return f"failed to verify that all of {{{names}}} have same element type"
+
+
+def _verify_starts(op: Operation, first: int) -> Unprefixed | None:
+    """Check that the indices, which begin at an operand, have one type of elements."""
+    elements = [ty.element_type(value.type) for value in op.operands[first:]]
+    return Unprefixed("start indices must have same element type") if len(set(elements)) > 1 else None
+
+
 def _verify_dynamic_slice(op: Operation) -> str | None:
+    found = _differ("operand, result", op.operands[0].type, op.results[0].type)
+    if found is not None:
+        return found
     shape, sizes = shape_of(op.operands[0].type), numbers_of(op, "slice_sizes")
     starts = len(op.operands) - 1
     if len(sizes) != starts:
         return Unprefixed(f"has mismatched number of slice sizes ({len(sizes)}) and number of start indices ({starts})")
     if starts != len(shape):
         return Unprefixed(f"has mismatched number of start indices ({starts}) and the rank of operand ({len(shape)})")
+    found = _verify_starts(op, 1)
+    if found is not None:
+        return found
     for axis, (size, whole) in enumerate(zip(sizes, shape, strict=True)):
         if size < 0:
             return Unprefixed(f"has negative size index to dynamic slice: {size}")
@@ -454,7 +585,7 @@ def _verify_dynamic_slice(op: Operation) -> str | None:
             return Unprefixed(
                 f"has slice size {size} greater than dimension size {whole} in dimension {axis} of operand"
             )
-    return _inferred(op, sizes)
+    return not_inferred(op, tensor(sizes, ty.element_type(op.operands[0].type)))
 
 
 def _dynamic_slice(op: Operation, settings: Settings) -> Function:
@@ -474,23 +605,29 @@ stablehlo.op(
     f"$operand `,` custom<VariadicOperandWithAttribute>($start_indices) `sizes` `=` $slice_sizes {FUNCTION_TYPE}",
     operands=(d.Slot("operand", PLAIN_TENSOR), d.variadic("start_indices", _INDEX)),
     results={"result": PLAIN_TENSOR},
-    properties=(_array("slice_sizes"),),
+    properties=(array("slice_sizes"),),
     verify=_verify_dynamic_slice,
     evaluate=data_movement(_dynamic_slice, elements=1),
 )
 
 
 def _verify_dynamic_update_slice(op: Operation) -> str | None:
+    found = _differ("operand, update, result", op.operands[0].type, op.operands[1].type, op.results[0].type)
+    if found is not None:
+        return found
     operand, update = (shape_of(op.operands[k].type) for k in (0, 1))
     starts = len(op.operands) - 2
     if len(update) != len(operand):
         return Unprefixed(f"update rank does not match operand rank: {len(update)} vs {len(operand)}.")
     if starts != len(operand):
         return Unprefixed(f"expects number of start_indices to match operand rank: {starts} vs {len(operand)}.")
+    found = _verify_starts(op, 2)
+    if found is not None:
+        return found
     for axis, (part, whole) in enumerate(zip(update, operand, strict=True)):
         if part is not None and whole is not None and part > whole:
             return Unprefixed(f"expects size at dimension {axis} of update to be in range [0, {whole}]. Got: {part}.")
-    return _inferred(op, operand)
+    return not_inferred(op, op.operands[0].type)
 
 
 def _dynamic_update_slice(op: Operation, settings: Settings) -> Function:
@@ -562,31 +699,34 @@ stablehlo.op(
 # --- bits -------------------------------------------------------------------------------------------------------------
 
 
+def _bits_of(element: ty.Type) -> int:
+    return 2 * _bits_of(element.element) if isinstance(element, ty.ComplexType) else ty.width_of(element)
+
+
 def _verify_bitcast(op: Operation) -> str | None:
     operand, result = op.operands[0].type, op.results[0].type
     one, other = ty.element_type(operand), ty.element_type(result)
     if isinstance(one, ty.ComplexType) != isinstance(other, ty.ComplexType):
         return Unprefixed(f"cannot convert between real and complex types, but got: '{operand}' and '{result}'")
-    widths = ty.width_of(ty.number_type(one)), ty.width_of(ty.number_type(other))
-    small, large = (operand, result) if widths[0] < widths[1] else (result, operand)
-    shapes = [list(ty.shape_of(type_) or ()) for type_ in (small, large)]
-    if widths[0] == widths[1]:
-        if not sizes_agree(*shapes):
+    widths = _bits_of(one), _bits_of(other)
+    small, large = (shape_of(type_) for type_ in ((operand, result) if widths[0] < widths[1] else (result, operand)))
+    if widths[0] != widths[1]:
+        if len(small) != len(large) + 1:
             return Unprefixed(
-                f"operand and result shapes must match except for the innermost dimension of the shape with the "
-                f"smaller element type. Got: '{operand}' and '{result}'."
+                f"rank of smaller element type ({len(small)}) should be 1 more than rank of larger element type "
+                f"({len(large)}), but {len(small)} != {len(large)} + 1."
             )
-        return None
-    ratio = max(widths) // min(widths)
-    if not shapes[0] or not sizes_agree(shapes[0][:-1], shapes[1]):
+        *small_, last = small
+        small = tuple(small_)
+        if last is not None and last * min(widths) != max(widths):
+            return Unprefixed(
+                f"requires compatible bit widths. Got: '{operand}' and '{result}', but {min(widths)} * {last} != "
+                f"{max(widths)}."
+            )
+    if not all(map(sizes_fit, small, large)):
         return Unprefixed(
-            f"rank of smaller element type ({len(shapes[0])}) should be 1 more than rank of larger element "
-            f"type ({len(shapes[1])}), but {len(shapes[0])} != {len(shapes[1])} + 1."
-        )
-    if shapes[0][-1] not in (None, ratio):
-        return Unprefixed(
-            f"requires compatible bit widths. Got: '{operand}' and '{result}', but {min(widths)} * "
-            f"{shapes[0][-1]} != {max(widths)}."
+            f"operand and result shapes must match except for the innermost dimension of the shape with the smaller "
+            f"element type. Got: '{operand}' and '{result}'."
         )
     return None
 
@@ -620,8 +760,8 @@ def _bitcast_convert(op: Operation, settings: Settings) -> Function:
 stablehlo.op(
     "bitcast_convert",
     f"$operand {FUNCTION_TYPE}",
-    operands={"operand": PLAIN_TENSOR},
-    results={"result": PLAIN_TENSOR},
+    operands={"operand": ANY_TENSOR},
+    results={"result": ANY_TENSOR},
     verify=_verify_bitcast,
     # The last axis is divided or joined, so that an axis over lanes is like any other.
     evaluate=OnValues(_bitcast_convert, in_lanes=_bitcast_convert),

@@ -1,7 +1,9 @@
 """All ops of StableHLO."""
 
 from halfulp.interp.dialects.stablehlo import (  # noqa: F401
+    algebra,
     calls,
+    collectives,
     control,
     dynamic,
     elementwise,

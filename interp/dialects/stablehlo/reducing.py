@@ -11,33 +11,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfulp.interp.declare import declarations as d
-from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import rearranged
 from halfulp.interp.dialects.regions import trailing_dictionary
+from halfulp.interp.dialects.stablehlo.attributes import (
+    ALGORITHM,
+    DOT,
+    PRECISIONS,
+    algorithm_problem,
+    dot_numbers,
+    i64_array,
+    read_algorithm,
+    read_precision,
+    spelled_precision,
+)
 from halfulp.interp.dialects.stablehlo.bodies import (
-    not_all_inferred,
-    returned,
-    verify_all_shapes,
+    body_of,
+    results_of_reducer,
     verify_computation,
     verify_reducer,
 )
+from halfulp.interp.dialects.stablehlo.forms import read_integers
 from halfulp.interp.dialects.stablehlo.moving import numbers_of
 from halfulp.interp.dialects.stablehlo.types import (
-    ALGORITHM,
     ANY_TENSOR,
-    DOT,
     PLAIN_TENSOR,
-    PRECISIONS,
-    dot_numbers,
-    i64_array,
+    bounds_of,
+    most_specific,
     not_inferred,
-    read_algorithm,
-    read_precision,
+    operand_types,
+    same_shape,
     shapes_fit,
-    spelled_precision,
+    sizes_fit,
+    spelled_sizes,
     stablehlo,
+    tensor,
+    types_of,
 )
 from halfulp.interp.dialects.structured.arrays import OnArrays, plan_of
 from halfulp.interp.dialects.structured.body import runs_on_arrays
@@ -45,7 +56,7 @@ from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, St
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
-from halfulp.interp.ir.dialect_attributes import DialectAttr
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 from halfulp.interp.run.evaluators import Compiler, OnRawSlots
@@ -194,11 +205,6 @@ def map_of(rank: int, results: Sequence[AffineExpr]) -> at.AffineMapAttr:
     return at.AffineMapAttr(rank, 0, tuple(results))
 
 
-def body_of(operation: Operation) -> Block:
-    """Return the block of the first region."""
-    return operation.regions[0].blocks[0]
-
-
 # --- reduce -----------------------------------------------------------------------------------------------------------
 
 _COMPACT = frozenset(f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or", "xor"))
@@ -207,6 +213,7 @@ _COMPACT = frozenset(f"stablehlo.{name}" for name in ("add", "and", "maximum", "
 
 def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
     inputs, inits = list[int](), list[int]()
+    start = p.pos
     while True:
         p.expect("(")
         inputs.append(p.operand_token())
@@ -222,13 +229,14 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
         if name not in _COMPACT:
             p.error(
                 f"custom op '{definition.name}' expected the inner-op to be a commutative binary-op from the "
-                "stablehlo dialect, with zero region, producing single result"
+                "stablehlo dialect, with zero region, producing single result",
+                start,
             )
         p.pos += 1
     p.keyword(definition, "across")
     p.keyword(definition, "dimensions")
     p.expect("=")
-    dimensions = i64_array(kinds.bracketed_integers(p))
+    dimensions = i64_array(read_integers(p, definition.name))
     attributes = p.optional_dictionary()
     p.expect(":")
     type_ = p.function_type()
@@ -237,9 +245,11 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
         p.error(
             f"custom op '{definition.name}' number of operands and types do not match: got {count} operands and "
             f"{len(type_.inputs)} types",
-            at_,
+            start,
         )
     operands = [p.use(token, each) for token, each in zip((*inputs, *inits), type_.inputs, strict=True)]
+    if not type_.inputs:
+        p.error(f"custom op '{definition.name}' input types missing in reduce-op function type", start)
     if name is not None:
         region = Region([_short_body(p, name, ty.TensorType((), ty.element_type(type_.inputs[0])))])
     else:
@@ -323,20 +333,24 @@ def verify_alike(op: Operation) -> Unprefixed | None:
     return None
 
 
+def kept_sizes(op: Operation) -> list[int]:
+    """Return the numbers of the dimensions that a reduction keeps."""
+    dimensions, shape = numbers_of(op, "dimensions"), ty.shape_of(op.operands[0].type) or ()
+    return [axis for axis in range(len(shape)) if axis not in dimensions]
+
+
 def _verify_reduce(op: Operation) -> str | None:
     dimensions = numbers_of(op, "dimensions")
-    if len(op.operands) % 2 or not op.operands:
-        return "expected as many init values as inputs, and at least one"
     shape = ty.shape_of(op.operands[0].type) or ()
     found = verify_alike(op)
     if found is not None:
         return found
-    if len(set(dimensions)) != len(dimensions):
-        return Unprefixed(f"Duplicate reduction dimension: {next(n for n in dimensions if dimensions.count(n) > 1)}")
-    for number in dimensions:
+    for place, number in enumerate(dimensions):
         if not 0 <= number < len(shape):
             return Unprefixed(f"Out-of-bounds dimension {number}, expected to be in range [0, {len(shape)})")
-    return None
+        if number in dimensions[:place]:
+            return Unprefixed(f"Duplicate reduction dimension: {number}")
+    return verify_reducer(body_of(op), *halves_of(op), [shape[axis] for axis in kept_sizes(op)])
 
 
 def halves_of(op: Operation) -> tuple[list[ty.Type], list[ty.Type]]:
@@ -345,17 +359,12 @@ def halves_of(op: Operation) -> tuple[list[ty.Type], list[ty.Type]]:
     return types[:half], types[half:]
 
 
-def verify_reducer_of(op: Operation, shape: Sequence[int | None], rank: int) -> str | None:
-    """Check the body, and results of a shape with the elements that the body returns."""
-    found = verify_reducer(body_of(op), *halves_of(op), rank)
-    if found is not None:
-        return found
-    return not_all_inferred(op, [ty.TensorType(tuple(shape), ty.element_type(made)) for made in returned(body_of(op))])
-
-
-def _verify_reduce_body(op: Operation) -> str | None:
-    dimensions, shape = numbers_of(op, "dimensions"), ty.shape_of(op.operands[0].type) or ()
-    return verify_reducer_of(op, [size for axis, size in enumerate(shape) if axis not in dimensions], len(dimensions))
+def _verify_reduced(op: Operation) -> str | None:
+    operand = op.operands[0].type
+    shape, bounds, kept = ty.shape_of(operand) or (), bounds_of(operand), kept_sizes(op)
+    limits = [bounds[axis] for axis in kept] if bounds else ()
+    elements = results_of_reducer(body_of(op), halves_of(op)[0])
+    return not_inferred(op, *(tensor([shape[axis] for axis in kept], element, limits) for element in elements))
 
 
 def check_elements(op: Operation, body: Block, types: Sequence[ty.Type]) -> None:
@@ -402,36 +411,32 @@ stablehlo.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce,
-    verify_regions=_verify_reduce_body,
+    verify_regions=_verify_reduced,
     evaluate=as_loops(_reduce),
 )
 
 # --- map --------------------------------------------------------------------------------------------------------------
 
 
-def _verify_map(op: Operation) -> str | None:
-    found = verify_all_shapes(op)
+def _verify_map_body(op: Operation) -> str | None:
+    types = operand_types(op)
+    found = verify_computation(body_of(op), types)
     if found is not None:
         return found
-    shape = ty.shape_of(op.operands[0].type) or ()
     dimensions = numbers_of(op, "dimensions")
     if dimensions != tuple(range(len(dimensions))):
         return Unprefixed(
             f"requires monotonically increasing dimension numbers, but got: {', '.join(map(str, dimensions))}"
         )
-    if len(dimensions) != len(shape):
-        return Unprefixed(
-            f"applied to a subset of dimensions currently not supported: operand dimensions = {len(shape)}, requested "
-            f"map dimensions size = {len(dimensions)}"
-        )
-    return None
-
-
-def _verify_map_body(op: Operation) -> str | None:
-    found = verify_computation(body_of(op), [value.type for value in op.operands])
-    if found is not None:
-        return found
-    return not_inferred(op, ty.with_element(op.operands[0].type, ty.element_type(returned(body_of(op))[0])))
+    for type_ in types:
+        rank = len(ty.shape_of(type_) or ())
+        if len(dimensions) != rank:
+            return Unprefixed(
+                f"applied to a subset of dimensions currently not supported: operand dimensions = {rank}, requested "
+                f"map dimensions size = {len(dimensions)}"
+            )
+    (element,) = results_of_reducer(body_of(op), types)
+    return not_inferred(op, ty.TensorType(ty.shape_of(types[-1]), element))
 
 
 def _mapped(op: Operation) -> Loops:
@@ -458,7 +463,7 @@ stablehlo.op(
     properties=(d.Property("dimensions", d.INTEGER_64_ARRAY_ATTR),),
     regions=(d.RegionSlot("computation"),),
     traits=(d.Trait.SINGLE_BLOCK,),
-    verify=_verify_map,
+    verify=same_shape,
     verify_regions=_verify_map_body,
     evaluate=as_loops(_mapped),
 )
@@ -496,37 +501,114 @@ def zeros(shape: tuple[int, ...], type_: ty.Type) -> Value:
     return Value(type_, np.broadcast_to(np.zeros(trailing, dtype), shape + trailing))
 
 
-def _verify_dot_general(op: Operation) -> str | None:
+def verify_precision(op: Operation) -> Unprefixed | None:
+    """Check the number of precisions of an op."""
     precision = op.properties.get("precision_config")
     if isinstance(precision, at.ArrayAttr) and len(precision.elements) > 2:
         return Unprefixed(f"expects precision config to be empty or have <= 2 elements, got {len(precision.elements)}")
+    return None
+
+
+def verify_mixed_quantization(left: ty.Type, right: ty.Type, made: ty.Type) -> Unprefixed | None:
+    """Check the elements of a product of matrices, of which some are quantised."""
+    one, two, result = map(ty.element_type, (left, right, made))
+    mixed = isinstance(one, ty.UniformQuantizedType) != isinstance(result, ty.UniformQuantizedType)
+    if not isinstance(two, ty.UniformQuantizedType) or mixed:
+        return Unprefixed(
+            "rhs should be quantized for quantized operations and is_quantized(lhs)=is_quantized(result) should hold"
+        )
+    if not isinstance(one, ty.UniformQuantizedType) or not isinstance(result, ty.UniformQuantizedType):
+        if one == two.expressed == result:
+            return None
+        return Unprefixed("mismatched rhs quantization expressed type and lhs and result element type")
+    if (one.storage_width, one.storage_signed) != (two.storage_width, two.storage_signed):
+        return Unprefixed("mismatched lhs and rhs quantization storage types")
+    if not one.expressed == two.expressed == result.expressed:
+        return Unprefixed("mismatched lhs, rhs and result quantization expressed types")
+    if two.axis is None and result.axis is not None:
+        return Unprefixed("mismatched rhs and result quantization granularity")
+    return None
+
+
+def any_quantized(types: Sequence[ty.Type]) -> bool:
+    """Tell whether the elements of a tensor among these are quantised."""
+    return any(isinstance(ty.element_type(type_), ty.UniformQuantizedType) for type_ in types)
+
+
+def verify_dimensions_of_dot(
+    shapes: Sequence[Sequence[int | None]], batching: Sequence[Sequence[int]], contracting: Sequence[Sequence[int]]
+) -> Unprefixed | None:
+    """Check the batching and the contracting dimensions of both sides of a product."""
+    for kind, (one, other) in (("batching", batching), ("contracting", contracting)):
+        if len(one) != len(other):
+            return Unprefixed(f"lhs and rhs should have the same number of {kind} dimensions")
+    for number, side in enumerate(("lhs", "rhs")):
+        dims = (*batching[number], *contracting[number])
+        for place, dim in enumerate(dims):
+            if dim in dims[:place]:
+                return Unprefixed(
+                    f"has duplicated dimension from {side}_batching_dimensions and {side}_contracting_dimensions: {dim}"
+                )
+    for number, side in enumerate(("lhs", "rhs")):
+        rank = len(shapes[number])
+        for kind, numbers in (("batching", batching[number]), ("contracting", contracting[number])):
+            for dim in numbers:
+                if not 0 <= dim < rank:
+                    return Unprefixed(f"{side}_{kind}_dimensions value: {dim} is out of range: [0, {rank})")
+    for kind, (one, other) in (("batching", batching), ("contracting", contracting)):
+        if not all(sizes_fit(shapes[0][a], shapes[1][b]) for a, b in zip(one, other, strict=True)):
+            return Unprefixed(f"{kind} dimension sizes must match for lhs/rhs")
+    return None
+
+
+def not_shaped(sizes: Sequence[int | None], result: ty.Type) -> Unprefixed | None:
+    """Check the shape of a result, but not its elements."""
+    if shapes_fit(ty.TensorType(tuple(sizes), ty.element_type(result)), result):
+        return None
+    return Unprefixed(
+        f"inferred shape '[{spelled_sizes(sizes)}]' is incompatible with return type of operation '{result}'"
+    )
+
+
+def _verify_dot_general(op: Operation) -> str | None:
+    algorithm = op.properties.get("algorithm")
+    if isinstance(algorithm, DialectAttr):
+        problem = algorithm_problem(algorithm)
+        if problem is not None:
+            return Unprefixed(problem)
     batching, others, contracting, more = _axes(op)
-    shapes = [ty.shape_of(value.type) or () for value in op.operands]
-    if len(batching) != len(others):
-        return Unprefixed("lhs and rhs should have the same number of batching dimensions")
-    if len(contracting) != len(more):
-        return Unprefixed("lhs and rhs should have the same number of contracting dimensions")
-    for side, shape, one, two in (("lhs", shapes[0], batching, contracting), ("rhs", shapes[1], others, more)):
-        dims = (*one, *two)
-        if len(set(dims)) != len(dims):
-            again = next(n for n in dims if dims.count(n) > 1)
-            return Unprefixed(
-                f"has duplicated dimension from {side}_batching_dimensions and {side}_contracting_dimensions: {again}"
-            )
-        for kind, numbers in (("batching", one), ("contracting", two)):
-            for number in numbers:
-                if not 0 <= number < len(shape):
-                    return Unprefixed(f"{side}_{kind}_dimensions value: {number} is out of range: [0, {len(shape)})")
-    for kind, ones, twos in (("batching", batching, others), ("contracting", contracting, more)):
-        for left, right in zip(ones, twos, strict=True):
-            if None not in (shapes[0][left], shapes[1][right]) and shapes[0][left] != shapes[1][right]:
-                return Unprefixed(f"{kind} dimension sizes must match for lhs/rhs")
-    free = [
-        [n for n in range(len(shape)) if n not in (*a, *b)]
-        for shape, a, b in ((shapes[0], batching, contracting), (shapes[1], others, more))
-    ]
-    sizes = [*(shapes[0][n] for n in batching), *(shapes[0][n] for n in free[0]), *(shapes[1][n] for n in free[1])]
-    return not_inferred(op, ty.TensorType(tuple(sizes), ty.element_type(op.results[0].type)))
+    left, right, result = types_of(op)
+    shapes = [ty.shape_of(type_) or () for type_ in (left, right)]
+    found = verify_precision(op) or verify_dimensions_of_dot(shapes, (batching, others), (contracting, more))
+    if found is not None:
+        return found
+    bounds = [bounds_of(type_) or (None,) * len(shape) for type_, shape in zip((left, right), shapes, strict=True)]
+    sizes: list[int | None] = []
+    for place, (a, b) in enumerate(zip(batching, others, strict=True)):
+        made = most_specific(place, (shapes[0][a], bounds[0][a]), (shapes[1][b], bounds[1][b]))
+        if isinstance(made, Unprefixed):
+            return made
+        sizes.append(made[0])
+    for shape, taken in ((shapes[0], (*batching, *contracting)), (shapes[1], (*others, *more))):
+        sizes += [size for axis, size in enumerate(shape) if axis not in taken]
+    found = not_shaped(sizes, result)
+    if found is not None:
+        return found
+    precision = op.properties.get("precision_config")
+    special = isinstance(precision, at.ArrayAttr) and any(
+        each.keywords != "DEFAULT" for each in precision.elements if isinstance(each, EnumAttr)
+    )
+    if special and algorithm is not None:
+        return Unprefixed("must specify DEFAULT precision config when algorithm is set.")
+    if not any_quantized((left, right, result)):
+        return None
+    element = ty.element_type(right)
+    if isinstance(element, ty.UniformQuantizedType):
+        if any(element.zero_points):
+            return Unprefixed(f"Zero point{'' if element.axis is None else 's'} of rhs should be 0")
+        if element.axis in more:
+            return Unprefixed("Quantization dimension of rhs should not be in the contracting dimension of rhs")
+    return verify_mixed_quantization(left, right, result)
 
 
 def _dot_general(op: Operation) -> Loops:
@@ -568,25 +650,42 @@ def _parse_dot_general(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
     p.expect(",")
     numbers: dict[str, tuple[int, ...]] = {}
     for kind in ("batching", "contracting"):
-        if p.take(f"{kind}_dims"):
+        if kind == "contracting" or p.tokens[p.pos] == "batching_dims":
+            p.keyword(definition, f"{kind}_dims")
             p.expect("=")
-            numbers[f"lhs_{kind}_dimensions"] = kinds.bracketed_integers(p)
+            numbers[f"lhs_{kind}_dimensions"] = read_integers(p, definition.name)
             p.keyword(definition, "x")
-            numbers[f"rhs_{kind}_dimensions"] = kinds.bracketed_integers(p)
+            numbers[f"rhs_{kind}_dimensions"] = read_integers(p, definition.name)
             if kind == "batching":
                 p.expect(",")
     properties: dict[str, at.Attribute] = {"dot_dimension_numbers": dot_numbers(**numbers)}
-    while p.take(","):
-        if p.take("precision"):
-            p.expect("=")
-            properties["precision_config"] = read_precision(p)
-        else:
-            p.keyword(definition, "algorithm")
-            p.expect("=")
-            properties["algorithm"] = read_algorithm(p)
+    more = p.take(",")
+    if more and p.tokens[p.pos] != "algorithm":
+        p.keyword(definition, "precision")
+        p.expect("=")
+        properties["precision_config"] = read_precision(p)
+        more = p.take(",")
+    if more:
+        p.keyword(definition, "algorithm")
+        p.expect("=")
+        properties["algorithm"] = read_algorithm(p)
+    return read_rest(p, at_, definition, tokens, properties)
+
+
+def read_rest(
+    p: OpParser, at_: int, definition: d.OpDefinition, tokens: Sequence[int], properties: dict[str, at.Attribute]
+) -> Operation:
+    """Read the dictionary and the function type at the end of an op. ``tokens``: of its operands."""
     attributes = p.optional_dictionary()
+    move_inherent(definition, properties, attributes)
     p.expect(":")
     type_ = p.function_type()
+    if len(type_.inputs) != len(tokens):
+        p.error(
+            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands and "
+            f"{len(type_.inputs)} types",
+            tokens[0] if tokens else at_,
+        )
     operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
     return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
 

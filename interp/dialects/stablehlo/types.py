@@ -1,33 +1,28 @@
-"""The dialect stablehlo: its constraints on types, its enumerations, and the forms that many of its ops share.
+"""The dialect stablehlo: its types and its constraints on types.
 
-The words are those of StableHLO's own verifier (`dialect/Base.td`, `StablehloEnums.td`, `AssemblyFormat.cpp`).
+The words are those of StableHLO's own verifier (`dialect/Base.td`, `Base.cpp`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
+from halfulp.interp.declare.declarations import Unprefixed
 from halfulp.interp.dialects.elementwise import sizes_agree
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.dialect_attributes import (
-    AttributeDefinition,
-    DialectAttr,
-    EnumAttr,
-    EnumDefinition,
-    Parameter,
-    ParameterForm,
-)
+from halfulp.interp.ir.base import immutable
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, Parameter, ParameterForm
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
-from halfulp.interp.text.op_parser import OpParser, OpPrinter
 
-stablehlo = d.Dialect("stablehlo")
+stablehlo = d.Dialect(
+    "stablehlo",
+    no_type="unknown stablehlo type: {mnemonic}",
+    no_attribute="unknown StableHLO attribute",
+)
 
 # --- elements ---------------------------------------------------------------------------------------------------------
 
@@ -45,6 +40,7 @@ class Kind(Enum):
 
 
 _INTEGER_WIDTHS = (2, 4, 8, 16, 32, 64)
+_STORAGE_WIDTHS = (2, 4, 8, 16, 32)
 _FLOATS = frozenset(
     (
         "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2",
@@ -66,6 +62,9 @@ def kind_of(element: ty.Type) -> Kind | None:
     if isinstance(element, ty.ComplexType):
         return Kind.COMPLEX if element.element in (ty.F("f32"), ty.F("f64")) else None
     if isinstance(element, ty.UniformQuantizedType):
+        known = element.storage is None and element.storage_width in _STORAGE_WIDTHS and element.block_sizes is None
+        if not known or not all(element.storage_min <= zero <= element.storage_max for zero in element.zero_points):
+            return None
         return Kind.QUANTIZED if element.axis is None else Kind.QUANTIZED_BY_AXIS
     return None
 
@@ -79,36 +78,234 @@ _WORDS = {
     "C": ("complex type with 32/64-bit float elements", {Kind.COMPLEX}),
     "Q": ("per-tensor integer quantized", {Kind.QUANTIZED}),
     "X": ("per-axis integer quantized", {Kind.QUANTIZED_BY_AXIS}),
+    "N": ("index", set[Kind]()),
 }
 """The letters for classes of elements, with the words of StableHLO and the classes."""
 
 
-_SHAPES: Mapping[str, Callable[[tuple[int | None, ...]], bool]] = {
-    "ranked": lambda shape: True,
-    "0D": lambda shape: shape == (),
-    "statically shaped": lambda shape: None not in shape,
-    "statically shaped or single bounded dimension": lambda shape: None not in shape,
+# --- bounds -----------------------------------------------------------------------------------------------------------
+#
+# A dimension that is not known may have a bound, in the encoding of a tensor: ``#stablehlo.bounds<3, ?>``.
+
+Sizes = tuple[int | None, ...]
+
+
+def _read_bounds(p: Any) -> tuple[Any, ...]:
+    """Read ``<3, ?>``, or ``<bounds = [3, ?]>``, which is the same attribute under its name ``type_extensions``."""
+    p.expect("<")
+    wrapped = p.take("bounds")
+    if wrapped:
+        p.expect("=")
+        p.expect("[")
+    sizes = tuple(p.until("]" if wrapped else ">", lambda: None if p.take("?") else p.integer()))
+    if wrapped:
+        p.expect(">")
+    return (sizes,)
+
+
+def spelled_sizes(sizes: Sequence[int | None]) -> str:
+    """Spell sizes as StableHLO's messages have them: ``2, ?``."""
+    return ", ".join("?" if size is None else str(size) for size in sizes)
+
+
+def _verify_bounds(bounds: DialectAttr, type_: ty.TensorType) -> str | None:
+    sizes, shape, plain = bounds["bounds"], type_.shape or (), ty.TensorType(type_.shape, type_.element)
+    if len(sizes) != len(shape):
+        return f"Bounds length is {len(sizes)}, expected to be equal to rank({len(shape)}) of the tensor '{plain}'"
+    for axis, (bound, size) in enumerate(zip(sizes, shape, strict=True)):
+        if bound is not None and size is not None:
+            return (
+                f"Static dimension {axis} cannot have a bound, use ShapedType::kDynamic to indicate a missing bound in "
+                f"tensor '{plain}'"
+            )
+    return None
+
+
+_BOUNDS = AttributeDefinition(
+    name="stablehlo.bounds",
+    form=ParameterForm(_read_bounds, lambda value, names: f"<{spelled_sizes(value['bounds'])}>"),
+    parameters=(Parameter("bounds", kinds.INTEGER_ARRAY),),
+    verify_encoding=_verify_bounds,
+)
+stablehlo.attributes["bounds"] = stablehlo.attributes["type_extensions"] = _BOUNDS
+
+
+def bounds_of(type_: ty.Type) -> Sizes:
+    """Return the bounds of the dimensions of a tensor; () where the type has none."""
+    encoding = type_.encoding if isinstance(type_, ty.TensorType) else None
+    if isinstance(encoding, DialectAttr) and encoding.definition is _BOUNDS:
+        found: Sizes = encoding["bounds"]
+        return found
+    return ()
+
+
+def tensor(sizes: Sequence[int | None], element: ty.Type, bounds: Sequence[int | None] = ()) -> ty.TensorType:
+    """Return the type of a tensor. ``bounds``: of its dimensions; without a number in them, the type has none."""
+    known = any(bound is not None for bound in bounds)
+    return ty.TensorType(tuple(sizes), element, DialectAttr(_BOUNDS, (tuple(bounds),)) if known else None)
+
+
+def _is_static_or_bounded(type_: ty.TensorType) -> bool:
+    unknown = (type_.shape or ()).count(None)
+    bounds = bounds_of(type_)
+    return not unknown or (unknown == 1 and len(bounds) - bounds.count(None) == 1)
+
+
+# --- constraints ------------------------------------------------------------------------------------------------------
+
+
+def _rank(type_: ty.TensorType) -> int:
+    return -1 if type_.shape is None else len(type_.shape)
+
+
+def _is_static(type_: ty.TensorType) -> bool:
+    return type_.shape is not None and None not in type_.shape
+
+
+_SHAPES: Mapping[str, Callable[[ty.TensorType], bool]] = {
+    "": lambda type_: True,
+    "ranked": lambda type_: type_.shape is not None,
+    "0D": lambda type_: type_.shape == (),
+    "1D": lambda type_: _rank(type_) == 1,
+    "statically shaped": _is_static,
+    "statically shaped 1-dimensional": lambda type_: _is_static(type_) and _rank(type_) == 1,
+    "statically shaped 1-dimensional integer": lambda type_: _is_static(type_) and _rank(type_) == 1,
+    "statically shaped 2-dimensional integer": lambda type_: _is_static(type_) and _rank(type_) == 2,
+    "statically shaped or single bounded dimension": lambda type_: (
+        type_.shape is not None and _is_static_or_bounded(type_)
+    ),
 }
-"""StableHLO's words for tensors of some shapes, and the condition. Bounds are not read: such a type does not occur."""
+"""StableHLO's words for tensors of some shapes, and the condition."""
+
+
+def _elements_accept(letters: str) -> Callable[[ty.Type], bool]:
+    allowed = {kind for letter in letters for kind in _WORDS[letter][1]}
+    wide = {ty.F("f32"), ty.F("f64")} if "f" in letters else None
+
+    def accepts(element: ty.Type) -> bool:
+        if isinstance(element, ty.IndexType):
+            return "N" in letters
+        return kind_of(element) in allowed and (wide is None or element in wide)
+
+    return accepts
+
+
+def _words_of(letters: str) -> str:
+    return " or ".join(_WORDS[letter][0] for letter in letters)
 
 
 def tensor_of(letters: str, shaped: str = "ranked") -> d.TypeConstraint:
     """Return the constraint for tensors of elements of these classes, named in this order. ``shaped``: StableHLO's
     words for the shapes.
     """
-    allowed = {kind for letter in letters for kind in _WORDS[letter][1]}
-    wide = {ty.F("f32"), ty.F("f64")} if "f" in letters else None
+    accepts_element, accepts_shape = _elements_accept(letters), _SHAPES[shaped]
 
     def accepts(type_: ty.Type) -> bool:
-        if not isinstance(type_, ty.TensorType) or type_.shape is None:
+        if not isinstance(type_, ty.TensorType) or not accepts_shape(type_) or not accepts_element(type_.element):
             return False
-        if not _SHAPES[shaped](type_.shape):
+        element = type_.element
+        by_axis = isinstance(element, ty.UniformQuantizedType) and element.axis is not None
+        return not by_axis or ty.check_quantized_container(element, type_.shape) is None
+
+    words = f"{shaped} tensor of {_words_of(letters)} values".strip()
+    return d.TypeConstraint(words, accepts, d.RANKED_TENSOR.kind if shaped else d.TENSOR.kind)
+
+
+def any_of(*constraints: d.TypeConstraint) -> d.TypeConstraint:
+    """Return the constraint for a type that one of several constraints accepts."""
+    return d.TypeConstraint(
+        " or ".join(each.description for each in constraints),
+        lambda type_: any(each.accepts(type_) for each in constraints),
+    )
+
+
+def _tuple_of(*constraints: d.TypeConstraint) -> d.TypeConstraint:
+    """Return the constraint for tuples of types that one of several constraints accepts, and of such tuples."""
+    leaf = any_of(*constraints)
+
+    def accepts(type_: ty.Type) -> bool:
+        open_: list[ty.Type] = [type_]
+        if not isinstance(type_, ty.TupleType):
             return False
-        return kind_of(type_.element) in allowed and (wide is None or type_.element in wide)
+        while open_:
+            each = open_.pop()
+            if isinstance(each, ty.TupleType):
+                open_.extend(each.elements)
+            elif not leaf.accepts(each):
+                return False
+        return True
 
-    words = " or ".join(_WORDS[letter][0] for letter in letters)
-    return d.TypeConstraint(f"{shaped} tensor of {words} values", accepts, d.RANKED_TENSOR.kind)
+    return d.TypeConstraint(f"nested tuple with any combination of {leaf.description} values", accepts)
 
+
+@immutable
+class FutureType(ty.DialectType):
+    """``!stablehlo.future<types>``: what an op that was started will give."""
+
+    types: tuple[ty.Type, ...]
+
+    @property
+    def parts(self) -> tuple[ty.Type, ...]:
+        """The types of the values."""
+        return self.types
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """Return the text ``!stablehlo.future<…>``."""
+        return f"!stablehlo.future<{', '.join(names.get(each) or each.spell(names) for each in self.types)}>"
+
+
+def future_of(types: Sequence[ty.Type]) -> FutureType:
+    """Return the type of values that are not there yet."""
+    return FutureType("stablehlo", "future", tuple(types))
+
+
+def _read_future(p: Any) -> ty.Type:
+    start = p.pos
+    p.expect("<")
+    types = p.type_list()
+    p.expect(">")
+    for each in types:
+        if not isinstance(each, ty.TensorType) or each.shape is None:
+            p.error(f"future element type must be a ranked tensor, but got '{each}'", start)
+    return future_of(types)
+
+
+TOKEN = ty.DialectType("stablehlo", "token")
+stablehlo.types["token"] = lambda p: TOKEN
+stablehlo.types["future"] = _read_future
+
+ANY_TENSOR = tensor_of("FBICQX")
+PLAIN_TENSOR = tensor_of("FBICQ")
+INTEGER_TENSOR = tensor_of("I")
+TENSOR_BY_AXIS = tensor_of("X")
+SHAPE = tensor_of("NI", "statically shaped 1-dimensional")
+A_TOKEN = d.TypeConstraint("token", lambda type_: type_ == TOKEN, builds=TOKEN)
+A_FUTURE = d.TypeConstraint("future", lambda type_: isinstance(type_, FutureType))
+A_BUFFER = d.TypeConstraint(
+    f"memref of {_words_of('FBICQ')} values",
+    lambda type_: isinstance(type_, ty.MemRefType) and _elements_accept("FBICQ")(type_.element),
+)
+A_TUPLE = _tuple_of(PLAIN_TENSOR, A_BUFFER, TENSOR_BY_AXIS, A_TOKEN)
+TENSOR_OR_TOKEN = any_of(PLAIN_TENSOR, A_TOKEN)
+VALUE_OR_TOKEN = any_of(PLAIN_TENSOR, TENSOR_BY_AXIS, A_TOKEN)
+VALUE_OR_BUFFER = any_of(VALUE_OR_TOKEN, A_BUFFER)
+VALUE_OR_TUPLE = any_of(VALUE_OR_TOKEN, A_TUPLE)
+ANY_VALUE = any_of(VALUE_OR_TUPLE, A_BUFFER)
+FED = any_of(tensor_of("FBICQ", "statically shaped"), tensor_of("FBICQX", "statically shaped"), A_TOKEN)
+_CALLED = tensor_of("FBICQX", "")
+CALLED = any_of(_CALLED, A_BUFFER, A_TOKEN, _tuple_of(_CALLED, A_BUFFER, A_TOKEN), A_FUTURE)
+
+
+def _tensor_of_exactly(element: ty.Type, words: str) -> d.TypeConstraint:
+    return d.TypeConstraint(
+        f"ranked tensor of {words} values",
+        lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None and type_.element == element,
+        d.RANKED_TENSOR.kind,
+    )
+
+
+I32_TENSOR = _tensor_of_exactly(ty.I32, "32-bit signless integer")
+UI32_TENSOR = _tensor_of_exactly(ty.IntegerType(32, "unsigned"), "32-bit unsigned integer")
 
 # --- types that go together -------------------------------------------------------------------------------------------
 
@@ -119,25 +316,137 @@ def shapes_fit(one: ty.Type, other: ty.Type) -> bool:
     return first is None or second is None or sizes_agree(first, second)
 
 
+def sizes_fit(one: int | None, other: int | None) -> bool:
+    """Tell whether two dimensions may have one size at run time."""
+    return one is None or other is None or one == other
+
+
+def _within(type_: ty.Type, bounds: Sizes) -> bool:
+    """Tell whether the known sizes of a tensor are within the bounds of another one."""
+    sizes = ty.shape_of(type_) or ()
+    return all(
+        size is None or bound is None or size <= bound
+        for size, bound in zip(sizes, bounds or (None,) * len(sizes), strict=True)
+    )
+
+
 def elements_fit(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether two element types are the same, or quantised types of one storage and expressed type."""
     if isinstance(one, ty.UniformQuantizedType) and isinstance(other, ty.UniformQuantizedType):
-        return (one.storage, one.expressed) == (other.storage, other.expressed)
+        first, second = (
+            (t.storage_width, t.storage_signed, t.storage_min, t.storage_max, t.expressed, t.axis is None)
+            for t in (one, other)
+        )
+        return first == second
     return one == other
 
 
 def types_fit(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether two tensors are compatible: the same elements, and shapes that may be the same at run time."""
-    return shapes_fit(one, other) and elements_fit(ty.element_type(one), ty.element_type(other))
+    """Tell whether two types are compatible: the same elements, and shapes that may be the same at run time."""
+    if not isinstance(one, ty.ShapedType) or not isinstance(other, ty.ShapedType):
+        return elements_fit(ty.element_type(one), ty.element_type(other))
+    if not shapes_fit(one, other) or not elements_fit(one.element, other.element):
+        return False
+    return _within(one, bounds_of(other)) and _within(other, bounds_of(one))
 
 
-def _types_of(op: Operation) -> list[ty.Type]:
+def all_fit(some: Sequence[ty.Type], others: Sequence[ty.Type]) -> bool:
+    """Tell whether there are as many types as others, and each is compatible with the other one."""
+    return len(some) == len(others) and all(map(types_fit, some, others))
+
+
+def listed(types: Sequence[ty.Type]) -> str:
+    """Spell types in quotes, as messages have them."""
+    return ", ".join(f"'{type_}'" for type_ in types)
+
+
+def shown_sizes(type_: ty.Type) -> tuple[int, ...]:
+    """Return the sizes of a tensor as StableHLO's messages print them where they print numbers: -2^63 is unknown."""
+    return tuple([-(1 << 63) if size is None else size for size in ty.shape_of(type_) or ()])
+
+
+def types_of(op: Operation) -> list[ty.Type]:
+    """Return the types of all operands and results."""
     return [value.type for value in (*op.operands, *op.results)]
+
+
+def operand_types(op: Operation) -> list[ty.Type]:
+    """Return the types of the operands."""
+    return [value.type for value in op.operands]
+
+
+# --- the most that is known of several types --------------------------------------------------------------------------
+
+Extent = tuple[int | None, int | None]
+"""The size and the bound of a dimension, as far as they are known."""
+Merge = Callable[[int, Extent, Extent], "Extent | Unprefixed"]
+
+
+def most_specific(axis: int, one: Extent, other: Extent) -> Extent | Unprefixed:
+    """Return what two types say about a dimension, together; a message if they contradict each other."""
+    sizes = [size for size, _ in (one, other) if size is not None]
+    bounds = [bound for _, bound in (one, other) if bound is not None]
+    if len(sizes) == 2 and sizes[0] != sizes[1]:
+        return Unprefixed(f"Mismatched dimension sizes {sizes[0]} and {sizes[1]} in dimension {axis}")
+    if sizes:
+        if bounds and sizes[0] > bounds[0]:
+            return Unprefixed(f"Mismatched dimension size {sizes[0]} and bound {bounds[0]} in dimension {axis}")
+        return sizes[0], None
+    return None, min(bounds, default=None)
+
+
+def least_specific(axis: int, one: Extent, other: Extent) -> Extent | Unprefixed:
+    """Return what is known about a dimension that has one of two types; a message if the types have no such type."""
+    (size, bound), (second, limit) = one, other
+    if size is not None and second is not None:
+        if size != second:
+            return Unprefixed(f"Mismatched dimension sizes {size} and {second} in dimension {axis}")
+        return size, None
+    if size is not None or second is not None:
+        known, held = (size, limit) if size is not None else (second, bound)
+        assert known is not None
+        return None, None if held is None else max(known, held)
+    return None, None if bound is None or limit is None else max(bound, limit)
+
+
+def merged(types: Sequence[ty.Type], merge: Merge) -> ty.Type | Unprefixed:
+    """Return the type that several tensors, or tuples of tensors, have together: `most_specific` or
+    `least_specific`. A message if there is none.
+    """
+    tuples = [type_ for type_ in types if isinstance(type_, ty.TupleType)]
+    if tuples:
+        if len(tuples) != len(types):
+            return Unprefixed("Mismatched type kinds: either all types must be tuples, or no types must be tuples")
+        if len({len(each.elements) for each in tuples}) > 1:
+            return Unprefixed("Mismatched tuple sizes: all tuple sizes must be the same")
+        parts = [merged(column, merge) for column in zip(*(each.elements for each in tuples), strict=True)]
+        wrong = next((part for part in parts if isinstance(part, Unprefixed)), None)
+        return wrong or ty.TupleType(tuple(part for part in parts if isinstance(part, ty.Type)))
+    ranked = [type_ for type_ in types if isinstance(type_, ty.TensorType) and type_.shape is not None]
+    if not ranked or (len(ranked) < len(types) and merge is least_specific):
+        return next(type_ for type_ in types if type_ not in ranked)
+    first = ranked[0]
+    rank = len(first.shape or ())
+    for other in ranked:
+        if len(other.shape or ()) != rank:
+            return Unprefixed(f"Mismatched ranks of types{rank} vs {len(other.shape or ())}")
+    known: list[Extent] = list(zip(first.shape or (), bounds_of(first) or (None,) * rank, strict=True))
+    for other in ranked[1:]:
+        bounds = bounds_of(other) or (None,) * rank
+        for axis, extent in enumerate(zip(other.shape or (), bounds, strict=True)):
+            found = merge(axis, known[axis], extent)
+            if isinstance(found, Unprefixed):
+                return found
+            known[axis] = found
+    return tensor([size for size, _ in known], first.element, [bound for _, bound in known])
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
 
 
 def same_elements(op: Operation) -> str | None:
     """Check that all operands and results have the same elements."""
-    first, *others = map(ty.element_type, _types_of(op))
+    first, *others = map(ty.element_type, types_of(op))
     return (
         None
         if all(other == first for other in others)
@@ -147,384 +456,50 @@ def same_elements(op: Operation) -> str | None:
 
 def compatible_elements(op: Operation) -> str | None:
     """Check that the elements of all operands and results are compatible."""
-    first, *others = map(ty.element_type, _types_of(op))
+    first, *others = map(ty.element_type, types_of(op))
     if all(elements_fit(first, other) for other in others):
         return None
     return "requires compatible element types for all operands and results"
 
 
 def same_shape(op: Operation) -> str | None:
-    """Check that all operands and results have one shape."""
-    first, *others = _types_of(op)
+    """Check that there are operands, and that they and the results have one shape."""
+    if not op.operands:
+        return "expected 1 or more operands, but found 0"
+    if not op.results:
+        return "expected 1 or more results, but found 0"
+    first, *others = types_of(op)
     if all(shapes_fit(first, other) for other in others):
         return None
     return "requires the same shape for all operands and results"
 
 
 def compatible(op: Operation) -> str | None:
-    """Check that the types of all operands and results are compatible."""
-    first, *others = _types_of(op)
-    if all(types_fit(first, other) for other in others):
-        return None
-    return "requires compatible types for all operands and results"
-
-
-def not_inferred(op: Operation, expected: ty.Type) -> str | None:
-    """Check the type of the result of an op against the one that follows from its operands."""
-    found = op.results[0].type
-    if types_fit(expected, found):
-        return None
-    return f"inferred type(s) '{expected}' are incompatible with return type(s) of operation '{found}'"
-
-
-# --- enumerations -----------------------------------------------------------------------------------------------------
-
-
-def _enum(mnemonic: str, *names: str, first: int = 0) -> EnumDefinition:
-    return stablehlo.enum(
-        EnumDefinition(
-            f"::mlir::stablehlo::{''.join(word.title() for word in mnemonic.split('_'))}Attr",
-            {name: number for number, name in enumerate(names, first)},
-            mnemonic=f"stablehlo.{mnemonic}",
-            bare=True,
-        )
-    )
-
-
-DIRECTION = _enum("comparison_direction", "EQ", "NE", "GE", "GT", "LE", "LT")
-COMPARISON_TYPE = _enum("comparison_type", "NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
-PRECISION = _enum("precision", "DEFAULT", "HIGH", "HIGHEST")
-
-
-def i64_array(numbers: Sequence[int]) -> at.DenseArrayAttr:
-    """Return an array attribute of signed numbers."""
-    return at.DenseArrayAttr(ty.I64, tuple([number & (1 << 64) - 1 for number in numbers]))
-
-
-COUNT = d.AttributeConstraint(
-    "64-bit signless integer attribute whose value is non-negative", d.NON_NEGATIVE_ATTR.accepts
-)
-
-# --- attributes -------------------------------------------------------------------------------------------------------
-
-stablehlo.attribute(
-    "output_operand_alias",
-    "`<` `output_tuple_indices` `=` $output_tuple_indices `,` `operand_index` `=` $operand_index `,` "
-    "`operand_tuple_indices` `=` $operand_tuple_indices `>`",
-    parameters=(
-        Parameter("output_tuple_indices", kinds.INTEGER_ARRAY),
-        Parameter("operand_index", kinds.INTEGER),
-        Parameter("operand_tuple_indices", kinds.INTEGER_ARRAY),
-    ),
-)
-ANY_TENSOR = tensor_of("FBICQX")
-I32_TENSOR = d.TypeConstraint(
-    "ranked tensor of 32-bit signless integer values",
-    lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None and type_.element == ty.I32,
-    d.RANKED_TENSOR.kind,
-)
-PLAIN_TENSOR = tensor_of("FBICQ")
-
-
-def struct(mnemonic: str, *parameters: Parameter) -> AttributeDefinition:
-    """Declare an attribute whose parameters stand in any order, each with its name."""
-    return stablehlo.attribute(mnemonic, "`<` custom<Struct>() `>`", parameters=parameters)
-
-
-def lists(*names: str) -> tuple[Parameter, ...]:
-    """Return parameters that are lists of numbers, and may be left out if they are empty."""
-    return tuple(Parameter(name, kinds.INTEGER_ARRAY, optional=True, default=()) for name in names)
-
-
-def attribute_of(definition: AttributeDefinition, what: str) -> d.AttributeConstraint:
-    """Return the constraint for an attribute of a definition. ``what``: StableHLO's words for it."""
-    return d.AttributeConstraint(
-        what, lambda attribute: isinstance(attribute, DialectAttr) and attribute.definition is definition
-    )
-
-
-_DOT = struct(
-    "dot",
-    *lists(
-        "lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions", "rhs_contracting_dimensions"
-    ),
-)
-DOT = attribute_of(_DOT, "Attribute that models the dimension information for dot.")
-
-_ALGORITHM = struct(
-    "dot_algorithm",
-    *(Parameter(name, kinds.TYPE) for name in ("lhs_precision_type", "rhs_precision_type", "accumulation_type")),
-    *(
-        Parameter(name, kinds.INTEGER)
-        for name in ("lhs_component_count", "rhs_component_count", "num_primitive_operations")
-    ),
-    Parameter("allow_imprecise_accumulation", kinds.BOOLEAN),
-)
-ALGORITHM = attribute_of(_ALGORITHM, "Attribute that models the algorithm constraints to use for computing dot.")
-PRECISIONS = d.array_of_enum("Precision Config attribute", PRECISION)
-
-
-CONVOLUTION_SIDES = (
-    ("input", "batch", "feature"), ("kernel", "input_feature", "output_feature"), ("output", "batch", "feature"),
-)  # fmt: skip
-"""The arrays of a convolution, with the names of their two dimensions that are not spatial."""
-_LETTERS = ("bf", "io", "bf")
-
-
-def _read_convolution(p: Any) -> tuple[Any, ...]:
-    p.expect("<")
-    values = read_dimensions(p)
-    p.expect(">")
-    return values
-
-
-def read_dimensions(p: Any) -> tuple[Any, ...]:
-    """Read ``[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`` and return the numbers of the dimensions."""
-    values: list[Any] = []
-    for side, letters in enumerate(_LETTERS):
-        if side:
-            p.expect(("x", "->")[side - 1])
-        p.expect("[")
-        entries: list[str] = []
-        at_ = p.pos
-
-        def one() -> str:
-            token: str = p.tokens[p.pos]
-            p.pos += 1
-            return token
-
-        entries = list(p.until("]", one))
-        numbers = {entry: place for place, entry in enumerate(entries)}
-        spatial = [numbers.pop(str(k)) for k in range(len(entries) - 2) if str(k) in numbers]
-        missing = [letter for letter in letters if letter not in numbers]
-        if missing or len(numbers) != 2 or len(spatial) != len(entries) - 2:
-            p.error(f"expected the dimensions {letters[0]}, {letters[1]} and 0 to {len(entries) - 3} once each", at_)
-        values += [numbers[letters[0]], numbers[letters[1]], tuple(spatial)]
-    return tuple(values)
-
-
-def spelled_dimensions(value: DialectAttr) -> str:
-    """Spell what `read_dimensions` reads."""
-    texts = []
-    for side, letters in enumerate(_LETTERS):
-        first, second, spatial = value.values[3 * side : 3 * side + 3]
-        entries = {first: letters[0], second: letters[1], **{place: str(k) for k, place in enumerate(spatial)}}
-        texts.append(f"[{', '.join(entries[k] for k in sorted(entries))}]")
-    return f"{texts[0]}x{texts[1]}->{texts[2]}"
-
-
-_CONVOLUTION = AttributeDefinition(
-    name="stablehlo.conv",
-    form=ParameterForm(_read_convolution, lambda value, names: f"<{spelled_dimensions(value)}>"),
-    parameters=tuple(
-        parameter
-        for side, first, second in CONVOLUTION_SIDES
-        for parameter in (
-            Parameter(f"{side}_{first}_dimension", kinds.INTEGER),
-            Parameter(f"{side}_{second}_dimension", kinds.INTEGER),
-            Parameter(f"{side}_spatial_dimensions", kinds.INTEGER_ARRAY),
-        )
-    ),
-)
-stablehlo.attributes["conv"] = _CONVOLUTION
-CONVOLUTION = attribute_of(_CONVOLUTION, "Structure of dimension information for conv op")
-
-
-def convolution_numbers(values: tuple[Any, ...]) -> DialectAttr:
-    """Return the attribute with the dimensions of a convolution."""
-    return DialectAttr(_CONVOLUTION, values)
-
-
-def dot_numbers(**numbers: tuple[int, ...]) -> DialectAttr:
-    """Return the attribute with the dimensions of a dot."""
-    return DialectAttr(_DOT, tuple(numbers.get(parameter.name, ()) for parameter in _DOT.parameters))
-
-
-def read_algorithm(p: OpParser) -> DialectAttr:
-    """Read the parameters of an algorithm of a dot."""
-    return DialectAttr(_ALGORITHM, _ALGORITHM.form.read(p))
-
-
-def read_precision(p: OpParser) -> at.ArrayAttr:
-    """Read ``[DEFAULT, HIGH]``."""
-    read = kinds.keyword(PRECISION).read
-    p.expect("[")
-    return at.ArrayAttr(tuple(PRECISION.attribute(PRECISION.cases[name]) for name in p.until("]", lambda: read(p))))
-
-
-def spelled_precision(precision: at.ArrayAttr) -> str:
-    """Spell ``[DEFAULT, HIGH]``."""
-    return f"[{', '.join(each.keywords for each in precision.elements if isinstance(each, EnumAttr))}]"
-
-
-# --- forms ------------------------------------------------------------------------------------------------------------
-
-
-def _same_operands_and_result(slots: Slots, *names: str) -> ElementForm:
-    """Return the form of the types of ops whose operands and result often have one type: that type, else a function
-    type.
+    """Check that the types of all operands and results are compatible, and the result against the most that the
+    operands say about its shape.
     """
-    count = len(names)
-
-    def read(p: OpParser, state: OpReading) -> None:
-        type_ = p.type()
-        if isinstance(type_, ty.FunctionType):
-            found: Sequence[ty.Type] = (*type_.inputs, *type_.results)
-            if len(found) != count:
-                p.error(f"the number of types is {len(found)}, but there are {count} operands and results")
-        else:
-            found = (type_,) * count
-        for index, each in enumerate(found):
-            state.types[index] = each
-
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        types = _types_of(operation)
-        if all(each == types[0] for each in types):
-            out.value(printer.type(types[0]))
-        else:
-            out.value(printer.type(ty.FunctionType(tuple(types[:-1]), tuple(types[-1:]))))
-
-    return ElementForm(read, print_)
+    first, *others = types_of(op)
+    if not all(types_fit(first, other) for other in others):
+        return "requires compatible types for all operands and results"
+    expected = merged(operand_types(op), most_specific)
+    return expected if isinstance(expected, Unprefixed) else not_inferred(op, expected)
 
 
-def _select_types(slots: Slots, *names: str) -> ElementForm:
-    """Return the form of the types of select: that of the condition and that of the result, else a function type."""
-
-    def read(p: OpParser, state: OpReading) -> None:
-        condition = p.type()
-        if isinstance(condition, ty.FunctionType):
-            found: Sequence[ty.Type] = (*condition.inputs, *condition.results)
-            if len(found) != len(names):
-                p.error("expected functional type or list of two types")
-        else:
-            if not p.take(","):
-                p.error("expected functional type or list of two types")
-            found = (condition, *(p.type(),) * 3)
-        for index, each in enumerate(found):
-            state.types[index] = each
-
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        condition, yes, no, result = _types_of(operation)
-        if yes == no == result:
-            out.value(f"{printer.type(condition)}, {printer.type(result)}")
-        else:
-            out.value(printer.type(ty.FunctionType((condition, yes, no), (result,))))
-
-    return ElementForm(read, print_)
+def not_inferred(op: Operation, *expected: ty.Type) -> str | None:
+    """Check the types of all results of an op against those that follow from its operands."""
+    found = [result.type for result in op.results]
+    if all_fit(expected, found):
+        return None
+    return f"inferred type(s) {listed(expected)} are incompatible with return type(s) of operation {listed(found)}"
 
 
-def _complex_types(slots: Slots, *names: str) -> ElementForm:
-    """Return the form of the types of complex: that of the result, or a function type if the parts have others."""
-
-    def read(p: OpParser, state: OpReading) -> None:
-        type_ = p.type()
-        if isinstance(type_, ty.FunctionType):
-            found: Sequence[ty.Type] = (*type_.inputs, *type_.results)
-        else:
-            part = ty.number_type(ty.element_type(type_))
-            found = (*[ty.with_element(type_, part)] * 2, type_)
-        for index, each in enumerate(found):
-            state.types[index] = each
-
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        one, other, result = _types_of(operation)
-        if one == other == ty.with_element(result, ty.number_type(ty.element_type(result))):
-            out.value(printer.type(result))
-        else:
-            out.value(printer.type(ty.FunctionType((one, other), (result,))))
-
-    return ElementForm(read, print_)
+Rule = Callable[[Operation], str | None]
 
 
-def _exponent_mantissa(slots: Slots, *names: str) -> ElementForm:
-    """Return the form of a float format: ``e5m10``."""
+def rules(*checks: Rule) -> Rule:
+    """Return the rule that is broken where one of several is; the first of these gives the message."""
 
-    def read(p: OpParser, state: OpReading) -> None:
-        found = re.fullmatch(r"e(\d+)m(\d+)", p.tokens[p.pos])
-        if found is None:
-            p.error("expected exponent mantissa in format e#m#")
-        p.pos += 1
-        for what, number in zip(("exponent", "mantissa"), found.groups(), strict=True):
-            if int(number) >= 1 << 31:
-                p.error(f"unable to parse {what} '{number}'")
-        for name, number in zip(names, found.groups(), strict=True):
-            state.properties[name] = at.IntegerAttr(int(number), ty.I32)
+    def check(op: Operation) -> str | None:
+        return next((found for each in checks if (found := each(op)) is not None), None)
 
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        exponent, mantissa = (operation.prop(name, at.IntegerAttr).value for name in names)
-        out.value(f"e{exponent}m{mantissa}")
-
-    return ElementForm(read, print_)
-
-
-def _slice_ranges(slots: Slots, *names: str) -> ElementForm:
-    """Return the form of the ranges of a slice: ``[start:limit, start:limit:stride]``."""
-
-    def one(p: OpParser) -> tuple[int, ...]:
-        start = p.integer()
-        p.expect(":")
-        limit = p.integer()
-        return start, limit, p.integer() if p.take(":") else 1
-
-    def read(p: OpParser, state: OpReading) -> None:
-        p.expect("[")
-        ranges = list(p.until("]", lambda: one(p)))
-        for name, numbers in zip(names, zip(*ranges, strict=True) if ranges else ((),) * 3, strict=True):
-            state.properties[name] = i64_array(numbers)
-
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        lists = [operation.prop(name, at.DenseArrayAttr).values for name in names]
-        ranges = [f"{a}:{b}" if c == 1 else f"{a}:{b}:{c}" for a, b, c in zip(*lists, strict=True)]
-        out.value(f"[{', '.join(ranges)}]")
-
-    return ElementForm(read, print_)
-
-
-def _operands_before(slots: Slots, name: str) -> ElementForm:
-    """Return the form of operands in front of an attribute: there is a comma behind each."""
-    index = slots.index[name]
-
-    def read(p: OpParser, state: OpReading) -> None:
-        state.operands[index] = []
-        while p.tokens[p.pos][:1] == "%":
-            state.operands[index].append(p.operand_token())
-            p.expect(",")
-
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        out.value("".join(f"{printer.name(value)}, " for value in slots.values(operation, index)).rstrip())
-
-    return ElementForm(read, print_)
-
-
-def _keyword(slots: Slots, name: str) -> ElementForm:
-    """Return the form of an enumeration as its bare keyword."""
-    prop = slots.properties[name]
-    enum = prop.kind
-    assert isinstance(enum, EnumDefinition)
-    assert enum.mnemonic is not None
-    class_name = enum.name.removesuffix("Attr")
-
-    def read(p: OpParser, state: OpReading) -> None:
-        case = enum.cases.get(p.tokens[p.pos])
-        if case is None:
-            p.error(f"expected {class_name} to be one of: {', '.join(enum.cases)}")
-        p.pos += 1
-        state.properties[name] = enum.attribute(case)
-
-    def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
-        attribute = operation.properties[name]
-        assert isinstance(attribute, EnumAttr)
-        out.value(attribute.keywords)
-
-    return ElementForm(read, print_, present=lambda operation: name in operation.properties)
-
-
-CUSTOM_DIRECTIVES["SameOperandsAndResultType"] = _same_operands_and_result
-CUSTOM_DIRECTIVES["SelectTypes"] = _select_types
-CUSTOM_DIRECTIVES["ComplexTypes"] = _complex_types
-CUSTOM_DIRECTIVES["ExponentMantissa"] = _exponent_mantissa
-CUSTOM_DIRECTIVES["SliceRanges"] = _slice_ranges
-CUSTOM_DIRECTIVES["VariadicOperandWithAttribute"] = _operands_before
-CUSTOM_DIRECTIVES["Keyword"] = _keyword
-UNARY = "$operand attr-dict `:` custom<SameOperandsAndResultType>($operand, $result)"
-BINARY = "$lhs `,` $rhs attr-dict `:` custom<SameOperandsAndResultType>($lhs, $rhs, $result)"
+    return check

@@ -10,35 +10,51 @@ import numpy as np
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.dialects.elements import rearranged
-from halfulp.interp.dialects.stablehlo.moving import numbers_of, padded, padded_size
+from halfulp.interp.dialects.regions import parenthesised
+from halfulp.interp.dialects.stablehlo.attributes import (
+    BOOLEAN_ARRAY,
+    CONVOLUTION,
+    CONVOLUTION_SIDES,
+    I64_ELEMENTS,
+    POSITIVE,
+    PRECISIONS,
+    convolution_numbers,
+    i64_array,
+    pairs_of,
+    read_dimensions,
+    spelled_dimensions,
+)
+from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
+from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
+from halfulp.interp.dialects.stablehlo.forms import read_integer, read_integers, wrong
+from halfulp.interp.dialects.stablehlo.moving import axis_of, numbers_of, padded, padded_size
 from halfulp.interp.dialects.stablehlo.reducing import (
     Loops,
+    any_quantized,
     as_loops,
-    body_of,
     check_elements,
     halves_of,
     map_of,
     multiply_and_add,
+    not_shaped,
+    read_rest,
     shape_of_lane,
     spread,
     verify_alike,
-    verify_reducer_of,
+    verify_mixed_quantization,
+    verify_precision,
     zeros,
 )
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
-    CONVOLUTION,
-    CONVOLUTION_SIDES,
     PLAIN_TENSOR,
-    PRECISIONS,
-    convolution_numbers,
-    i64_array,
-    read_dimensions,
-    shapes_fit,
-    spelled_dimensions,
+    bounds_of,
+    elements_fit,
+    not_inferred,
     stablehlo,
+    tensor,
+    tensor_of,
 )
 from halfulp.interp.dialects.structured.structure import PARALLEL, REDUCTION, Structure
 from halfulp.interp.ir import attributes as at
@@ -94,10 +110,6 @@ class Window(NamedTuple):
         return padded(run, value, fill, self.low, self.high, interior, _dynamic(value.type))
 
 
-PADDING = d.AttributeConstraint(
-    "64-bit signless integer elements attribute",
-    lambda attribute: isinstance(attribute, at.DenseElementsAttr) and ty.element_type(attribute.type) == ty.I64,
-)
 _DILATED = ("window_strides", "base_dilations", "window_dilations")
 _CONVOLVED = ("window_strides", "lhs_dilation", "rhs_dilation")
 
@@ -108,8 +120,10 @@ def _dynamic(type_: ty.Type) -> ty.Type:
 
 
 def optional_numbers(op: Operation, name: str, rank: int, default: int = 1) -> tuple[int, ...]:
-    """Return the numbers of an array property, one for each dimension; the default where the op does not have it."""
-    return numbers_of(op, name) if name in op.properties else (default,) * rank
+    """Return the numbers of an array property, one for each dimension; the default where the op does not have it, or
+    where it is empty.
+    """
+    return (numbers_of(op, name) if name in op.properties else ()) or (default,) * rank
 
 
 def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -118,8 +132,8 @@ def padding_of(op: Operation, rank: int) -> tuple[tuple[int, ...], tuple[int, ..
     if written is None:
         return (0,) * rank, (0,) * rank
     assert isinstance(written, at.DenseElementsAttr)
-    flat = [int(number) for number in written.array().view(np.int64).reshape(-1)]
-    return tuple(flat[::2]), tuple(flat[1::2])
+    pairs = pairs_of(written)
+    return tuple(low for low, _ in pairs) or (0,) * rank, tuple(high for _, high in pairs) or (0,) * rank
 
 
 _FACTORS = {
@@ -132,22 +146,33 @@ _FACTORS = {
 """StableHLO's words for the lists of a window, and for one number of them."""
 
 
-def verify_window(op: Operation, sizes: Sequence[int], *names: str) -> Unprefixed | None:
-    """Check the lists of a window, by their names, against its sizes."""
+def verify_padding(op: Operation) -> Unprefixed | None:
+    """Check the shape of the padding that an attribute gives."""
+    padding = op.properties.get("padding")
+    shape = ty.shape_of(padding.type) or () if isinstance(padding, at.DenseElementsAttr) else (0, 2)
+    if len(shape) == 2 and shape[1] == 2:
+        return None
+    return Unprefixed(
+        f"expects the shape of padding-attribute to be {{N, 2}}, but got {{{', '.join(map(str, shape))}}}."
+    )
+
+
+def verify_window(
+    op: Operation, sizes: Sequence[int | None], *names: str, paddings: int | None = None
+) -> Unprefixed | None:
+    """Check the lists of a window, by their names, against its sizes. ``paddings``: the number of pairs of the padding,
+    if it is not an attribute.
+    """
     rank, padding = len(sizes), op.properties.get("padding")
     reversal = op.properties.get("window_reversal")
-    counts = [(_FACTORS[name][0], len(optional_numbers(op, name, rank))) for name in names]
+    counts = [(_FACTORS[name][0], len(numbers_of(op, name))) for name in names if name in op.properties]
     if isinstance(padding, at.DenseElementsAttr):
-        shape = ty.shape_of(padding.type) or ()
-        if len(shape) != 2 or shape[1] != 2:
-            return Unprefixed(
-                f"expects the shape of padding-attribute to be {{N, 2}}, but got {{{', '.join(map(str, shape))}}}."
-            )
-        counts.append(("padding-entries", shape[0] or 0))
+        paddings = (ty.shape_of(padding.type) or (0,))[0]
+    counts.append(("padding-entries", paddings or 0))
     if isinstance(reversal, at.DenseArrayAttr):
         counts.append(("window-reversal", len(reversal.codes)))
     for what, count in counts:
-        if count != rank:
+        if count not in (0, rank):
             return Unprefixed(
                 f"expects {what} to have same dimension-size as size of window dimensions ({rank}), but got: {count}."
             )
@@ -155,12 +180,23 @@ def verify_window(op: Operation, sizes: Sequence[int], *names: str) -> Unprefixe
         lists = [
             (what, optional_numbers(op, name, rank)[axis]) for name, (_, what) in _FACTORS.items() if name in names
         ]
-        for what, number in (("value", size), *lists):
+        for what, number in (("value", 1 if size is None else size), *lists):
             if number <= 0:
                 return Unprefixed(
                     f"expects window to have positive {what} for {axis}-th window dimension, but got {number}."
                 )
     return None
+
+
+def places_of(window: Window, shape: Sequence[int | None], unknown: Sequence[int | None] = ()) -> list[int | None]:
+    """Return along each dimension the number of places of a window; None where it is not known. ``unknown``: the sizes
+    of the window, if some are not known.
+    """
+    found = window.places([size or 0 for size in shape])
+    sizes = unknown or window.sizes
+    return [
+        None if size is None or part is None else place for size, part, place in zip(shape, sizes, found, strict=True)
+    ]
 
 
 def _reduce_window(op: Operation) -> Loops:
@@ -198,26 +234,35 @@ def _reduce_window(op: Operation) -> Loops:
 
 
 def _verify_reduce_window(op: Operation) -> str | None:
-    if len(op.operands) % 2 or not op.operands:
-        return "expected as many init values as inputs, and at least one"
-    inputs, _ = halves_of(op)
-    shape, sizes = ty.shape_of(inputs[0]) or (), numbers_of(op, "window_dimensions")
-    found = verify_alike(op)
+    inputs, inits = halves_of(op)
+    sizes = numbers_of(op, "window_dimensions")
+    if not inputs:
+        return Unprefixed("requires at least 1 input value")
+    found = verify_alike(op) or verify_padding(op)
     if found is not None:
         return found
-    if len(sizes) != len(shape):
-        return Unprefixed(
-            f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
-            f"and input: '{inputs[0]}' with rank = {len(shape)}."
+    for given in inputs:
+        rank = len(ty.shape_of(given) or ())
+        if len(sizes) != rank:
+            return Unprefixed(
+                f"expects window-dimensions size == input rank, but got window-dimensions size: {len(sizes)} "
+                f"and input: '{given}' with rank = {rank}."
+            )
+    return verify_window(op, sizes, *_DILATED) or verify_reducer(body_of(op), inputs, inits, sizes)
+
+
+def _verify_reduced(op: Operation) -> str | None:
+    inputs, _ = halves_of(op)
+    window = Window.of(op, numbers_of(op, "window_dimensions"), *_DILATED)
+    expected = [
+        tensor(
+            places_of(window, ty.shape_of(given) or ()),
+            element,
+            places_of(window, bounds_of(given)) if bounds_of(given) else (),
         )
-    return verify_window(op, sizes, *_DILATED)
-
-
-def _verify_reduce_window_body(op: Operation) -> str | None:
-    sizes, shape = numbers_of(op, "window_dimensions"), ty.shape_of(op.operands[0].type) or ()
-    places = Window.of(op, sizes, *_DILATED).places([size or 0 for size in shape])
-    known = [None if size is None else place for size, place in zip(shape, places, strict=True)]
-    return verify_reducer_of(op, known, len(sizes))
+        for given, element in zip(inputs, results_of_reducer(body_of(op), inputs), strict=True)
+    ]
+    return not_inferred(op, *expected)
 
 
 stablehlo.op(
@@ -226,7 +271,7 @@ stablehlo.op(
     results=(d.variadic("result", PLAIN_TENSOR),),
     properties=(
         d.Property("base_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("padding", PADDING, optional=True),
+        d.Property("padding", I64_ELEMENTS, optional=True),
         d.Property("window_dilations", d.INTEGER_64_ARRAY_ATTR, optional=True),
         d.Property("window_dimensions", d.INTEGER_64_ARRAY_ATTR),
         d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
@@ -234,7 +279,7 @@ stablehlo.op(
     regions=(d.RegionSlot("body"),),
     traits=(d.Trait.SINGLE_BLOCK,),
     verify=_verify_reduce_window,
-    verify_regions=_verify_reduce_window_body,
+    verify_regions=_verify_reduced,
     evaluate=as_loops(_reduce_window),
 )
 
@@ -355,17 +400,12 @@ def _convolution(op: Operation) -> Loops:
     return Loops(structure, prepare, finish)
 
 
-BOOLEAN_ARRAY = d.AttributeConstraint(
-    "i1 dense array attribute",
-    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I1,
-)
 _WINDOW_LISTS = {"stride": "window_strides", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation"}
 
 
 def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
-    p.expect("(")
-    tokens = p.operand_tokens()
-    p.expect(")")
+    name = definition.name
+    tokens = parenthesised(p)
     p.keyword(definition, "dim_numbers")
     p.expect("=")
     properties: dict[str, at.Attribute] = {"dimension_numbers": convolution_numbers(read_dimensions(p))}
@@ -375,41 +415,41 @@ def _parse_convolution(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
     p.expect("{")
     seen = set[str]()
 
-    def entry() -> None:
+    def pair() -> tuple[int, ...]:
+        found = read_integers(p, name)
+        if len(found) != 2:
+            wrong(p, name, f"Expected array with 2 elements, got {len(found)} elements instead")
+        return found
+
+    while p.tokens[p.pos] != "}":
         word = kinds.identifier(p)
-        if word in seen:
-            p.error(f"Unexpected keyword {word}")
+        if word in seen or word not in (*_WINDOW_LISTS, "pad", "reverse"):
+            wrong(p, name, f"Unexpected keyword {word}")
         seen.add(word)
         p.expect("=")
-        if word in _WINDOW_LISTS:
-            properties[_WINDOW_LISTS[word]] = i64_array(kinds.bracketed_integers(p))
-        elif word == "pad":
+        if word == "pad":
             p.expect("[")
-            start = p.pos
-            pairs = list(p.until("]", lambda: kinds.bracketed_integers(p)))
-            for pair in pairs:
-                if len(pair) != 2:
-                    p.error(f"Expected array with 2 elements, got {len(pair)} elements instead", start)
+            pairs = list(p.until("]", pair))
             flat = np.array(pairs, np.int64).view(np.uint64).reshape(len(pairs), 2)
             properties["padding"] = at.DenseElementsAttr(ty.TensorType(flat.shape, ty.I64), flat)
-        else:
-            if word != "reverse":
-                p.error(f"unexpected keyword '{word}'; expected one of stride, pad, lhs_dilate, rhs_dilate, reverse")
+        elif word == "reverse":
             p.expect("[")
-            flags = p.until("]", lambda: kinds.BOOLEAN.read(p))
+            flags = p.until("]", lambda: _read_flag(p, name))
             properties["window_reversal"] = at.DenseArrayAttr(ty.I1, tuple(map(int, flags)))
-
-    while not p.take("}"):
-        entry()
+        else:
+            properties[_WINDOW_LISTS[word]] = i64_array(read_integers(p, name))
         if not p.take(","):
-            p.expect("}")
             break
-    attributes: dict[str, at.Attribute] = p.optional_dictionary()
-    move_inherent(definition, properties, attributes)
-    p.expect(":")
-    type_ = p.function_type()
-    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
-    return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
+    p.expect("}")
+    return read_rest(p, at_, definition, tokens, properties)
+
+
+def _read_flag(p: OpParser, name: str) -> bool:
+    token = p.tokens[p.pos]
+    if token in ("true", "false"):
+        p.pos += 1
+        return token == "true"
+    return read_integer(p, name) != 0
 
 
 def _print_convolution(printer: OpPrinter, op: Operation) -> str:
@@ -442,79 +482,167 @@ def _print_convolution(printer: OpPrinter, op: Operation) -> str:
     )
 
 
-def _verify_convolution(op: Operation) -> str | None:
-    left, right, made = _layouts(op)
-    shapes = [ty.shape_of(value.type) or () for value in op.operands]
-    ranks = [*map(len, shapes), len(ty.shape_of(op.results[0].type) or ())]
-    for rank, layout in zip(ranks, (left, right, made), strict=True):
-        if sorted(layout.order) != list(range(rank)):
-            shown = ", ".join(map(str, layout.order))
-            return Unprefixed(f"expects dimension numbers of 0 to {rank - 1}, each once, but got {shown}.")
-    for name in ("feature_group_count", "batch_group_count"):
-        if _count(op, name) <= 0:
-            return Unprefixed(f"expects {name} to be a positive number, got {_count(op, name)}.")
-    groups = _count(op, "feature_group_count"), _count(op, "batch_group_count")
-    if min(groups) > 1:
+def _verify_layouts(op: Operation) -> Unprefixed | None:
+    """Check the numbers of the dimensions."""
+    layouts = _layouts(op)
+    counts = [len(layout.spatial) for layout in layouts]
+    if len(set(counts)) > 1:
         return Unprefixed(
-            f"expects batch_group_count and feature_group_count not to be both greater than 1. Got {groups[1]} and "
-            f"{groups[0]} resp."
+            f"expects the same size for input, kernel and output spatial-dimensions, but got {counts[0]}, "
+            f"{counts[1]}, and {counts[2]} resp."
         )
-    if None in (*shapes[0], *shapes[1]):
-        return None
-    one, two = ([size or 0 for size in shape] for shape in shapes)
-    if one[left.second] != two[right.first] * groups[0]:
-        return Unprefixed(
-            f"expects input feature dimension ({one[left.second]}) / feature_group_count = kernel input feature "
-            f"dimension ({two[right.first]}). Got feature_group_count = {groups[0]}."
-        )
-    kernel = tuple(two[k] for k in right.spatial)
-    found = verify_window(op, kernel, *_CONVOLVED)
-    if found is not None:
-        return found
-    if two[right.second] % groups[0]:
-        return Unprefixed(
-            f"expects kernel output feature dimension ({two[right.second]}) to be divisible by feature_group_count. "
-            f"For feature_group_count = {groups[0]}."
-        )
-    if two[right.second] % groups[1]:
-        return Unprefixed(
-            f"expects output feature dimension size ({two[right.second]}) to be a multiple of batch_group_count. "
-            f"Got batch_group_count = {groups[1]}."
-        )
-    if one[left.first] % groups[1]:
-        return Unprefixed(
-            f"expects input batch dimension ({one[left.first]}) to be divisible by batch_group_count. Got "
-            f"batch_group_count = {groups[1]}."
-        )
-    places = Window.of(op, kernel, *_CONVOLVED).places([one[k] for k in left.spatial])
-    sizes = {
-        made.first: one[left.first] // groups[1],
-        made.second: two[right.second],
-        **dict(zip(made.spatial, places, strict=True)),
-    }
-    expected = tuple(sizes[k] for k in sorted(sizes))
-    result = op.results[0].type
-    if not shapes_fit(result, ty.TensorType(expected, ty.element_type(result))):
-        return Unprefixed(f"inferred shape '{list(expected)}' is incompatible with return type of operation '{result}'")
+    rank = len(ty.shape_of(op.operands[0].type) or ())
+    if not all(0 <= number < rank for layout in layouts for number in layout.order):
+        return Unprefixed(f"expects input, kernel, and output dimension-numbers to be in-range [0, {rank}).")
+    for (side, _, _), layout in zip(CONVOLUTION_SIDES, layouts, strict=True):
+        if len(set(layout.order)) != len(layout.order):
+            return Unprefixed(
+                f"expects {side} dimension-numbers to be unique, got {{{', '.join(map(str, layout.order))}}}."
+            )
     return None
 
 
+def _verify_groups(op: Operation) -> Unprefixed | None:
+    """Check the sizes of the dimensions that are not spatial against the numbers of groups."""
+    left, right, _ = _layouts(op)
+    features, batches = _count(op, "feature_group_count"), _count(op, "batch_group_count")
+    if batches > 1 and features > 1:
+        return Unprefixed(
+            f"expects batch_group_count and feature_group_count not to be both greater than 1. Got {batches} and "
+            f"{features} resp."
+        )
+    one, two = (ty.shape_of(value.type) or () for value in op.operands[:2])
+    batch, given = one[left.first], one[left.second]
+    taken, made = two[right.first], two[right.second]
+    if batch is not None and batch % batches:
+        return Unprefixed(
+            f"expects input batch dimension ({batch}) to be divisible by batch_group_count. Got batch_group_count = "
+            f"{batches}."
+        )
+    if given is not None and given % features:
+        return Unprefixed(
+            f"expects input feature dimension ({given}) to be a multiple of feature_group_count. Got "
+            f"feature_group_count = {features}."
+        )
+    if given is not None and taken is not None and given // features != taken:
+        return Unprefixed(
+            f"expects input feature dimension ({given}) / feature_group_count = kernel input feature dimension "
+            f"({taken}). Got feature_group_count = {features}."
+        )
+    if made is not None and made % batches:
+        return Unprefixed(
+            f"expects output feature dimension size ({made}) to be a multiple of batch_group_count. Got "
+            f"batch_group_count = {batches}."
+        )
+    if made is not None and made % features:
+        return Unprefixed(
+            f"expects kernel output feature dimension ({made}) to be divisible by feature_group_count. For "
+            f"feature_group_count = {features}."
+        )
+    return None
+
+
+def _verify_sides(op: Operation) -> Unprefixed | None:
+    """Check the arrays and the dimensions of a convolution, but not its window."""
+    one, two = (value.type for value in op.operands[:2])
+    rank = len(ty.shape_of(one) or ())
+    if rank < 2:
+        return Unprefixed(f"expects convolution arguments to have >= 2 dimensions. Got: '{one}' and '{two}'.")
+    if rank != len(ty.shape_of(two) or ()):
+        return Unprefixed(f"expects convolution arguments to have same number of dimensions. Got: '{one}' and '{two}'.")
+    elements = ty.element_type(one), ty.element_type(two)
+    if not any_quantized((one, two)) and not elements_fit(*elements):
+        return Unprefixed(
+            f"expects lhs and rhs to have compatible element type. Got: '{elements[0]}' and '{elements[1]}'"
+        )
+    found = _verify_layouts(op) or _verify_groups(op) or verify_precision(op)
+    if found is not None:
+        return found
+    spatial = len(_layouts(op)[0].spatial)
+    if rank != spatial + 2:
+        return Unprefixed(f"expects convolution arguments to have {spatial + 2} dimensions. Got: {rank}")
+    return None
+
+
+def _verify_scales(op: Operation) -> str | None:
+    left, right, result = op.operands[0].type, op.operands[1].type, op.results[0].type
+    if not any_quantized((left, right, result)):
+        return None
+    _, kernel, made = _layouts(op)
+    if axis_of(right) not in (None, kernel.second):
+        return Unprefixed("quantization dimension of rhs should be same with kernel_output_feature_dimension")
+    if axis_of(result) not in (None, made.second):
+        return Unprefixed("quantization dimension of result should be same with output_feature_dimension")
+    return verify_mixed_quantization(left, right, result)
+
+
+def _verify_convolution(op: Operation) -> str | None:
+    found = _verify_sides(op)
+    if found is not None:
+        return found
+    left, right, made = _layouts(op)
+    one, two = (ty.shape_of(value.type) or () for value in op.operands)
+    kernel = [two[k] for k in right.spatial]
+    found = verify_padding(op) or verify_window(op, kernel, *_CONVOLVED)
+    if found is not None:
+        return found
+    batch, groups = one[left.first], _count(op, "batch_group_count")
+    window = Window.of(op, tuple(size or 0 for size in kernel), *_CONVOLVED)
+    places = places_of(window, [one[k] for k in left.spatial], kernel)
+    sizes = {
+        made.first: None if batch is None else batch // groups,
+        made.second: two[right.second],
+        **dict(zip(made.spatial, places, strict=True)),
+    }
+    return not_shaped([sizes[k] for k in sorted(sizes)], op.results[0].type) or _verify_scales(op)
+
+
+_COUNTED = (
+    d.Property("batch_group_count", POSITIVE),
+    d.Property("dimension_numbers", CONVOLUTION),
+    d.Property("feature_group_count", POSITIVE),
+    d.Property("lhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
+)
+_PRECISE = (
+    d.Property("precision_config", PRECISIONS, optional=True),
+    d.Property("rhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
+    d.Property("window_reversal", BOOLEAN_ARRAY, optional=True),
+    d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
+)
 stablehlo.op(
     "convolution",
     custom=d.CustomForm(_parse_convolution, _print_convolution),
     operands={"lhs": PLAIN_TENSOR, "rhs": ANY_TENSOR},
     results={"result": ANY_TENSOR},
-    properties=(
-        d.Property("batch_group_count", d.INTEGER_64_ATTR),
-        d.Property("dimension_numbers", CONVOLUTION),
-        d.Property("feature_group_count", d.INTEGER_64_ATTR),
-        d.Property("lhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("padding", PADDING, optional=True),
-        d.Property("precision_config", PRECISIONS, optional=True),
-        d.Property("rhs_dilation", d.INTEGER_64_ARRAY_ATTR, optional=True),
-        d.Property("window_reversal", BOOLEAN_ARRAY, optional=True),
-        d.Property("window_strides", d.INTEGER_64_ARRAY_ATTR, optional=True),
-    ),
+    properties=(*_COUNTED, d.Property("padding", I64_ELEMENTS, optional=True), *_PRECISE),
     verify=_verify_convolution,
     evaluate=as_loops(_convolution),
 )
+
+
+def _verify_dynamic_conv(op: Operation) -> str | None:
+    found = _verify_sides(op)
+    if found is not None:
+        return found
+    rank, padding = len(ty.shape_of(op.operands[0].type) or ()), op.operands[2]
+    shape = ty.shape_of(padding.type) or ()
+    if len(shape) != 2:
+        return Unprefixed(f"expects padding to be of rank 2 but got {len(shape)}")
+    if shape != (rank - 2, 2):
+        return Unprefixed(f"expects padding to be of shape [{rank - 2}, 2], but got [{shape[0]}, {shape[1]}]")
+    if constant_numbers(padding) is not None:
+        two, spatial = ty.shape_of(op.operands[1].type) or (), _layouts(op)[1].spatial
+        found = verify_window(op, [two[k] for k in spatial], *_CONVOLVED, paddings=rank - 2)
+    return found or _verify_scales(op)
+
+
+stablehlo.op(
+    "dynamic_conv",
+    operands={
+        "lhs": PLAIN_TENSOR, "rhs": PLAIN_TENSOR,
+        "padding": tensor_of("I", "statically shaped 2-dimensional integer"),
+    },
+    results={"result": PLAIN_TENSOR},
+    properties=(*_COUNTED, *_PRECISE),
+    verify=_verify_dynamic_conv,
+)  # fmt: skip

@@ -1,0 +1,345 @@
+"""The ops of StableHLO that factor, solve, transform and normalise whole arrays, make random numbers, and quantise."""
+
+from __future__ import annotations
+
+from halfulp.interp.declare import declarations as d
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.dialects.stablehlo.attributes import (
+    COUNT,
+    F32_ATTR,
+    FFT_TYPE,
+    PRECISIONS,
+    RNG_ALGORITHM,
+    RNG_DISTRIBUTION,
+    TRANSPOSE,
+)
+from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
+from halfulp.interp.dialects.stablehlo.forms import FUNCTION_TYPE, UNARY
+from halfulp.interp.dialects.stablehlo.reducing import not_shaped, verify_precision
+from halfulp.interp.dialects.stablehlo.types import (
+    ANY_TENSOR,
+    PLAIN_TENSOR,
+    SHAPE,
+    bounds_of,
+    compatible_elements,
+    not_inferred,
+    operand_types,
+    same_shape,
+    shapes_fit,
+    shown_sizes,
+    sizes_fit,
+    spelled_sizes,
+    stablehlo,
+    tensor,
+    tensor_of,
+    types_of,
+)
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr
+from halfulp.interp.ir.operations import Operation
+
+
+def _shape(type_: ty.Type) -> tuple[int | None, ...]:
+    return ty.shape_of(type_) or ()
+
+
+def _shown(type_: ty.Type) -> str:
+    return ", ".join(map(str, shown_sizes(type_)))
+
+
+# --- matrices ---------------------------------------------------------------------------------------------------------
+
+
+def _verify_cholesky(op: Operation) -> str | None:
+    found, type_ = compatible_elements(op), op.operands[0].type
+    if found is not None:
+        return found
+    shape = _shape(type_)
+    if len(shape) < 2:
+        return Unprefixed(f"argument 'a' must have rank >= 2, got shape {_shown(type_)}.")
+    if not sizes_fit(shape[-2], shape[-1]):
+        return Unprefixed(f"minor dimensions of 'a' must have equal size, got shape {_shown(type_)}.")
+    return not_inferred(op, type_)
+
+
+stablehlo.op(
+    "cholesky",
+    "$a (`,` `lower` `=` $lower^)? attr-dict `:` custom<SameOperandsAndResultType>($a, $result)",
+    operands={"a": tensor_of("FCQ")},
+    results={"result": tensor_of("FCQ")},
+    properties=(d.Property("lower", d.BOOL_ATTR, optional=True, elided=at.BoolAttr(False)),),
+    verify=_verify_cholesky,
+)
+
+
+def _verify_triangular_solve(op: Operation) -> str | None:
+    found = compatible_elements(op)
+    if found is not None:
+        return found
+    one, other = operand_types(op)
+    a, b = _shape(one), _shape(other)
+    if len(a) < 2:
+        return Unprefixed(f"operand 'a' must have rank >= 2, but got '{one}'")
+    if not sizes_fit(a[-2], a[-1]):
+        return Unprefixed(f"two minor dimensions of operand 'a' must be compatible, but got '{one}'")
+    if len(a) != len(b):
+        return Unprefixed(f"operands must have equal rank, but got '{one}' and '{other}'")
+    left = op.properties["left_side"] == at.BoolAttr(True)
+    if not sizes_fit(a[-1], b[-2 if left else -1]):
+        return Unprefixed(f"shared dimension of operands 'a' and 'b' must be compatible, but got '{one}' and '{other}'")
+    if not all(map(sizes_fit, a[:-2], b[:-2])):
+        return Unprefixed(f"batch dimensions of the operands must be compatible, but got '{one}' and '{other}'")
+    if op.properties["transpose_a"] == TRANSPOSE.attribute(0):
+        return Unprefixed("Invalid transpose option value for triangular solve")
+    return not_inferred(op, other)
+
+
+stablehlo.op(
+    "triangular_solve",
+    operands={"a": tensor_of("FC"), "b": tensor_of("FC")},
+    results={"result": tensor_of("FC")},
+    properties=(
+        d.Property("left_side", d.BOOL_ATTR),
+        d.Property("lower", d.BOOL_ATTR),
+        d.Property("transpose_a", TRANSPOSE),
+        d.Property("unit_diagonal", d.BOOL_ATTR),
+    ),
+    verify=_verify_triangular_solve,
+)
+
+
+def _verify_dot(op: Operation) -> str | None:
+    found = verify_precision(op)
+    if found is not None:
+        return found
+    one, other = map(_shape, operand_types(op))
+    if not {len(one), len(other)} <= {1, 2} or not sizes_fit(one[-1], other[0]):
+        return Unprefixed("expected both lhs/rhs ranks to be either 1 or 2")
+    return not_shaped((*one[:-1], *other[1:]), op.results[0].type)
+
+
+stablehlo.op(
+    "dot",
+    f"$lhs `,` $rhs (`,` `precision` `=` custom<Precision>($precision_config)^)? {FUNCTION_TYPE}",
+    operands={"lhs": PLAIN_TENSOR, "rhs": ANY_TENSOR},
+    results={"result": ANY_TENSOR},
+    properties=(d.Property("precision_config", PRECISIONS, optional=True),),
+    verify=_verify_dot,
+)
+stablehlo.op(
+    "einsum",
+    f"$lhs `,` $rhs `,` `config` `=` $einsum_config {FUNCTION_TYPE}",
+    operands={"lhs": PLAIN_TENSOR, "rhs": PLAIN_TENSOR},
+    results={"result": PLAIN_TENSOR},
+    properties=(d.Property("einsum_config", d.STRING_ATTR),),
+)
+stablehlo.op(
+    "unary_einsum",
+    f"$operand `,` `config` `=` $einsum_config {FUNCTION_TYPE}",
+    operands={"operand": PLAIN_TENSOR},
+    results={"result": PLAIN_TENSOR},
+    properties=(d.Property("einsum_config", d.STRING_ATTR),),
+)
+stablehlo.op(
+    "torch_index_select",
+    operands={"operand": PLAIN_TENSOR, "index": PLAIN_TENSOR},
+    results={"result": PLAIN_TENSOR},
+    properties=(d.Property("batch_dims", d.INTEGER_64_ATTR), d.Property("dim", d.INTEGER_64_ATTR)),
+)
+
+# --- fft --------------------------------------------------------------------------------------------------------------
+
+
+def _verify_fft(op: Operation) -> str | None:
+    kind, length = op.prop("fft_type", EnumAttr).keywords, op.prop("fft_length", at.DenseArrayAttr).values
+    type_, rank = op.operands[0].type, len(length)
+    element, shape, bounds = ty.element_type(type_), _shape(type_), list(bounds_of(type_))
+    if not 1 <= rank <= 3:
+        return Unprefixed(f"rank must be between 1 and 3, but got {rank}.")
+    if kind == "RFFT" and element not in (ty.F("f32"), ty.F("f64")):
+        return Unprefixed(f"RFFT requires f32 or f64 input type, but is given '{element}'.")
+    if kind != "RFFT" and not isinstance(element, ty.ComplexType):
+        return Unprefixed(f"FFT/IFFT/IRFFT take a complex tensor as input, but is given '{type_}'.")
+    made = ty.ComplexType(element) if kind == "RFFT" else ty.number_type(element) if kind == "IRFFT" else element
+    if len(shape) < rank:
+        return Unprefixed(f"operand rank must not be less than fft rank of {rank} for operand of type '{type_}'.")
+    sizes, wanted, last = list(shape), ", ".join(map(str, length)), length[-1]
+    if kind == "RFFT":
+        if not all(map(sizes_fit, shape[-rank:], length)):
+            return Unprefixed(
+                f"RFFT requires innermost dimensions to be compatible with fft_length. Got: {_shown(type_)} but wanted "
+                f"{wanted}."
+            )
+        if last:
+            sizes[-1] = last // 2 + 1
+    if kind == "IRFFT":
+        for size, number in zip(shape[-rank:-1], length, strict=False):
+            if not sizes_fit(size, number):
+                return Unprefixed(
+                    f"IRFFT requires non-final dimensions to be compatible with fft_length. Got: {_shown(type_)} but "
+                    f"wanted {wanted}, and {size} != {number}."
+                )
+        if not (sizes_fit(shape[-1], 0) and last == 0) and not sizes_fit(shape[-1], last // 2 + 1):
+            return Unprefixed(
+                f"IRFFT requires innermost dimension to be compatible with fft_length[-1]/2+1. Got: {shape[-1]} but "
+                f"fft_length is {wanted}."
+            )
+        sizes[-1] = last
+    if bounds and kind in ("RFFT", "IRFFT"):
+        bounds[-1] = None
+    return not_inferred(op, tensor(sizes, made, bounds))
+
+
+stablehlo.op(
+    "fft",
+    f"$operand `,` `type` `=` custom<Keyword>($fft_type) `,` `length` `=` $fft_length {FUNCTION_TYPE}",
+    operands={"operand": tensor_of("FC")},
+    results={"result": tensor_of("FC")},
+    properties=(d.Property("fft_length", d.INTEGER_64_ARRAY_ATTR), d.Property("fft_type", FFT_TYPE)),
+    verify=_verify_fft,
+)
+
+# --- normalisation ----------------------------------------------------------------------------------------------------
+
+_BATCH, _ROW = tensor_of("FQ"), tensor_of("FQ", "1D")
+
+
+def _verify_normalization(op: Operation) -> str | None:
+    """Check one of the three ops. The arrays with all dimensions are the first operand, and the last one of grad."""
+    found = compatible_elements(op)
+    if found is not None:
+        return found
+    types = operand_types(op)
+    whole = [types[0], types[-1]] if op.name.endswith("grad") else [types[0]]
+    rows = types[1:-1] if op.name.endswith("grad") else types[1:]
+    for several, words in ((whole, "multi"), (rows, "single")):
+        if not all(shapes_fit(one, other) for one in several for other in several):
+            return Unprefixed(f"expects {words}-dimensional operands to have compatible shapes.")
+    axis, shape = op.prop("feature_index", at.IntegerAttr).value, _shape(types[0])
+    if axis >= len(shape):
+        return Unprefixed(
+            f"expects featureIndex to be smaller than the rank of multi-dimensional operands; got featureIndex {axis}, "
+            f"and rank {len(shape)}."
+        )
+    (size,) = _shape(rows[0])
+    if not sizes_fit(size, shape[axis]):
+        return Unprefixed(
+            f"expects the size of single-dimensional operands to be compatible with feature count, but the size of "
+            f"single-dimensional operands is {spelled_sizes([size])} and the feature count is "
+            f"{spelled_sizes([shape[axis]])}."
+        )
+    if op.name.endswith("inference"):
+        return not_inferred(op, types[0])
+    bounds = bounds_of(types[0])
+    row = tensor([shape[axis]], ty.element_type(types[0]), [bounds[axis]] if bounds else ())
+    return not_inferred(op, types[0], row, row)
+
+
+_NORMALIZED = (d.Property("epsilon", F32_ATTR), d.Property("feature_index", COUNT))
+
+stablehlo.op(
+    "batch_norm_grad",
+    operands={"operand": _BATCH, "scale": _ROW, "mean": _ROW, "variance": _ROW, "grad_output": _BATCH},
+    results={"grad_operand": _BATCH, "grad_scale": _ROW, "grad_offset": _ROW},
+    properties=_NORMALIZED,
+    named_results=("grad_operand", "grad_scale", "grad_offset"),
+    verify=_verify_normalization,
+)
+stablehlo.op(
+    "batch_norm_inference",
+    operands={"operand": _BATCH, "scale": _ROW, "offset": _ROW, "mean": _ROW, "variance": _ROW},
+    results={"result": _BATCH},
+    properties=_NORMALIZED,
+    verify=_verify_normalization,
+)
+stablehlo.op(
+    "batch_norm_training",
+    operands={"operand": _BATCH, "scale": _ROW, "offset": _ROW},
+    results={"output": _BATCH, "batch_mean": _ROW, "batch_var": _ROW},
+    properties=_NORMALIZED,
+    named_results=("output", "batch_mean", "batch_var"),
+    verify=_verify_normalization,
+)
+
+# --- random numbers ---------------------------------------------------------------------------------------------------
+
+
+def _verify_rng(op: Operation) -> str | None:
+    one, other, shape = operand_types(op)
+    if len({ty.element_type(type_) for type_ in (one, other, op.results[0].type)}) > 1:
+        return "failed to verify that all of {a, b, result} have same element type"
+    normal = op.prop("rng_distribution", EnumAttr).keywords == "NORMAL"
+    if normal and not all(isinstance(ty.element_type(type_), ty.FloatType) for type_ in (one, other)):
+        return Unprefixed("mu and sigma must be floats")
+    known = constant_numbers(op.operands[2])
+    sizes = (None,) * (_shape(shape)[0] or 0) if known is None else tuple(known)
+    return not_inferred(op, ty.TensorType(sizes, ty.element_type(other)))
+
+
+_BOUND = tensor_of("BIF", "0D")
+
+stablehlo.op(
+    "rng",
+    f"$a `,` $b `,` $shape `,` `distribution` `=` custom<Keyword>($rng_distribution) {FUNCTION_TYPE}",
+    operands={"a": _BOUND, "b": _BOUND, "shape": SHAPE},
+    results={"result": tensor_of("BIF")},
+    properties=(d.Property("rng_distribution", RNG_DISTRIBUTION),),
+    verify=_verify_rng,
+)
+
+
+def _verify_generator(op: Operation) -> str | None:
+    given, state, _ = types_of(op)
+    if shapes_fit(given, state):
+        return None
+    return Unprefixed(f"output state shape must be compatible with initial state shape. Got: '{given}' and '{state}'")
+
+
+stablehlo.op(
+    "rng_bit_generator",
+    f"$initial_state `,` `algorithm` `=` custom<Keyword>($rng_algorithm) {FUNCTION_TYPE}",
+    operands={"initial_state": tensor_of("IF")},
+    results={"output_state": tensor_of("IF"), "output": tensor_of("IF", "statically shaped")},
+    properties=(d.Property("rng_algorithm", RNG_ALGORITHM),),
+    named_results=("output_state", "output"),
+    verify=_verify_generator,
+)
+
+# --- quantisation -----------------------------------------------------------------------------------------------------
+
+
+def _expressed(type_: ty.Type) -> ty.Type:
+    element = ty.element_type(type_)
+    return element.expressed if isinstance(element, ty.UniformQuantizedType) else element
+
+
+def _verify_quantize(op: Operation) -> str | None:
+    found = same_shape(op)
+    if found is not None:
+        return found
+    given, made = (_expressed(value.type) for value in (op.operands[0], op.results[0]))
+    return None if given == made else Unprefixed(f"Expressed type of result expected to be '{given}', but got '{made}'")
+
+
+def _verify_dequantize(op: Operation) -> str | None:
+    type_ = op.operands[0].type
+    return same_shape(op) or not_inferred(op, ty.TensorType(_shape(type_), _expressed(type_)))
+
+
+stablehlo.op(
+    "uniform_quantize",
+    UNARY,
+    operands={"operand": tensor_of("FQX")},
+    results={"result": tensor_of("QX")},
+    traits=(d.Trait.ELEMENTWISE,),
+    verify=_verify_quantize,
+)
+stablehlo.op(
+    "uniform_dequantize",
+    UNARY,
+    operands={"operand": tensor_of("QX")},
+    results={"result": tensor_of("F")},
+    traits=(d.Trait.ELEMENTWISE,),
+    verify=_verify_dequantize,
+)

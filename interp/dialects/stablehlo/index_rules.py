@@ -1,0 +1,309 @@
+"""The rules for the dimension numbers of gather, dynamic_gather and scatter, in the words of StableHLO's verifier
+(`dialect/TypeInference.cpp`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from halfulp.interp.declare.declarations import Unprefixed
+from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
+from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
+from halfulp.interp.dialects.stablehlo.moving import numbers_of
+from halfulp.interp.dialects.stablehlo.types import (
+    bounds_of,
+    not_inferred,
+    operand_types,
+    shapes_fit,
+    shown_sizes,
+    sizes_fit,
+    tensor,
+)
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
+
+Sizes = Sequence[int | None]
+
+
+def _shown(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+# The rules of both ops differ in their first letter and in the punctuation of lists.
+
+
+def _distinct(one: tuple[str, Sequence[int]], other: tuple[str, Sequence[int]]) -> Unprefixed | None:
+    """Check that two lists, each with its name, have no number twice."""
+    dims = (*one[1], *other[1])
+    for place, dim in enumerate(dims):
+        if dim in dims[:place]:
+            return Unprefixed(f"has duplicated dimension from {one[0]} and {other[0]}: {dim}")
+    return None
+
+
+def _within(name: str, dims: Sequence[int], what: str, size: int) -> Unprefixed | None:
+    """Check the range of numbers of dimensions. ``what``: StableHLO's words for the size."""
+    for dim in dims:
+        if not 0 <= dim < size:
+            return Unprefixed(
+                f"Expects each element of {name} to be in range [0, {what}) i.e. [0, {size}). got: {dim}."
+            )
+    return None
+
+
+def _sorted(name: str, dims: Sequence[int], words: tuple[str, str, str]) -> Unprefixed | None:
+    """Check that numbers do not decrease. ``words``: the first one, the separator and the end of the message."""
+    if list(dims) == sorted(dims):
+        return None
+    return Unprefixed(f"{words[0]} {name} to be sorted{words[1]} got: [{_shown(dims)}]{words[2]}")
+
+
+def _once(name: str, dims: Sequence[int], words: tuple[str, str, str]) -> Unprefixed | None:
+    if len(set(dims)) == len(dims):
+        return None
+    return Unprefixed(f"{words[0]} {name} to not repeat{words[1]} got: [{_shown(dims)}]{words[2]}")
+
+
+def _vector_within(vector: int, rank: int, name: str) -> Unprefixed | None:
+    if 0 <= vector <= rank:
+        return None
+    return Unprefixed(
+        f"Expects index_vector_dim to be in range [0, rank-of('{name}')] i.e. [0, {rank}]. got: {vector}."
+    )
+
+
+# --- gather -----------------------------------------------------------------------------------------------------------
+
+_GATHER = "expects", ",", ""
+
+
+def _verify_numbers_of_gather(op: Operation, count: int) -> Unprefixed | None:
+    """Check the dimension numbers. ``count``: the number of sizes of a slice."""
+    numbers: Any = op.properties["dimension_numbers"]
+    shape, starts = (ty.shape_of(value.type) or () for value in op.operands[:2])
+    offsets, collapsed = numbers["offset_dims"], numbers["collapsed_slice_dims"]
+    batching, paired = numbers["operand_batching_dims"], numbers["start_indices_batching_dims"]
+    axes, vector, rank = numbers["start_index_map"], numbers["index_vector_dim"], len(shape)
+    if rank != len(offsets) + len(collapsed) + len(batching):
+        return Unprefixed(
+            f"offset_dims size ({len(offsets)}) plus collapse_slice_dims size ({len(collapsed)}) plus "
+            f"operand_batching_dims size ({len(batching)}) is not equal to operand rank ({rank})"
+        )
+    found = _vector_within(vector, len(starts), "start_indices")
+    if found is not None:
+        return found
+    size = starts[vector] if vector < len(starts) else 1
+    if size is not None and size != len(axes):
+        return Unprefixed(
+            f"start_index_map size ({len(axes)}) is not equal to size of index dimension ({vector}) of start_indices "
+            f"({size})"
+        )
+    found = (
+        _sorted("offset_dims", offsets, _GATHER)
+        or _once("offset_dims", offsets, _GATHER)
+        or _distinct(("collapsed_slice_dims", collapsed), ("operand_batching_dims", batching))
+        or _sorted("collapsed_slice_dims", collapsed, _GATHER)
+        or _within("collapsed_slice_dims", collapsed, "rank-of('operand')", rank)
+        or _sorted("operand_batching_dims", batching, _GATHER)
+        or _within("operand_batching_dims", batching, "rank-of('operand')", rank)
+        or _once("start_indices_batching_dims", paired, _GATHER)
+        or _within("start_indices_batching_dims", paired, "rank-of('start_indices')", len(starts))
+    )
+    if found is not None:
+        return found
+    if vector in paired:
+        return Unprefixed(f"expects start_indices_batching_dims not to include index_vector_dim {vector}")
+    if len(batching) != len(paired):
+        return Unprefixed("operand_batching_dims and start_indices_batching_dims should have the same size")
+    for place, (axis, other) in enumerate(zip(batching, paired, strict=True)):
+        if not sizes_fit(shape[axis], starts[other]):
+            return Unprefixed(
+                f"operand_batching_dims[{place}] and start_indices_batching_dims[{place}] must have compatible sizes, "
+                f"but got {shape[axis]} and {starts[other]}"
+            )
+    found = _distinct(("start_index_map", axes), ("operand_batching_dims", batching)) or _within(
+        "start_index_map", axes, "rank-of('operand')", rank
+    )
+    if found is not None or count == rank:
+        return found
+    return Unprefixed(f"slice_sizes size ({count}) not equal to operand rank ({rank})")
+
+
+def _verify_slices(op: Operation, sizes: Sequence[int]) -> Unprefixed | None:
+    numbers: Any = op.properties["dimension_numbers"]
+    for name in ("collapsed_slice_dims", "operand_batching_dims"):
+        for axis in numbers[name]:
+            if sizes[axis] > 1:
+                return Unprefixed(
+                    f"Expects that for each dim in {name}, slice_sizes[dim] should be <= 1, but got {sizes[axis]}"
+                )
+    shape = ty.shape_of(op.operands[0].type) or ()
+    for axis, (size, whole) in enumerate(zip(sizes, shape, strict=True)):
+        if size < 0 or (whole is not None and size > whole):
+            shown = shown_sizes(op.operands[0].type)[axis]
+            return Unprefixed(f"slice size ({size}) is out of bounds for operand dimension ({shown}) at index {axis}")
+    return None
+
+
+def _verify_gathered(op: Operation, sizes: Sizes) -> str | None:
+    """Check the result. ``sizes``: those of a slice."""
+    numbers: Any = op.properties["dimension_numbers"]
+    given = op.operands[1].type
+    starts, bounds = ty.shape_of(given) or (), bounds_of(given)
+    vector, offsets = numbers["index_vector_dim"], numbers["offset_dims"]
+    batch = [axis for axis in range(len(starts)) if axis != vector]
+    rank = len(offsets) + len(batch)
+    found = _within("offset_dims", offsets, "implied-result-rank", rank)
+    if found is not None:
+        return found
+    left_out = (*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"])
+    taken = dict(zip(offsets, [size for axis, size in enumerate(sizes) if axis not in left_out], strict=True))
+    rest = iter(batch)
+    made: list[int | None] = []
+    limits: list[int | None] = []
+    for dim in range(rank):
+        axis = None if dim in taken else next(rest)
+        made.append(taken[dim] if axis is None else starts[axis])
+        limits.append(bounds[axis] if axis is not None and bounds else None)
+    return not_inferred(op, tensor(made, ty.element_type(op.operands[0].type), limits))
+
+
+def _same_elements(op: Operation) -> str | None:
+    if ty.element_type(op.operands[0].type) == ty.element_type(op.results[0].type):
+        return None
+    return "failed to verify that all of {operand, result} have same element type"
+
+
+def verify_gather(op: Operation) -> str | None:
+    """Check the dimension numbers, the sizes of slices and the result of gather."""
+    sizes = numbers_of(op, "slice_sizes")
+    return (
+        _same_elements(op)
+        or _verify_numbers_of_gather(op, len(sizes))
+        or _verify_slices(op, sizes)
+        or _verify_gathered(op, sizes)
+    )
+
+
+def verify_dynamic_gather(op: Operation) -> str | None:
+    """Check the dimension numbers and the result of dynamic_gather, and the sizes of slices if they are known."""
+    count = ty.element_count(op.operands[2].type) or 0
+    found = _verify_numbers_of_gather(op, count)
+    if found is not None:
+        return found
+    sizes = constant_numbers(op.operands[2])
+    if sizes is None:
+        return _verify_gathered(op, (None,) * count)
+    return _verify_slices(op, sizes) or _verify_gathered(op, sizes)
+
+
+# --- scatter ----------------------------------------------------------------------------------------------------------
+
+_SCATTER = "Expects", ";", "."
+
+
+def _verify_numbers_of_scatter(numbers: Any, shape: Sizes, given: Sizes, update: Sizes) -> Unprefixed | None:
+    """Check the dimension numbers. ``given``: the sizes of the indices, with 1 for a vector that has no dimension."""
+    window, inserted = numbers["update_window_dims"], numbers["inserted_window_dims"]
+    batching, paired = numbers["input_batching_dims"], numbers["scatter_indices_batching_dims"]
+    axes, vector, rank = numbers["scatter_dims_to_operand_dims"], numbers["index_vector_dim"], len(shape)
+    covered = len(window) + len(inserted) + len(batching)
+    if covered != rank:
+        return Unprefixed(
+            f"Expects rank-of operand to match size-of('update_window_dims') + size-of('inserted_window_dims') + "
+            f"size-of('input_batching_dims') i.e. {covered} but got {rank}."
+        )
+    found = (
+        _sorted("update_window_dims", window, _SCATTER)
+        or _once("update_window_dims", window, _SCATTER)
+        or _within("update_window_dims", window, "rank-of('updates')", len(update))
+        or _distinct(("inserted_window_dims", inserted), ("input_batching_dims", batching))
+        or _sorted("inserted_window_dims", inserted, _SCATTER)
+        or _within("inserted_window_dims", inserted, "rank-of('operand')", rank)
+        or _sorted("input_batching_dims", batching, _SCATTER)
+        or _within("input_batching_dims", batching, "rank-of('operand')", rank)
+        or _once("scatter_indices_batching_dims", paired, _SCATTER)
+        or _within("scatter_indices_batching_dims", paired, "rank-of('scatter_indices')", len(given))
+    )
+    if found is not None:
+        return found
+    if vector in paired:
+        return Unprefixed(f"expects scatter_indices_batching_dims not to include index_vector_dim {vector}.")
+    if len(batching) != len(paired):
+        return Unprefixed("input_batching_dims and scatter_indices_batching_dims should have the same size.")
+    for place, (axis, other) in enumerate(zip(batching, paired, strict=True)):
+        if not sizes_fit(shape[axis], given[other]):
+            return Unprefixed(
+                f"input_batching_dims[{place}] and scatter_indices_batching_dims[{place}] must have compatible sizes, "
+                f"but got {shape[axis]} and {given[other]}."
+            )
+    if not sizes_fit(given[vector], len(axes)):
+        return Unprefixed(
+            f"Scatter op has {len(axes)} elements in scatter_dims_to_operand_dims and the bound of dimension "
+            f"index_vector_dim={vector} of scatter_indices is {given[vector]}. These two numbers must be equal."
+        )
+    return _distinct(("scatter_dims_to_operand_dims", axes), ("input_batching_dims", batching)) or _within(
+        "scatter_dims_to_operand_dims", axes, "rank-of('operand')", rank
+    )
+
+
+def _verify_updates(numbers: Any, shape: Sizes, given: Sizes, update: Sizes) -> Unprefixed | None:
+    """Check the sizes of the updates."""
+    window, vector = numbers["update_window_dims"], numbers["index_vector_dim"]
+    left_out = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
+    windowed = [axis for axis in range(len(shape)) if axis not in left_out]
+    for dim, axis in zip(window, windowed, strict=False):
+        part, whole = update[dim], shape[axis]
+        if part is not None and whole is not None and part > whole:
+            return Unprefixed(
+                f"expects bounds of the window dimensions of updates to not exceed the bounds of the corresponding "
+                f"dimensions of operand. For dimension {dim}, updates bound is {part}, operand bound is {whole}."
+            )
+    batch = [dim for dim in range(len(update)) if dim not in window]
+    places = [dim for dim in range(len(given)) if dim != vector]
+    for dim, place in zip(batch, places, strict=True):
+        if not sizes_fit(update[dim], given[place]):
+            return Unprefixed(
+                f"expects bounds of the scatter dimensions of updates to be same as the bounds of the corresponding "
+                f"dimensions of scatter indices. For scatter dimension {dim}, updates bound is {update[dim]} , "
+                f"scatter_indices bound is {given[place]}."
+            )
+    return None
+
+
+def verify_scatter(op: Operation) -> str | None:
+    """Check the operands, the body and the dimension numbers of scatter."""
+    count, types = len(op.operands) // 2, operand_types(op)
+    inputs, updates = types[:count], types[count + 1 :]
+    numbers: Any = op.properties["scatter_dimension_numbers"]
+    for several, name in ((inputs, "inputs"), (updates, "updates")):
+        if not all(shapes_fit(several[0], other) for other in several):
+            return Unprefixed(f"Not all {name} have compatible shapes.")
+    given, vector = ty.shape_of(types[count]) or (), numbers["index_vector_dim"]
+    starts = [ty.TensorType((), ty.element_type(type_)) for type_ in updates]
+    found = _vector_within(vector, len(given), "scatter_indices") or verify_reducer(body_of(op), inputs, starts)
+    if found is not None:
+        return found
+    given = (*given, 1) if vector == len(given) else given
+    rank = len(given) - 1 + len(numbers["update_window_dims"])
+    for type_ in updates:
+        if len(ty.shape_of(type_) or ()) != rank:
+            return Unprefixed(
+                f"expects updates tensor must be of rank {rank} ( == rank-of('scatter_indices') - 1 + "
+                f"size-of('update_window_dims'), where 'scatter_indices' is expanded by a trailing 1 dimension if "
+                f"'index_vector_dim' == rank-of('scatter_indices')), but got {len(ty.shape_of(type_) or ())}."
+            )
+    for check in (_verify_numbers_of_scatter, _verify_updates):
+        for one, update in zip(inputs, updates, strict=True):
+            found = check(numbers, ty.shape_of(one) or (), given, ty.shape_of(update) or ())
+            if found is not None:
+                return found
+    return None
+
+
+def verify_scattered(op: Operation) -> str | None:
+    """Check the results of scatter."""
+    inputs = operand_types(op)[: len(op.operands) // 2]
+    elements = results_of_reducer(body_of(op), inputs)
+    return not_inferred(op, *(ty.with_element(type_, element) for type_, element in zip(inputs, elements, strict=True)))
