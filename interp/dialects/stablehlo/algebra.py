@@ -22,9 +22,9 @@ from halfulp.interp.dialects.stablehlo.types import (
     SHAPE,
     bounds_of,
     compatible_elements,
+    elementwise_shape,
     not_inferred,
     operand_types,
-    same_shape,
     shapes_fit,
     shown_sizes,
     sizes_fit,
@@ -315,7 +315,7 @@ def _expressed(type_: ty.Type) -> ty.Type:
 
 
 def _verify_quantize(op: Operation) -> str | None:
-    found = same_shape(op)
+    found = elementwise_shape(op)
     if found is not None:
         return found
     given, made = (_expressed(value.type) for value in (op.operands[0], op.results[0]))
@@ -324,7 +324,7 @@ def _verify_quantize(op: Operation) -> str | None:
 
 def _verify_dequantize(op: Operation) -> str | None:
     type_ = op.operands[0].type
-    return same_shape(op) or not_inferred(op, ty.TensorType(_shape(type_), _expressed(type_)))
+    return elementwise_shape(op) or not_inferred(op, ty.TensorType(_shape(type_), _expressed(type_)))
 
 
 stablehlo.op(

@@ -6,6 +6,7 @@ The words and forms are those of `dialect/StablehloAttrs.td`, `StablehloEnums.td
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from halfulp.fp_formats.formats import FORMATS
@@ -71,7 +72,8 @@ def _at_least(least: int, type_: ty.IntegerType) -> d.AttributeConstraint:
 
 
 COUNT, POSITIVE = _at_least(0, ty.I64), _at_least(1, ty.I64)
-COUNT_32, POSITIVE_32 = _at_least(0, ty.I32), _at_least(1, ty.I32)
+_NUMBER_32 = ParameterKind(lambda p: p.attribute(ty.I32), lambda value, names: str(value.value))
+COUNT_32, POSITIVE_32 = (replace(_at_least(least, ty.I32), form=_NUMBER_32) for least in (0, 1))
 I32_ATTR = d.AttributeConstraint(
     "32-bit signless integer attribute",
     lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I32,
@@ -165,7 +167,7 @@ def _spell_fields(value: DialectAttr, names: Mapping[object, str]) -> str:
     return f"<{', '.join(pairs)}>"
 
 
-def fields(mnemonic: str, *parameters: Parameter) -> AttributeDefinition:
+def fields(mnemonic: str, *parameters: Parameter, dialect: d.Dialect = stablehlo) -> AttributeDefinition:
     """Declare an attribute whose parameters stand in any order, each with its name."""
 
     def read(p: Any) -> tuple[Any, ...]:
@@ -173,9 +175,9 @@ def fields(mnemonic: str, *parameters: Parameter) -> AttributeDefinition:
         return read_fields(p, parameters)
 
     definition = AttributeDefinition(
-        name=f"stablehlo.{mnemonic}", form=ParameterForm(read, _spell_fields), parameters=parameters
+        name=f"{dialect.name}.{mnemonic}", form=ParameterForm(read, _spell_fields), parameters=parameters
     )
-    stablehlo.attributes[mnemonic] = definition
+    dialect.attributes[mnemonic] = definition
     return definition
 
 
@@ -278,10 +280,18 @@ def read_algorithm(p: OpParser) -> DialectAttr:
     return kinds.read_parameters(p, _ALGORITHM)
 
 
-def read_precision(p: OpParser) -> at.ArrayAttr:
-    """Read ``[DEFAULT, HIGH]``."""
+def read_case(p: OpParser, enum: EnumDefinition, op: str) -> at.Attribute:
+    """Read the case of an enumeration in the custom form of an op."""
+    token = p.tokens[p.pos]
+    if not (token[:1].isalpha() or token[:1] in ("_", '"')):
+        p.error(f"custom op '{op}' expected valid keyword or string")
+    return enum.attribute(p.enum_keyword(enum, f"custom op '{op}' "))
+
+
+def read_precision(p: OpParser, op: str) -> at.ArrayAttr:
+    """Read ``[DEFAULT, HIGH]`` in the custom form of an op."""
     p.expect("[")
-    return at.ArrayAttr(tuple(p.until("]", lambda: PRECISION.attribute(p.enum_keyword(PRECISION)))))
+    return at.ArrayAttr(tuple(p.until("]", lambda: read_case(p, PRECISION, op))))
 
 
 def spelled_precision(precision: at.ArrayAttr) -> str:

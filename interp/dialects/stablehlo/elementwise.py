@@ -32,6 +32,7 @@ from halfulp.interp.dialects.stablehlo.types import (
     compatible,
     compatible_elements,
     elements_fit,
+    elementwise_shape,
     kind_of,
     merged,
     most_specific,
@@ -241,8 +242,8 @@ def _verify_part(op: Operation) -> str | None:
 
 
 _OTHER_RESULTS = {
-    **dict.fromkeys(("abs", "real", "imag"), rules(same_shape, _verify_part)),
-    "is_finite": rules(same_shape, lambda op: not_inferred(op, ty.with_element(op.operands[0].type, ty.I1))),
+    **dict.fromkeys(("abs", "real", "imag"), rules(elementwise_shape, _verify_part)),
+    "is_finite": rules(elementwise_shape, lambda op: not_inferred(op, ty.with_element(op.operands[0].type, ty.I1))),
 }
 """The rules of unary ops whose result need not have the elements of the operand."""
 _WITH_ACCURACY = (
@@ -296,7 +297,7 @@ def _verify_add(op: Operation) -> str | None:
         quantized = [each for each in elements if isinstance(each, ty.UniformQuantizedType)]
         if len(quantized) < 3:
             return Unprefixed("expects  all operands and results to be either quantized or non-quantized")
-        if len({(each.storage_width, each.storage_signed) for each in quantized}) > 1:
+        if len({each.storage_width for each in quantized}) > 1:
             return Unprefixed("mismatched operands and result quantization storage types")
         if len({each.expressed for each in quantized}) > 1:
             return Unprefixed("mismatched operands and result quantization expressed types")
@@ -361,7 +362,7 @@ stablehlo.op(
     operands={"operand": tensor_of("FBIC")},
     results={"result": tensor_of("FBIC")},
     traits=_ELEMENTWISE,
-    verify=same_shape,
+    verify=elementwise_shape,
     evaluate=Elementwise(_convert),
 )
 
@@ -384,7 +385,7 @@ stablehlo.op(
         d.Property("mantissa_bits", COUNT_32),
     ),
     traits=_ELEMENTWISE,
-    verify=compatible,
+    verify=rules(elementwise_shape, compatible),
     evaluate=Elementwise(_reduce_precision),
 )
 
@@ -447,7 +448,7 @@ def _verify_compare(op: Operation) -> str | None:
     one, other = operand_types(op)
     if not elements_fit(ty.element_type(one), ty.element_type(other)):
         return "requires compatible element types for all operands"
-    return same_shape(op) or not_inferred(op, ty.with_element(one, ty.I1))
+    return elementwise_shape(op) or not_inferred(op, ty.with_element(one, ty.I1))
 
 
 stablehlo.op(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
-from halfulp.interp.dialects.stablehlo.attributes import i64_array, read_precision, spelled_precision
+from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.dialects.stablehlo.attributes import i64_array, read_case, read_precision, spelled_precision
 from halfulp.interp.dialects.stablehlo.types import types_of
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
-from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.operations import Operation, Region
 from halfulp.interp.text.affine_parser import is_integer
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
@@ -36,6 +37,33 @@ def read_integers(p: OpParser, op: str) -> tuple[int, ...]:
     """Read ``[1, 2]``, possibly empty, of a custom form."""
     p.expect("[")
     return tuple(p.until("]", lambda: read_integer(p, op)))
+
+
+def read_rest(
+    p: OpParser,
+    at_: int,
+    definition: d.OpDefinition,
+    tokens: Sequence[int],
+    properties: dict[str, at.Attribute],
+    regions: Sequence[Region] = (),
+) -> Operation:
+    """Read the dictionary and the function type at the end of an op, and return the op. ``tokens``: of its operands."""
+    start = p.pos
+    attributes = p.optional_dictionary()
+    for prop in definition.properties:
+        given = attributes.get(prop.name)
+        if given is not None and not prop.kind.accepts(given):
+            problem = f"attribute '{prop.name}' failed to satisfy constraint: {prop.kind.description}"
+            wrong(p, definition.name, f"'{definition.name}' op {problem}", start)
+    move_inherent(definition, properties, attributes)
+    p.expect(":")
+    type_ = p.function_type()
+    if len(type_.inputs) != len(tokens):
+        message = f"number of operands and types do not match: got {len(tokens)} operands and {len(type_.inputs)} types"
+        wrong(p, definition.name, message, tokens[0] if tokens else at_)
+    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
+    made = Operation(definition.name, definition, operands, type_.results, properties, attributes, list(regions))
+    return p.placed(made, at_)
 
 
 # --- types ------------------------------------------------------------------------------------------------------------
@@ -261,19 +289,9 @@ def _keyword(slots: Slots, name: str) -> ElementForm:
     """Return the form of an enumeration as its bare keyword."""
     enum = slots.properties[name].kind
     assert isinstance(enum, EnumDefinition)
-    assert enum.mnemonic is not None
 
     def read(p: OpParser, state: OpReading) -> None:
-        token = p.tokens[p.pos]
-        if not (token[:1].isalpha() or token[:1] == "_"):
-            wrong(p, slots.definition.name, f"expected keyword for {ENUM_WORDS[enum.mnemonic or '']}")
-        case = enum.cases.get(token)
-        if case is None:
-            hint = p.similar(token, enum.cases)
-            message = f"expected {enum.name} to be one of: {', '.join(enum.cases)}"
-            p.error(f"custom op '{slots.definition.name}' {message}", hint=hint)
-        p.pos += 1
-        state.properties[name] = enum.attribute(case)
+        state.properties[name] = read_case(p, enum, slots.definition.name)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         attribute = operation.properties[name]
@@ -287,7 +305,7 @@ def _precision(slots: Slots, name: str) -> ElementForm:
     """Return the form of the precisions of both sides: ``[HIGH, DEFAULT]``."""
 
     def read(p: OpParser, state: OpReading) -> None:
-        state.properties[name] = read_precision(p)
+        state.properties[name] = read_precision(p, slots.definition.name)
 
     def print_(printer: OpPrinter, operation: Operation, out: kinds.Out) -> None:
         out.value(spelled_precision(operation.prop(name, at.ArrayAttr)))
@@ -296,16 +314,6 @@ def _precision(slots: Slots, name: str) -> ElementForm:
 
 
 CUSTOM_DIRECTIVES["Precision"] = _precision
-ENUM_WORDS: Mapping[str, str] = {
-    "stablehlo.comparison_direction": "Which comparison operation to perform.",
-    "stablehlo.comparison_type": "Which comparison type to use.",
-    "stablehlo.fft_type": "XLA fast fourier transform type.",
-    "stablehlo.rng_distribution": "XLA PRNG distribution to be used.",
-    "stablehlo.rng_algorithm": "XLA PRNG algorithm to be used.",
-}
-"""StableHLO's words for its enumerations."""
-
-
 CUSTOM_DIRECTIVES["SameOperandsAndResultType"] = _same_operands_and_result
 CUSTOM_DIRECTIVES["VariadicSameOperandsAndResultType"] = _same_operands_and_result_variadic
 CUSTOM_DIRECTIVES["TupleOpType"] = _tuple_type

@@ -103,8 +103,9 @@ def same_scale(one: ty.Type, other: ty.Type, by_axis: bool = True) -> Unprefixed
         return Unprefixed(f"expect same quantization scale and zero_point but got '{one}' vs '{other}'")
     if None in (first.axis, second.axis) or not by_axis:
         return None
-    parameters = zip((*first.scales, *first.zero_points), (*second.scales, *second.zero_points), strict=False)
-    if all(a == b for a, b in parameters):
+    # As in StableHLO, lists of different lengths are compared as far as both go.
+    pairs = zip(first.scales, second.scales, strict=False), zip(first.zero_points, second.zero_points, strict=False)
+    if all(a == b for each in pairs for a, b in each):
         return None
     return Unprefixed(f"expect same quantization scales and zero_points but got '{one}' vs '{other}'")
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.declare.operands import move_inherent
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.elements import rearranged
 from halfulp.interp.dialects.regions import trailing_dictionary
@@ -33,7 +32,7 @@ from halfulp.interp.dialects.stablehlo.bodies import (
     verify_computation,
     verify_reducer,
 )
-from halfulp.interp.dialects.stablehlo.forms import read_integers
+from halfulp.interp.dialects.stablehlo.forms import read_integers, read_rest
 from halfulp.interp.dialects.stablehlo.moving import numbers_of
 from halfulp.interp.dialects.stablehlo.types import (
     ANY_TENSOR,
@@ -521,7 +520,7 @@ def verify_mixed_quantization(left: ty.Type, right: ty.Type, made: ty.Type) -> U
         if one == two.expressed == result:
             return None
         return Unprefixed("mismatched rhs quantization expressed type and lhs and result element type")
-    if (one.storage_width, one.storage_signed) != (two.storage_width, two.storage_signed):
+    if one.storage_width != two.storage_width:
         return Unprefixed("mismatched lhs and rhs quantization storage types")
     if not one.expressed == two.expressed == result.expressed:
         return Unprefixed("mismatched lhs, rhs and result quantization expressed types")
@@ -663,31 +662,13 @@ def _parse_dot_general(p: OpParser, at_: int, definition: d.OpDefinition) -> Ope
     if more and p.tokens[p.pos] != "algorithm":
         p.keyword(definition, "precision")
         p.expect("=")
-        properties["precision_config"] = read_precision(p)
+        properties["precision_config"] = read_precision(p, definition.name)
         more = p.take(",")
     if more:
         p.keyword(definition, "algorithm")
         p.expect("=")
         properties["algorithm"] = read_algorithm(p)
     return read_rest(p, at_, definition, tokens, properties)
-
-
-def read_rest(
-    p: OpParser, at_: int, definition: d.OpDefinition, tokens: Sequence[int], properties: dict[str, at.Attribute]
-) -> Operation:
-    """Read the dictionary and the function type at the end of an op. ``tokens``: of its operands."""
-    attributes = p.optional_dictionary()
-    move_inherent(definition, properties, attributes)
-    p.expect(":")
-    type_ = p.function_type()
-    if len(type_.inputs) != len(tokens):
-        p.error(
-            f"custom op '{definition.name}' number of operands and types do not match: got {len(tokens)} operands and "
-            f"{len(type_.inputs)} types",
-            tokens[0] if tokens else at_,
-        )
-    operands = [p.use(token, each) for token, each in zip(tokens, type_.inputs, strict=True)]
-    return p.placed(Operation(definition.name, definition, operands, type_.results, properties, attributes), at_)
 
 
 def _print_dot_general(printer: OpPrinter, op: Operation) -> str:

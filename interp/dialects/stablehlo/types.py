@@ -474,6 +474,14 @@ def same_shape(op: Operation) -> str | None:
     return "requires the same shape for all operands and results"
 
 
+def elementwise_shape(op: Operation) -> str | None:
+    """Check the same of an op that works element by element, in MLIR's words for these."""
+    first, *others = types_of(op)
+    if all(shapes_fit(first, other) for other in others):
+        return None
+    return "all non-scalar operands/results must have the same shape and base type"
+
+
 def compatible(op: Operation) -> str | None:
     """Check that the types of all operands and results are compatible, and the result against the most that the
     operands say about its shape.

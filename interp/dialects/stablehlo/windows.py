@@ -27,7 +27,7 @@ from halfulp.interp.dialects.stablehlo.attributes import (
 )
 from halfulp.interp.dialects.stablehlo.bodies import body_of, results_of_reducer, verify_reducer
 from halfulp.interp.dialects.stablehlo.dynamic import constant_numbers
-from halfulp.interp.dialects.stablehlo.forms import read_integer, read_integers, wrong
+from halfulp.interp.dialects.stablehlo.forms import read_integer, read_integers, read_rest, wrong
 from halfulp.interp.dialects.stablehlo.moving import axis_of, numbers_of, padded, padded_size
 from halfulp.interp.dialects.stablehlo.reducing import (
     Loops,
@@ -38,7 +38,6 @@ from halfulp.interp.dialects.stablehlo.reducing import (
     map_of,
     multiply_and_add,
     not_shaped,
-    read_rest,
     shape_of_lane,
     spread,
     verify_alike,
