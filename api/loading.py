@@ -20,11 +20,7 @@ from halfulp.interp.ir.operations import Module
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
 Runnable = Module | Source | Callable[..., Any]
 """A program to run: a module, what `load` takes, or a function of JAX or a module of torch, which is lowered first."""
-_LANGUAGES: Mapping[str, str] = {
-    "chlo": "StableHLO",
-    "stablehlo": "StableHLO",
-    "torch": "a program of the torch dialect",
-}
+_LANGUAGES: Mapping[str, str] = {"torch": "a program of the torch dialect"}
 """The dialects of programs that IREE's compiler has to lower first, and the name of the language of each."""
 _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
 
@@ -40,14 +36,17 @@ def load(source: Source) -> Module:
     example transform.named_sequence, if another function is left to run. A skipped part is kept as its text, and
     printed as one op. In bytecode, properties of unknown ops are skipped. `parse` and `read_bytecode` skip nothing.
     """
+    return load_named(source, None)
+
+
+def load_named(source: Source, name: str | None) -> Module:
+    """Load a module as `load` does. ``name``: its file in locations and errors; by default the path."""
     if is_text(source):
-        return _from_text(source, "<string>")
-    data, name = opened(source)
-    return (
-        loading.read_bytecode(data, name, skip_unknown=True)
-        if is_bytecode(data)
-        else _from_text(decode_text(data), name)
-    )
+        return _from_text(source, name or "<string>")
+    data, path = opened(source)
+    if is_bytecode(data):
+        return loading.read_bytecode(data, name or path, skip_unknown=True)
+    return _from_text(decode_text(data), name or path)
 
 
 _IMPORTING = "halfulp.importing.lowering"
@@ -75,7 +74,9 @@ def _from_text(text: str, name: str) -> Module:
         return loading.parse_module(text, name)
     except UnknownOp as error:
         if language := language_of(error.op):
-            error.hint = f"this is {language}: hu.from_stablehlo(…) lowers it to linalg, and so does halfulp run"
+            error.hint = (
+                f'this is {language}: hu.from_stablehlo(…, lower="iree") lowers it to linalg, and so does halfulp run'
+            )
             raise
         return loading.parse_without(error, text, name)
 
@@ -137,9 +138,9 @@ def _no_program(source: Any) -> TypeMismatch:
     elif isinstance(source, type):
         what, hint = f"the class {name}", f"give an object of it, {name}(…), or a function"
     elif hasattr(source, "as_text"):
-        hint = "JAX has it as text: hu.from_stablehlo(lowered.as_text())"
+        hint = "JAX has it as text: hu.load(lowered.as_text())"
     elif hasattr(source, "mlir_module"):
-        hint = "JAX has it as text: hu.from_stablehlo(exported.mlir_module())"
+        hint = "JAX has it as text: hu.load(exported.mlir_module())"
     elif hasattr(source, "SerializeToString"):
         hint = 'onnx.save(model, "model.onnx") writes it to a file, which hu.from_onnx reads'
     elif callable(source):

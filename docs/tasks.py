@@ -538,6 +538,7 @@ SPELLED = {
         "parts of the results of `Trace.worst` and `Trace.explain_error`: see [Errors](errors.md)"
     ),
     "Metric": '`"ulp"`, `"sqnr"`, `"relative"` or `"absolute"`: how errors are measured and ranked',
+    "Lower": '`"stablehlo"`, a program as it is, or `"iree"`, lowered to `linalg` by the compiler of IREE',
     "Step": "an element of `Trace.steps`: see [Traces](trace.md)",
     "Timeline": "a picture that notebooks show; `save` writes it to a file",
     "Example": "a measured argument with its results, such as `hu.accuracy(…).tally.worst`",

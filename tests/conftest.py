@@ -192,7 +192,7 @@ OUTSIDE = {
     "dask": Outside("Dask", "HALFULP_REQUIRE_DASK", partial(not_installed, "distributed", "scale"), ("mark.dask",)),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", partial(not_installed, "torch", "torch"), ("mark.torch",)),
     "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),
-    "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", partial(not_installed, "jax", "jax", missing_iree), ("mark.jax",)),
+    "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", partial(not_installed, "jax", "jax"), ("mark.jax",)),
     "onnx": Outside(
         "ONNX", "HALFULP_REQUIRE_ONNX", partial(not_installed, "onnx", "onnx", missing_iree), ("mark.onnx",)
     ),

@@ -203,8 +203,9 @@ class ProgramSource:
         return parse_module(part.text, self.name, allow_unregistered=allow_unregistered, start=part.start)
 
     def program(self, part: InputPart | None = None) -> Module:
-        """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers a module in StableHLO; a
-        note says so. Parts whose form is unknown are skipped if at least one function is left. Raise HalfulpError.
+        """Return the module of a part, or of the whole file, to run it. IREE's compiler lowers a program of the torch
+        dialect; a note says so. Parts whose form is unknown are skipped if at least one function is left. Raise
+        HalfulpError.
         """
         if self.text is None:
             return read_bytecode(self.data, self.name, skip_unknown=True)
@@ -220,7 +221,7 @@ class ProgramSource:
             return module
         say(f"note: {self.name} is {language}: IREE's compiler lowers it to linalg, which may change its numerics")
         # Lines keep their numbers.
-        return halfulp.from_stablehlo("\n" * (given.start[0] - 1) + given.text, name=self.name)
+        return halfulp.from_stablehlo("\n" * (given.start[0] - 1) + given.text, name=self.name, lower="iree")
 
 
 def read(path: str, sources: Sources) -> ProgramSource:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import neighbours
 from halfulp.fp_formats.spelling import fragment, table, table_lines, title
-from halfulp.importing.lowering import from_torch, is_torch, leaves_of, traced, without_tensors, wrong_factor
+from halfulp.importing.lowering import Lower, from_torch, is_torch, leaves_of, traced, without_tensors, wrong_factor
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module
@@ -280,7 +280,12 @@ class Comparison:
 
 @takes(CallKeywords)
 def compare(
-    f: Callable[..., Any], /, *args: Any, metric: Metric = "ulp", **options: Unpack[CallKeywords]
+    f: Callable[..., Any],
+    /,
+    *args: Any,
+    metric: Metric = "ulp",
+    lower: Lower = "stablehlo",
+    **options: Unpack[CallKeywords],
 ) -> Comparison:
     """Run a function in JAX and in halfulp, and measure the distances of the results.
 
@@ -288,6 +293,7 @@ def compare(
     runs.
     ``metric``: how the farthest element is chosen: by the distance in ulp ("ulp"), or by the difference ("sqnr",
     "relative", "absolute"). In ulp, numbers near 0 are far apart.
+    ``lower``: the program that halfulp runs, as for `from_jax`: "stablehlo" or "iree".
 
     {options}
 
@@ -296,7 +302,8 @@ def compare(
     error, since neither result is the exact one. ``to_exact`` and the column "nearer" say how near both results are to
     those of exact real arithmetic. They are computed by another run when they are read. They are not known if the
     lowering is wrong. XLA fuses ops, contracts a product and a sum, keeps sums of bf16 in f32, adds in another order,
-    has its own elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once.
+    has its own elementary functions, and flushes subnormal numbers; halfulp rounds each op of the module once. The
+    parts of a complex output are two outputs, whose names end with ``.real`` and ``.imag``.
 
         >>> hu.compare(jnp.tanh, np.linspace(-3, 3, 1000, dtype=np.float32))
 
@@ -317,14 +324,15 @@ def compare(
     if is_torch(f):
         return _beside_torch(f, args, settings, metric)
     args = without_tensors(args)
-    program = traced(f, args)
+    program = traced(f, args, lower)
     jax: Any = import_module("jax")
     given = leaves_of(args)
     ours = run_with(program.module, given, settings)
     found = jax.tree_util.tree_leaves_with_path(program.lowered.compile()(*args))
     outputs = [
-        (jax.tree_util.keystr(path), value, _beside(value, np.asarray(leaf)))
+        output
         for value, (path, leaf) in zip(ours, found, strict=True)
+        for output in _beside(jax.tree_util.keystr(path), value, np.asarray(leaf))
     ]
     return _comparison(program.name, program.module, given, settings, outputs, "JAX", metric)
 
@@ -338,7 +346,9 @@ def _beside_torch(model: Any, args: Sequence[Any], options: RunOptions, metric: 
     names = [f"[{k}]" for k in range(len(tensors))] if len(tensors) > 1 else [""]
     ours = run_with(module, args, options)
     outputs = [
-        (name, value, _tensor_beside(value, tensor)) for name, value, tensor in zip(names, ours, tensors, strict=True)
+        output
+        for name, value, tensor in zip(names, ours, tensors, strict=True)
+        for output in _tensor_beside(name, value, tensor)
     ]
     return _comparison(type(model).__name__, module, args, options, outputs, "torch", metric)
 
@@ -348,7 +358,7 @@ def _comparison(
     module: Module,
     given: Sequence[Any],
     options: RunOptions,
-    outputs: Sequence[tuple[str, Value, Value]],
+    outputs: Sequence[Output],
     against: str,
     metric: str,
 ) -> Comparison:
@@ -358,7 +368,8 @@ def _comparison(
             return [None] * len(outputs)
         try:
             beside = replace(options, recorder=Shadows(), write=lambda text: None)
-            return [_exact(value) for value in run_with(module, given, beside)]
+            results = run_with(module, given, beside)
+            return [exact for value in results for exact in (_exact(value),) * (2 if _is_complex(value) else 1)]
         except HalfulpError:
             return [None] * len(outputs)
 
@@ -369,18 +380,35 @@ def _comparison(
     return Comparison(name, module, tuple(found))
 
 
-def _beside(ours: Value, array: npt.NDArray[Any]) -> Value:
-    """Return JAX's result as a value of the type of ours."""
-    if isinstance(ours.element_type, ty.ComplexType):
-        raise Unsupported(f"hu.compare measures numbers, but a result is of type '{ours.type}'")
-    return Value.from_numpy(array, ours.type)
+Output = tuple[str, Value, Value]
+"""The name of an output, our result and the other one."""
 
 
-def _tensor_beside(ours: Value, tensor: Any) -> Value:
-    """Return torch's result as a value of the type of ours. NumPy lacks bf16; f32 has all its values."""
+def _beside(name: str, ours: Value, array: npt.NDArray[Any]) -> list[Output]:
+    """Return an output with the result of JAX as a value of the type of ours; two outputs for complex numbers."""
+    if not isinstance(ours.element_type, ty.ComplexType):
+        return [(name, ours, Value.from_numpy(array, ours.type))]
+    part = ty.with_element(ours.type, ours.element_type.element)
+    both = zip(("real", "imag"), _parts(ours, part), (array.real, array.imag), strict=True)
+    return [(f"{name}.{which}", value, Value.from_numpy(np.asarray(each), part)) for which, value, each in both]
+
+
+def _is_complex(value: Value) -> bool:
+    return isinstance(value.element_type, ty.ComplexType)
+
+
+def _parts(value: Value, part: ty.Type) -> list[Value]:
+    """Return the real and the imaginary parts of complex numbers, as values of a type."""
+    return [Value(part, value.bits[..., k], value.poison, value.open, value.origins) for k in range(2)]
+
+
+def _tensor_beside(name: str, ours: Value, tensor: Any) -> list[Output]:
+    """Return an output with the result of torch as a value of the type of ours. NumPy lacks bf16; f32 has all its
+    values.
+    """
     if tensor.is_floating_point() and tensor.element_size() < 4:
-        return Value.from_numpy(tensor.float().numpy()).astype(ours.element_type)
-    return _beside(ours, tensor.numpy())
+        return [(name, ours, Value.from_numpy(tensor.float().numpy()).astype(ours.element_type))]
+    return _beside(name, ours, tensor.numpy())
 
 
 def _exact(value: Value) -> neighbours.FloatSums | None:

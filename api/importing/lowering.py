@@ -1,4 +1,8 @@
-"""Lower a program to linalg by IREE's compiler, and read the result."""
+"""Make modules of functions of JAX, modules of torch, ONNX models and StableHLO.
+
+JAX lowers its functions to StableHLO, which halfulp runs as it is. IREE's compiler lowers StableHLO to linalg if a
+caller asks for that, and the other languages always.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +38,7 @@ from halfulp.interp.ir.types import FloatType
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_array, is_tensor
-from halfulp.loading import Source, decode_text, is_bytecode, is_text, opened
+from halfulp.loading import Source, decode_text, is_bytecode, is_text, load_named, opened
 from halfulp.running import find_entry
 
 # --- packages ---------------------------------------------------------------------------------------------------------
@@ -62,6 +66,17 @@ def require(package: str, what: str) -> None:
 
 # --- lowering ---------------------------------------------------------------------------------------------------------
 
+Lower = Literal["stablehlo", "iree"]
+"""What a program in StableHLO becomes: "stablehlo": it stays as it is; "iree": IREE's compiler lowers it to linalg."""
+
+
+def checked_lower(lower: str) -> bool:
+    """Tell whether IREE's compiler is to lower a program. Raise InputError for a choice that does not exist."""
+    if lower not in ("stablehlo", "iree"):
+        raise InputError(f"lower is {lower!r}, but must be one of stablehlo, iree")
+    return lower == "iree"
+
+
 SECONDS = 300.0
 """The most seconds that IREE's compiler and importer may take."""
 
@@ -84,7 +99,7 @@ _SHARDY_HINT = (
 )
 
 
-def lower(text: str, name: str) -> Module:
+def lowered_by_iree(text: str, name: str) -> Module:
     """Return the module that IREE lowers a program to: linalg on tensors, without IREE's wrappers.
 
     ``text``: StableHLO, or what iree-import-onnx prints.
@@ -103,10 +118,18 @@ def lower(text: str, name: str) -> Module:
     module = parse_module(located, f"{name} (lowered)", verify=False, schema=Schema.LLVM24)
     unwrap(module)
     repair(module)
-    # Read again, so that the module's text is what users print.
-    found = parse_module(print_module(module), f"{name} (lowered)")
+    return _as_printed(module)
+
+
+def _as_printed(module: Module) -> Module:
+    """Return a module whose text is what users print, and not that of a tool with its locations. Its ops and arguments
+    keep their locations, without the calls inside halfulp.
+    """
+    found = load_named(print_module(module), module.filename)
     for op, original in zip(found.walk(), module.walk(), strict=True):
-        op.location = _of_user(original.location)
+        # An op of a body that is written as one name has no place but that of the op around it.
+        placed = original if original.location != original.position else original.parent_op or original
+        op.location = _of_user(placed.location)
         for block, source in zip(op.blocks, original.blocks, strict=True):
             for argument, named in zip(block.arguments, source.arguments, strict=True):
                 argument.location = _of_user(named.location)
@@ -169,25 +192,26 @@ def _failure(error: OracleError, name: str) -> HalfulpError:
 # Modules from functions of JAX.
 
 
-def from_jax(f: Callable[..., Any], /, *args: Any) -> Module:
-    """Return a function of JAX as a module of linalg on tensors, whose public function is ``@main``.
+def from_jax(f: Callable[..., Any], /, *args: Any, lower: Lower = "stablehlo") -> Module:
+    """Return a function of JAX as a module of StableHLO, whose public function is ``@main``.
 
     ``f``: a Python function of arrays, or the result of ``jax.jit``.
     ``args``: its arguments, or ``jax.ShapeDtypeStruct`` of their shapes and dtypes. Nested arguments and results are
     flattened, in the order of ``jax.tree.leaves``. Bind arguments that are not arrays before: ``functools.partial(f,
     axis=1)``.
+    ``lower``: "stablehlo", the program that JAX makes; "iree": a module of linalg on tensors, to which IREE's compiler
+    lowers that program, as described at `from_stablehlo`.
 
-    JAX decides the types: without ``jax_enable_x64``, it converts float64 to f32. JAX lowers ``f`` to StableHLO, and
-    IREE's compiler lowers the StableHLO as described at `from_stablehlo`. The ops of the module have their lines in the
-    Python file as locations.
+    JAX decides the types: without ``jax_enable_x64``, it converts float64 to f32. The ops of the module have their
+    lines in the Python file as locations, and its arguments the names of those of ``f``.
 
         >>> module = hu.from_jax(lambda x: jnp.tanh(x) + 1, np.float32([0.5, 1.0]))
         >>> hu.run(module, np.float32([0.5, 1.0]))
 
-    Raises Unsupported if a package is not installed, with the command that installs it, and the errors of JAX for a
-    function that it cannot trace.
+    Raises Unsupported if a package is not installed, with the command that installs it, InputError for an unknown value
+    of ``lower``, and the errors of JAX for a function that it cannot trace.
     """
-    return traced(f, args).module
+    return traced(f, args, lower).module
 
 
 _TRACED = (
@@ -206,8 +230,9 @@ class Traced:
     module: Module
 
 
-def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
+def traced(f: Callable[..., Any], args: Sequence[Any], lower: Lower = "stablehlo") -> Traced:
     """Lower a function of JAX. Raise the errors of `from_jax`."""
+    by_iree = checked_lower(lower)
     if is_torch(f):
         raise TypeMismatch(
             f"hu.from_jax takes a function of JAX, not the torch module {type(f).__name__}",
@@ -226,7 +251,8 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Traced:
         if "Tracer" in str(error) or isinstance(error, jax.errors.JAXTypeError):
             error.add_note(_TRACED)
         raise
-    module = lower(lowered.as_text(debug_info=True), f"<jax {name}>")
+    text, file = lowered.as_text(debug_info=True), f"<jax {name}>"
+    module = lowered_by_iree(text, file) if by_iree else _as_printed(load_named(text, file))
     given, kept = len(jax.tree.leaves(lowered.args_info)), len(argument_types(find_entry(module)))
     if given < kept:
         raise Unsupported(
@@ -284,7 +310,7 @@ def from_onnx(path: str | os.PathLike[str], *, opset_version: int | None = None)
         reason = next((line for line in reversed(done.said.splitlines()) if line.strip()), f"exit code {done.code}")
         raise InputError(f"iree-import-onnx cannot read {name}: {reason.strip()}")
     model: Any = import_module("onnx").load(name)
-    module = lower(_located(done.printed, model), name)
+    module = lowered_by_iree(_located(done.printed, model), name)
     _name_tensors(module, model)
     if '"onnx.Gelu"' in done.printed:
         _warn_of_pi(module, name)
@@ -393,9 +419,17 @@ def without_tensors(arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def leaves_of(arguments: tuple[Any, ...]) -> tuple[npt.NDArray[Any], ...]:
-    """Return the arrays in arguments for a function of JAX, with the dtypes that JAX gives to them."""
+    """Return the arrays in arguments for a function of JAX, with the dtypes that JAX gives to them. A key of random
+    numbers becomes its words.
+    """
     jax: Any = import_module("jax")
-    return tuple(np.asarray(jax.numpy.asarray(leaf)) for leaf in jax.tree.leaves(arguments))
+
+    def array(leaf: Any) -> npt.NDArray[Any]:
+        given = jax.numpy.asarray(leaf)
+        is_key = jax.numpy.issubdtype(given.dtype, jax.dtypes.prng_key)
+        return np.asarray(jax.random.key_data(given) if is_key else given)
+
+    return tuple(map(array, jax.tree.leaves(arguments)))
 
 
 def is_torch(f: object) -> bool:
@@ -427,28 +461,29 @@ def from_torch(model: Any, arguments: Sequence[Any]) -> Module:
 # Modules from StableHLO, and from the other languages that IREE's compiler reads.
 
 
-def from_stablehlo(source: Source, *, name: str | None = None) -> Module:
-    """Return a program in StableHLO as a module of linalg on tensors.
+def from_stablehlo(source: Source, *, name: str | None = None, lower: Lower = "stablehlo") -> Module:
+    """Return a program in StableHLO as a module.
 
-    ``source``: a path, text or bytes, as for `load`, with StableHLO as text, or with the output of
-    ``iree-import-onnx``. A portable artifact of StableHLO is bytecode, which is not accepted:
-    ``jax.export.deserialize(data).mlir_module()`` returns its text.
+    ``source``: a path, text or bytes, as for `load`.
     ``name``: the name of the file in locations and errors.
+    ``lower``: "stablehlo": the program as it is, which `load` returns, too; "iree": a module of linalg on tensors.
 
-    IREE's compiler lowers the program (``iree-compile --compile-to=input``), and halfulp removes IREE's wrappers around
-    it. The lowering determines the order of additions and the type of each sum, and it replaces some functions by
-    polynomials.
+    For "iree", ``source`` is StableHLO as text, or the output of ``iree-import-onnx``. IREE's compiler lowers the
+    program (``iree-compile --compile-to=input``), and halfulp removes IREE's wrappers around it. The lowering
+    determines the order of additions and the type of each sum, and it replaces some functions by polynomials.
 
-    Raises Unsupported if the compiler is not installed, with the command that installs it, or if it cannot lower an op,
-    and for bytecode;
+    Raises the errors of `load`, and InputError for an unknown value of ``lower``. For "iree": Unsupported if the
+    compiler is not installed, with the command that installs it, or if it cannot lower an op, and for bytecode;
     InputError if it rejects the program; LimitExceeded if it takes too long.
     """
+    if not checked_lower(lower):
+        return load_named(source, name)
     if is_text(source):
-        return lower(source, name or "<string>")
+        return lowered_by_iree(source, name or "<string>")
     data, path = opened(source)
     if is_bytecode(data):
         raise Unsupported(
             f"{name or path} is MLIR bytecode, but IREE's compiler gets StableHLO as text",
-            hint="a portable artifact as text: jax.export.deserialize(data).mlir_module()",
+            hint='give the text of the program: hu.print_module(hu.load(…)); or leave out lower="iree"',
         )
-    return lower(decode_text(data), name or path)
+    return lowered_by_iree(decode_text(data), name or path)

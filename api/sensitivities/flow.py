@@ -96,6 +96,10 @@ MOVES = frozenset(
     | _named("affine", "load store vector_load vector_store")
     | _named("bufferization", "clone to_buffer to_tensor materialize_in_destination")
     | _named("linalg", "fill copy abs ceil floor negf round max min select transpose broadcast pack unpack")
+    | _named("stablehlo", "abs negate sign floor ceil round_nearest_afz round_nearest_even maximum minimum select")
+    | _named("stablehlo", "clamp reshape broadcast_in_dim transpose slice concatenate pad reverse dynamic_slice gather")
+    | _named("stablehlo", "dynamic_update_slice dynamic_reshape dynamic_broadcast_in_dim real_dynamic_slice")
+    | _named("stablehlo", "dynamic_gather dynamic_pad optimization_barrier")
     | _POOLED
 )
 """Ops that never round: what they take and give has one format."""
@@ -105,7 +109,8 @@ SOURCES = frozenset(
 """Ops that give room for numbers, of any format."""
 _NEUTRAL = frozenset(_named("memref", "dealloc dim rank prefetch") | _named("bufferization", "dealloc_tensor"))
 """Ops that take memory of any format."""
-EXPLICIT = frozenset(_named("linalg", "generic map reduce"))
+_LINALG = frozenset(_named("linalg", "generic map reduce"))
+EXPLICIT = _LINALG | {"stablehlo.reduce"}
 """Structured ops whose bodies are in the text. The body of any other one follows from its name."""
 
 
@@ -195,6 +200,38 @@ def _body(op: Operation) -> Iterator[Tie]:
         yield tie
 
 
+def _reduction(op: Operation) -> Iterator[Tie]:
+    """Tie inputs and initial values of a reduction to the arguments and results of its body, and to its results."""
+    block, count = _block(op), len(op.results)
+    for number, result in enumerate(op.results):
+        uses = [Use(op, number), Use(op, count + number), Use(block.operations[-1], number)]
+        yield Tie([result, block.arguments[number], block.arguments[count + number]], uses)
+
+
+def _repeated(op: Operation) -> Iterator[Tie]:
+    """Tie what a loop carries: the arguments of both regions, the result, what comes in and what the body returns."""
+    condition, body = _block(op), _block(op, 1)
+    for number, result in enumerate(op.results):
+        values = [result, condition.arguments[number], body.arguments[number]]
+        yield Tie(values, [Use(op, number), Use(body.operations[-1], number)])
+
+
+def _kept(op: Operation) -> Iterator[Tie]:
+    """Tie the result of a conversion to its operand if both have one format."""
+    if _keeps_format(op):
+        yield from _barrier(op)
+
+
+def _keeps_format(op: Operation) -> bool:
+    own = format_of(op.operands[0])
+    return own is not None and own == format_of(op.results[0])
+
+
+def _barrier(op: Operation) -> Iterator[Tie]:
+    for number, result in enumerate(op.results):
+        yield Tie([result], [Use(op, number)])
+
+
 def _moved(op: Operation) -> Iterator[Tie]:
     """Tie all floats that an op takes and gives, and what its region yields."""
     tie = Tie([result for result in op.results if format_of(result)])
@@ -222,8 +259,13 @@ _TIES: Mapping[str, Callable[[Operation], Iterator[Tie]]] = {
     "scf.forall": _forall,
     "tensor.parallel_insert_slice": _insertion,
     **dict.fromkeys(("cf.br", "cf.cond_br", "cf.switch"), _passed),
-    **dict.fromkeys(EXPLICIT, _body),
+    **dict.fromkeys(_LINALG, _body),
     **dict.fromkeys(MOVES, _moved),
+    **dict.fromkeys(("stablehlo.if", "stablehlo.case"), _yielded),
+    "stablehlo.while": _repeated,
+    "stablehlo.reduce": _reduction,
+    "stablehlo.optimization_barrier": _barrier,
+    "stablehlo.convert": _kept,
 }
 
 
@@ -358,14 +400,30 @@ def _components(edges: Mapping[SSAValue, Sequence[SSAValue]]) -> list[list[SSAVa
 
 # --- ops that round ---------------------------------------------------------------------------------------------------
 
+CONSTANTS = frozenset({"arith.constant", "stablehlo.constant"})
 CONVERSIONS = frozenset({"arith.extf", "arith.truncf", "arith.convertf"})
-"""Ops that convert a float to another format."""
-_OTHER_FORMS = frozenset({"arith.bitcast", "arith.scaling_extf", "arith.scaling_truncf", "arith.flush_denormals"})
+"""Ops that convert floats alone, to another format."""
+
+
+def converts(op: Operation) -> bool:
+    """Tell whether an op converts a float to another format."""
+    floats = op.name == "stablehlo.convert" and all(map(format_of, (*op.operands, *op.results)))
+    return (floats and not _keeps_format(op)) or op.name in CONVERSIONS
+
+
+_OF_ELEMENTS = frozenset({"arith", "math", "stablehlo", "chlo"})
+"""The dialects whose ops on elements round once."""
+_OTHER_FORMS = frozenset(
+    {
+        *("arith.bitcast", "arith.scaling_extf", "arith.scaling_truncf", "arith.flush_denormals"),
+        *("stablehlo.reduce_precision", "stablehlo.real", "stablehlo.imag", "stablehlo.complex"),
+    }
+)
 """Elementwise ops with a meaning that belongs to the formats that they have."""
 _COMPUTING = frozenset(
     {
         *(f"vector.{name}" for name in ("fma", "reduction", "multi_reduction", "scan", "contract", "outerproduct")),
-        "linalg.softmax",
+        *("linalg.softmax", "stablehlo.dot_general", "stablehlo.convolution"),
     }
 )
 """Ops on whole vectors and tensors that compute floats, besides structured ones."""
@@ -374,6 +432,7 @@ _EXTREMA = ("max", "min")
 _EXACT = frozenset(
     {
         *("arith.constant", "arith.bitcast", "vector.constant_mask", "ub.poison", "memref.get_global", "memref.alloc"),
+        *("stablehlo.constant", "stablehlo.bitcast_convert", "stablehlo.iota", "stablehlo.dynamic_iota"),
         *("vector.bitcast", "tensor.bitcast", "memref.view", "memref.alloca_scope", "vector.mask", "vector.type_cast"),
     }
 )
@@ -398,7 +457,9 @@ def rounds(op: Operation) -> bool:
 def is_scalar_op(op: Operation) -> bool:
     """Tell whether an op does the same for each element of its floats, in any format."""
     definition = op.definition
-    if definition is None or op.name in _OTHER_FORMS or op.name.partition(".")[0] not in ("arith", "math"):
+    if op.name == "stablehlo.convert" and _keeps_format(op):
+        return False
+    if definition is None or op.name in _OTHER_FORMS or op.name.partition(".")[0] not in _OF_ELEMENTS:
         return False
     floats = any(format_of(value) for value in (*op.operands, *op.results))
     return floats and isinstance(definition.evaluate, Elementwise)

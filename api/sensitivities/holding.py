@@ -96,7 +96,7 @@ class _Copy:
                 return self._written_out(made, readers)
             self._retype(self._change.format)
             for op in self._flow.ops:
-                if op.name in flows.CONVERSIONS:
+                if flows.converts(op):
                     self._convert_again(op)
                 else:
                     self._convert_operands(op)
@@ -160,7 +160,7 @@ class _Copy:
                 if held:
                     self._required[use] = format
         for op in self._flow.ops:
-            if op.name in flows.CONVERSIONS:
+            if flows.converts(op):
                 continue
             if flows.rounds(op) or (flows.is_scalar_op(op) and not flows.is_tied(op)):
                 self._run_in(op, self._format_to_run(op, format))

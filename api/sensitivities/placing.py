@@ -154,7 +154,7 @@ def places(function: Operation, ops: Sequence[Operation], module: Module, note: 
     numbers = 0
     for op in ops:
         found = [value for value in op.results if flows.format_of(value) and not flows.is_memory(value)]
-        if op.name == "arith.constant" and found:
+        if op.name in flows.CONSTANTS and found:
             if found[0].label is None and not _is_array(op):
                 numbers += 1
                 continue
@@ -184,7 +184,7 @@ def _is_array(op: Operation) -> bool:
 def _is_inside(op: Operation) -> bool:
     """Tell whether an op is part of the body of a structured one, which runs it element by element."""
     around = op.parent_op
-    while around is not None and not is_structured(around):
+    while around is not None and not is_structured(around) and around.name not in flows.EXPLICIT:
         around = around.parent_op
     return around is not None
 
@@ -219,7 +219,12 @@ def _source_name(location: Location) -> str | None:
     return location.name.rpartition("/")[2] if isinstance(location, NameLoc) else None
 
 
-_MOVED = frozenset({"linalg.transpose", "linalg.broadcast", "linalg.copy", "arith.extf"})
+_MOVED = frozenset(
+    {
+        *("linalg.transpose", "linalg.broadcast", "linalg.copy", "arith.extf", "stablehlo.transpose"),
+        *("stablehlo.reshape", "stablehlo.broadcast_in_dim"),
+    }
+)
 """Ops that give the numbers of their first operand in another shape or a wider type, beside those of ``tensor``."""
 
 
@@ -277,11 +282,15 @@ def _dimensions(map_: AffineMapAttr) -> list[tuple[int, int]]:
 
 def _summed(op: Operation, index: int) -> int | None:
     """Return the axis of an operand over which an op of several operands sums it up: of several ones the longest."""
-    space, inputs = _space(op), len(inputs_and_inits(op)[0])
-    if space is None or index >= inputs or inputs < 2:
-        return None
-    maps, iterators = space
-    axes = [axis for axis, loop in _dimensions(maps[index]) if iterators[loop] == REDUCTION]
+    if op.name == "stablehlo.dot_general":
+        numbers: Any = op.properties["dot_dimension_numbers"]
+        axes = [*numbers[("lhs_contracting_dimensions", "rhs_contracting_dimensions")[index]]]
+    else:
+        space, inputs = _space(op), len(inputs_and_inits(op)[0])
+        if space is None or index >= inputs or inputs < 2:
+            return None
+        maps, iterators = space
+        axes = [axis for axis, loop in _dimensions(maps[index]) if iterators[loop] == REDUCTION]
     shape = ty.shape_of(op.operands[index].type) or ()
     return max(axes, key=lambda axis: shape[axis] or 0, default=None)
 
@@ -292,7 +301,9 @@ def _axis_before(op: Operation, index: int, after: int) -> int | None:
         maps, _ = space
         loops = [loop for axis, loop in _dimensions(maps[-1]) if axis == after]
         return next((axis for axis, loop in _dimensions(maps[index]) if loop in loops), None)
-    if op.name == "vector.transpose" and isinstance(order := op.properties["permutation"], DenseArrayAttr):
+    if op.name in ("vector.transpose", "stablehlo.transpose") and isinstance(
+        order := op.properties["permutation"], DenseArrayAttr
+    ):
         return int(order.values[after])
     groups = op.properties.get("reassociation")
     if isinstance(groups, ArrayAttr):

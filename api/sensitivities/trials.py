@@ -95,7 +95,7 @@ class Program:
                     if flows.format_of(argument) and not flows.is_memory(argument):
                         what = f"argument {name_of(argument)} of @{op.symbol_name}: {argument.type}"
                         yield Subject(f"keep {name_of(argument)}", what, (), argument)
-            elif op.name == "arith.constant" or flows.rounds(op):
+            elif op.name in flows.CONSTANTS or flows.rounds(op):
                 site = self.site(op)
                 for result in op.results:
                     if flows.format_of(result):

@@ -222,10 +222,10 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
         p.expect(")")
         if not p.take(","):
             break
-    name = None
+    short = None
     if p.take("applies"):
-        name = p.tokens[p.pos]
-        if name not in _COMPACT:
+        short = p.pos
+        if p.tokens[short] not in _COMPACT:
             p.error(
                 f"custom op '{definition.name}' expected the inner-op to be a commutative binary-op from the "
                 "stablehlo dialect, with zero region, producing single result",
@@ -249,8 +249,8 @@ def _parse_reduce(p: OpParser, at_: int, definition: d.OpDefinition) -> Operatio
     operands = [p.use(token, each) for token, each in zip((*inputs, *inits), type_.inputs, strict=True)]
     if not type_.inputs:
         p.error(f"custom op '{definition.name}' input types missing in reduce-op function type", start)
-    if name is not None:
-        region = Region([_short_body(p, name, ty.TensorType((), ty.element_type(type_.inputs[0])))])
+    if short is not None:
+        region = Region([_short_body(p, short, ty.TensorType((), ty.element_type(type_.inputs[0])))])
     else:
         p.keyword(definition, "reducer")
         pairs = list[tuple[Argument, Argument]]()
@@ -276,15 +276,15 @@ def _argument(p: OpParser) -> Argument:
     return Argument(token, p.type(), None)
 
 
-def _short_body(p: OpParser, name: str, type_: ty.Type) -> Block:
-    """Return the body that one op of two operands stands for."""
+def _short_body(p: OpParser, at_: int, type_: ty.Type) -> Block:
+    """Return the body that one op of two operands stands for, whose name is the token ``at_``."""
+    name = p.tokens[at_]
     block = Block()
     arguments = [block.add_argument(type_) for _ in range(2)]
     inner = Operation(name, p.registry.find(name), list(arguments), [type_])
     end = Operation("stablehlo.return", p.registry.find("stablehlo.return"), list(inner.results))
     for each in (inner, end):
-        each.source = p.source
-        block.append(each)
+        block.append(p.placed(each, at_))
     return block
 
 

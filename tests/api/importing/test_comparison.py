@@ -2,7 +2,9 @@
 
 import json
 import math
+from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -110,6 +112,19 @@ def test_a_function_without_results_compares_nothing() -> None:
 
 
 @pytest.mark.jax
+def test_the_parts_of_complex_numbers_are_two_outputs() -> None:
+    def f(a: Any, b: Any) -> Any:
+        lax: Any = import_module("jax.lax")
+        return {"sum": lax.complex(a, b) + lax.complex(b, a), "real": a}
+
+    a, b = np.array([1, 0.5], np.float32), np.array([-2, np.inf], np.float32)
+    found = hu.compare(f, a, b)
+    assert [output.name for output in found.outputs] == ["['real']", "['sum'].real", "['sum'].imag"]
+    assert found.different == 0
+    assert [output.ours.tolist() for output in found.outputs[1:]] == [[-1, np.inf]] * 2
+
+
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("body", "error", "words"),
     [
@@ -126,6 +141,6 @@ def test_undefined_and_refused_functions_are_errors(
       return %r : tensor<1xi32>
     }}"""
     traced = SimpleNamespace(name="f", module=hu.load(text), lowered=None)
-    monkeypatch.setattr("halfulp.importing.comparison.traced", lambda f, args: traced)
+    monkeypatch.setattr("halfulp.importing.comparison.traced", lambda f, args, lower: traced)
     with pytest.raises(error, match=words):
         hu.compare(lambda x: x, np.ones(1, np.int32))

@@ -1,4 +1,4 @@
-"""JAX beside halfulp on functions that are lowered now: where bits differ, the reason is known, and it is never ours.
+"""JAX beside halfulp on functions that IREE's compiler lowers now: where bits differ, the reason is known, and it is never ours.
 
 Integers and truth values are equal. A float of ours lies in the interval that rounding_bounds.py derives for the order of
 the loops. Where JAX's float is another one, one of three reasons holds: JAX is farther from the exact number; the program has
@@ -77,7 +77,7 @@ def reasons(module: hu.Module, arguments: Any, results: list[tuple[hu.Value, hu.
 def compared(function: Callable[..., Any], arguments: tuple[Any, ...], wide: bool = False) -> set[Reason]:
     jax: Any = import_module("jax")
     with jax.enable_x64(wide):
-        found = hu.compare(function, *arguments)
+        found = hu.compare(function, *arguments, lower="iree")
     return reasons(found.module, arguments, [(output.ours, output.jax) for output in found.outputs])
 
 
@@ -126,6 +126,7 @@ def test_an_integer_must_be_equal() -> None:
 
 
 @pytest.mark.jax
+@pytest.mark.iree
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TYPES)
 def test_generated(name: str, kind: str) -> None:
@@ -207,6 +208,7 @@ MODELS: dict[Callable[..., Any], tuple[str, ...]] = {
 
 
 @pytest.mark.jax
+@pytest.mark.iree
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_models(model: Callable[..., Any]) -> None:
     recorded = np.load(FOLDER / f"{model.__name__}.npz")
