@@ -101,8 +101,8 @@ _EXPORTS: Mapping[str, str] = {
     "Unsupported": "halfulp.interp.ir.errors",
     "VerifyError": "halfulp.interp.ir.errors",
 }
-"""Public names and their homes: ``module``, ``module:name`` where the name there differs, ``module:`` for a module
-itself, a namespace: `hu.errors.InputError`.
+"""Public names and their homes: ``module``, ``module:name`` if the name there differs, ``module:`` for a module itself,
+a namespace: `hu.errors.InputError`.
 
 They are loaded when first used, so that importing halfulp is fast. `__init__.pyi` says the same to type checkers:
 ``python tests/public_names.py`` writes it from this table.

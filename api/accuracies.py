@@ -1,4 +1,4 @@
-"""How wrong an implementation of a function or an op is: `accuracy`; of a whole program: `program_accuracy`.
+"""Measure how wrong an implementation is: `accuracy` for a function or an op, `program_accuracy` for a whole program.
 
 An implementation may be a file of results: a set of golden vectors, or the results of all codes in order.
 """
@@ -163,7 +163,7 @@ def program_accuracy(
 
     The result has ``runs``, halfulp's run first (each has ``name``, ``elements``, ``nearest``, ``mean_ulp``,
     ``max_ulp``, ``worst``, ``histogram``), ``unknown``, the number of elements whose exact number is not known, and
-    `to_dict`. An error in ulp is the distance of a result from the exact number, divided by the ulp there.
+    `to_dict`. An error in ulp is the distance of a result from the exact number, divided by the ulp of that number.
 
         >>> f = "func.func @f(%x: f32) -> f32 {\\n %0 = arith.divf %x, %x : f32\\n return %0 : f32\\n}"
         >>> hu.program_accuracy(f, 3.0).runs[0].max_ulp
@@ -205,7 +205,7 @@ def _types(type: str | Sequence[str], to: str | None) -> tuple[str, str | Sequen
 
 
 def _tool(name: str) -> ProgramOracle | TensorRunner:
-    """Return what runs whole programs. Raises ValueError for an unknown name, Unavailable where it is missing."""
+    """Return the oracle that runs whole programs. Raises ValueError for an unknown name, Unavailable if missing."""
     if name == TENSOR_RUNNER:
         return TensorRunner()
     made = oracle(name)
@@ -467,7 +467,7 @@ class RecordedResults:
         self._latest: Codes | None = None
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse no question: only reading the file shows which results it has."""
+        """Return None: only reading the file shows which results it has."""
         return None
 
     def arguments(self, asked: Question) -> Chosen:

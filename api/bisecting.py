@@ -181,7 +181,7 @@ def _function(found: Bisection) -> Iterator[str]:
 
 
 def _stage(found: Bisection, number: int, one: judging.StageResult) -> Iterator[str]:
-    """Yield a stage: closed, unless it is the guilty one."""
+    """Yield the HTML of a stage. Only the guilty stage is open."""
     kind = one.judgement.value.split()[0]
     yield (
         f"<details{' open' * (number == found.guilty)}><summary>"
@@ -204,7 +204,7 @@ def _stage(found: Bisection, number: int, one: judging.StageResult) -> Iterator[
 
 
 def _cut(text: str) -> str:
-    """Return the first lines of a text."""
+    """Return the first lines of a text, at most `MOST_LINES`."""
     lines = text.splitlines()
     return (
         text

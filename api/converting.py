@@ -121,15 +121,15 @@ def _saturating(profile: Profile | str | None, saturate: bool | None) -> Profile
 
 
 def _check_saturate(saturate: bool | None, to: ty.Type) -> None:
-    """Raise InputError if ``saturate`` has no meaning into this type."""
+    """Raise InputError if ``saturate`` is given and the target is not a float type."""
     if saturate is not None and not isinstance(to, ty.FloatType):
         hint = 'from integers: overflow="saturate"; from floats: profile="spec,float_to_int=saturate" (NaN gives 0)'
         raise InputError(f"saturate is for float types, not for '{to}'", hint=hint)
 
 
 def _with_type(value: Value, target: ty.Type) -> Value:
-    """Return a value whose type, the tensor of its shape, is replaced by a whole type. Raise TypeMismatch if it does
-    not fit.
+    """Return a value with a whole type instead of the tensor type of its shape. Raise TypeMismatch if that does not
+    fit.
     """
     if target is ty.element_type(target):
         return value

@@ -1,4 +1,4 @@
-"""Options, each described once as a field of a dataclass: the command line and functions of Python are made of them."""
+"""Options, each described once as a field of a dataclass: the command line and Python functions are made from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ def option(metavar: str | None, help: str, default: Any = None, *, name: str = "
     """Declare a field that is an option. Its name comes from the field, ``--max-steps`` from ``max_steps`` and ``-n``
     from ``n``, unless ``name`` has other names, separated by blanks.
 
-    ``keywords``: more of those of `argparse.ArgumentParser.add_argument`. With ``required`` the field has no default.
+    ``keywords``: further arguments of `argparse.ArgumentParser.add_argument`. With ``required`` the field has no
+    default.
     ``exclusive``: at most one of the exclusive options may be given. ``alias``: another name, which help does not show.
     """
     given = {"help": help, **({} if metavar is None else {"metavar": metavar}), **keywords}
@@ -62,7 +63,7 @@ def _names(given: str, field: str) -> list[str]:
 class Keywords:
     """The base class of options that were given to a Python function: errors name the arguments of that function."""
 
-    #: Arguments whose name is not that of the field.
+    #: For arguments whose name is not that of the field: the field, and the argument.
     ARGUMENTS: ClassVar[Mapping[str, str]] = {"source": "to"}
 
 

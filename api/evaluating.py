@@ -125,7 +125,7 @@ def eval(
 
 
 def _hint_at_numbers(operands: Sequence[Any], values: Sequence[Value]) -> str | None:
-    """Say what to write instead of numbers beside values, where the op does not accept them together."""
+    """Say what to write if the op does not accept the given numbers together with values. None if there is no hint."""
     bare = [k for k, operand in enumerate(operands) if isinstance(operand, int | float)]
     typed = next((value for value, operand in zip(values, operands, strict=True) if isinstance(operand, Value)), None)
     if not bare or typed is None:
@@ -167,7 +167,7 @@ _modules: dict[Any, tuple[OpDefinition, Module]] = {}
 def _module(
     definition: OpDefinition, types: tuple[ty.Type, ...], attributes: Mapping[str, Attribute], result: ty.Type | None
 ) -> Module:
-    """Return the module of an op. The module is kept for the next call, and so is what runs it."""
+    """Return the module of an op. The module and its compiled functions are kept for the next call."""
     # A declaration is known by its identity: it is kept with the module.
     key = (id(definition), types, tuple(attributes.items()), result)
     found = _modules.get(key)

@@ -99,7 +99,7 @@ class FixedArray:
 
 
 def _roomy(integers: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
-    """Return integers that can hold ``width`` bits."""
+    """Return integers in a dtype that holds ``width`` bits: int64, or Python integers."""
     return integers if width <= _INT64 else integers.astype(object)
 
 

@@ -104,7 +104,7 @@ _MOVED = {
 MOVED: Mapping[str, str] = MappingProxyType(
     {name: new.replace("{name}", name) for names, new in _MOVED.items() for name in names.split()}
 )
-"""The new names of what had another name once."""
+"""The new names of public names that were renamed."""
 
 
 def not_callable(name: str) -> TypeError:

@@ -81,7 +81,7 @@ _OTHER_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
     "bisect": {**_RUN, "count": "n"},
     "check": {"most": "n"},
 }
-"""Names of arguments that functions do not have, and ours, by function."""
+"""For each function, names of arguments that users try, and halfulp's names for them."""
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -101,7 +101,7 @@ def names_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Param
 
 
 def refuse_other_arguments(function: str, given: Mapping[str, object]) -> None:
-    """Raise TypeError, with our name of the function, if it is given an argument by a name that it does not have."""
+    """Raise TypeError, with halfulp's name of the function, if it gets an argument whose name it does not have."""
     ours = _OTHER_ARGUMENTS[function]
     if not given.keys().isdisjoint(ours):
         name = next(name for name in given if name in ours)
@@ -138,7 +138,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes | memoryview, *, follow: bool = True) -> None:
-    """Write a file whole or not at all: under a temporary name first, then renamed. Raise InputError.
+    """Write a file completely or not at all: it is written under a temporary name, then renamed. Raise InputError.
 
     ``follow``: whether the user chose the path. A link at a path of the user is followed if the user or the system made
     it. A link that somebody else made is an error, because they would choose the file that is replaced. At any other
@@ -182,7 +182,7 @@ _MOST_EXACT = float(1 << 53)
 
 
 class ExactNumbers(NamedTuple):
-    """Numbers without a type, in row-major order. No dtype can hold them."""
+    """Numbers without a type, such as fractions, in row-major order. No dtype can hold them."""
 
     numbers: Sequence[numbers.Exact]
     shape: tuple[int, ...]
@@ -241,7 +241,7 @@ def taken_as(x: Any, what: str, masked: Masked = None) -> Value | ExactNumbers:
 
 
 def _of_list(x: Any, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Return the array of nested lists, as objects if NumPy has changed what is in them."""
+    """Return the array of nested lists, as Python objects if NumPy would change the numbers."""
     if array.dtype.kind in "US":
         return np.asarray(x, object)
     if array.dtype.kind != "f" or not array.size:
@@ -310,7 +310,9 @@ def _with_poison(value: Value | ExactNumbers, mask: npt.NDArray[np.bool_] | None
 
 
 def _list_as_literals(given: Value, type_: ty.Type, what: str) -> Value:
-    """Do the same as `_as_literals` for lists of Python's numbers, which are an array of f64 or 64-bit integers."""
+    """Do the same as `_as_literals` for lists of Python's numbers, which NumPy has made an array of f64 or 64-bit
+    integers.
+    """
     element, source = numeric(ty.element_type(type_)), given.element_type
     array = given.numpy()
     if isinstance(element, ty.FloatType):
@@ -452,7 +454,7 @@ def _to_integers(
 # --- random bits ------------------------------------------------------------------------------------------------------
 
 _RANDOM_WIDTH = 32
-"""The random bits of each element, in draws by ``rng`` and ``seed``."""
+"""The number of random bits for each element, if ``rng`` or ``seed`` draws them."""
 _RANDOM_STREAM = 0
 
 

@@ -1,4 +1,4 @@
-"""What IREE's tuned kernels say of themselves: the constraints of their knobs, and the workgroups that they start."""
+"""Read the tuning data of IREE's kernels: the constraints of their knobs, and the workgroups that they start."""
 
 from halfulp.codegen.constraints import constraints
 from halfulp.codegen.workgroups import Workgroups, workgroups

@@ -21,7 +21,7 @@ Source = str | os.PathLike[str] | bytes | bytearray | memoryview
 Runnable = Module | Source | Callable[..., Any]
 """A program to run: a module, what `load` takes, or a function of JAX or a module of torch, which is lowered first."""
 _LANGUAGES: Mapping[str, str] = {"torch": "a program of the torch dialect"}
-"""The dialects of programs that IREE's compiler has to lower first, and the name of the language of each."""
+"""The dialects that IREE's compiler has to lower before halfulp can run them, with the name of the language of each."""
 _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
 
 
@@ -50,7 +50,7 @@ def load_named(source: Source, name: str | None) -> Module:
 
 
 _IMPORTING = "halfulp.importing.lowering"
-"""The module that lowers functions and models. It needs this one."""
+"""The module that lowers functions and models. It is imported late, because it imports this module."""
 
 
 def program_of(source: Runnable, arguments: Sequence[Any]) -> tuple[Module, tuple[Any, ...]]:

@@ -1,4 +1,5 @@
-"""Numbers, formats and modes as users name them: the reader of `halfulp.fp_formats.numbers` with values and types.
+"""Read numbers, formats and modes as users write them: the reader of `halfulp.fp_formats.numbers` with values and
+types.
 
 A number is read exactly. Text that has a type itself, ``0.3 : f32`` or ``f32=0.3``, is a literal of MLIR, whose
 decimals are read as the nearest f64 first.
@@ -29,7 +30,7 @@ from halfulp.interp.values.value import Value, to_elements
 MODES: Mapping[str, Rounding] = {mode.spelling: mode for mode in MLIR_ROUNDINGS}
 """The five deterministic rounding modes by MLIR's keywords."""
 READ_AS_F64 = "read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact"
-"""The reading of a literal of MLIR that is not an f64."""
+"""The text of ``reading`` for a literal of MLIR that is not an f64."""
 
 
 def mode_named(rounding: str) -> str:
@@ -56,7 +57,7 @@ def format_of(type_: str | FloatFormat | ty.Type) -> FloatFormat:
 
 
 class Code(NamedTuple):
-    """The bits of a number of a format."""
+    """A number of a format, as its bits."""
 
     format: FloatFormat
     bits: int
@@ -64,11 +65,11 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadNumber:
-    """One number, as a user gave it."""
+    """One number that a user gave, and how it was read."""
 
     #: what the user wrote
     text: str
-    #: how that was read; empty if it says so itself
+    #: how the text was read; empty if that is clear
     reading: str
     #: the number: a code, an integer of an integer type, or an exact number without a type
     number: Code | int | float | numbers.Ratio
@@ -187,8 +188,8 @@ def read_with_type(value: Any) -> tuple[ReadNumber, FloatFormat]:
 
 def real_of(value: Any) -> Fraction | None:
     """Return the exact real number of a Fraction, a Decimal or a text, also if the text is a literal that MLIR would
-    round. None for bits, for NaN and infinities, and for all other inputs, such as a float, whose number is its binary
-    value.
+    round. None for bits, for NaN and infinities, and for other inputs such as a float, because the number of a float is
+    its binary value.
     """
     if isinstance(value, str):
         typed = typed_text(value)

@@ -1,4 +1,4 @@
-"""The operations of IEEE P3109 on arrays, on blocks, and the kappa of approximate ones."""
+"""The operations of IEEE P3109 on arrays and on blocks, and the kappa of approximate operations."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _OF_BLOCKS: dict[str, int] = {
     **dict.fromkeys(REDUCTIONS, 1),
     "BlockDotProduct": 2,
 }
-"""Operations of blocks whose result is not a block, and how many blocks they take."""
+"""The operations on blocks whose result is not a block, with the number of blocks that they take."""
 _MOST_PAIRS = 1 << 16
 _RANDOM_WIDTH = 8
-"""The random bits of each result of which kappa takes all values."""
+"""The number of random bits for each result; `kappa` measures all of their values."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Projection:
     stochastic: StochasticRule | None = None
 
     def __call__(self, number: Number, random: Random = None) -> int:
-        """Return the code of a number. ``random``: random bits and their width, of a stochastic mode."""
+        """Return the code of a number. ``random``: for a stochastic mode, the random bits and their width."""
         bits = None if self.stochastic is None else drawn_bits(random, self.stochastic)
         return rules.project(self.format, number, self.rounding, self.saturation, bits)
 
@@ -228,7 +228,7 @@ def _aligned(operands: Sequence[Value]) -> tuple[tuple[int, ...], list[Codes]]:
 
 
 def _mapped(rows: Sequence[Codes], compute: Callable[..., int], random: Sequence[Random] = ()) -> list[int]:
-    """Compute each combination of codes, and of random bits, once."""
+    """Compute each different combination of codes and random bits only once, and return the results in order."""
     known: dict[tuple[Any, ...], int] = {}
     found = []
     for key in zip(*(row.tolist() for row in rows), *([random] if random else []), strict=True):

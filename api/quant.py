@@ -94,7 +94,7 @@ def _integers(name: str, given: Any) -> npt.NDArray[np.int64]:
 
 
 def _along(name: str, given: npt.NDArray[np.int64], shape: tuple[int, ...], axis: int | None) -> npt.NDArray[np.int64]:
-    """Broadcast one integer, or one for each position of a dimension."""
+    """Broadcast to ``shape`` one integer, or one integer for each index of the dimension ``axis``."""
     if given.ndim == 0:
         return np.broadcast_to(given, shape)
     if axis is None or not -len(shape) <= axis < len(shape):

@@ -1,4 +1,4 @@
-"""The exact numbers of anything that users give, as an array of f64 or of fractions."""
+"""Return the exact numbers of any input of users, as an array of f64 or of fractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users add to halfulp: formats, ops, dialects, casts, and Python functions for declarations."""
+"""Register what users add to halfulp: formats, ops, dialects, casts, and Python functions for declarations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The inputs at which rounding changes its result: the values of a format in order, and the points between them.
 
 Everything is exact: values and points are rational numbers, results come from `halfulp.fp_formats.scalar`. Finite
-values are counted from zero, or from the smallest value where there is no zero: value number -3, 0, 17 (its *rank*).
+values are counted from zero, or from the smallest value if there is no zero. The number of a value, for example -3, 0
+or 17, is its *rank*.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from halfulp.fp_formats.spelling import value_text
 
 
 def value_at(fmt: FloatFormat, rank: int) -> Fraction:
-    """Return the finite value of a format that has this place in the order of its values; see `code_at`."""
+    """Return the finite value of a format with this rank; see `code_at`."""
     value = scalar.value(fmt, code_at(fmt, rank))
     assert value is not None
     return value
 
 
 def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
-    """Return the number of the smallest value that is not below ``x``; if there is none, the number of the last value
-    plus one.
+    """Return the rank of the smallest value that is not below ``x``; if there is none, the rank of the last value plus
+    one.
     """
     first, last = lowest_rank(fmt), fmt.max_magnitude + 1
     while first < last:
@@ -39,13 +40,13 @@ def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
 
 
 def ranks_between(fmt: FloatFormat, low: Fraction, high: Fraction) -> range:
-    """Return the numbers of the values from ``low`` to ``high``, both included."""
+    """Return the ranks of the values from ``low`` to ``high``, both included."""
     end = _rank_from(fmt, high)
     return range(_rank_from(fmt, low), end + (end <= fmt.max_magnitude and value_at(fmt, end) == high))
 
 
 def count(ranks: range) -> int:
-    """Count the numbers of a range: wide formats have more than ``len`` can return."""
+    """Return the number of ranks in a range: wide formats have more than ``len`` can return."""
     return max(0, ranks.stop - ranks.start)
 
 
@@ -109,8 +110,8 @@ def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fractio
     """Return the least upper bound of the relative error between two positive inputs; NaN if no result is a finite
     number.
 
-    Within a binade values are evenly spaced, so errors get smaller: the first two gaps of each binade, and the part
-    beyond the last value, are enough.
+    Within a binade, the distances between values are equal, so the relative error is largest at its beginning.
+    Therefore only the first two gaps of each binade, and the part beyond the last value, are examined.
     """
     windows = [(low, high)]
     ranks = ranks_between(fmt, low, high)

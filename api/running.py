@@ -71,7 +71,7 @@ class CallKeywords(TypedDict, total=False):
 
 
 class TraceKeywords(CallKeywords, total=False):
-    """The keywords of `trace` that say how a function runs."""
+    """The keywords of `trace` for the run of the function."""
 
     batch: bool
     mma: str | Accumulator
@@ -96,7 +96,7 @@ _AS_GIVEN: Mapping[str, tuple[Any, str]] = {
     ),
     "externals": (None, ""),
 }
-"""Options that callers give in another form than `RunOptions` has them: the default, and what there is to say of it."""
+"""Options that callers give in another form than `RunOptions` has: the default, and their description."""
 
 
 def run_options(function: str, keywords: type[Any], given: Mapping[str, Any]) -> RunOptions:
@@ -118,7 +118,9 @@ Takes = TypeVar("Takes", bound=Callable[..., Any])
 
 
 def takes(keywords: type[Any]) -> Callable[[Takes], Takes]:
-    """Show the keywords of a function with ``**options`` in its signature, and in its docstring for ``{options}``."""
+    """Return a decorator for a function with ``**options``: the keywords appear in its signature, and in its docstring
+    in place of ``{options}``.
+    """
 
     def shown(function: Takes) -> Takes:
         plain = signature(function)

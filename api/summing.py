@@ -26,7 +26,7 @@ TypeName = str | FloatFormat | ty.Type
 
 
 OF_ANY_LENGTH = ("exact", "ieee")
-"""Models that, as an `Accumulator` does, compute a product of any length without a kind of operation."""
+"""Models that compute a product of any length without a kind of operation, as an `Accumulator` does."""
 
 
 @names_arguments
@@ -215,7 +215,9 @@ def _product(
 
 
 class _Kernel(NamedTuple):
-    """What a product was given about the kernel. ``steps``: fields of a `Schedule`, with alpha and beta as numbers."""
+    """The arguments of a product that describe its kernel. ``steps``: fields of a `Schedule`, with alpha and beta as
+    numbers.
+    """
 
     instruction: str | None
     c: Any = None
@@ -283,7 +285,7 @@ def _instruction(given: str, a: Value, b: Value, d: ty.Type | None) -> str:
 
 
 def _operands(a: Any, b: Any, type: TypeName | None) -> tuple[Value, Value]:
-    """Return both operands as values; a list beside something with a type takes that type."""
+    """Return both operands as values. A list takes the type of the other operand, if that has one."""
     if type is None and isinstance(a, list | tuple) != isinstance(b, list | tuple):
         if isinstance(a, list | tuple):
             y = as_value(b, what="b")

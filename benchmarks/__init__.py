@@ -1,1 +1,3 @@
-"""halfulp measured beside its peers: ``python -m benchmarks``, from the root of the tree. It is never installed."""
+"""Measure halfulp and other implementations (its peers): ``python -m benchmarks``, from the root of the tree. This
+package is not installed.
+"""

@@ -1,4 +1,5 @@
-"""Prints the table: ``make bench``, or ``python -m benchmarks``. It ends with 1 where results differ from a peer's.
+"""Print the table: ``make bench``, or ``python -m benchmarks``. The exit code is 1 if results differ from those of a
+peer.
 
 With ``--base``, it compares two commits instead.
 """

@@ -1,4 +1,6 @@
-"""What accelerators compute beside arithmetic, in programs: stochastic rounding, scaled blocks, requantisation."""
+"""Measure what accelerators compute besides arithmetic, in programs: stochastic rounding, scaled blocks,
+requantisation.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ STOCHASTIC = """func.func @main(%x: tensor<{count}xf32>) -> tensor<{count}xbf16>
   return %y : tensor<{count}xbf16>
 }}"""
 OP = 2
-"""The number of the truncf: the module is 0, the function 1."""
+"""The number of the truncf among the ops of the program: the module is 0, the function 1."""
 SEED = 0x0123456789ABCDEF
 LANES = 1 << 14
-"""The blocks of Philox that NumPy makes together, so that they stay in the cache."""
+"""The number of Philox blocks that NumPy makes at once, so that they stay in the cache."""
 
 BLOCKS = """func.func @main(%x: tensor<{rows}x32xf32>) -> (tensor<{rows}x32xf8E4M3FN>, tensor<{rows}x1xf8E8M0FNU>) {{
   %e, %s = halfulp.quantize_blocks %x {{recipe = "floor"}}
@@ -28,7 +30,7 @@ BLOCKS = """func.func @main(%x: tensor<{rows}x32xf32>) -> (tensor<{rows}x32xf8E4
   return %e, %s : tensor<{rows}x32xf8E4M3FN>, tensor<{rows}x1xf8E8M0FNU>
 }}"""
 LARGEST, EXPONENT = 448, 8
-"""The largest f8E4M3FN, and its exponent."""
+"""The largest value of f8E4M3FN, and its exponent."""
 
 REQUANTIZED = """func.func @main(%x: tensor<{count}xi32>, %m: i32, %s: i8) -> tensor<{count}xi8> {{
   %y = halfulp.requantize %x, %m, %s {{rule = "gemmlowp", output_zero_point = {zero_point} : i64}}
@@ -44,7 +46,7 @@ def rows() -> Iterator[Row]:
 
 
 def _philox(first: int, count: int, op: int, seed: int) -> Any:
-    """Return blocks of Philox4x32-10, four words each, as docs/running.md counts them."""
+    """Return ``count`` blocks of Philox4x32-10, four words each, with the counters that docs/running.md describes."""
     low = np.uint64(0xFFFFFFFF)
     number = np.arange(first, first + count, dtype=np.uint64)
     a, b = number & low, number >> np.uint64(32)
@@ -59,7 +61,7 @@ def _philox(first: int, count: int, op: int, seed: int) -> Any:
 
 
 def _added_and_cut(codes: Any) -> Any:
-    """Return codes of bf16: 16 random bits are added below the last place, and the rest is cut off."""
+    """Return codes of bf16 from codes of f32: 16 random bits are added to the low 16 bits, which are then cut off."""
     out = np.empty(codes.size, np.uint16)
     for start in range(0, codes.size, 4 * LANES):
         part = codes[start : start + 4 * LANES]
@@ -85,7 +87,7 @@ def stochastic(sizes: Sizes) -> Measured:
 
 
 def _quantized(x: Any) -> tuple[Any, Any]:
-    """Return codes of elements and of scales, as OCP's MX 1.0 has them."""
+    """Return the codes of elements and of scales, as OCP's MX 1.0 defines them, computed with NumPy."""
     try:
         import ml_dtypes
     except ImportError:

@@ -1,4 +1,6 @@
-"""By what halfulp computes: by machine code from the first element and op on, as it does after some work."""
+"""Choose how halfulp computes in measurements: with machine code from the first element on. In normal use, it changes
+to machine code after some work.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ BACKEND = "llvm"
 
 @contextmanager
 def machine_code() -> Iterator[None]:
-    """Compute by machine code, where llvmlite is installed."""
+    """Compute with machine code inside the block, if llvmlite is installed."""
     before = llvm.backend()
     if llvm.installed():
         llvm.use(BACKEND)

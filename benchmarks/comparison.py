@@ -1,7 +1,7 @@
-"""Two commits compared row by row: ``make bench BASE=<commit>``.
+"""Compare two commits row by row: ``make bench BASE=<commit>``.
 
 Each side is a process that measures one row when asked (`benchmarks.side`). The processes take turns, and the figure of
-a row is the best of its turns, so that a busy machine disturbs both sides alike.
+a row is the best of its turns, so that a busy machine slows both sides equally.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Compared(NamedTuple):
 
 
 def shared(base: Sequence[Key], now: Sequence[Key], wanted: str) -> list[Key]:
-    """Return the rows that both sides have and whose name contains ``wanted``, in the order of now."""
+    """Return the rows that both sides have and whose name contains ``wanted``, in the order of ``now``."""
     known = set(base)
     return [key for key in now if key in known and wanted in str(key).lower()]
 
@@ -85,7 +85,9 @@ def alone(keys: Sequence[Key], others: Sequence[Key], wanted: str) -> list[Key]:
 
 
 def better(one: Reply, other: Reply) -> Reply:
-    """Return the reply with the smaller figure; one without a figure if there is no other."""
+    """Return the reply with the smaller figure. If only one has a figure, return that one; if neither has, return one
+    of them.
+    """
     if one.figure is None or other.figure is None:
         return other if one.figure is None else one
     return min(one, other, key=lambda reply: reply.figure or 0.0)
@@ -176,7 +178,9 @@ def checked_out(commit: str) -> Iterator[tuple[Path, dict[str, str]]]:
 
 
 def main(commit: str, wanted: str) -> int:
-    """Print the table of a commit and of the tree as it is. ``wanted``: a part of the names of rows."""
+    """Print the table that compares a commit with the current tree, and return the exit code. ``wanted``: a part of the
+    names of rows.
+    """
     commit = git("rev-parse", "--verify", f"{commit}^{{commit}}")
     print(f"base: {git('log', '-1', '--format=%h %s', commit)}\nnow: {git('describe', '--always', '--dirty')}")
     changed = git("diff", "--name-only", commit, "--", "benchmarks").splitlines()

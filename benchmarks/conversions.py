@@ -1,4 +1,4 @@
-"""`halfulp.convert` beside astype of NumPy and ml_dtypes, and beside gfloat; its memory."""
+"""Measure `halfulp.convert`, compared with astype of NumPy and ml_dtypes and with gfloat; and its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementary functions, each result rounded once, beside NumPy's f64 functions and MPFR."""
+"""Measure elementary functions, each result rounded once, compared with NumPy's f64 functions and MPFR."""
 
 from __future__ import annotations
 
@@ -61,14 +61,16 @@ def _program(op: str, type_: str, count: int, operands: int = 1) -> str:
 
 
 def _operand(name: str, type_: str, count: int) -> Any:
-    """Return a sample in the domain of the function, without NaNs: their payloads are not NumPy's."""
+    """Return a sample in the domain of the function, without NaNs, because NumPy gives them other payloads."""
     x = sample(type_, count)
     x = np.where(np.isfinite(x.astype(np.float64)), x, x.dtype.type(1))
     return np.abs(x) if name == "log" else x
 
 
 def tensor(name: str, type_: str, most: int, sizes: Sizes) -> Measured:
-    """Measure a tensor beside NumPy's function on the same numbers in f64, whose results are compared as rounded."""
+    """Measure a function of a tensor, compared with NumPy's function on the same numbers in f64. NumPy's results are
+    rounded before they are compared.
+    """
     x = _operand(name, type_, min(sizes.elements, most))
     module, wide, function = hu.load(_program(f"math.{name}", type_, x.size)), x.astype(np.float64), FUNCTIONS[name]
     with np.errstate(all="ignore"):
@@ -90,7 +92,9 @@ def pairs(name: str, function: Callable[..., Any], type_: str, sizes: Sizes) -> 
 
 
 def tensor_f64(name: str, sizes: Sizes) -> Measured:
-    """Measure a tensor of f64 beside MPFR, which rounds correctly, too: number by number."""
+    """Measure a function of a tensor of f64, compared with MPFR, which is also correctly rounded and computes one
+    number at a time.
+    """
     try:
         import gmpy2
     except ImportError:
@@ -107,7 +111,9 @@ def tensor_f64(name: str, sizes: Sizes) -> Measured:
 
 
 def first_call(name: str, type_: str, kept: bool, sizes: Sizes) -> Measured:
-    """Measure the first call of a new process, in milliseconds: with the import of python-flint, if it needs that."""
+    """Measure the first call in a new process, in milliseconds, with the import of python-flint if it is needed.
+    ``kept``: with the cache on disk of an earlier process.
+    """
     program = FIRST_CALL.format(name=name, type=type_)
 
     def seconds(folder: str) -> float:

@@ -1,4 +1,4 @@
-"""Arithmetic in the formats and modes that NumPy does not have, as arrays of codes."""
+"""Measure arithmetic in the formats and modes that NumPy does not have, on arrays of codes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rows() -> Iterator[Row]:
 
 
 def codes_of(type_: str, count: int, seed: int) -> Any:
-    """Codes with random signs and fractions, and exponents that are not far apart."""
+    """Return codes with random signs and fractions, and exponents that are not far apart."""
     numbers = random(seed)
     fmt = FORMATS[type_]
     low, high = (numbers.integers(0, 1 << 64, count, np.uint64) for _ in range(2))
@@ -76,7 +76,7 @@ def exactly(family: ModuleType, type_: str, op: str, sizes: Sizes) -> Measured:
 
 
 def directed(type_: str, op: str, mode: Rounding, sizes: Sizes) -> Measured:
-    """By the quickest path that there is, beside the exact one."""
+    """Measure an op in a rounding mode by the quickest path, compared with the exact path."""
     fmt = FORMATS[type_]
     x = sample(type_, sizes.chain)
     x, y = (z.view(f"u{x.itemsize}") for z in (x, x[::-1].copy()))

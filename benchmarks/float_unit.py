@@ -1,4 +1,4 @@
-"""Operations of a float unit: one call with flags, and arrays."""
+"""Measure operations of a float unit: one call with flags, and arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.samples import positive
 
 GROUP = "float unit"
 TRIPLES = (("f32", "f32"), ("bf16", "f32"), ("f8E4M3FN", "f32"))
-"""The types of the factors, and of the addend and the result."""
+"""Pairs of types: that of the factors, and that of the addend and the result."""
 
 
 def rows() -> Iterator[Row]:
@@ -25,7 +25,7 @@ def rows() -> Iterator[Row]:
 
 
 def one_call(sizes: Sizes) -> Measured:
-    """Measure a call with a profile that is parsed already."""
+    """Measure one call with a profile that is already parsed."""
     x, profile = hu.convert(1.1, "f32"), hu.profiles["riscv"]
 
     def call() -> None:

@@ -1,4 +1,5 @@
-"""mlir-opt and mlir-runner as peers: one body in a loop over memory, timed inside the program, without its start.
+"""Run mlir-opt and mlir-runner as peers: one body in a loop over memory. The program measures the time itself, so that
+its start does not count.
 
 Both are asked for the CPU without AVX-512, whose bf16 instructions take subnormals for zero.
 """
@@ -27,7 +28,7 @@ APFLOAT = "mlir-runner, APFloat"
 _PASSES = {NATIVE: (), APFLOAT: ("--convert-arith-to-apfloat",)}
 _RUNTIME = {NATIVE: (UTILITIES,), APFLOAT: (UTILITIES, "libmlir_apfloat_wrappers.so")}
 TILE = 4096
-"""Elements of an operand that stand in the program; the others repeat them."""
+"""The number of elements of an operand that the program contains as constants; the other elements repeat them."""
 SECONDS = 120.0
 
 
@@ -144,11 +145,12 @@ def elementwise(
     rounds: int,
     functions: str = "",
 ) -> float:
-    """Return the time per element, in nanoseconds, of a body over arrays as long as ours. The body makes %r from %x and
-    %y, all of one type.
+    """Return the time per element, in nanoseconds, of a body over arrays as long as ``ours``, halfulp's results. The
+    body makes %r from %x and %y, all of one type.
 
-    ``operands``: codes for %x and %y, few: they are repeated. ``ours``: the codes of our results; a sum of them has to
-    be the program's. ``functions``: what the body calls. Raises Absent, and Disagreement.
+    ``operands``: a few codes for %x and %y, which are repeated. ``ours``: the codes of halfulp's results, whose sum
+    must be equal to the sum that the program prints. ``functions``: what the body calls. Raises Absent, and
+    Disagreement.
     """
     x, y = operands
     width = width_of(as_type(type_))
@@ -172,7 +174,7 @@ def elementwise(
 
 def _seconds(peer: str, printed: Sequence[str], ours: Any) -> float:
     """Return the shortest time between two prints of the clock. Raises Disagreement unless the last number is the sum
-    of our results.
+    of ``ours``, the codes of halfulp's results.
     """
     *clock, total = map(int, printed)
     if total != _checksum(ours):
@@ -221,8 +223,8 @@ _LOOPS = ("--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-aff
 def structured(body: str, operands: Sequence[Any], ours: Any, rounds: int) -> float:
     """Return the time, in seconds, of structured ops on memrefs of f32, lowered to loops. They write %r from %a and %b.
 
-    ``operands``: arrays of f32. ``ours``: our results; a sum of their codes has to be the program's. Raises Absent, and
-    Disagreement.
+    ``operands``: arrays of f32. ``ours``: halfulp's results; the sum of their codes must be equal to the sum that the
+    program prints. Raises Absent, and Disagreement.
     """
     types = [f"memref<{'x'.join(map(str, each.shape))}xf32>" for each in (*operands, ours)]
     names = ["%a", "%b"][: len(operands)]
@@ -248,7 +250,7 @@ def structured(body: str, operands: Sequence[Any], ours: Any, rounds: int) -> fl
 
 
 CALLS = 20
-"""Calls of a whole program between two looks at the clock, which counts microseconds."""
+"""The number of calls of a whole program between two readings of the clock, which counts microseconds."""
 _WHOLE = """
   func.func @entry() {{
     %zero = arith.constant 0 : index
@@ -319,7 +321,7 @@ def _listed(types: Sequence[ty.Type]) -> str:
 
 
 def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:
-    """Return the lines that decode a code."""
+    """Return the lines of MLIR that convert the code of an operand, stored in ``storage`` bits, to a value."""
     if width == storage:
         return [f"%{name} = arith.bitcast %{name}_code : i{width} to {type_}"]
     return [
@@ -329,7 +331,7 @@ def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:
 
 
 def _encode(type_: str, width: int, storage: int) -> list[str]:
-    """Return the lines that encode %r."""
+    """Return the lines of MLIR that convert the value %r to its code."""
     if width == storage:
         return [f"%r_code = arith.bitcast %r : {type_} to i{width}"]
     return [
@@ -344,7 +346,7 @@ def _raw(codes: Any) -> str:
 
 
 def _fold(storage: int) -> list[str]:
-    """Return the lines that fold the code %v into 64 bits: the higher bits are combined with exclusive or."""
+    """Return the lines of MLIR that reduce the code %v to 64 bits: the higher bits are combined with exclusive or."""
     if storage < 64:
         return [f"%word = arith.extui %v : i{storage} to i64"]
     if storage == 64:

@@ -1,4 +1,4 @@
-"""Ten models from JAX, lowered to loops or branches on memory, as `tests/data/programs.md` describes them."""
+"""Measure ten models from JAX, lowered to loops or branches on memory, as `tests/data/programs.md` describes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from halfulp.running import find_entry
 GROUP = "models"
 FOLDER = Path(__file__).parent.parent / "tests" / "data" / "programs"
 _NEAR = 2.0**-5
-"""How far the results of a peer may be from ours, as a share of the largest: those of bf16 have eight bits."""
+"""The largest allowed distance of a peer's results from halfulp's, relative to the largest result. It is large because
+bf16 has a significand of eight bits.
+"""
 
 
 def _softmax(x: Any) -> Any:
@@ -90,7 +92,9 @@ BY_NUMPY: Mapping[str, Callable[..., Any]] = {
     "scan_tanh_f32": _scan,
     "softmax_bf16": _softmax,
 }
-"""The models, in whole arrays. NumPy's functions are not correctly rounded, and its sums have another order."""
+"""The models as functions on whole arrays of NumPy. NumPy's functions are not correctly rounded, and its sums have
+another order.
+"""
 
 
 def rows() -> Iterator[Row]:
@@ -121,12 +125,14 @@ def _lowered(model: str, stage: str) -> hu.Module:
 
 
 def _run(module: hu.Module, arguments: list[hu.Value]) -> tuple[hu.Value, ...]:
-    """Run a function of memrefs on tensors."""
+    """Run a function whose arguments are memrefs, with tensors as arguments."""
     return hu.run(module, *arguments, max_steps=10**9)
 
 
 def distance(model: str, ours: list[Any], theirs: list[Any]) -> str:
-    """Say how far results are apart. Raises Disagreement where that is too far, or one is not a number."""
+    """Return a text about the distance of the results. Raises Disagreement if the distance is larger than `_NEAR`, or
+    if one result is not a number.
+    """
     share = 0.0
     for one, other in zip(ours, theirs, strict=True):
         mine, peers = (np.asarray(each, np.float64) for each in (one, other))

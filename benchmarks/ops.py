@@ -1,4 +1,6 @@
-"""One arith op on tensors of small floats, through `halfulp.run`, beside the dtypes of NumPy and ml_dtypes."""
+"""Measure one arith op on tensors of small floats through `halfulp.run`, compared with the dtypes of NumPy and
+ml_dtypes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs that are timed, in MLIR, and the same in NumPy."""
+"""The programs that are measured, in MLIR, and the same programs in NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTEGER_CHAIN = ("muli", "addi", "subi", "muli", "xori", "maxsi", "minsi", "addi
 
 
 def chain_body(type_: str, ops: tuple[str, ...] = CHAIN) -> list[str]:
-    """Ops on %x and %y, each on the last result and %y; the last result is %r."""
+    """Return lines of ops on %x and %y. Each op takes the last result and %y; the last result is %r."""
     lines = []
     last = "%x"
     for number, op in enumerate(ops, 1):
@@ -53,7 +53,9 @@ FLOAT_LINE = ("mulf", "addf", "subf", "mulf")
 
 
 def straight_line(ops: int, type_: str = "i32", names: tuple[str, ...] = INTEGER_LINE) -> str:
-    """Scalar ops in one block: each on the last two results, or of floats on the last and an argument."""
+    """Return a function with scalar ops in one block. On integers, each op takes the last two results; on floats, the
+    last result and an argument.
+    """
     lines = [f"func.func @main(%a: {type_}, %b: {type_}) -> {type_} {{"]
     one, two = "%a", "%b"
     for number in range(ops):
@@ -65,7 +67,9 @@ def straight_line(ops: int, type_: str = "i32", names: tuple[str, ...] = INTEGER
 
 
 def loop(type_: str) -> str:
-    """Eight ops for each turn of a loop made of branches: four of them compute, on i32 or on floats."""
+    """Return a function with a loop that is made of branches. A turn has eight ops, four of which compute, on i32 or on
+    floats.
+    """
     if type_ == "i32":
         constants = "%one = arith.constant 1 : i32"
         body = """%a = arith.muli %sum, %x : i32

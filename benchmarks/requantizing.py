@@ -1,4 +1,4 @@
-"""An int8 convolution with the requantisation of gemmlowp, as a batch with a lane for each output."""
+"""Measure an int8 convolution with the requantisation of gemmlowp, as a batch with a lane for each output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.samples import random
 
 CHANNELS, TAPS = 16, 3
 MULTIPLIER, SHIFT, ZERO_POINT, BIAS = 1518500250, 8, -3, 1000
-"""The multiplier has 31 bits behind the point; the shift is to the right."""
+"""The numbers of the requantisation. The multiplier has 31 bits after the point; the shift is to the right."""
 BOUNDS = -128, 127
 
 PROGRAM = """
@@ -83,7 +83,7 @@ def rows() -> Iterator[Row]:
 
 
 def requantized(sums: Any) -> Any:
-    """Return sums of 64 bits as integers of 8 by NumPy, as gemmlowp's fixed-point functions define them."""
+    """Return 64-bit sums as 8-bit integers, computed with NumPy as gemmlowp's fixed-point functions define them."""
     scaled = sums * MULTIPLIER
     nudged = scaled + np.where(scaled < 0, 1 - (1 << 30), 1 << 30)
     high = np.sign(nudged) * (abs(nudged) >> 31)
@@ -92,7 +92,7 @@ def requantized(sums: Any) -> Any:
 
 
 def _reference(image: Any, weights: Any, outputs: int) -> Any:
-    """Return the outputs by NumPy."""
+    """Return the outputs of the convolution, computed with NumPy."""
     windows = np.lib.stride_tricks.sliding_window_view(image, (TAPS, TAPS), axis=(0, 1))[:outputs, :outputs]
     return requantized(np.einsum("yxcij,ijc->yx", windows.astype(np.int64), weights.astype(np.int64)) + BIAS)
 

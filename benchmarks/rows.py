@@ -1,4 +1,4 @@
-"""Rows of the table: a measurement, its peer, its targets; and how times are taken."""
+"""The rows of the table: a measurement, its peer and its targets; and the functions that measure times."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class Sizes:
 class Target:
     """The target of a row.
 
-    ``speed``: at least so many times as fast as the peer. ``copies``: in at most the time in which np.copyto writes the
-    larger of the two arrays so often. ``most``: the figure is at most this, in the row's unit. ``beside``: a factor and
-    a sum: at most so many times the peer's figure, and so much more.
+    ``speed``: halfulp is at least this many times as fast as the peer. ``copies``: halfulp takes at most the time in
+    which np.copyto writes the larger of the two arrays this many times. ``most``: the figure is at most this, in the
+    unit of the row. ``beside``: a factor and a summand: the figure is at most the peer's figure times the factor plus
+    the summand.
     """
 
     speed: float | None = None
@@ -49,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures of one row, all in its unit: ours, the peer's, and those of np.copyto as the limit."""
+    """The figures of one row in its unit: halfulp's, the peer's, and np.copyto's, which is the limit."""
 
     ours: float
     peer: float | None = None
@@ -77,11 +78,11 @@ class Measured:
 
 
 class Absent(Exception):
-    """A peer, or a backend, is not installed, or does not work."""
+    """The exception for a peer or a backend that is not installed, or does not work."""
 
 
 class Disagreement(Exception):
-    """Results that should be equal differ, so there is nothing to time."""
+    """The exception for results that should be equal but differ, so that no time is measured."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def nanoseconds(seconds: Sequence[float], count: int, note: str = "") -> Measure
 
 
 def agree(what: str, ours: Any, theirs: Any) -> None:
-    """Raise Disagreement unless two arrays hold the same bits."""
+    """Raise Disagreement unless two arrays have the same bits."""
     ours, theirs = _bits(ours), _bits(theirs)
     if ours.shape != theirs.shape or not np.array_equal(ours, theirs):
         count = "all" if ours.shape != theirs.shape else f"{np.count_nonzero(ours != theirs):,}"
@@ -124,10 +125,11 @@ def agree(what: str, ours: Any, theirs: Any) -> None:
 
 
 def agree_or_as_predicted(what: str, ours: Any, theirs: Any, predicted: Callable[[], Any]) -> str:
-    """Raise Disagreement unless each result of the peer is ours, a NaN if ours is one, or as its profile predicts.
-    Return a note.
+    """Raise Disagreement unless each result of the peer is equal to halfulp's, or both are NaN, or it is as the profile
+    of the peer predicts. Return a note.
 
-    Both are arrays of a float dtype. ``predicted``: computes, where it is needed, what the profile of the peer gives.
+    Both are arrays of a float dtype. ``predicted``: a function that computes the results under the profile of the peer.
+    It is called only if they are needed.
     """
     differs = _bits(ours) != _bits(theirs)
     if not differs.any():

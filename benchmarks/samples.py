@@ -1,4 +1,4 @@
-"""Operands, the same in every run, and the dtypes and peers that go with float types."""
+"""The operands of measurements, the same in every run, and the dtypes and peers for float types."""
 
 from __future__ import annotations
 

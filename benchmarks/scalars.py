@@ -1,4 +1,6 @@
-"""Scalar code: op by op beside xDSL's interpreter and mlir-runner, and for many lanes at once beside tensors."""
+"""Measure scalar code: op by op, compared with xDSL's interpreter and mlir-runner; and for many lanes at once, compared
+with tensors.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, b
 from benchmarks.samples import positive, random
 
 XDSL_OPS = 1600
-"""The number of ops that xDSL runs: in a loop its time grows with the square of it."""
+"""The number of ops that xDSL runs. It is small because in a loop xDSL's time grows with the square of the number."""
 SPEED = Target(most=1000)
 TYPES = ("i32", "f32", "f64")
 SCALARS: Mapping[str, Callable[[float], Any]] = {"i32": np.int32, "f32": np.float32, "f64": np.float64}
@@ -80,13 +82,13 @@ def _line(type_: str, ops: int) -> str:
 
 
 def _ours(text: str, arguments: tuple[Any, ...], sizes: Sizes) -> float:
-    """Return the nanoseconds of a run by halfulp."""
+    """Return the nanoseconds that halfulp takes for a run."""
     module = hu.load(text)
     return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
 
 
 def _xdsl(type_: str, text: str, arguments: tuple[Any, ...]) -> float:
-    """Return the nanoseconds of a run by xDSL, and compare the results."""
+    """Return the nanoseconds that xDSL takes for a run, and compare the results."""
     call = xdsl_peer.function(text)
     numbers = [argument.item() for argument in arguments]
     (theirs,) = call(*numbers)
@@ -127,7 +129,7 @@ def beside_runner(type_: str, sizes: Sizes) -> Measured:
 
 
 def gcd(sizes: Sizes) -> Measured:
-    """Measure a loop in which every lane makes another number of trips."""
+    """Measure a loop in which every lane makes a different number of trips."""
     x, y = (random(seed).integers(0, 2**31 - 1, sizes.chain, np.int32) for seed in (8, 9))
     module = hu.load(GCD)
     agree("a batch", hu.run(module, x, y, batch=True)[0].bits, np.gcd(x, y))
@@ -136,7 +138,7 @@ def gcd(sizes: Sizes) -> Measured:
 
 
 def memory(sizes: Sizes) -> Measured:
-    """Measure a loop that reverses an array: one load and one store a trip, and nothing else but an index."""
+    """Measure a loop that reverses an array: each trip has one load and one store, and computes only an index."""
     count = max(sizes.ops // 2, 1)
     module = hu.load(REVERSE)
     x = random(10).standard_normal(count).astype(np.float32)

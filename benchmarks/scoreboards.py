@@ -1,5 +1,5 @@
-"""The time that the scoreboard of `halfulp.cocotb` takes for a transaction: the model and the comparison, without a
-simulator.
+"""Measure the time that the scoreboard of `halfulp.cocotb` takes for a transaction: the model and the comparison,
+without a simulator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ WAYS: dict[str, tuple[dict[str, Any], float | None]] = {
     "one by one": ({"immediate": True}, 333),
     "in batches, with coverage of B1 and B3": ({"models": ["B1", "B3"]}, None),
 }
-"""By name, the options of a scoreboard, and the most microseconds of a transaction: 20,000 and 3,000 a second."""
+"""For each name of a row: the options of a scoreboard, and the target for a transaction in microseconds. The targets
+are 20,000 and 3,000 transactions a second.
+"""
 
 OPS = (("arith.mulf", "bf16"), ("math.fma", "bf16"))
 

@@ -1,4 +1,4 @@
-"""Machine code by several threads beside the same by one."""
+"""Measure machine code on several threads, compared with one thread."""
 
 from __future__ import annotations
 

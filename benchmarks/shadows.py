@@ -1,4 +1,4 @@
-"""Runs beside exact real numbers: chains of ops, by the form of their shadows."""
+"""Measure runs with shadows, that is with exact real numbers: chains of ops, by the form of their shadows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from halfulp.traces.error_report import RunErrors, beside_reals
 GROUP = "exact reals beside a run"
 FORMS: Mapping[str, str] = {"": "enclosed", "f64": "beside f64", "f128": "beside f128"}
 TARGETS: Mapping[tuple[str, str], Target] = {("f32", ""): Target(most=400), ("f32", "f64"): Target(most=30)}
-"""For each element of a chain, by type and form."""
+"""The targets, in nanoseconds for each element of a chain, by type and form."""
 
 
 def rows() -> Iterator[Row]:
@@ -35,7 +35,9 @@ def _run(module: hu.Module, form: str, *arguments: Any) -> RunErrors:
 
 
 def chained(type_: str, form: str, sizes: Sizes) -> Measured:
-    """Measure a chain. The peer computes it in f32 and in f64, and takes the largest distance of the results."""
+    """Measure a chain of ops with shadows. The peer computes it in f32 and in f64, and takes the largest distance of
+    the results.
+    """
     count = sizes.chain
     x, y = positive(type_, count)
     module = hu.parse(chain(f"tensor<{count}x{type_}>"))

@@ -1,4 +1,4 @@
-"""Measures rows on request, for a comparison of two commits: each commit has a process that runs this file.
+"""Measure rows on request, for a comparison of two commits: each commit has a process that runs this file.
 
 The file is run by its path, with the tree of the commit as the current folder, so that a commit without it can be
 measured too. The process prints its rows as a line of JSON. Then it reads the numbers of rows, a line each, and prints

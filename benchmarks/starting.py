@@ -1,4 +1,4 @@
-"""The time to start halfulp, beside a Python process that does nothing, and one that imports NumPy."""
+"""Measure the time to start halfulp, compared with a Python process that does nothing, and one that imports NumPy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run():
 first = run()
 print(first - run())
 """
-"""Prints how much longer the first run of a function takes than the second."""
+"""A program that prints how much longer the first run of a function takes than the second."""
 NOTHING = ("-c", "pass")
 NUMPY = ("-c", "import numpy")
 
@@ -46,7 +46,7 @@ def rows() -> Iterator[Row]:
 
 
 def compiled_rows() -> Iterator[Row]:
-    """Yield the rows of functions that become machine code, in a process of their own."""
+    """Yield the rows for functions that are compiled to machine code, each run in its own process."""
     group = "start"
     for type_ in ("f32", "f8E4M3FN"):
         name = f"first run of a matmul of {type_}, loops on memrefs"

@@ -1,4 +1,4 @@
-"""Structured ops: matrix products, a convolution, a softmax, and elementwise bodies."""
+"""Measure structured ops: matrix products, a convolution, a softmax, and elementwise bodies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _timed(module: Any, *arguments: Any, rounds: int) -> float:
 
 
 def _filled(op: str, operands: str, types: str, result: str, element: str = "f32") -> str:
-    """Return a function of %a and %b that applies an op to them and to zeros."""
+    """Return a function of %a and %b that applies an op to them and to a tensor of zeros."""
     a, b = types.split(", ")
     return f"""func.func @main(%a: {a}, %b: {b}) -> {result} {{
   %zero = arith.constant 0.0 : {element}
@@ -82,7 +82,7 @@ def matmul(type_: str, sizes: Sizes) -> Measured:
 
 
 def matmul_in_loops(sizes: Sizes) -> Measured:
-    """Measure a product of numbers that round, beside the same order of additions."""
+    """Measure a product of numbers that round, compared with the same order of additions."""
     side = min(SIDE, math.isqrt(sizes.chain))
     a, b = random(8).standard_normal((2, side, side)).astype(np.float32)
     module, type_ = _matmul(side, "f32"), f"memref<{side}x{side}xf32>"
@@ -92,7 +92,9 @@ def matmul_in_loops(sizes: Sizes) -> Measured:
 
 
 def _convolution(sizes: Sizes, exact: bool) -> tuple[Any, Any, str]:
-    """Return an image, filters, and the text of the types, for small numbers or for some that round."""
+    """Return an image, filters, and the text of the types. ``exact``: small numbers; otherwise numbers whose products
+    round.
+    """
     side, channels = IMAGE if sizes.chain >= 1_000_000 else (8, 4)
     shapes = (1, side, side, channels), (3, 3, channels, channels)
     rng = random(9)
@@ -130,7 +132,7 @@ def convolution_in_loops(sizes: Sizes) -> Measured:
 
 
 def softmax(sizes: Sizes) -> Measured:
-    """Measure four structured ops beside NumPy, whose exp and whose order of additions differ."""
+    """Measure a softmax of four structured ops, compared with NumPy, whose exp and order of additions are different."""
     side = math.isqrt(sizes.chain) if sizes.chain < 1_000_000 else 1024
     whole, row = f"tensor<{side}x{side}xf32>", f"tensor<{side}xf32>"
 
@@ -189,7 +191,7 @@ def softmax(sizes: Sizes) -> Measured:
 
 
 def _generic(count: int, kind: str) -> str:
-    """Return a generic of the ten ops on %a and %b that writes %r, or returns it."""
+    """Return a linalg.generic of the ten ops on %a and %b that writes %r, or returns it."""
     type_ = f"{kind}<{count}xf32>"
     body = "\n    ".join(chain_body("f32", CHAIN))
     one = "affine_map<(d0) -> (d0)>"

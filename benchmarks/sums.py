@@ -1,4 +1,4 @@
-"""Sums and matrix products, beside NumPy's and ml_dtypes' in the same order, and beside `math.fsum`."""
+"""Measure sums and matrix products, compared with NumPy and ml_dtypes in the same order, and with `math.fsum`."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Line(NamedTuple):
 
 
 def all_rows() -> list[Row]:
-    """Return all rows, measured by machine code."""
+    """Return all rows. They are measured with machine code."""
     rows = [row for module in MODULES for row in module.rows()]
     return [replace(row, measure=partial(_compiled, row.measure)) for row in rows]
 
@@ -199,7 +199,7 @@ def _text_line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[bool]) -> str:
-    """Return a line of cells; those of ``numbers`` end in line."""
+    """Return a line of cells; the cells of ``numbers`` are aligned on the right."""
     padded = [
         cell.rjust(width) if number else cell.ljust(width)
         for cell, width, number in zip(cells, widths, numbers, strict=True)
@@ -208,7 +208,7 @@ def aligned(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[bool]
 
 
 def text_widths(rows: Sequence[Row]) -> list[int]:
-    """Return widths that fit everything known before measuring."""
+    """Return column widths that fit all texts that are known before the measurements."""
     known = {
         "measurement": [row.name for row in rows],
         "peer": [row.peer for row in rows],

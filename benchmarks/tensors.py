@@ -1,4 +1,4 @@
-"""Programs of several ops on tensors: ten-op chains, and quantization there and back."""
+"""Measure programs of several ops on tensors: chains of ten ops, and quantisation and dequantisation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def beside_numpy(type_: str, sizes: Sizes) -> Measured:
 
 
 def beside_runner(peer: str, type_: str, sizes: Sizes) -> Measured:
-    """Compare with a peer whose program holds a few elements and repeats them; our operands repeat them too."""
+    """Compare with a peer whose program has a few elements and repeats them; halfulp's operands repeat the same
+    elements.
+    """
     few = min(mlir.TILE, sizes.chain)
     times = max(1, sizes.chain // few // (1 if peer == mlir.NATIVE else 16))
     operands = positive(type_, few)

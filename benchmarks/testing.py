@@ -1,4 +1,6 @@
-"""Programs for tests: random ones through a pass or beside mlir-runner, and one on every input."""
+"""Measure programs for tests: random programs through a pass or compared with mlir-runner, and one program on every
+input.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def rows() -> Iterator[Row]:
 
 
 def through(passes: str, sizes: Sizes) -> Measured:
-    """Measure how `halfulp fuzz` makes programs, and compares each with what mlir-opt makes of it, on all inputs."""
+    """Measure `halfulp fuzz`: it makes programs, and compares each with the program after mlir-opt, on all inputs."""
     return _fuzzed(f"builtin.module({passes})", "mixed", sizes)
 
 
@@ -90,7 +92,7 @@ _TO_LLVM = (
 
 
 def bisected(sizes: Sizes) -> Measured:
-    """Measure `hu.bisect` whole: the passes of mlir-opt, each stage on 8 inputs, and the comparisons."""
+    """Measure `hu.bisect` as a whole: the passes of mlir-opt, each stage on 8 inputs, and the comparisons."""
     mlir.tools()
     count = 8 if sizes.elements >= 1 << 20 else 1
 
@@ -108,7 +110,9 @@ def bisected(sizes: Sizes) -> Measured:
 
 
 def beside_runner(sizes: Sizes) -> Measured:
-    """Measure runs alone, without making programs; mlir-runner with its lowering, 64 programs in a process."""
+    """Measure only the runs, without making the programs. The peer is mlir-runner with its lowering, 64 programs in a
+    process.
+    """
     mlir.tools()
     runner: Runner = TensorRunner("loops")
     kind, count = KINDS["structured"], _count(sizes)
@@ -129,7 +133,7 @@ def _command(program: Path, out: Path) -> list[str]:
 
 
 def sweep(sizes: Sizes) -> Measured:
-    """Measure the command with its start, its files and their digests, beside arrays in memory that are saved."""
+    """Measure the command with its start, its files and their digests, compared with saving arrays in memory."""
     type_ = "f8E4M3FN" if sizes.elements >= 1 << 20 else "f4E2M1FN"
     dtype = dtype_of(type_)
     codes = np.arange(1 << FORMATS[type_].bits, dtype=np.uint8).view(dtype)
@@ -163,7 +167,9 @@ def sweep(sizes: Sizes) -> Measured:
 
 
 def by_dask(sizes: Sizes) -> Measured:
-    """Measure the same shards by workers of Dask with their nannies, and by processes of a pool, all warm."""
+    """Measure the same shards, computed by Dask's workers with their nannies, and by the processes of a pool. All are
+    started before.
+    """
     try:
         distributed: Any = import_module("distributed")
     except ImportError:

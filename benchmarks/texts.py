@@ -1,4 +1,4 @@
-"""Reading and printing MLIR text, reading and writing bytecode, beside mlir-opt and xDSL."""
+"""Measure reading and printing MLIR text, and reading and writing bytecode, compared with mlir-opt and xDSL."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def longer(sizes: Sizes) -> Measured:
 
 
 def memory(sizes: Sizes) -> Measured:
-    """Measure the largest memory that reading takes at once, without the text itself."""
+    """Measure the largest memory that reading takes at one time, without the text itself."""
     text = _text(sizes)
     tracemalloc.start()
     module = hu.load(text)
@@ -76,7 +76,7 @@ def beside_mlir_opt(sizes: Sizes) -> Measured:
 
 
 def beside_xdsl(sizes: Sizes) -> Measured:
-    """Compare with xDSL on a tenth of the ops, since it takes long."""
+    """Compare with xDSL on a tenth of the ops, because xDSL takes long."""
     ops = max(1, sizes.ops // 10)
     text = straight_line(ops)
     mine, theirs = best(lambda: hu.print_module(hu.load(text)), lambda: xdsl_peer.read_and_print(text), rounds=2)
@@ -94,7 +94,7 @@ def writing_bytecode(sizes: Sizes) -> Measured:
 
 
 def bytecode_beside_mlir_opt(sizes: Sizes) -> Measured:
-    """Compare with mlir-opt in its own process, from a file to a file; both write the same bytes."""
+    """Compare with mlir-opt in its own process, from file to file. Both write the same bytes."""
     opt, _ = mlir.tools()
     with tempfile.TemporaryDirectory() as folder:
         text, given, written = (Path(folder) / name for name in ("in.mlir", "in.mlirbc", "out.mlirbc"))

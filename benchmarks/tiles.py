@@ -1,4 +1,6 @@
-"""Tile operations of matrix units, 10,000 tiles at a time, whole products, and the fma that they are made of."""
+"""Measure tile operations of matrix units, 10,000 tiles at a time, whole products, and the fused multiply-add on
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ def rows() -> Iterator[Row]:
 
 
 def normal(type_: str, shape: tuple[int, ...], seed: int) -> Any:
-    """Codes of normally distributed numbers."""
+    """Return codes of normally distributed numbers."""
     numbers = random(seed).standard_normal(shape, np.float32).view(np.uint32)
     return fast.convert(FORMATS["f32"], FORMATS[type_], numbers).codes
 
@@ -87,7 +89,7 @@ def tiles(model: str, op: TileOp, sizes: Sizes) -> Measured:
 
 
 def product(unit: MatrixUnit, sizes: Sizes) -> Measured:
-    """Measure a whole product, on all cores; a corner of it is checked, instruction by instruction."""
+    """Measure a whole product, on all cores. A corner of it is checked, instruction by instruction."""
     op, side, k = unit.operation, min(256, max(8, sizes.exact // 400)), min(4096, max(64, sizes.exact // 40))
     a, b = normal(op.a, (1, side, k), 1), normal(op.b, (1, k, side), 2)
     corner = np.zeros((1, 3, 3), np.uint32)
@@ -103,7 +105,7 @@ def product(unit: MatrixUnit, sizes: Sizes) -> Measured:
 
 
 def fma(type_: str, sizes: Sizes) -> Measured:
-    """By the quickest path that there is, beside the exact one."""
+    """Measure a fused multiply-add by the quickest path, compared with the exact path."""
     fmt = FORMATS[type_]
     x, y, z = (normal(type_, (sizes.exact,), seed) for seed in (5, 6, 7))
     agree(f"fma of {type_}", fast.fma(fmt, x, y, z).codes, arithmetic.fma(fmt, x, y, z).codes)

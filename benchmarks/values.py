@@ -1,4 +1,4 @@
-"""What people do with a `Value` in a notebook: operators, views, and questions about its elements."""
+"""Measure what users do with a `Value` in a notebook: operators, views, and questions about its elements."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def rows() -> Iterator[Row]:
 
 
 def overhead(type_: str, sizes: Sizes) -> Measured:
-    """Measure how much longer than its kernel an operator takes on few elements."""
+    """Measure how much longer an operator takes than its kernel, on few elements."""
     x = random(9).standard_normal(SMALL).astype(dtype_of(type_))
     a, b = hu.Value.from_numpy(x), hu.Value.from_numpy(x[::-1].copy())
     kernel = floats.binary("add", FORMATS[type_], Rounding.TO_NEAREST_EVEN, 0, SPEC)
@@ -115,7 +115,9 @@ def view(name: str, sizes: Sizes) -> Measured:
 
 
 def error(type_: str, sizes: Sizes) -> Measured:
-    """Measure all figures of the rounding error, beside a NumPy user's way to the largest absolute one."""
+    """Measure all figures of the rounding error, compared with NumPy code that computes only the largest absolute
+    error.
+    """
     x = random(11).standard_normal(sizes.chain).astype(np.float32)
     dtype = dtype_of(type_)
 
@@ -127,7 +129,7 @@ def error(type_: str, sizes: Sizes) -> Measured:
 
 
 def blocks(sizes: Sizes) -> Measured:
-    """Measure the MX recipe (floor), beside the same in PyTorch with its casts."""
+    """Measure the MX recipe "floor", compared with the same recipe in PyTorch with its casts."""
     try:
         import torch
     except ImportError:

@@ -1,6 +1,7 @@
-"""The time of ``halfulp vectors make`` per vector, with its start and the results, beside np.savetxt.
+"""Measure the time of ``halfulp vectors make`` for one vector, with its start and the results, compared with
+np.savetxt.
 
-And the time of the processor that simulators take for a package of vectors, beside a package of one vector.
+Also measure the CPU time that simulators take for a package of vectors, compared with a package of one vector.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ OP = ("arith.addf", "--type", "f8E4M3FN")
 PEER = "np.savetxt"
 
 FORMS = {"npz": "%02X %02X %02X %02X", "testfloat": "%02X %02X %02X %02X", "readmemh": "%02X%02X%02X%02X"}
-"""By format, the text that the peer writes: what the format is, or the nearest to it."""
+"""For each format, the pattern of the text that the peer writes: that of the format, or the nearest to it."""
 
 MOST = 1e9 / 15e6
-"""Nanoseconds of a vector, at 15 million a second."""
+"""The target: the nanoseconds for one vector at 15 million vectors a second."""
 
 
 PACKAGE = 65_536
-"""Vectors of a SystemVerilog package: all pairs of operands of 8 bits."""
+"""The number of vectors in a SystemVerilog package: all pairs of operands of 8 bits."""
 
 BENCH = """\
 module bench;
@@ -47,13 +48,13 @@ module bench;
   end
 endmodule
 """
-"""A bench that reads every vector of a package: a sum of its columns, each with a factor of its own."""
+"""A test bench that reads every vector of a package: it adds its columns, each multiplied by a different factor."""
 
 SIMULATORS = {
     "compiled and run by Icarus Verilog": "iverilog -g2012 -o bench golden.sv bench.sv && vvp -n bench",
     "translated by Verilator": "verilator --cc --no-skip-identical --top bench golden.sv bench.sv",
 }
-"""By name of a row, the commands that take a package and the bench."""
+"""For each name of a row, the commands that process the package and the bench."""
 
 
 def rows() -> Iterator[Row]:
@@ -71,7 +72,7 @@ def _command(format: str, count: int, source: str = "--level=random") -> list[st
 
 
 def of_files(sizes: Sizes) -> Measured:
-    """Measure vectors whose operands are codes of two files, in their order."""
+    """Measure vectors whose operands are the codes in two files, in order."""
     count = 4 * sizes.elements
     codes = np.random.default_rng(15).integers(0, 256, (2, count), np.uint8)
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +91,7 @@ def of_files(sizes: Sizes) -> Measured:
 
 
 def _columns(count: int) -> Any:
-    """Return the vectors as the command makes them, a row for each."""
+    """Return the vectors that the command makes, one in each row."""
     output = subprocess.run(_command("npz", count), check=True, capture_output=True).stdout
     with np.load(io.BytesIO(output)) as archive:
         return np.column_stack([archive[name] for name in ("a", "b", "result", "flags")])
@@ -122,7 +123,7 @@ def writing(format: str, sizes: Sizes) -> Measured:
 
 
 def simulating(commands: str, sizes: Sizes) -> Measured:
-    """Return the seconds of the processor for the commands of a simulator."""
+    """Return the CPU seconds that the commands of a simulator take."""
     tool = commands.split()[0]
     if shutil.which(tool) is None:
         raise Absent(f"{tool} is not on PATH")

@@ -1,4 +1,4 @@
-"""xDSL as a peer: it reads, verifies and prints, and interprets scalar code."""
+"""Run xDSL as a peer: it reads, verifies and prints, and interprets scalar code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_and_print(text: str) -> str:
 
 
 def function(text: str) -> Callable[..., tuple[Any, ...]]:
-    """Return ``@main`` as a function that interprets it."""
+    """Return a function that calls ``@main`` in xDSL's interpreter."""
     context, module = _parsed(text)
     from xdsl.interpreter import Interpreter
     from xdsl.interpreters import register_implementations

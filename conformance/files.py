@@ -1,4 +1,6 @@
-"""Files in folders that somebody else may have prepared: written whole or not at all, through no link."""
+"""Read and write files in folders that an attacker may have prepared: write a file completely or not at all, and follow
+no link.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from halfulp.interp.ir.errors import InputError
 
 
 def temporary_name(path: Path, owner: str = "") -> Path:
-    """Return an unpredictable name for a temporary file in the folder of a file, so that nobody can put a link
-    there. ``owner``: words that name the owner, so that a later run can remove the file.
+    """Return an unpredictable name for a temporary file in the folder of a file, so that nobody can put a link in its
+    place. ``owner``: words that name the owner, so that a later run can remove the file.
     """
     return path.with_name(f".{owner}{path.name}.{secrets.token_hex(6)}.tmp")
 
@@ -25,7 +27,7 @@ MOST_BYTES = 1 << 30
 """The largest file that is read as a whole."""
 
 _OPENED_AS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Without O_NONBLOCK, a pipe would wait for its other end."""
+"""The flags to open a file. Without O_NONBLOCK, opening a pipe would wait for its other end."""
 
 
 def open_to_read(path: Path) -> BufferedReader:
@@ -36,7 +38,9 @@ def open_to_read(path: Path) -> BufferedReader:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return the bytes of such a file. Raises InputError, also if it is larger than a gigabyte, and OSError."""
+    """Return the bytes of a file whose name the user did not give. Raises InputError as `open_to_read`, also if the
+    file is larger than a gigabyte, and OSError.
+    """
     with open_to_read(path) as file:
         if os.fstat(file.fileno()).st_size > MOST_BYTES:
             raise InputError(f"cannot read '{path}': it is larger than {MOST_BYTES} bytes")
@@ -56,7 +60,7 @@ def open_new(path: Path) -> BufferedRandom:
 
 
 def open_to_append(path: Path) -> IO[bytes]:
-    """Open a file to append to it, or create it. Raises InputError if it is a link or no regular file, and OSError."""
+    """Open a file to append to it, or create it. Raises InputError if it is a link or not a regular file; OSError."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _OPENED_AS
     try:
         handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
@@ -69,8 +73,8 @@ def open_to_append(path: Path) -> IO[bytes]:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file. If no error occurs, it is renamed to the name, and replaces the file that had this name. A link
-    of that name is replaced, and not the file to which it points. Raises OSError.
+    """Yield a new file to write to. If no error occurs, it replaces the file at ``path``. If ``path`` is a link, the
+    link is replaced, not the file to which it points. Raises OSError.
     """
     partial = temporary_name(path)
     file = open_new(partial)

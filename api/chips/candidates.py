@@ -1,4 +1,6 @@
-"""The space in which the accumulator of an unknown unit is sought: values of fields, and rules that are the same."""
+"""The accumulators among which the one of an unknown unit is searched: the values of each field, and rules that give
+the same results.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,15 @@ from halfulp.semantics.matrix_units.kinds import TileOp, holds
 DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Accumulator)}
 
 NOT_SOUGHT = ("dot", "width", "lsb", "msb", "register_overflow", "specials")
-"""The fields that are not sought: those of scaled operands, of integers and of registers in fixed point, and what is
-known of special operands.
+"""The fields that are not searched: those of scaled operands, of integers and of registers in fixed point, and those
+about special operands.
 """
 
 LONGEST_SHIFT = 48
 
 _NEAREST = (Rounding.TO_NEAREST_EVEN.spelling, Rounding.TO_NEAREST_AWAY.spelling)
 _SHRINKING = ("toward_zero", *_NEAREST)
-"""The roundings that make a zero of what is far below a unit."""
+"""The roundings that round a number far below the last kept bit to zero."""
 
 
 def values_of(op: TileOp) -> dict[str, tuple[Any, ...]]:
@@ -189,7 +191,7 @@ def reduced(rule: Accumulator, op: TileOp) -> Accumulator:
 
 @lru_cache(maxsize=1024)
 def _same_tree(tree: str, terms: tuple[int, ...]) -> str:
-    """Return the first tree with the same additions of so many terms."""
+    """Return the first tree with the same additions of these numbers of terms."""
     shapes = {each: [shape_of(each, count) for count in terms] for each in ("sequential", "neighbours", "halves")}
     return next(each for each, shape in shapes.items() if shape == shapes[tree])
 

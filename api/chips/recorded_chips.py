@@ -139,7 +139,7 @@ def compare(recording: Recording) -> Comparison:
 
 
 def explanation(recording: Recording, row: int) -> str:
-    """Explain a row bit by bit."""
+    """Explain the result of a row bit by bit, as text."""
     rows = recording.rows
     a, b, (c,), (d,) = (
         hexadecimal(codes) for codes in (rows.a[row], rows.b[row], rows.c[row : row + 1], rows.d[row : row + 1])

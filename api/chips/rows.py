@@ -81,7 +81,8 @@ def rows_of(a: Any, b: Any, c: Any, d: Any, type: Any = None, acc: Any = None) -
     """Return the rows that a user gives as `Value`s, arrays, or arrays of codes of an unsigned dtype.
 
     ``type``: the element type of A and B, or a pair of types, if the arrays do not determine it. ``acc``: the same for
-    C and D. C may be None: +0. Raises InputError for shapes that do not fit together, TypeMismatch for other arrays.
+    C and D. C may be None, which stands for +0. Raises InputError for shapes that do not fit together, TypeMismatch for
+    other arrays.
     """
     (of_a, of_b), (of_c, of_d) = pair(type, "type"), pair(acc, "acc")
     x, a_type = _codes(a, of_a, "a")
@@ -128,7 +129,7 @@ def _codes(given: Any, type: Any, what: str) -> tuple[Codes, str]:
 
 
 def instructions(a: str, b: str, c: str, d: str) -> Iterator[tuple[str, TileOp, str]]:
-    """Yield the instructions of all chips for element types: the chip, the operation, and the rule as text."""
+    """Yield the instructions of all chips for these element types: the chip, the operation, and the rule as text."""
     for chip, rows in CHIPS.items():
         for row in rows:
             if f"{a},{b}" in row.types and f"{c},{d}" in row.results and "" in row.scales:
@@ -158,9 +159,9 @@ def hexadecimal(codes: Sequence[int] | Codes) -> list[str]:
 
 
 def hard_rows(types: tuple[str, str, str, str], length: int, count: int, seed: int, special: bool = True) -> Rows:
-    """Return rows for which rules of addition give different results: terms some binades apart or next to each other,
-    terms that cancel, significands of all ones and of a single one, zeros, subnormals, and numbers at the ends of the
-    ranges.
+    """Return rows for which different rules of addition often give different results: terms some binades apart or next
+    to each other, terms that cancel, significands of all ones and of a single one, zeros, subnormals, and numbers at
+    the ends of the ranges.
 
     ``special``: a twentieth of the rows has infinities and NaNs, if the types have them. The results are 0.
     """
@@ -198,7 +199,7 @@ def hard_rows(types: tuple[str, str, str, str], length: int, count: int, seed: i
 
 
 def _drawn(fmt: FloatFormat, exponents: Any, zeros: Any, dice: np.random.Generator) -> Codes:
-    """Return finite codes with these exponents, as far as the format has them; those below its range are subnormal."""
+    """Return random codes with these exponents, if the format has them; numbers below its range are subnormal."""
     shape, places = exponents.shape, fmt.mantissa_bits
     ones = (1 << places) - 1
     kind = dice.random(shape)

@@ -25,10 +25,10 @@ from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 MOST_PRODUCTS = 4
-"""Inputs of so many products that are not zero are tried."""
+"""The search tries inputs with at most this number of products that are not zero."""
 
 FAR = 45
-"""So many binades lie between two terms at most, where the type has them: more than any unit keeps bits."""
+"""The most binades between two terms, if the type has them: more than any unit keeps bits."""
 
 
 @dataclass(frozen=True)
@@ -202,10 +202,11 @@ def _same(first: tuple[TileOp, str], second: tuple[TileOp, str]) -> str:
 
 
 def _large(op: TileOp, rule: Accumulator) -> bool:
-    """Say whether groups of +0 behind the others change no sum that can be, though C is added last.
+    """Tell whether a group of products +0 after the others changes no possible sum, although C is added last.
 
-    Such a group changes sums that are -0, and flushes subnormal ones. Neither can be: the sum of products is zero or
-    far larger, so is its difference from a C with its last bit near, and a smaller C is cut downward, or is flushed.
+    Such a group changes a sum only if it is -0, or if it is subnormal and is flushed. Neither sum can occur: the sum of
+    products is zero or far larger, and so is its difference from a C of similar size; a smaller C is cut downward or
+    flushed.
     """
     least = sum(_least(FORMATS[name]) for name in (op.a, op.b))
     d = FORMATS[op.d]
@@ -217,7 +218,7 @@ def _large(op: TileOp, rule: Accumulator) -> bool:
 
 
 def _inputs(types: tuple[str, str, str, str], length: int, products: int) -> Iterator[Rows]:
-    """Yield rows of so many products that are not zero."""
+    """Yield rows with this number of products that are not zero."""
     factors, wide = (FORMATS[types[0]], FORMATS[types[1]]), FORMATS[types[2]]
     near, all_ = _terms(*factors, few=True), _terms(*factors, few=False)
     small = [0, *_addends(wide, few=True)]
@@ -280,7 +281,7 @@ def _zeros(types: tuple[str, str, str, str], length: int) -> Rows:
 
 
 def _places(length: int, products: int) -> Iterator[tuple[int, ...]]:
-    """Yield places along K: neighbours, and those that groups, halves and pairs part."""
+    """Yield positions along K: neighbours, and positions that lie in different groups, halves or pairs."""
     apart = dict.fromkeys(k for k in (1, 2, 4, 8, 16, length - 1) if k < length)
     if products < 2:
         yield from ((k,) for k in (0, *apart)) if products else ((),)
@@ -294,7 +295,7 @@ def _places(length: int, products: int) -> Iterator[tuple[int, ...]]:
 
 @lru_cache(maxsize=16)
 def _terms(of_a: FloatFormat, of_b: FloatFormat, few: bool) -> tuple[tuple[int, int], ...]:
-    """Return pairs of codes, factors of products, at many exponents. ``few``: at few, and positive."""
+    """Return pairs of codes, the factors of products, with many exponents; ``few``: with few, and positive."""
     all_ = _exponents(_least(of_a) + _least(of_b), of_a.emax + of_b.emax)
     near = [each for each in all_ if abs(each) <= FAR]
     exponents = dict.fromkeys((0, max(near), min(near), 1, (min(near) + max(near)) // 2)) if few else all_
@@ -308,8 +309,8 @@ def _terms(of_a: FloatFormat, of_b: FloatFormat, few: bool) -> tuple[tuple[int, 
 
 
 def _products(of_a: FloatFormat, of_b: FloatFormat, exponent: int, every: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the codes of positive factors of an exponent in all: significands of all ones and a single one. ``every``:
-    of all kinds.
+    """Yield the codes of positive factors whose product has an exponent: significands with all bits 1 and with a single
+    bit 1. ``every``: significands of all kinds.
     """
     left = min(max(exponent // 2, _least(of_a), exponent - of_b.emax), of_a.emax, exponent - _least(of_b))
     for factors in _significands(of_a, of_b, every):
@@ -323,8 +324,9 @@ def _products(of_a: FloatFormat, of_b: FloatFormat, exponent: int, every: bool =
 
 @lru_cache(maxsize=16)
 def _significands(of_a: FloatFormat, of_b: FloatFormat, every: bool) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Return pairs of significands: of all ones and a single one. ``every``: all pairs of short ones; of others also
-    those whose product is as near as can be to 1, or 2, and a bit below it: sums that are nearly a tie.
+    """Return pairs of significands: with all bits 1 and with a single bit 1. ``every``: all pairs of significands of
+    few bits; for other formats also those whose product is as near as possible to 1 or 2, and a bit below it: sums that
+    are nearly a tie.
     """
     one, short = Fraction(1), of_a.mantissa_bits + of_b.mantissa_bits <= 8
     ulps = [Fraction(1, 1 << fmt.mantissa_bits) for fmt in (of_a, of_b)]
@@ -364,7 +366,7 @@ def _addends(fmt: FloatFormat, few: bool) -> tuple[int, ...]:
 
 
 def _numbers(fmt: FloatFormat, exponents: Iterable[int]) -> tuple[int, ...]:
-    """Return codes of both signs, with significands of all ones and a single one, at exponents."""
+    """Return codes of both signs at these exponents, with significands whose bits are all 1 and with a single bit 1."""
     ulp = Fraction(1, 1 << fmt.mantissa_bits)
     numbers = [
         s * Fraction(2) ** e * sign for e in exponents for s in (Fraction(1), 2 - ulp, 1 + ulp) for sign in (1, -1)

@@ -13,7 +13,7 @@ from halfulp.fp_formats.spelling import table_lines
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 ORDERS = ("ascending", "descending")
-"""The orders in which the instructions along K follow one another."""
+"""The orders of the instructions along K: ascending or descending."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ChipMatch:
 
 @dataclass(frozen=True)
 class ChipRanking:
-    """The models, ordered by the number of rows that they reproduce, the best first. Print the ranking for a table."""
+    """The models, ordered by the number of rows that they reproduce, the best first. Its text is a table."""
 
     matches: tuple[ChipMatch, ...]
 
@@ -100,7 +100,7 @@ def which_chip(a: Any, b: Any, c: Any, d: Any, *, type: Any = None, acc: Any = N
 
 
 def ranking_of(rows: Rows) -> ChipRanking:
-    """Rank the chips for some rows."""
+    """Rank the chips by the number of the given rows that they reproduce."""
     return ChipRanking(tuple(sorted(_matches(rows), key=lambda each: (-each.equal, each.open, each.names))))
 
 

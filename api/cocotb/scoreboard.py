@@ -28,7 +28,7 @@ from halfulp.semantics.profile import Profile
 # The model of a unit under test: what it must return for each transaction, and operands to send.
 
 _ROWS = 1 << 12
-"""The operands that `Reference.stimulus` makes at once."""
+"""The number of operands that `Reference.stimulus` makes at once."""
 
 Codes = Mapping[str, int]
 """Codes by the names of their columns."""
@@ -41,8 +41,8 @@ class Reference:
     ``keep_ub``, ``mma``, ``properties``: as for `halfulp.vectors`.
 
     ``inputs`` and ``outputs`` are the names of the columns: for an op ``a``, ``b``, ``c`` and ``random``, and
-    ``result``, ``flags``, ``poison`` and ``open``, as far as the op has them; for a tile operation its elements, such
-    as ``a_0_3`` and ``result_0_0``; for a program ``arg0``, ``arg1`` …
+    ``result``, ``flags``, ``poison`` and ``open``, if the op has them; for a tile operation its elements, such as
+    ``a_0_3`` and ``result_0_0``; for a program ``arg0``, ``arg1`` …
     Raises the errors of `halfulp.vectors`.
     """
 
@@ -167,9 +167,10 @@ class Reference:
 
 
 def code_of(value: Any) -> int | str:
-    """Return the code of an integer or of the value of a signal. With an X or Z: its bits, after ``0b``.
+    """Return the code of an integer or of the value of a signal, as an integer. If a bit is X or Z, return the bits as
+    text, after ``0b``.
 
-    Signals are unsigned: a negative integer raises InputError, as does an object that is no value.
+    Signals are unsigned: a negative integer raises InputError, as does an object that is not a value.
     """
     if type(value) is int:
         if value < 0:
@@ -193,7 +194,7 @@ def known_bits(bits: str) -> int:
 
 
 class _Levels:
-    """The levels of handshake signals. Before a signal was 0 or 1 for the first time, an X counts as 0."""
+    """The levels of handshake signals. Until a signal has been 0 or 1 once, an X counts as 0."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -218,7 +219,7 @@ class _Levels:
 # --- scoreboard -------------------------------------------------------------------------------------------------------
 
 BATCH = 1 << 12
-"""The transactions that are computed at once."""
+"""The number of transactions that are computed at once."""
 
 
 class Scoreboard:
@@ -229,8 +230,9 @@ class Scoreboard:
 
     ``batch``: the number of transactions that are computed at once. ``immediate``: compare each transaction when its
     results come, and raise AssertionError at the first that differs; otherwise `check` does.
-    ``models``: coverage models, such as ["B1", "B3"], or "all" that apply: `coverage` says which of their buckets the
-    operands have hit. A program or a tile operation has "all": the classes of its operands and results, among others.
+    ``models``: coverage models, such as ["B1", "B3"], or "all" for all that apply: `coverage` says which of their
+    buckets the operands have hit. For a program or a tile operation, "all" includes the classes of its operands and
+    results.
     ``any_nan``: accept every NaN if a NaN is expected. ``most``: the number of different
     transactions that the report shows in full. ``name``: the name of the unit in the report.
 
@@ -362,7 +364,8 @@ class Scoreboard:
         reset: Any = None,
         reset_level: int = 1,
     ) -> None:
-        """Watch a design for ever, at each rising edge of its clock: ``cocotb.start_soon(board.watch(…))``.
+        """Watch a design until the simulation ends, at each rising edge of its clock:
+        ``cocotb.start_soon(board.watch(…))``.
 
         ``inputs``, ``outputs``: the signals of the design by the names of the columns; outputs may be some of them.
         ``valid_in``, ``ready_in``: a transaction begins at an edge at which both are 1; without these signals, at each.
@@ -448,7 +451,9 @@ class Scoreboard:
             raise AssertionError(f"\n{self.report()}")
 
     def _flush(self, whole: bool = False) -> None:
-        """Compare the transactions that have results. ``whole``: only whole groups of parameters, if an op has some."""
+        """Compare the transactions that have results. ``whole``: if the op has parameters that several rows share,
+        compare only complete groups of these rows.
+        """
         checker = self._checker
         if checker is None:
             return

@@ -1,1 +1,1 @@
-"""Questions of a compiler: verdicts on constraints, numbers of workgroups, names of tile operations."""
+"""Answers for compilers: verdicts on constraints, numbers of workgroups, names of tile operations."""

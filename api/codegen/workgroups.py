@@ -105,7 +105,7 @@ def find_dispatch(module: Module, entry: str | None = None) -> Operation:
 
 
 def named(dispatch: Operation) -> str:
-    """Return a name for the op that `find_dispatch` returned, for messages."""
+    """Return a name for the op that `find_dispatch` returned, for error messages."""
     return f"the dispatch_config of {_path(dispatch)}" if dispatch.name == CONFIG else f"@{dispatch.symbol_name}"
 
 
@@ -144,7 +144,7 @@ def _configured(module: Module, config: Operation, arguments: Sequence[Any], set
 
 
 class _Hints(Listener):
-    """The largest count of all hints so far; None before the first."""
+    """A listener that keeps the largest count of all hints so far; None before the first hint."""
 
     def __init__(self, index_width: int) -> None:
         self.index_width = index_width

@@ -144,7 +144,7 @@ def _bisected_of_iree(
 
 
 class _Written(NamedTuple):
-    """The page and the report that were written so far, for all functions together."""
+    """The texts of the page and the report that are complete so far, for all functions together."""
 
     found: list[bisecting.Bisection]
     reports: list[str]
@@ -200,7 +200,8 @@ def _read(path: str, arguments: BisectArguments, sources: Sources) -> compiling.
 
 
 def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> compiling.Stage:
-    """Return the stage of a file. If its text cannot be parsed, print the error: like such a dump, it does not run.
+    """Return the stage of a file. If its text cannot be parsed, print the error. Such a stage does not run, like a dump
+    that cannot be parsed.
 
     Raises InputError if there is no such file.
     """
@@ -215,7 +216,7 @@ def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> compili
 
 
 def _reader(arguments: BisectArguments) -> compiling.ParseModule:
-    """Return what reads the texts of stages: with the help of mlir-opt where it is installed."""
+    """Return a function that parses the texts of stages, with the help of mlir-opt if it is installed."""
     try:
         return PassPipeline(find_mlir_opt(arguments.mlir_opt), "").read
     except Unavailable:

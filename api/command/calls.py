@@ -249,7 +249,7 @@ def _tensor_type(type_: Type) -> Type:
 
 
 def _shared_by_lanes(value: Value | Buffer, type_: Type) -> Value | Buffer:
-    """Return a memref of a batch that has no axis over lanes as a value, which each lane gets a copy of."""
+    """Return a memref argument of a batch that has no axis over lanes as a value. Each lane gets a copy of it."""
     return value.load() if isinstance(value, Buffer) and len(value.shape) == len(shape_of(type_) or ()) else value
 
 
@@ -307,6 +307,6 @@ def deliver(
 
 
 def _birth(origin: Origin) -> str:
-    """Tell where poison was born: the reason, the op, and the place and element where they are known."""
+    """Describe the origin of poison: the reason, the op, and the place and element if they are known."""
     where = f"{origin.op} at {origin.location}" if origin.location else origin.op
     return f"{origin.reason} ({where}{f', element {list(origin.element)}' if origin.element else ''})"

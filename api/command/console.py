@@ -28,7 +28,7 @@ def write(text: str) -> None:
 
 
 def say(line: str) -> None:
-    """Write a line to stderr. Characters that a terminal must not get are replaced."""
+    """Write a line to stderr. Characters that a terminal may take as a command are replaced."""
     from halfulp.interp.ir.errors import UNPRINTABLE
 
     encoding = sys.stderr.encoding or "utf-8"

@@ -97,7 +97,7 @@ PASS_OPTIONS = ("repeat", "keep", "report")
 
 
 SHOWN = 5
-"""The most differences of one oracle that are printed."""
+"""The most differences that are printed for one oracle."""
 
 
 def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
@@ -332,7 +332,7 @@ def _version_lines(
 
 
 def _headline(found: validation.ValidationReport) -> str:
-    """Say how much was shown, and count the elements."""
+    """Say how much the comparison shows, and count the elements."""
     tested = plural(found.tested, "input")
     if found.problem is not None:
         return found.basis.value
@@ -387,7 +387,7 @@ _LEVELS = {DIFFERENT: "error", UNSUPPORTED: "warning"}
 
 @dataclass(frozen=True)
 class Checked:
-    """One comparison: what was compared, its place in the first version, its exit code, and its text for people."""
+    """One comparison: its name, its place in the first version, its exit code, and its text for people."""
 
     name: str
     place: FileLineCol | None

@@ -263,7 +263,9 @@ def _show(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning. One about a program or a slower way is printed as it is, any other with its place in Python."""
+    """Print a warning. One about a program or a slow way to compute is printed as it is; any other with its place in
+    Python.
+    """
     from halfulp.fp_formats.paths.disk import FallbackWarning  # which few commands load
 
     spoken = isinstance(message, DocumentWarning | FallbackWarning)

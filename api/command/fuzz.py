@@ -145,8 +145,8 @@ def _reducing(pipeline: PassPipeline, arguments: FuzzArguments | ValidateArgumen
 
 
 def _finding_codes(found: functions.PassFuzzReport) -> list[int]:
-    """Return the exit code of findings: a pass that crashes or makes an invalid op is wrong; what else ends mlir-opt,
-    such as a time limit, is its failure.
+    """Return the exit code of findings, in a list: DIFFERENT if there are findings, or if a pass crashes or makes an
+    invalid op; WRONG_USE for another failure of mlir-opt, such as a time limit; an empty list if there are none.
     """
     if found.findings or any(broken.failure.guilty for broken in found.broken):
         return [console.DIFFERENT]
@@ -190,7 +190,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def _op_table(found: functions.PassFuzzReport) -> list[str]:
-    """Return a line for each op: the number of programs that have it, by what came of them."""
+    """Return a line for each op: the number of programs that have it, by the outcome of their comparison."""
     width = max((len(name) for name in found.ops), default=2)
     lines = [f"{'op':{width}}" + "".join(f"{column.replace('_', ' '):>13}" for column in OP_COLUMNS)]
     for name, counts in sorted(found.ops.items()):
@@ -369,7 +369,7 @@ def _fuzz_oracles(spellings: str, arguments: FuzzArguments) -> int:
 def _summary(
     arguments: FuzzArguments, record: Callable[[], dict[str, Any]], lines: Callable[[], Iterable[str]]
 ) -> None:
-    """Print what a search counted: as one JSON object, or as lines for people."""
+    """Print the counts of a search: as one JSON object, or as lines for people."""
     console.write(json.dumps(record()) + "\n" if arguments.json else "\n".join(lines()) + "\n")
 
 
@@ -441,7 +441,9 @@ CLAIM_COLUMNS = (
 
 
 class _ClaimRow(NamedTuple):
-    """A pass, the programs that it was given, and what came of them. ``not_lowered``: those that it was not given."""
+    """A pass, the programs that it got, and their outcomes. ``not_lowered``: the programs that could not be lowered for
+    it.
+    """
 
     claim: Claim
     start: str
@@ -524,7 +526,7 @@ def _claim_counts(row: _ClaimRow) -> tuple[int, ...]:
 
 
 def _claim_text(row: _ClaimRow) -> str:
-    """Return the counts of a row for people: a line, and what was known, and why programs were not compared."""
+    """Return the counts of a row for people: a line, then the known divergences, and why programs were not compared."""
     found = row.found
     counts = dict(zip(CLAIM_COLUMNS, _claim_counts(row), strict=True))
     total = counts.pop("programs")

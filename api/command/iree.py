@@ -143,7 +143,9 @@ def _note(one: Constraints) -> None:
 
 
 def _knobs(given: Sequence[str]) -> dict[str, int | str]:
-    """Read the knobs. Raise InputError for a text that is not NAME=VALUE, and for a name that is given twice."""
+    """Return the values of knobs by name. Raise InputError for a text that is not NAME=VALUE, and for a name that is
+    given twice.
+    """
     knobs: dict[str, int | str] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -157,8 +159,8 @@ def _knobs(given: Sequence[str]) -> dict[str, int | str]:
 
 
 def _dims(given: Sequence[str]) -> dict[str | int, int | None] | list[int | None]:
-    """Read the dimensions; those without a name are numbered. Raise InputError for a text that is not a number, and for
-    a dimension that is given twice.
+    """Return the dimensions, by name or in order. Raise InputError for a text that is not a number, and for a dimension
+    that is given twice.
     """
     ordered: list[int | None] = []
     named: dict[str | int, int | None] = {}

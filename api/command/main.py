@@ -24,7 +24,7 @@ from halfulp.command.option import Command, add_options, taken
 
 
 class Place(NamedTuple):
-    """The group and the name of a command, and its line in the help of halfulp."""
+    """The place of a command: its group, its name, and its line in the help of halfulp."""
 
     #: Its module in `halfulp.command`, and the name of its `Command` there.
     module: str
@@ -61,7 +61,9 @@ COMMANDS: Mapping[str, Place] = {
     "iree workgroups": Place("iree", "WORKGROUPS", "compute the number of workgroups of a function"),
     "cache": Place("cache", "CACHE", "show the cache on disk, or clear it"),
 }
-"""The commands by their words. An option among them selects a form of the command that has options of its own."""
+"""The commands by their words. If one of the words is an option, it selects a form of the command that has its own
+options.
+"""
 
 NOW: Mapping[str, str] = {
     "trace": "run --trace",
@@ -77,7 +79,7 @@ NOW: Mapping[str, str] = {
     "constraints": "iree constraints",
     "workgroups": "iree workgroups",
 }
-"""The former names of commands, and what they are called now."""
+"""The former names of commands, with their new names."""
 
 _EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.command.execution",
@@ -85,13 +87,13 @@ _EXECUTION, _VERSION, _COMPILED, _DISK = (
     "halfulp.fp_formats.paths.llvm",
     "halfulp.fp_formats.paths.disk",
 )
-"""Modules that take time to load, and that help does not need."""
+"""Modules that take time to load, and that the help of commands does not need."""
 
 INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
 
 class _Version(argparse.Action):
-    """Prints the versions. Finding them takes time, so it is done only on request."""
+    """The action of --version: print the versions. It finds them only then, because that takes time."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
         print(import_module(_VERSION).version_text())
@@ -204,12 +206,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _ends_by_exception(received: list[int]) -> Iterator[None]:
-    """Note SIGINT and SIGTERM, and turn SIGTERM into SystemExit, so that no temporary file and no started program is
-    left. The second SIGTERM ends the process at once. A program that calls `main` keeps its own handlers of signals.
+    """Record SIGINT and SIGTERM in ``received``, and raise SystemExit for SIGTERM, so that no temporary file and no
+    started program is left. The second SIGTERM ends the process at once. A program that calls `main` keeps its own
+    handlers of signals.
     """
 
     def again(ignored: sys.UnraisableHookArgs) -> None:
-        """Send a signal again whose exception Python ignores, as in the callback of a weak reference."""
+        """Send a signal again if Python ignored its exception, as in the callback of a weak reference."""
         if not received or not isinstance(ignored.exc_value, SystemExit | KeyboardInterrupt):
             hook(ignored)
             return
@@ -246,7 +249,9 @@ _OF_NUMBERS = ("explain", "explain dot")
 
 
 def _negative_values(words: Sequence[str]) -> list[str]:
-    """Let ``explain -inf f32`` pass: argparse takes -inf and -1e5 for options, unless there is a space in them."""
+    """Return the words so that argparse accepts ``explain -inf f32``: it takes -inf and -1e5 for options, unless there
+    is a space in them.
+    """
     return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in words]
 
 
@@ -263,7 +268,7 @@ def _wrong_setting() -> str | None:
 
 
 def _abandon_output() -> None:
-    """Give up a stdout that cannot be written to. Otherwise Python would try to write its buffer once more when it
+    """Stop using a stdout that cannot be written to. Otherwise Python would try to write its buffer once more when it
     ends, and fail again.
     """
     if sys.stdout is None:

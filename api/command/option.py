@@ -14,19 +14,22 @@ from halfulp.command.console import EXIT_CODES
 class Command:
     """A command: its options, the function that executes it, and the texts of its help."""
 
-    #: The dataclass of its options.
+    #: The dataclass of the options.
     arguments: type[Any]
-    #: It takes the options and the `Sources` that are read, and returns the exit code. It may raise HalfulpError.
+    #: The function that executes the command. It takes the options and the `Sources` that are read, and returns the
+    #: exit code. It may raise HalfulpError.
     execute: Callable[[Any, Any], int]
     description: str | None = None
     epilog: str = EXIT_CODES
     usage: str | None = None
-    #: The dataclasses among the bases of ``arguments`` whose options help shows as a group under a title.
+    #: The title in the help for the options of each base class of ``arguments``.
     titles: Mapping[type[Any], str] = field(default_factory=dict)
 
 
 class _Once(argparse.Action):
-    """Store the value of an option. Refuse a second value: otherwise the last one would count in silence."""
+    """The action that stores the value of an option. It refuses a second value: otherwise the last one would count
+    without a message.
+    """
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
@@ -60,7 +63,7 @@ def add_options(parser: argparse.ArgumentParser, command: Command) -> None:
 
 
 def taken(arguments: type[Any], given: Mapping[str, Any]) -> Any:
-    """Make the options of a command from what argparse found."""
+    """Return the options of a command from what argparse found."""
     return arguments(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
 

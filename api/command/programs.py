@@ -1,4 +1,4 @@
-"""What the commands that compare programs share: options, arguments, oracles and passes of mlir-opt."""
+"""Options and functions that the commands share which compare programs: arguments, oracles and passes of mlir-opt."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMPARISON_CODES = (
 
 @dataclass(frozen=True, kw_only=True)
 class KnownOption:
-    """The option to ignore the table of known divergences."""
+    """The option to ignore the known divergences."""
 
     no_known: bool = flag("do not use the table of known divergences")
 
@@ -59,7 +59,7 @@ class ProgramOptions(KnownOption):
 
 @dataclass(frozen=True, kw_only=True)
 class ContractOption:
-    """Where a product and a sum may become a fused multiply-add."""
+    """The option that says where a product and a sum may become a fused multiply-add."""
 
     fp_contract: str = option(
         "MODE",
@@ -72,7 +72,7 @@ class ContractOption:
 
 @dataclass(frozen=True, kw_only=True)
 class PassOptions:
-    """The mlir-opt that runs passes."""
+    """The option that names the mlir-opt that runs passes."""
 
     mlir_opt: str | None = option(
         "PATH", "the mlir-opt that runs the passes, of any version (default: $HALFULP_MLIR_OPT, else mlir-opt-22)"
@@ -152,7 +152,7 @@ def programs_of(file: str, arguments: ProgramOptions, sources: Sources, count: i
 
 
 DIFFERENT_LINES = 40
-"""The most lines that are shown of the differences between two runs of the passes."""
+"""If runs of the passes give different texts, the most lines of the difference that are shown."""
 
 
 def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
@@ -181,8 +181,8 @@ def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
 def after_passes(
     pipeline: PassPipeline, before: Module, repeat: int, keep: str | None, sources: Sources
 ) -> tuple[list[Module], str]:
-    """Return the modules after the passes: each module that a run of the passes printed, the most frequent one first;
-    and a text that says how they differ, "" if all runs printed the same. Raise HalfulpError.
+    """Run the passes ``repeat`` times. Return the different modules that they printed, the most frequent one first; and
+    a text that says how they differ, "" if all runs printed the same. Raise HalfulpError.
     """
     given = sources.get(before.filename) or text_of(before)
     texts = Counter(pipeline.apply(given, before.filename) for _ in range(repeat)).most_common()
@@ -204,7 +204,7 @@ def after_passes(
 
 
 def _names(before: str, count: int, keep: str | None) -> Iterator[str]:
-    """Yield the names of the modules after the passes: of files in the directory ``keep``, or made-up ones."""
+    """Yield names for the modules after the passes: of files in the directory ``keep``, or invented names."""
     stem = Path(before).stem.strip("<>")
     for number in range(1, count + 1):
         end = "" if number == 1 else f"-{number}"

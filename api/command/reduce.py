@@ -67,7 +67,7 @@ class ReduceArguments(comparing.PassOptions, comparing.ContractOption, comparing
 
 
 TRIED = 16
-"""The number of generated inputs that are tried, to find one for which a function has results."""
+"""The number of generated inputs that are tried until one is found for which a function has results."""
 
 
 def reduce_program(arguments: ReduceArguments, sources: Sources) -> int:
@@ -164,7 +164,7 @@ def _ends(program: ClosedProgram, profile: Profile) -> bool:
 
 
 def _reduce_by_passes(passes: str, arguments: ReduceArguments, sources: Sources) -> int:
-    """Reduce a program that the passes change to one that does something else, or on which mlir-opt crashes."""
+    """Reduce a program for which the passes give a wrong program, or on which mlir-opt crashes."""
     pipeline = comparing.pass_pipeline(passes, arguments)
     profile = refuse_stochastic(profile_named(arguments.profile), "reduce")
     module = comparing.parse(arguments.file, sources)

@@ -75,7 +75,7 @@ RUN = Command(
 def _run(
     module: Module, values: Sequence[Any], arguments: RunArguments, keywords: dict[str, Any]
 ) -> tuple[tuple[Value, ...], Iterable[str]]:
-    """Return the results, and what is known of their errors or flags as lines."""
+    """Return the results, and lines about their errors or flags."""
     shadow = arguments.shadow or arguments.shadow_in
     if not (shadow or arguments.flags):
         return run(module, *values, **keywords), ()

@@ -1,4 +1,4 @@
-"""``halfulp sensitivity``: rank which op's format, rounding mode or order of sums matters."""
+"""``halfulp sensitivity``: rank the effects of the format, rounding mode and order of sums of each op."""
 
 from __future__ import annotations
 

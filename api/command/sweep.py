@@ -49,7 +49,7 @@ Formats: {", ".join(SHARD_FORMATS)}.
 
 
 ARRAY = "array"
-"""The part of a task of a job array, which the environment tells."""
+"""The value of ``--shard`` for a task of a job array: the number of the task comes from the environment."""
 
 
 def _read_part(text: str) -> tuple[int, int] | str:
@@ -103,7 +103,7 @@ class SweepArguments(RecipeOptions):
 
 
 DASK_SECONDS = 10
-"""The longest wait for a scheduler."""
+"""The longest wait for a Dask scheduler, in seconds."""
 
 LISTED = 8
 """The most missing shards that are named."""
@@ -165,7 +165,7 @@ SWEEP = Command(SweepArguments, sweep_vectors, _ABOUT)
 
 
 def _coverage(plan: SweepPlan, out: Path, part: tuple[int, int]) -> str:
-    """Return the text of the file of coverage of the shards of a part, whenever they were made."""
+    """Return the text of the coverage file for the shards of a part, including shards of earlier runs."""
     sized = sized_as_in(out, plan)
     assert sized is not None
     place, of = part
@@ -203,8 +203,8 @@ def _sweep_recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
 
 
 class _Workers(NamedTuple):
-    """What computes (None: this process), the number of shards it gets at once, and the rows of a shard if they are
-    known already.
+    """The executor that computes (None: this process), the number of shards that it gets at once, and the rows of a
+    shard if they are already known.
     """
 
     executor: Executor | None = None
@@ -214,7 +214,7 @@ class _Workers(NamedTuple):
 
 @contextmanager
 def _workers(arguments: SweepArguments, plan: SweepPlan, out: Path) -> Iterator[_Workers]:
-    """Yield what computes. Raise InputError."""
+    """Yield the executor that computes, as `_Workers`. Raise InputError."""
     if arguments.dask is not None:
         with _dask(arguments.dask) as (executor, threads):
             yield _Workers(executor, 2 * threads)
@@ -268,7 +268,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
 @dataclass(frozen=True)
 class _System:
     """The variables of a batch system: the index of the task, the first and the last index of the array, the step
-    between two, and the number of tasks. "" for one that the system lacks.
+    between two indices, and the number of tasks. "" for one that the system lacks.
     """
 
     name: str
@@ -291,7 +291,7 @@ SYSTEMS = (
     _System("LSF", "LSB_JOBINDEX", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
     _System("Grid Engine", "SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
 )
-"""LSF does not tell the first index: it is 1."""
+"""The batch systems. LSF does not give the first index: it is 1."""
 
 _HINT = "give --shard I/N, where I counts from 0"
 

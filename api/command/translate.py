@@ -219,5 +219,5 @@ def _tables(summary: Summary) -> Iterable[tuple[str, Sequence[str], list[tuple[s
 
 
 def _cell(name: str) -> str:
-    """Return a name as it may be shown: quoted where it holds anything but plain characters."""
+    """Return a name for a table: quoted if it has other than plain characters."""
     return name if name.isascii() and name.isprintable() and name else quoted(name)

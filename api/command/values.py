@@ -1,4 +1,4 @@
-"""What options name: values of inputs and outputs, profiles, models and properties."""
+"""Read the values of options: inputs and outputs, profiles, models and properties."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _split(text: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
-    """Add the name of an option to the errors that are raised inside. A place in an error is a place in the option's
-    text, which is stored in ``sources``.
+    """Add the name of an option to errors that are raised inside the block. A place in an error is a place in the
+    option's text, which is stored in ``sources``.
     """
     try:
         yield
@@ -87,8 +87,8 @@ def read_value(
 ) -> Value:
     """Read a value from the text of an option.
 
-    ``type_``: the expected type, where it is known; elements without their own type take it. ``what`` names the option
-    in errors. ``sources``: takes the text when an error points into it.
+    ``type_``: the expected type, if it is known; elements without their own type take it. ``what`` names the option in
+    errors. ``sources``: takes the text when an error points into it.
 
     Raises InputError, ParseError, TypeMismatch.
     """
@@ -139,7 +139,7 @@ def check_size(value: Value, what: str, limit: int) -> None:
 
 
 def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) -> Value:
-    """Read a value from a .npy file, or, where the type is given, from raw little-endian elements."""
+    """Read a value from a .npy file, or, if the type is given, from raw little-endian elements."""
     if not path:
         raise InputError(f"{what}: @ needs the name of a file")
     if path.lower().endswith(".npz"):
@@ -257,7 +257,7 @@ def stored_array(value: Value) -> npt.NDArray[Any]:
 
 
 def write_npy(path: str, value: Value) -> None:
-    """Write a value as a .npy file, whole or not at all. Raises InputError."""
+    """Write a value as a .npy file, completely or not at all. Raises InputError."""
     stream = io.BytesIO()
     np.save(stream, stored_array(value), allow_pickle=False)
     write_file(path, stream.getbuffer())
@@ -336,7 +336,7 @@ def model_of(spelling: str) -> str:
 
 
 def source_of_bits(spelling: str) -> str:
-    """Return the whole text of the source of random bits of ``--random``. Raise InputError for an unknown one."""
+    """Return the full text of the source of random bits of ``--random``. Raise InputError for an unknown one."""
     try:
         return source_of(spelling).text
     except ValueError as error:
@@ -344,8 +344,8 @@ def source_of_bits(spelling: str) -> str:
 
 
 def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
-    """Read the keywords of ``--attr``: a name alone is true; a value that is not a keyword of an enum is an MLIR
-    attribute.
+    """Return the properties that ``--attr`` gives, by name. A name alone is true; a value that is not a keyword of an
+    enum is an MLIR attribute.
     """
     definition = default_registry().lookup(op)
     keywords: dict[str, Any] = {}

@@ -35,7 +35,7 @@ from halfulp.inputs import read_file, write_file
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
 BLOCK = 32
-"""The elements of a block, as in OCP's MX formats."""
+"""The number of elements of a block, as in OCP's MX formats."""
 
 _MAKE = f"""\
 Write golden vectors: operands, and the exact bits of the results of an op or a function.
@@ -144,7 +144,7 @@ def _make_model(named: str, arguments: VectorsArguments, sources: Sources) -> in
 
 
 def _order(named: str, arguments: VectorsArguments, sources: Sources) -> output.Order:
-    """Return the order for vectors that the options describe, checked. Raise HalfulpError."""
+    """Return the checked description of the vectors to make, from the options. Raise HalfulpError."""
     formats = tuple((arguments.format or "testfloat").split(","))
     if "dpi" in formats:
         raise InputError("--format=dpi writes a model, not vectors", hint="give it alone")
@@ -217,7 +217,7 @@ def _stream(order: output.Order, metadata: str | None) -> output.ProducedSet:
 
 
 def _coverage(recipe: Recipe, arguments: VectorsArguments) -> RunningCoverage | None:
-    """Show the coverage of a set if it is asked for, and return what a file of coverage has. Raise InputError."""
+    """Show the coverage of a set if the user wants it, and return the coverage for a file. Raise InputError."""
     told = None
     if arguments.coverage and recipe.models and isinstance(recipe.computation, OpComputation):
         _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
@@ -399,7 +399,9 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
 
 
 def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst:
-    """Return what is computed, by the options or the metadata. Raise InputError if neither says it."""
+    """Return the computation with which the results are compared, from the options or the metadata. Raise InputError if
+    neither has it.
+    """
     if arguments.op is not None:
         if arguments.metadata is not None:
             raise InputError("--op and --metadata both say what is computed: give one of them")

@@ -185,7 +185,7 @@ def _verify_everything(arguments: VerifyArguments) -> int:
 
 
 def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
-    """Verify every op case that the oracles hold results of: files of results name their op cases themselves."""
+    """Verify every op case for which the oracles have results: files of results name their op cases themselves."""
     codes = []
     with _delivery(arguments.output) as deliver:
         for name in names:
@@ -205,8 +205,8 @@ def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
 
 @contextmanager
 def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
-    """Yield the function that takes the report. A file that cannot be written is an error at once; it is replaced only
-    when all went well.
+    """Yield the function that takes the report. A file that cannot be written is an error at once; an existing file is
+    replaced only if no error occurs.
     """
     if output is None:
         yield console.write
@@ -322,7 +322,7 @@ class AccuracyArguments:
 
 
 PROGRAM_FILES = (".mlir", ".mlirbc")
-"""The ends of the names of programs."""
+"""The endings of the names of files with programs."""
 
 
 def measure_errors(arguments: AccuracyArguments, sources: Sources) -> int:

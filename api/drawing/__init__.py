@@ -1,1 +1,1 @@
-"""Figures, axes and coordinates of pictures, and the pictures of formats. It knows no other room."""
+"""Figures, axes and coordinates of pictures, and the pictures of formats. It imports no other folder of `api`."""

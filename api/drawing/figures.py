@@ -43,7 +43,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Style:
-    """Colours of a picture. ``series`` are those of Okabe and Ito that stand out on the background."""
+    """The colours of a picture. ``series``: the colours of Okabe and Ito that are clearly visible on the background."""
 
     background: str
     text: str
@@ -131,7 +131,7 @@ def _styled(own: Axes, style: Style) -> Axes:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Set the settings of matplotlib for all pictures, whatever style is active."""
+    """Set halfulp's settings of matplotlib inside the block, whatever style is active."""
     _figure_class()
     import matplotlib
 
@@ -152,7 +152,7 @@ def wrapped(text: str, width: int) -> str:
 
 
 def set_title(ax: Axes, style: Style, text: str, own: bool) -> None:
-    """Put a title over the whole of our own figure, or over axes that were given."""
+    """Put a title above the whole figure if it is halfulp's ``own``, or above the axes that the user gave."""
     lines = wrapped(text, 73)
     if not own:
         ax.set_title(lines, loc="left", fontsize=9)
@@ -163,7 +163,7 @@ def set_title(ax: Axes, style: Style, text: str, own: bool) -> None:
 
 
 def set_legend(ax: Axes, style: Style, columns: int, own: bool) -> None:
-    """Put a legend below our own figure, or inside axes that were given."""
+    """Put a legend below the figure if it is halfulp's ``own``, or inside the axes that the user gave."""
     if not own:
         ax.legend(fontsize=8, handlelength=4)
         return
@@ -176,7 +176,9 @@ def set_legend(ax: Axes, style: Style, columns: int, own: bool) -> None:
 # --- notebooks --------------------------------------------------------------------------------------------------------
 
 _SPARE = re.compile(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*|(?<=>)\s+(?=<)|(?<=\d\d\.\d\d)\d+", re.DOTALL)
-"""What a page does without: its maker, comments, spaces between tags, and digits beyond a hundredth of a point."""
+"""Parts of an SVG that a page does not need: the name of its program, comments, spaces between tags, and digits beyond
+a hundredth of a point.
+"""
 _COLOUR = re.compile(r"(?<=: )#[0-9a-f]{6}(?=[;\"])")
 _ID = re.compile(r'(?<=\bid=")|(?<=href="#)|(?<=url\(#)')
 

@@ -119,7 +119,7 @@ def as_float(x: Fraction) -> float:
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 MOST_MARKS = 4096
-"""The most values of a number line."""
+"""The most values that a number line shows."""
 
 
 def draw_number_line(
@@ -216,7 +216,7 @@ _KINDS: Mapping[str, tuple[float, int]] = {
     "subnormal": (0.35, 2),
     "zero": (1, 3),
 }
-"""The height of each kind of mark, and its colour in the series."""
+"""The height of each kind of mark, and the index of its colour in the series."""
 
 
 def _draw_line(ax: Axes, style: Style, fmt: FloatFormat, marks: Sequence[_Mark], own: bool) -> None:
@@ -360,7 +360,7 @@ def _apart(values: Sequence[Fraction]) -> bool:
 
 
 def _polyline(steps: Sequence[Piece], at: Callable[[Fraction], float]) -> tuple[list[float], list[float]]:
-    """Return the corners of a staircase; a result that is not a number is a gap."""
+    """Return the corners of a staircase. Where the result is not a number, the line has a gap."""
     xs: list[float] = []
     ys: list[float] = []
     for step in steps:
@@ -443,8 +443,8 @@ def draw_relative_error(
 
 
 def _error_limits(drawn: Iterable[tuple[Sequence[float], bool]]) -> tuple[float, float]:
-    """Return limits that show every largest error. They leave out the long way down to exact results, whose error
-    is 0.
+    """Return limits of the axis that show every largest error. They leave out the steep parts of the lines near exact
+    results, whose error is 0.
     """
     tops, bottoms = [], []
     for ys, curve in drawn:
@@ -455,9 +455,7 @@ def _error_limits(drawn: Iterable[tuple[Sequence[float], bool]]) -> tuple[float,
 
 
 def _between(low: Fraction, high: Fraction, parts: int) -> list[Fraction]:
-    """Return points that divide a part of a logarithmic axis. Their choice is not a matter of rounding: f64 is good
-    enough.
-    """
+    """Return points that divide a part of a logarithmic axis. They need not be exact, so f64 is good enough."""
     inner = np.geomspace(as_float(low), as_float(high), parts + 1)[1:-1]
     return [low, *(x for x in map(Fraction, inner.tolist()) if low < x < high), high]
 

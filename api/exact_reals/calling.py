@@ -1,4 +1,4 @@
-"""Call what a user gives as a function of exact reals, a Python function or a text, and check what it returns."""
+"""Call a user's function of exact reals, given as a Python function or a text, and check its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from halfulp.semantics.kernel import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import Profile, as_profile
 
 Function = Callable[[Sequence[expressions.Real]], list[expressions.Real]]
-"""From the reals of one element or row, the results."""
+"""A function from the reals of one element or row to the results."""
 _NAMES = ("x", "y", "z")
 
 
@@ -87,7 +87,7 @@ def _not_repeatable() -> InputError:
 
 @contextmanager
 def _blaming_the_function() -> Iterator[None]:
-    """Turn what a user's function raises into an InputError."""
+    """Convert errors that a user's function raises to InputError."""
     try:
         yield
     except (HalfulpError, Unsettled):
@@ -269,7 +269,7 @@ class Operand:
         return formats.codes_to_ints(self.codes[place : place + 1], self.fmt.bits)[0]
 
     def text(self, place: int) -> str:
-        """Describe the number at a place, with its code."""
+        """Return the number at a place as text, with its code."""
         if self.fmt is None:
             exact = self.exact[place]
             return f"{exact.numerator}/{exact.denominator}" if isinstance(exact, numbers.Ratio) else str(exact)

@@ -41,7 +41,9 @@ class NamedRow(NamedTuple):
 
 
 def _total(row: Row) -> Real:
-    """Add pairs of neighbours, then pairs of sums: the sum is exact in any order, and this one is not deep."""
+    """Add pairs of neighbours, then pairs of sums. Any order gives the exact sum, and this one nests the fewest
+    additions.
+    """
     while len(row) > 1:
         row = [sum(row[k + 1 : k + 2], row[k]) for k in range(0, len(row), 2)]
     return row[0]
@@ -168,7 +170,7 @@ def round_rows(
 
 
 def _of_rows(f: Any, eps: Any, length: int) -> calling.Function:
-    """Return a function of a row, and keep whether it returns a list. Raises InputError for an unknown name."""
+    """Return a function of a row, and remember whether it returns a list. Raises InputError for an unknown name."""
     if isinstance(f, str):
         row = NAMED_ROWS.get(f)
         if row is None:
@@ -238,7 +240,7 @@ class _Rows:
 
 
 class _Results:
-    """The results of all rows: codes, [rows, results], which of them the format lacks, and which are known."""
+    """The results of all rows: codes of shape [rows, results], which of them the format lacks, and which are known."""
 
     def __init__(self, count: int, width: int, dst: FloatFormat) -> None:
         self.dst, self.width = dst, width
@@ -280,7 +282,7 @@ def _evaluated(function: calling.Called, rows: _Rows, dst: FloatFormat, mode: Ro
 
 
 class _Numbers:
-    """The exact results of rows without NaN."""
+    """The exact results of rows without NaN: the function is called with their numbers."""
 
     def __init__(self, function: calling.Called, rows: _Rows, mode: Rounding, policy: FloatPolicy) -> None:
         self.function, self.rows, self.mode, self.policy = function, rows, mode, policy
@@ -324,7 +326,7 @@ def _settle(
     mode: Rounding,
     policy: FloatPolicy,
 ) -> None:
-    """Set the results that one ball settles."""
+    """Set the results for which one ball decides the rounding."""
     given = rows.given
     if function.program is None or given.fmt is None or given.codes is None or not results.width:
         return

@@ -1,4 +1,4 @@
-"""The application of an op that is explained: its types, its operands, its kernel, and the parts of an explanation."""
+"""The op that is explained, with its types, operands and kernel, and the parts of an explanation."""
 
 from __future__ import annotations
 
@@ -318,7 +318,9 @@ def _float_operand(name: str, type_: ty.FloatType, value: Any, real: Fraction | 
 
 RNE = Rounding.TO_NEAREST_EVEN
 NAN, GENERATED, INFINITY, ZERO, FIRST, LAST = "nan", "generated", "infinity", "zero", "first", "last"
-"""The results of special operands: the first NaN operand, a new NaN, an infinity, a zero, or one of the operands."""
+"""The kinds of results of special operands: the first NaN operand, a new NaN, an infinity, a zero, the first or the
+last operand.
+"""
 Test = Callable[[GivenOperand, GivenOperand], bool]
 
 
@@ -367,7 +369,9 @@ SPECIAL: Mapping[str, tuple[tuple[Test, str, str], ...]] = {
         (lambda x, y: y.infinite, "an infinite divisor leaves the dividend", FIRST),
     ),
 }
-"""The special cases of each operation: the first that holds decides. A NaN operand comes before all of them."""
+"""The special cases of each operation. The first one whose test is true decides. A NaN operand comes before all of
+them.
+"""
 
 
 def _fmod(x: Fraction, y: Fraction) -> Fraction:
@@ -385,7 +389,7 @@ EXACT: Mapping[str, tuple[str, Callable[[Fraction, Fraction], Fraction]]] = {
 
 
 def nan_operand_words(nan: GivenOperand) -> str:
-    """Say what a NaN operand gives."""
+    """Return words for the result of a NaN operand."""
     fmt = nan.format
     if fmt.is_invalid(nan.known):
         return f"an invalid encoding, so {default_nan(fmt)}"
@@ -416,7 +420,7 @@ def special_rule(
 
 
 def _zero_is_negative(operation: str, x: GivenOperand, y: GivenOperand, mode: Rounding) -> bool:
-    """Return the sign of an exact zero (IEEE 754, 6.3)."""
+    """Tell whether an exact zero is negative (IEEE 754, 6.3)."""
     if operation in ("multiply", "divide"):
         return x.negative != y.negative
     if operation == "remainder":
@@ -474,7 +478,7 @@ E8M0 = ty.FloatType(FORMATS["f8E8M0FNU"])
 
 @dataclass(frozen=True)
 class OpContext:
-    """The input of an op's explanation."""
+    """The input of the explanation of an op."""
 
     application: Application
     operands: tuple[GivenOperand, ...]
@@ -521,7 +525,7 @@ Explainer = Callable[[OpContext], OpParts]
 
 
 def parts_of_rounding(rounding: RoundingExplanation, steps: tuple[ExplanationStep, ...] = ()) -> OpParts:
-    """Return the parts of an op whose result is one rounding."""
+    """Return the parts of the explanation of an op whose result is one rounding."""
     return OpParts(rounding.rule, rounding, None if steps else rounding.exact, steps)
 
 
@@ -546,32 +550,32 @@ def whole_number(number: Fraction, mode: Rounding) -> int:
 
 
 class StepList:
-    """The steps of an op, each under the profile. After a poison step there is nothing to compute."""
+    """The steps of an op, each computed under the profile. After a step whose result is poison, no step is computed."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.steps: list[ExplanationStep] = []
 
     def take(self, title: str, formula: str, explanation: RoundingExplanation) -> GivenOperand:
-        """Note a rounded step, and return its result as an operand of the next step."""
+        """Add a step that rounds, and return its result as an operand of the next step."""
         type_, result = ty.FloatType(explanation.format), explanation.result
         rule = explanation.rule + (f"; {explanation.profile_rule}" if explanation.profile_rule else "")
         self.steps.append(ExplanationStep(title, formula, type_, result.code, rule, explanation))
         return GivenOperand(title, type_, result.code, result.value)
 
     def note(self, title: str, formula: str, type_: ty.Type, code: int | None, rule: str) -> None:
-        """Note a step that does not round to a float."""
+        """Add a step that does not round to a float."""
         self.steps.append(ExplanationStep(title, formula, type_, code, rule))
 
     def convert(
         self, title: str, x: GivenOperand, fmt: FloatFormat, compute: Compute, mode: str = "to_nearest_even"
     ) -> GivenOperand:
-        """Note a conversion."""
+        """Add a conversion, and return its result."""
         given = GivenNumber(x.short, f"of type {x.type}", x.value, x.negative, x.infinite, compute, bare=x.bare)
         return self.take(title, x.short, explained(given, fmt, mode, self.profile, (), others=False))
 
     def operate(self, title: str, operation: str, x: GivenOperand, y: GivenOperand, compute: Compute) -> GivenOperand:
-        """Note an operation that rounds to nearest even."""
+        """Add an operation that rounds to nearest even, and return its result."""
         given, rule = rounded_operation(operation, x, y, compute, RNE)
         explanation = explained(given, x.format, "to_nearest_even", self.profile, (), rule, others=False)
         return self.take(title, given.text, explanation)

@@ -153,7 +153,7 @@ def _models(
 
 
 def _why(op: TileOp, model: str, dot: dot_steps.DotOperands, groups: Sequence[dot_steps.DotStep]) -> str:
-    """Say how a model adds, and what was lost in this sum."""
+    """Say how a model adds, and what it lost in this sum."""
     if op.d not in FORMATS:
         return "integers"
     if model == "exact":
@@ -300,7 +300,7 @@ def _check_index(name: str, index: int, size: int) -> None:
 
 
 def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
-    """Return the code of one number, and a note where it had to be rounded."""
+    """Return the code of one number, and a note if it had to be rounded."""
     try:
         if not isinstance(element, ty.FloatType):
             whole = parse_element(element, str(given).strip())

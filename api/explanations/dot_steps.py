@@ -50,7 +50,7 @@ CUT_WORDS = {
     "to_nearest_away": "rounded to nearest, ties away from zero",
     "to_odd": "cut off toward zero, with a sticky last bit",
 }
-"""The roundings of aligned terms, in words."""
+"""Words for the roundings of aligned terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ class DotRounding:
 
 @dataclass(frozen=True, slots=True)
 class DotStep:
-    """One step: the elements along K, their aligned sums, and roundings. ``note``: a remark in words. ``flushed``: the
-    names of subnormal operands that count as zero.
+    """One step: the elements along K, their aligned sums, and roundings. ``note``: a remark. ``flushed``: the names of
+    subnormal operands that count as zero.
     """
 
     elements: tuple[int, ...]
@@ -136,7 +136,7 @@ class DotStep:
 
     @property
     def title(self) -> str:
-        """Name the elements. There are none if the step adds C at the end."""
+        """The title of the step, which names its elements. If the step adds C at the end, it has no elements."""
         return f"k = {ranges(self.elements)}" if self.elements else "c"
 
     @property
@@ -343,7 +343,7 @@ def _lost_text(term: Term, digits: int) -> str:
 
 
 def rounding_rows(roundings: Sequence[DotRounding]) -> list[tuple[str, ...]]:
-    """Return roundings as rows: operand, mode, result, loss. Zeros that became +0 are left out."""
+    """Return roundings as rows: operand, mode, result, loss. Zeros that are rounded to +0 are left out."""
     rows, hidden = [], 0
     for each in roundings:
         if each.exact == 0 and each.code == 0 and each is not roundings[-1]:
@@ -492,7 +492,7 @@ _MOST_DROPPED = 24
 
 
 class StepReader:
-    """Turns the trace of one element into steps."""
+    """Converts the trace of one element to steps."""
 
     def __init__(self, op: TileOp, rule: Accumulator | None, dot: DotOperands, trace: SumTrace) -> None:
         self.op, self.dot, self.at_end = op, dot, rule is not None and rule.c == "end"
@@ -584,7 +584,7 @@ class StepReader:
     # --- registers in fixed point ---
 
     def _in_register(self, elements: tuple[int, ...], first: bool) -> DotStep:
-        """Return the step that adds a group to a register; the last one of an instruction gives D."""
+        """Return the step that adds a group to a register; the last step of an instruction gives D."""
         assert self.rule is not None
         name = "c" if first and not self.at_end else "sum so far"
         flushed = self._flushed(elements, name) if self.rule.flush else []
@@ -613,13 +613,13 @@ class StepReader:
         return self.order[start : start + size]
 
     def _flushed(self, elements: Sequence[int], before: str) -> list[str]:
-        """Name the products and the sum so far that flushing makes zero."""
+        """Name the products and the partial sum that flushing replaces by zero."""
         factors = {k: self.dot.factors(k, True) for k in elements}
         names = [f"k = {k}" for k, (x, y) in factors.items() if self.dot.products[k] and not (x and y)]
         return names + ([before] if self.format.is_subnormal(self.c) else [])
 
     def _terms(self, elements: Sequence[int]) -> dict[Members, Fraction | None]:
-        """Return the exact terms of a group: C or the sum so far, and products, or dot products that count as one."""
+        """Return the exact terms of a group: C or the partial sum, and products, or dot products that count as one."""
         assert self.rule is not None
         size, c = self.rule.dot, scalar.value(self.format, self.c)
         terms = {Members((), True): Fraction(0) if self.rule.flush and self.format.is_subnormal(self.c) else c}
@@ -710,7 +710,7 @@ class StepReader:
 
 
 def _taken(terms: dict[Members, Fraction | None], members: Members) -> Fraction | None:
-    """Remove the terms of a sum, and return the sum; None if it is not a number."""
+    """Remove the terms of ``members`` from ``terms``, and return their sum; None if it is not a number."""
     places = set(members.products)
     total: Fraction | None = Fraction(0)
     for part in [each for each in terms if each.c <= members.c and places.issuperset(each.products)]:
@@ -719,7 +719,7 @@ def _taken(terms: dict[Members, Fraction | None], members: Members) -> Fraction 
 
 
 def _aligned_sum(step: Alignment, labels: Sequence[str]) -> AlignedSum:
-    """Return the terms with their bits; of the terms that are zero, only one with the largest exponent."""
+    """Return the terms with their bits. Of the terms that are zero, keep only one with the largest exponent."""
     values = [
         s * Fraction(2) ** (e - f)
         for s, e, f in zip(step.significands, step.exponents, step.fraction_bits, strict=True)

@@ -127,7 +127,7 @@ def _digits(explanation: RoundingExplanation) -> int:
 
 @dataclass(frozen=True)
 class _Label:
-    """A point of the line: its place, the text below it, the row of that text, and its kind."""
+    """A point on the line: its place, the text below it, the row of that text, and its kind."""
 
     at: float
     text: str
@@ -146,7 +146,7 @@ class _Label:
 
 @dataclass(frozen=True)
 class _Surroundings:
-    """The place of an input among its neighbours; ``beyond``: it is further away than the line goes."""
+    """The place of an input among its neighbours. ``beyond``: the input is farther away than the end of the line."""
 
     labels: Sequence[_Label]
     input: _Label
@@ -154,7 +154,7 @@ class _Surroundings:
 
 
 def _surroundings(explanation: RoundingExplanation) -> _Surroundings:
-    """Compute positions exactly, whatever the format, and turn them into coordinates from 0 to 1 at the end."""
+    """Return the places of an input and its neighbours from 0 to 1, computed exactly, and rounded at the end."""
     fmt, exact, midpoint, result = explanation.format, explanation.exact, explanation.midpoint, explanation.result
     assert exact is not None
     neighbours = [explanation.below, explanation.above]
@@ -204,7 +204,7 @@ def _value(fmt: FloatFormat, code: int | None) -> Fraction | None:
 
 
 def _in_rows(labels: Sequence[_Label]) -> list[_Label]:
-    """Place labels from left to right, each in the first row where it does not touch another."""
+    """Place labels from left to right, each in the first row in which it touches no other label."""
     ends: list[float] = []
     placed = []
     for label in sorted(labels, key=lambda label: (label.at, label.kind)):

@@ -8,10 +8,10 @@ and the rule that leads from the one to the other. ``explain("0.3", "f8E4M3FN")`
 (0x29) and 0.3125 (0x2A), that the point in the middle is 0.296875, that the value above is nearer, and that the error
 is 0.4 ulp.
 
-An explanation computes no result. The bits come from where `halfulp.convert` and `halfulp.eval` take them: from the
-specification (`halfulp.fp_formats.scalar`), or from the kernel of the op. The exact number is computed apart from them,
-on fractions. The rule is looked up in tables of words. So if the three contradict each other, one of them is wrong, and
-this is what the tests use: they read the text back and compare each number in it with the specification.
+An explanation computes no result. The bits come from the same code as those of `halfulp.convert` and `halfulp.eval`:
+from the specification (`halfulp.fp_formats.scalar`), or from the kernel of the op. The exact number is computed
+separately, on fractions. The rule comes from tables of words. So if the three contradict each other, one of them is
+wrong, and this is what the tests use: they read the text back and compare each number in it with the specification.
 
 One number, in four steps
 =========================
@@ -21,21 +21,21 @@ One number, in four steps
    is a literal of MLIR, whose decimals are rounded to f64 first; if that changes the number, ``reading`` says so.
 
 2. **Make it roundable.** `rules.given_number` makes a `GivenNumber`. Its field ``round`` is a function of a format, a
-   rounding mode and a profile, and returns the code and the exception flags. All later steps call this function and
-   know nothing of where the number came from: a typed decimal, an integer, and the result of an op all look the same to
-   them. Bits of the explained type have a ``round`` that returns them without a change.
+   rounding mode and a profile, and returns the code and the exception flags. All later steps call this function. They
+   work in the same way for a typed decimal, an integer, and the result of an op. Bits of the explained type have a
+   ``round`` that returns them without a change.
 
-3. **Round, and look around.** `rounding.explained` calls ``round`` for the mode that was asked for, for the other
-   modes, and for the other profiles. It finds the two neighbours of the exact number, their midpoint, and the ulp
-   there. Then `rules.rounding_rule` picks the words: the first case that applies, from "the format has no zero" over
-   "nothing is rounded" and overflow to ties. `rounding.profile_groups` puts together the profiles that give the same
-   result, and names the fields that decide: those that, changed alone in spec, give the result of the profile.
+3. **Round, and look around.** `rounding.explained` calls ``round`` for the selected mode, for the other modes, and for
+   the other profiles. It finds the two neighbours of the exact number, their midpoint, and the distance between the
+   neighbours, the ulp. Then `rules.rounding_rule` chooses the words of the first case that applies: "the format has no
+   zero", "nothing is rounded", overflow, ties and so on. `rounding.profile_groups` groups the profiles that give the
+   same result, and names the fields that decide: those that, changed alone in spec, give the result of the profile.
 
 4. **Show.** All of this is stored in a record, `records.RoundingExplanation`. Its ``str`` is the text, `_repr_html_`
    the picture in a notebook, and `halfulp.plot` draws it. A record holds numbers and codes, no text that another part
-   would have to take apart again. Only ``rule`` is a sentence.
+   would have to parse. Only ``rule`` is a sentence.
 
-With stochastic rounding, step 3 is another one: `rounding.explained_stochastically` shows both outcomes with their
+With stochastic rounding, step 3 is different: `rounding.explained_stochastically` shows both outcomes with their
 probabilities, and, if the random bits are given, how these decide.
 
 An op
@@ -47,31 +47,31 @@ An op
    meaning that they have for `halfulp.eval`.
 
 2. `applications.operand_of` rounds each operand to its type: 1.4 becomes 1.375, and 2.2 becomes 2.25. Each of these
-   roundings is an explanation in itself, as above. The operand remembers 1.4, for the last step.
+   roundings is an explanation in itself, as above. The operand keeps 1.4 for the last step.
 
 3. `applications.Application` builds the op and takes its kernel, the one that `halfulp.eval` runs. An application has
    the same arguments and results as ``GivenNumber.round``, so it can take its place.
 
-4. The *explainer* of the op says how the exact result comes about. It is a function from an `OpContext` to `OpParts`,
-   and `op._OPS` has one for each op. For arith.addf it adds the fractions, 29/8, and makes a `GivenNumber` of it whose
-   ``round`` is the application: the rest is step 3 of a number. Where an operand is NaN, infinite or zero, the table
-   `applications.EXACT` names the special case that decides. An op that rounds several times, such as
-   arith.scaling_truncf or quant.qcast, gives the steps one by one. An op on integers gives a story instead: the number
-   that the integers would give without a limit, and what the width makes of it. The result of an elementary function
-   is no fraction. There the exact number is an enclosure, so narrow that all digits that are shown are certain.
+4. The *explainer* of the op computes the exact result. It is a function from an `OpContext` to `OpParts`, and
+   `op._OPS` has one for each op. For arith.addf it adds the fractions, 29/8, and makes a `GivenNumber` of the sum whose
+   ``round`` is the application: the rest is step 3 of a number. If an operand is NaN, infinite or zero, the table
+   `applications.SPECIAL` names the special case that decides. An op that rounds several times, such as
+   arith.scaling_truncf or quant.qcast, gives the steps one by one. An op on integers gives its ``story``: the exact
+   integer, and the part of it that the width keeps. The result of an elementary function is not a fraction. The exact
+   number is then an enclosure that is so narrow that all shown digits are certain.
 
 5. `op._completed` adds what all ops have: the result of the kernel with its flags, the results of the other profiles,
    what the language leaves open, and the total error. The total error compares the result 3.5 with 1.4 + 2.2 = 3.6. It
    is divided among the op and its operands by replacing one operand after the other by its rounded value.
 
-Poison and undefined behaviour end the way early: an op with a poison operand has no exact result, and a fault of the
-kernel replaces the rule.
+With poison and undefined behaviour, there are fewer steps: an op with a poison operand has no exact result, and a fault
+of the kernel replaces the rule.
 
 Arrays
 ======
 
 An array gives a table, `tables.ExplanationTable`. It keeps the array and a function that explains one element, so
-``table[i]`` is made when it is asked for. The counts above the table come from one conversion of the whole array if f64
+``table[i]`` is made when it is needed. The counts above the table come from one conversion of the whole array if f64
 holds all numbers, and from one explanation for each element if not.
 
 To explain another op
@@ -302,7 +302,7 @@ def _table(array: Any, to: Any, rounding: str, profile: Profile, random: Any, bi
 
 
 def _with_short_text(given: GivenNumber, element: Any) -> GivenNumber:
-    """Name an element of an array by its number, not by its class."""
+    """Return the number with a text that shows an element of an array as a number, without its class."""
     if isinstance(element, str):
         return given
     shown = str(element.item()) if isinstance(element, np.generic) else given.text
@@ -312,7 +312,7 @@ def _with_short_text(given: GivenNumber, element: Any) -> GivenNumber:
 
 
 def _held_by_f64(element: ty.Type) -> bool:
-    """Tell whether f64 has every number of a type."""
+    """Tell whether f64 represents every number of a type exactly."""
     if isinstance(element, ty.FloatType):
         return within_f64(element.format)
     return isinstance(element, ty.IntegerType) and element.width <= F64.precision
@@ -321,7 +321,7 @@ def _held_by_f64(element: ty.Type) -> bool:
 def _counted_as_a_whole(
     array: Any, fmt: FloatFormat, rounding: str, profile: Profile
 ) -> tuple[Mapping[str, int], int, tuple[Index, ...]] | None:
-    """Count the kinds of results of a whole array at once; None for numbers that f64 does not hold."""
+    """Count the kinds of results of a whole array at once; None for numbers that f64 does not represent exactly."""
     if not isinstance(array, Value) and array.dtype.kind == "O":
         return None
     source = array if isinstance(array, Value) else to_elements(array, None)

@@ -102,7 +102,7 @@ TOWARD: Mapping[Rounding, str] = {
     Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
     Rounding.TOWARD_ZERO: "toward zero",
 }
-"""The modes in words."""
+"""The rounding modes in words."""
 
 _RELATIONS: Mapping[int, str] = {
     scalar.EQUAL: "equal",
@@ -246,7 +246,7 @@ def _clamp(context: ops.OpContext) -> ops.OpParts:
 
 
 class _Class(NamedTuple):
-    """A class of floats: its name, and the test for it."""
+    """A class of floats: its name, and a test whether an operand is in it."""
 
     words: str
     holds: Callable[[GivenOperand], bool]
@@ -354,7 +354,7 @@ EXACT_OPS: Mapping[str, tuple[ops.Signature, ops.Explainer]] = {
     "math.ctpop": (ops.same(1), _bits(lambda x, width: x.bit_count(), "ones")),
     "math.ipowi": (ops.same(2), _ipowi),
 }
-"""The signature and the explainer of each op."""
+"""The signature and the explainer of each op whose result is rounded at most once."""
 
 
 # --- ops in several steps ---------------------------------------------------------------------------------------------
@@ -614,7 +614,7 @@ def _near_enough(fmt: FloatFormat) -> Callable[[Fraction, Fraction], bool]:
 def _given(
     formula: str, account: Account, fmt: FloatFormat, application: ops.Application
 ) -> tuple[rules.GivenNumber, str | None]:
-    """Return the number to be rounded, and the rule where rounding does not decide."""
+    """Return the number to be rounded, and the rule if the result is not a rounded number."""
     if account.special is not None:
         return _special(formula, account.special, account.reason, fmt, application)
     low, high = account.low, account.high
@@ -672,4 +672,4 @@ FLOAT_UNIT: Mapping[str, tuple[ops.Signature, ops.Explainer]] = {
     "fcmps": (ops.same(2), comparison),
     "fclass": (ops.same(1), _class),
 }
-"""The signature and the explainer of each operation."""
+"""The signature and the explainer of each operation of a float unit."""

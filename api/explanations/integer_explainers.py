@@ -70,7 +70,7 @@ _FLAGS: Mapping[Fault, tuple[str, bool]] = {
     integer.SIGNED_OVERFLOW: ("nsw", True),
     integer.UNSIGNED_OVERFLOW: ("nuw", False),
 }
-"""The faults of the overflow flags: the flag, and the reading in which the exact result must fit."""
+"""For each fault of an overflow flag: the flag, and whether the exact result must fit the signed range."""
 
 
 def _overflow(context: OpContext, width: int, exact: Mapping[bool, int]) -> tuple[Rows, dict[Fault, str]]:
@@ -170,7 +170,7 @@ def division(signed: bool, rounds: str, remainder: bool = False) -> Explainer:
 
 
 def exact_text(exact: Fraction) -> str:
-    """Return the text of a quotient as a fraction."""
+    """Return the text of a quotient, as a fraction."""
     return f"{integer_text(exact.numerator)}/{integer_text(exact.denominator)}"
 
 
@@ -335,7 +335,7 @@ BINARY: Mapping[str, Explainer] = {
     "arith.mulsi_extended": extended("*", operator.mul, signed=True, halves=True),
     "arith.mului_extended": extended("*", operator.mul, signed=False, halves=True),
 }
-"""The integer ops on two operands of one type."""
+"""The integer ops on two operands of one type, with their explainers."""
 CASTS: Mapping[str, Explainer] = {
     "arith.extsi": resizing(signed=True),
     "arith.extui": resizing(signed=False),
@@ -343,4 +343,4 @@ CASTS: Mapping[str, Explainer] = {
     "arith.index_cast": resizing(signed=True),
     "arith.index_castui": resizing(signed=False),
 }
-"""The casts between integers."""
+"""The casts between integers, with their explainers."""

@@ -69,7 +69,7 @@ _OPS: Mapping[str, tuple[applications.Signature, applications.Explainer]] = {
 EXPLAINED = tuple(_OPS)
 """The ops that `explain_op` explains."""
 INTEGER_OPS = frozenset(integer_explainers.BINARY) | frozenset(integer_explainers.CASTS)
-"""Those on integers alone."""
+"""The ops of `EXPLAINED` on integers alone."""
 
 
 def _row_of(op: str) -> tuple[applications.Signature, applications.Explainer]:

@@ -1,4 +1,4 @@
-"""The data of explanations, in words: a rounding, and an op with its operands and steps."""
+"""The data of explanations and their texts: a rounding, and an op with its operands and steps."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class RoundedNumber:
     known, for profiles that compute in another format).
 
     ``error``: result minus exact value in units in the last place.
-    ``relative``: the same over the exact value. Both are None if one of the two is not a finite number, ``relative``
-    also for an exact zero.
+    ``relative``: the same divided by the exact value. Both are None if one of the two is not a finite number,
+    ``relative`` also for an exact zero.
     """
 
     code: int | None
@@ -240,13 +240,13 @@ class RoundingExplanation:
 
 
 _UNCHANGED = ("a bit pattern", "the value is exact", "NaN stays", "infinity stays")
-"""The first words of the rules that leave a number as it was given."""
+"""The first words of the rules that leave a number unchanged."""
 
 
 @dataclass(frozen=True)
 class GivenOperand:
-    """An operand as the op gets it: its code in its type (None: poison), and how it was rounded to that (None: it was
-    not).
+    """An operand as the op gets it: its code in its type (None: poison), and how it was rounded to this type (None: it
+    was not rounded).
 
     ``value``: the exact value, None for NaN, infinities and poison.
     ``real``: the number as it was given, before any rounding.
@@ -280,7 +280,7 @@ class GivenOperand:
 
     @property
     def bare(self) -> str:
-        """Say why a NaN has neither sign nor payload."""
+        """Say why a NaN operand has neither sign nor payload; an empty text if it has them."""
         return bare_nan(self.format, self.known)
 
     @property

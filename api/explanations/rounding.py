@@ -183,7 +183,9 @@ _INTEGERS: Mapping[str, tuple[str, Callable[[Fraction], int]]] = MappingProxyTyp
         "p3109_c": ("ties_to_even({})", round),
     }
 )
-"""The integer that a rule makes of the discarded fraction times 2**k: of 2**k numbers, so many go away from zero."""
+"""For each rule, a function of the discarded fraction times 2**k, as text and code. It returns how many of the 2**k
+random numbers round away from zero.
+"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -369,7 +371,7 @@ def explained_stochastically(
     integer = _INTEGERS[policy.stochastic][1]
 
     def decided(number: int) -> CodeAndFlags:
-        """Return the result of bits that count like ``number`` under the rule: the larger ones go away from zero."""
+        """Return the result for random bits that the rule counts as ``number``. Larger numbers round away from zero."""
         return draw(policy.stochastic_rule.taken(number, enough), enough)
 
     enough = fraction.denominator.bit_length() + 1

@@ -1,4 +1,4 @@
-"""What decides a rounding: the number that is rounded, the bounds of an irrational one, and the rule in words."""
+"""The number that is rounded, the bounds of an irrational number, and the rule that decides a rounding, in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from halfulp.semantics.profile import Profile
 
 
 DIGITS = 30
-"""Digits of an irrational number."""
+"""The number of digits to which an irrational number is computed."""
 _FAR, _FAR_TEXT, _NEAR_TEXT = Fraction(10) ** 300, "1e300", "1e-300"
 
 
@@ -34,9 +34,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Enclosure:
-    """An irrational number between two rational ones.
+    """Two rational numbers between which an irrational number lies.
 
-    ``low``, ``high``: the bounds; all digits that an explanation shows are those of both. ``grid``: the exponent of the
+    ``low``, ``high``: the bounds. They agree in all digits that an explanation shows. ``grid``: the exponent of the
     grid of `turns`: a ball between two of its points settles the rounding. ``turns``: the turns of Ziv's loop; empty if
     no ball is needed. ``crude``: the number is beyond all formats, or so close to a rational number that its distance
     has no digits here.
@@ -96,7 +96,7 @@ AS_READ: Mapping[str, str] = {
     "exact zero": "too small for an f64, so it is read as zero, which is a value of this format",
     "exact": "the f64 that is read is exact in this format: only the reading rounded",
 }
-"""The words for a decimal that is not an f64, where the f64 that is read for it decides more than the rounding does."""
+"""Words for a decimal that is not an f64, if reading it as f64 changes the result more than the rounding does."""
 
 
 def rounding_rule(
@@ -107,7 +107,9 @@ def rounding_rule(
     code: int | None,
     midpoint: Fraction | None,
 ) -> str:
-    """Say which rule rounds a finite exact value. ``code``: the result; ``midpoint``: that of its two neighbours."""
+    """Say which rule rounds a finite exact value. ``code``: the result; ``midpoint``: the midpoint of the two
+    neighbours of the exact value.
+    """
     if not exact and not fmt.zero:
         return f"{fmt.name} has no zero: the smallest value, in every mode"
     if negative_zero and not fmt.has_negative_zero:
@@ -257,7 +259,7 @@ class CodeAndFlags(NamedTuple):
 
 
 def code_and_flags(result: scalar.Result, flagged: bool = True) -> CodeAndFlags:
-    """Take a result of the specification."""
+    """Return the code and the flags of a result of the specification. ``flagged``: False if the flags are not known."""
     return CodeAndFlags(None if result.poison else result.code, Flags(result.flags) if flagged else None)
 
 
@@ -267,21 +269,22 @@ class GivenNumber:
 
     text: str
     reading: str
-    #: None: NaN or infinite
+    #: the exact value; None for NaN and infinities
     exact: Fraction | None
     negative: bool
     infinite: bool
-    #: returns its result in a format, a mode and a profile
+    #: a function that returns the result in a format, a mode and a profile
     round: Callable[[FloatFormat, Rounding, Profile], CodeAndFlags]
     #: bits of the explained type itself, which are not rounded
     code: int | None = None
     #: why a NaN has neither sign nor payload
     bare: str = ""
-    #: returns its result by stochastic rounding, from random bits and their width; None if no random bits matter
+    #: a function that returns the result of stochastic rounding, from random bits and their width; None if no random
+    #: bits matter
     draw: Callable[[FloatFormat, Profile, tuple[int, int]], CodeAndFlags] | None = None
-    #: the bounds of an irrational number, of which `exact` is one within
+    #: the bounds of an irrational number; `exact` lies between them
     enclosure: Enclosure | None = None
-    #: why the exact value is what it is
+    #: why the exact value is rational, irrational or a zero
     reason: str = ""
 
 
@@ -310,7 +313,7 @@ def _given_bits(read: ReadNumber, source: FloatFormat, code: int) -> GivenNumber
 
 
 def given_code(text: str, reading: str, source: FloatFormat, code: int) -> GivenNumber:
-    """Take a code of ``source``, which is converted."""
+    """Return a code of ``source`` as a number that is converted."""
 
     def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
         mode = casts.mode(mode, profile)
@@ -327,7 +330,7 @@ def given_code(text: str, reading: str, source: FloatFormat, code: int) -> Given
 
 
 def given_integer(text: str, reading: str, number: int) -> GivenNumber:
-    """Take an integer of an integer type, which is converted."""
+    """Return an integer of an integer type as a number that is converted."""
 
     def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> CodeAndFlags:
         if emulated.emulates(profile, fmt):

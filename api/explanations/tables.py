@@ -24,7 +24,9 @@ from halfulp.texts import element_code_text, element_text
 Index = tuple[int, ...]
 _MOST_ROWS, _FIRST_ROWS, _WORST_ROWS = 32, 12, 5
 MOST_COUNTED = 200
-"""The most elements that are explained one by one to count them; arrays of f64's numbers are counted as a whole."""
+"""The most elements that are explained one by one to count them; arrays of numbers that f64 represents exactly are
+counted as a whole.
+"""
 
 _HEAD = ("", "input", "exact", "code", "result", "below", "above", "error in ulp", "rule")
 _STOCHASTIC = ("", "input", "exact", "toward 0", "away", "probability of away", "code", "result", "rule")
@@ -32,7 +34,7 @@ _STOCHASTIC = ("", "input", "exact", "toward 0", "away", "probability of away", 
 
 @dataclass(frozen=True, repr=False)
 class ExplanationTable:
-    """The explanations of an array: ``table[i]``, or ``table[i, j]``, is the full one of an element.
+    """The explanations of an array: ``table[i]``, or ``table[i, j]``, is the full explanation of an element.
 
     ``shape``: the shape of the array. ``counts``: the number of elements for each kind of result (exact, rounded up, a
     tie …). ``counted``: the number of elements that were counted, from the first one on. ``worst``: the indices of the
@@ -75,7 +77,7 @@ class ExplanationTable:
 
     @cached_property
     def indices(self) -> tuple[Index, ...]:
-        """The elements that are rows: all of them, or the first ones."""
+        """The indices of the elements that have a row: all elements, or the first ones."""
         return tuple(islice(np.ndindex(*self.shape), _FIRST_ROWS if self.summarised else _MOST_ROWS))
 
     @cached_property
@@ -152,7 +154,7 @@ class PoisonRow:
 
 
 def row_of(explanation: Any) -> tuple[str, ...]:
-    """Return an explanation as the cells of a row, in the order of the headings above."""
+    """Return an explanation as the cells of a row, in the order of the headings of its kind."""
     if isinstance(explanation, PoisonRow):
         return ("poison", "", "", "poison", "", "", "", explanation.reason)
     if isinstance(explanation, StochasticExplanation):
@@ -327,8 +329,9 @@ def explanation_table(
     explanation: Callable[[Index, bool], Any],
     counts: tuple[Mapping[str, int], int, tuple[Index, ...]] | None = None,
 ) -> ExplanationTable:
-    """Return the table of an array. ``explanation``: explains an element, in full or in short. ``counts``: the counts
-    of kinds, how many elements were counted, and the indices of the worst; None: the first elements are explained.
+    """Return the table of an array. ``explanation``: a function that explains an element, in full or in short.
+    ``counts``: the counts of kinds, how many elements were counted, and the indices of the elements with the largest
+    errors; None: the first elements are explained and counted.
     """
 
     def brief(index: Index) -> Any:

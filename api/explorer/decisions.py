@@ -1,7 +1,7 @@
 """The result of rounding in every situation, as a table in which the page looks results up.
 
 The result of rounding a number to a format depends on a few facts: its sign, the mode, its place between the two values
-around it, whether the lower one of these is even, and where in the format they are. A `MagnitudeRange` is a run of
+around it, whether the lower value is even, and the place of these values in the format. A `MagnitudeRange` is a run of
 magnitudes (see `halfulp.fp_formats.formats`) in which nothing else matters. Every entry of its table is the result of
 `halfulp.fp_formats.scalar` for one number in that situation, with the words of `halfulp.explanations.rules`. The page
 compares numbers, exactly, to find the situation of a number; it rounds nothing.
@@ -52,7 +52,7 @@ class Way(NamedTuple):
     fraction, and ``least`` whether they are the smallest possible bits.
 
     ``least`` is necessary for a number just below the first normal value: the test for underflow rounds it with one
-    more bit of precision, and so discards another fraction.
+    more bit of precision, and so the discarded fraction is different.
     """
 
     mode: Rounding
@@ -112,11 +112,11 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 """The operations of the page, by the names of arith."""
 Row = Callable[[scalar.Result, str], int]
-"""Numbers the row of a result and its rule."""
+"""A function that returns the number of the row for a result and its rule."""
 
 
 def _classes(fmt: FloatFormat) -> dict[str, GivenOperand]:
-    """Return one operand of each class."""
+    """Return one operand of each class, by the letters of the class."""
     one = min(max(fmt.bias << fmt.mantissa_bits, fmt.min_normal_magnitude), fmt.max_magnitude)
     codes = {"f": fmt.from_magnitude(one)}
     if fmt.zero:
@@ -247,7 +247,7 @@ def _magnitude_near_one(fmt: FloatFormat, first: int, last: int) -> int:
 
 
 class _Outcomes:
-    """The different results of a format, in the order of their first use: result, flags, rule."""
+    """The different results of a format in the order of their first use. Each has a result, flags and a rule."""
 
     def __init__(self, fmt: FloatFormat) -> None:
         self.fmt = fmt
@@ -367,7 +367,7 @@ def format_row(fmt: FloatFormat) -> dict[str, Any]:
 
 
 def tables() -> dict[str, Any]:
-    """Return all that the page looks up: modes, formats, and the words of `explanations.rounding` that all formats
+    """Return all data that the page uses: modes, formats, and the words of `explanations.rounding` that all formats
     share.
     """
     f64 = FORMATS["f64"]
@@ -416,9 +416,9 @@ FUNCTIONS = (
 )
 """The functions of the page: those of hardware units."""
 MOST_BITS = 8
-"""Formats of more bits have no tables of functions."""
+"""Formats of more bits than this have no tables of functions."""
 _SPECIAL, _SIGN = 0x80, 0x40
-"""Bits of an entry's second byte: the first byte is the number of a special row; the result is negative."""
+"""The bits of the second byte of an entry: the first byte is the number of a special row; the result is negative."""
 _F64 = FORMATS["f64"]
 
 
@@ -456,8 +456,8 @@ def _between(down: int, up: int) -> Fraction | None:
 
 
 def _place(fmt: FloatFormat, number: Fraction) -> tuple[int, int] | None:
-    """Return where a number lies: the magnitude before it, and its position there, 0 for the value itself and else one
-    more than that of the tables; None below the smallest magnitude.
+    """Return the place of a number: the magnitude before it, and its position there: 0 for the value itself, else one
+    more than the position in the tables. None for numbers below the smallest magnitude.
     """
     size = abs(number)
     values = [scalar.value(fmt, fmt.from_magnitude(m)) or Fraction(0) for m in range(fmt.max_magnitude + 1)]

@@ -49,7 +49,7 @@ START: Mapping[str, str] = MappingProxyType(
         "width": "8",
     }
 )
-"""What the controls hold at first. The names are those of the page's address, too."""
+"""The first contents of the controls. The names are also those in the address of the page."""
 _SCRIPTS = ("lookup.js", "functions.js", "arithmetic.js", "view.js", "panels.js", "controls.js")
 
 
@@ -196,7 +196,7 @@ def explore(
 
 
 def _type_of(number: Any) -> Any:
-    """Return the type that a number has by itself, else that of the page as it opens."""
+    """Return the type that a number has by itself, else the first type of the page."""
     if isinstance(number, Value) and isinstance(number.element_type, ty.FloatType):
         return number.element_type
     return START["format"]

@@ -149,8 +149,8 @@ def check_file(
     """Compare a file with a computation. Problems of the file are part of the report.
 
     ``flags``: False for a file without exception flags.
-    ``only_flags``: the flags that are compared; none: all.
-    ``failing``: the number of rows that differ to keep for a file.
+    ``only_flags``: the flags that are compared; if empty, all are.
+    ``failing``: the most rows with a difference that are kept for a file.
     ``watch``: as for `VectorChecker`. Raises HalfulpError.
     """
     notes, document = Notes(), asked.document
@@ -206,10 +206,7 @@ def _note(found: Check, asked: CheckedAgainst) -> str:
 
 
 def described(options: CheckOptions) -> CheckedAgainst:
-    """Return what the metadata of the file says is computed.
-
-    Raises InputError if there is no metadata, or if it does not say what is computed.
-    """
+    """Return the computation that the metadata of the file describes."""
     path = options.metadata or _beside(options.file)
     if path is None:
         raise InputError(
@@ -228,8 +225,8 @@ def described(options: CheckOptions) -> CheckedAgainst:
 
 
 def _beside(path: str) -> str | None:
-    """Find the metadata of a file: its name with .json in place of its ending, or after it; for a shard, that of its
-    sweep.
+    """Find the metadata of a file: the name of the file with .json in place of its ending, or appended to it; for a
+    shard, the metadata of its sweep.
     """
     if path == "-":
         return None
@@ -250,8 +247,9 @@ def _any_nan(options: CheckOptions, document: Document | None) -> bool:
 
 
 def _foreseen(asked: CheckedAgainst, file: str) -> tuple[Iterable[Chunk] | None, str]:
-    """Return the rows of the set as its metadata makes them, else with the operands of its data file; None if it does
-    not say how, or rows were left out. With it: why operands of one's own cannot be made again, if so.
+    """Return the expected rows of the set, made from its metadata, or with the operands of its data file; None if that
+    is not possible, or if rows were left out. The text says why the user's own operands cannot be made again, or is
+    empty.
     """
     document = asked.document
     if document is None or document.get("dropped"):
@@ -272,9 +270,9 @@ def _foreseen(asked: CheckedAgainst, file: str) -> tuple[Iterable[Chunk] | None,
 
 
 def _kept(asked: CheckedAgainst, document: Document, checked: str) -> Iterable[Chunk] | None:
-    """Return the rows of a set with the operands in its data file, which lies beside the metadata, and results computed
-    now; None if there is no such file, or it has no operands. ``checked``: the file that is checked, which is another
-    one. Raises InputError if the data file is not that of the metadata.
+    """Return the rows of a set with the operands in its data file, which is next to the metadata, and with results that
+    are computed now; None if there is no such file, or it has no operands. ``checked``: the file that is checked, which
+    is another one. Raises InputError if the data file is not that of the metadata.
     """
     found = documents.data_file(pathlib.Path(asked.metadata), document)
     if found is None or os.path.realpath(found[0]) == os.path.realpath(checked):
@@ -297,7 +295,7 @@ def _kept(asked: CheckedAgainst, document: Document, checked: str) -> Iterable[C
 
 
 def _judge_count(found: Check, period: int, asked: CheckedAgainst, options: CheckOptions) -> None:
-    """Note a wrong number of rows as the problem of the file."""
+    """Record a wrong number of rows as the problem of the file."""
     count = None if asked.document is None else asked.document["count"]
     problem, hint = None, None
     if found.problem is not None:
@@ -335,7 +333,7 @@ def _strayed(found: Check, asked: CheckedAgainst) -> str:
 
 
 def _total(file: BinaryIO, rows: int, count: int | None) -> int:
-    """Return the rows that the progress bar counts to: from the metadata, else estimated from the file size."""
+    """Return the number of rows for the progress bar: from the metadata, else estimated from the size of the file."""
     if count is not None:
         return count
     if not file.seekable() or file.closed:

@@ -1,5 +1,5 @@
-"""Computations and recipes of vectors from what describes them, be it options or arguments of Python: an op with its
-types, or a program; the operands, also from arrays and texts of the user.
+"""Make computations and recipes of vectors from options of the command line or arguments of Python: an op with its
+types, or a program; and the operands, also from arrays and texts of the user.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ FIELDS: Mapping[str, str] = {
 
 
 def seed(text: str) -> int:
-    """Read a seed of an option. Raise argparse.ArgumentTypeError for anything else."""
+    """Read the seed from the text of an option. Raise argparse.ArgumentTypeError for anything else."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 1 << 64
     if number >= 1 << 64:
         raise argparse.ArgumentTypeError(f"{text!r} is not a seed: an integer from 0 to 2**64 - 1")
@@ -240,7 +240,7 @@ def computation_of(
 
 
 def _types_of_tile(types: Any) -> tuple[str | None, str | None]:
-    """Return the types of A and B, where they are given: one for both, or two."""
+    """Return the types of A and B, if they are given: one type for both, or two."""
     spelled = [None if one is None else _word(one) for one in _several(types)]
     if len(spelled) > 2:
         raise InputError(f"{len(spelled)} types are given: give two types, for A and B, or one for both")
@@ -248,7 +248,7 @@ def _types_of_tile(types: Any) -> tuple[str | None, str | None]:
 
 
 def _word(type: Any) -> str:
-    """Return the text of a type of A or B; words of PTX and wrong ones are left to `operation_named`."""
+    """Return the text of a type of A or B; names of PTX and unknown names are unchanged, for `operation_named`."""
     try:
         return str(as_type(type))
     except HalfulpError:
@@ -353,9 +353,7 @@ def _checked(recipe: Recipe, options: RecipeOptions) -> Recipe:
 
 @contextmanager
 def _naming(options: RecipeOptions, name: str) -> Iterator[None]:
-    """Make errors that are raised inside name the option of the command line that they are about, if they have no
-    place.
-    """
+    """Add the option of the command line to errors that are raised inside, if they have no place."""
     try:
         yield
     except HalfulpError as error:
@@ -396,9 +394,10 @@ def codes_of(column: Column, array: Any) -> Codes:
 
 
 def mixture_of(operands: Any, target: Target) -> Mixture:
-    """Return operands of one's own: a text, or for each operand by name a text or an array, as `codes_of` takes it.
+    """Return the user's own operands: a text, or for each operand by name a text or an array, as `codes_of` takes it.
 
-    For an argument of several elements, the first axis of an array is the rows. Raises InputError and TypeMismatch.
+    If an argument has several elements, the first axis of an array is over the rows. Raises InputError and
+    TypeMismatch.
     """
     if isinstance(operands, str):
         return Mixture.named(operands)

@@ -1,4 +1,4 @@
-"""The report on results of a device, as a regression takes it: JUnit XML, annotations, a file of the failing rows."""
+"""Reports on results of a device for regression tests: JUnit XML, annotations, and a file of the failing rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from halfulp.golden.report import Report
 from halfulp.interp.ir.errors import InputError
 
 MOST_FAILING = 1 << 16
-"""The most failing rows that are kept for a file."""
+"""The most failing rows that are stored for a file."""
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot have."""

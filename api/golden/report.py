@@ -21,12 +21,11 @@ from halfulp.number_reader import MODES
 from halfulp.texts import flags_text
 
 MOST_COLUMNS = 32
-"""The most operands of a row that are shown. Where there are more outputs than this, only those that differ are shown.
-"""
+"""The most operands of a row that are shown. If there are more outputs than this, only those that differ are shown."""
 SEVERAL_LINES = 5
 """The most alternatives and remarks that are shown for all rows together."""
 LONGEST_FRACTION = 100
-"""The most characters of a fraction; of a longer one only the decimals are shown."""
+"""The most characters of a fraction. If it is longer, only its decimals are shown."""
 
 
 @dataclass(frozen=True)
@@ -237,9 +236,7 @@ def _mismatch_lines(mismatch: RowMismatch, computation: Computation, file: str) 
 
 
 def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
-    """Return the text of a code in hexadecimal, in binary where its bits have fields, and as the value it stands
-    for.
-    """
+    """Return the text of a code in hexadecimal, in binary if its bits have fields, and as the value that it has."""
     if isinstance(code, str):
         return code, "", "unknown: X or Z"
     spelled = f"0x{code:0{digits(column.width)}X}"
@@ -281,7 +278,7 @@ def _truth(mismatch: RowMismatch, computation: Computation, output: int) -> Trut
 
 
 def _fraction_text(number: Fraction) -> str:
-    """Return the text of a fraction as ``38633472/833``, or with odd numbers and a power of two where that is shorter.
+    """Return the text of a fraction as ``38633472/833``, or with odd numbers and a power of two if that is shorter.
     Return an empty text if both are too long.
     """
     numerator, denominator = abs(number.numerator), number.denominator
@@ -293,7 +290,7 @@ def _fraction_text(number: Fraction) -> str:
 
 
 def _rule(mismatch: RowMismatch, computation: Computation) -> str:
-    """Return the rule of rounding behind the expected result, where the result differs and no flag does."""
+    """Return the rounding rule that gives the expected result, if the result differs and no flag does."""
     if not mismatch.exact or not isinstance(computation, OpComputation) or computation.random_bits is not None:
         return ""
     column = computation.outputs[0]
@@ -306,7 +303,7 @@ def _rule(mismatch: RowMismatch, computation: Computation) -> str:
 
 
 def _explanation_lines(found: Check) -> list[str]:
-    """Tell what all the rows that differ have in common."""
+    """Describe what all rows with a difference have in common."""
     if found.differing <= 1:
         return []
     of = found.examined
@@ -331,7 +328,7 @@ def _explanation_lines(found: Check) -> list[str]:
 
 
 def _controls(told: LikelyCause, found: Check) -> str:
-    """Tell whether an alternative also gives the right result for the rows that are equal."""
+    """Say whether the explanation also gives the right results for the rows that are equal."""
     if told.equal == found.controls:
         return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
     return f", but not in {found.controls - told.equal:,} of {found.controls:,} equal rows tried"

@@ -33,7 +33,7 @@ MOST_HELD = 1 << 24
 """The most rows that are held in memory at once; any number can be written to files, or read one after another."""
 
 _ROWS = 1 << 12
-"""The rows that are computed at once for `Vectors.__iter__`."""
+"""The number of rows that `Vectors.__iter__` computes at once."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Vectors:
 
 
 def _values(columns: Sequence[Column], chunk: Chunk) -> list[Value]:
-    """Return each column as a tensor; results have their poison."""
+    """Return each column as a tensor. Results have their poison."""
     values = []
     for k, (column, codes) in enumerate(zip(columns, chunk, strict=True)):
         type_ = type_of(column)

@@ -48,7 +48,7 @@ class ComparedFormat:
 
 _LOST = ("saturated", "flushed")
 _RARE = ("subnormal", "overflowed", "not_numbers", "nan", "infinite", "poison")
-"""Counts that have a column only if one of them is not 0."""
+"""The counts that have a column only if one of them is not 0."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +119,7 @@ class FormatComparison:
 class Binades:
     """The numbers of each binade and their errors in one format.
 
-    ``exponents``: of the binades with numbers other than 0, in order.
+    ``exponents``: the exponents of the binades with numbers other than 0, in order.
     ``error``: the root of the mean square error relative to that of the numbers, for each of them; NaN if no number was
     measured.
     """
@@ -228,7 +228,7 @@ def draw_comparison(compared: FormatComparison, *, dark: bool | None = None) -> 
 
 
 def _window(magnitudes: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Return the ends of the axis: whole binades around the numbers, but not their whole way down to 0."""
+    """Return the ends of the axis: whole binades around the numbers. Numbers close to 0 do not lengthen the axis."""
     top = int(np.frexp(magnitudes.max())[1])
     bottom = int(np.frexp(np.quantile(magnitudes, 1 / 2048, method="lower"))[1]) - 1
     bottom = min(max(bottom, top - _MOST_BINADES), top - _FEWEST_BINADES)
@@ -307,7 +307,7 @@ def _draw_errors(ax: Axes, style: Style, compared: FormatComparison) -> None:
 
 
 def _label(row: ComparedFormat) -> str:
-    """Say in the legend what a format gives: SQNR, largest error, and what is lost."""
+    """Return the text of a format for the legend: SQNR, largest error, and the counts of lost numbers."""
     f = row.figures
     scale = f", scale {row.scale:.4g}" if row.scale != 1 else ""
     lost = (("saturated", f.saturated), ("overflowed", f.overflowed), ("flushed", f.flushed))

@@ -1,4 +1,4 @@
-"""How far results are from exact numbers: the errors of an array summed up, `error`, and its report."""
+"""Measure how far results are from exact numbers: `error`, its report, and the summary of the errors of an array."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Bound(NamedTuple):
-    """The bound of overflow: numbers beyond ``number`` overflow, and so does ``number`` itself if ``reached``."""
+    """The bound of overflow: numbers beyond ``number`` overflow, and if ``reached`` is True, ``number`` itself."""
 
     number: Fraction
     reached: bool
@@ -50,8 +50,9 @@ class Bound(NamedTuple):
 
 
 def overflow_bounds(fmt: FloatFormat, mode: Rounding) -> tuple[Bound, Bound]:
-    """Return from which magnitude on positive and negative numbers overflow: rounding with an exponent without limits
-    gives more than the largest value. Stochastic rounding overflows surely from the next value on.
+    """Return the bounds beyond which positive and negative numbers overflow: rounding with an unlimited exponent gives
+    more than the largest value. With stochastic rounding, a bound is the next value, from which on all numbers
+    overflow.
     """
     largest = scalar.unpack(fmt, fmt.max_code)
     top = largest.significand * Fraction(2) ** largest.exponent
@@ -79,7 +80,7 @@ class Figures:
     ``poison``. Without a measured element the errors are NaN. An error beyond the largest f64 is infinite, and then the
     means are infinite, too.
 
-    ``elements``: their count.
+    ``elements``: the number of all elements.
     ``measured``: the number of those that have an error.
     ``sqnr``: the signal to quantisation noise ratio in dB: 10 * log10(sum of squares of the exact numbers / sum of
     squares of the errors); infinity without errors.
@@ -246,7 +247,7 @@ class Numbers:
 
     @cached_property
     def flat(self) -> Value | around.Reals:
-        """The same numbers in one row."""
+        """The same numbers along one axis."""
         if not isinstance(self.source, Value):
             return self.source.reshape(-1)
         width = ty.element_width(self.source.element_type) or 1
@@ -255,12 +256,12 @@ class Numbers:
 
     @cached_property
     def poisoned(self) -> npt.NDArray[np.bool_] | None:
-        """The mask of poison in one row; None without poison."""
+        """The mask of poison along one axis; None without poison."""
         mask = poisoned_of(self.source)
         return None if mask is None else mask.reshape(-1)
 
     def part(self, place: slice) -> around.Reals:
-        """Return some of the numbers, in one row."""
+        """Return some of the numbers, along one axis."""
         flat = self.flat
         if not isinstance(flat, Value):
             return flat[place]
@@ -297,7 +298,7 @@ class ErrorReport:
 
     @property
     def absolute(self) -> npt.NDArray[np.float64]:
-        """The errors of the elements."""
+        """The errors of the elements: result minus exact number."""
         return self._column(lambda found: found.absolute)
 
     @property
@@ -386,7 +387,7 @@ def _number_text(number: Any) -> str:
 
 
 def chunks(exact: Numbers, result: Numbers) -> Callable[[slice], Chunk]:
-    """Return the function that gives the elements of a part."""
+    """Return a function that returns the exact numbers and results of a part."""
     masks = [mask for mask in (exact.poisoned, result.poisoned) if mask is not None]
 
     def chunk_of(place: slice) -> Chunk:

@@ -18,10 +18,12 @@ Metric = Literal["ulp", "sqnr", "relative", "absolute"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A metric of errors. ``what``: a description of the metric. ``spell``: returns the text of a size, with its
-    unit. ``axis``: the label of an axis. ``unit``: returns the number by which the error of an element is divided, from
-    the exact numbers of its result (NaN if they are not known) and their ulps. ``cost``: converts a size to a number
-    that is proportional to the errors, so that it is larger for a worse result. ``worst``: the size of a result with an
+    """A metric of errors.
+
+    ``what``: a description of the metric. ``spell``: returns the text of an error, with its unit. ``axis``: the label
+    of an axis. ``unit``: returns the number by which the error of an element is divided, from the exact numbers of its
+    result (NaN if they are not known) and their ulps. ``cost``: converts an error in this metric to a number that is
+    proportional to the errors, so that it is larger for a worse result. ``worst``: the error of a result with an
     infinity or a NaN if the exact result has none.
     """
 
@@ -79,9 +81,9 @@ MEASURES: Mapping[str, Measure] = {
 }
 """The metrics by name.
 
-``ulp``: the largest error in ulp of the exact number. ``sqnr``: the sum of the squares of the exact numbers to that of
-the errors, in dB; of elements, the one with the largest error counts. ``relative``: the largest error relative to the
-largest exact number of the tensor. ``absolute``: the largest error.
+``ulp``: the largest error in ulp of the exact number. ``sqnr``: the sum of the squares of the exact numbers divided by
+that of the errors, in dB. For single elements, the element with the largest error counts. ``relative``: the largest
+error relative to the largest exact number of the tensor. ``absolute``: the largest error.
 """
 
 

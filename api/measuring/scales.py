@@ -121,7 +121,7 @@ class _Search:
     tried: dict[float, float | None] = field(default_factory=dict)
     best: tuple[float, ErrorReport] | None = None
     overflows: float = 0.0
-    """The largest scale known to lose a number. All smaller ones lose it, too."""
+    """The largest scale at which a number is known to overflow. At all smaller scales it overflows, too."""
 
     def try_all(self, scales: Iterable[float]) -> None:
         """Try scales in this order. A later one must be better than an earlier one to replace it."""
@@ -138,7 +138,7 @@ class _Search:
 
     @property
     def scale(self) -> float:
-        """The best scale. Raises InputError if every scale that was tried loses a number."""
+        """The best scale. Raises InputError if a number overflows at every scale that was tried."""
         if self.best is None:
             hint = "choose another format, or saturate=True"
             name = self.format.name
@@ -147,7 +147,9 @@ class _Search:
 
 
 def _largest(fmt: FloatFormat) -> Fraction:
-    """Return the largest value of a format, as far as f64 holds it: the quotients are numbers of f64."""
+    """Return the largest value of a format; for formats with a larger range than f64, that of f64, because the
+    quotients are f64 numbers.
+    """
     value = scalar.value(fmt, fmt.max_code)
     assert value is not None
     return min(value, Fraction(sys.float_info.max))

@@ -59,7 +59,7 @@ BLOCK_FORMATS: Mapping[str, tuple[str, str]] = {
     "mxint8": ("i8", "floor"),
     "nvfp4": ("f4E2M1FN", "nvfp4"),
 }
-"""Names of formats with blocks, as libraries have them, and what they stand for: the elements, and the recipe."""
+"""Names of formats with blocks, as libraries use them, with the element type and the recipe of each."""
 
 
 @dataclass(frozen=True, eq=True)
@@ -235,7 +235,9 @@ def _check_ragged(ragged: str, size: int, block: int, axis: int) -> None:
 
 
 def _tensor_scale(given: Any, rules: Recipe) -> tuple[Codes | None, bool]:
-    """Return a calibrated scale as an f32 code, or None, and whether there are two levels."""
+    """Return a calibrated scale as an f32 code, or None, and whether the tensor has a scale besides those of the
+    blocks.
+    """
     if isinstance(given, str):
         if given != "amax":
             raise ValueError(f'tensor_scale is {given!r}, but must be "amax", a number or None')

@@ -91,7 +91,7 @@ class ChannelErrors:
 
 
 def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
-    """Compute the errors of `quantisation_error`, for each layer or channel.
+    """Compute the errors that `draw_quantisation_error` draws, for each layer or channel.
 
     Raises TypeMismatch for an array of a wrong type or a wrong ``type``.
     """

@@ -88,7 +88,9 @@ def quantized_type(
 
 
 def _storage(storage: Any) -> tuple[int, bool]:
-    """Return the width and the sign of a storage type; MLIR spells an unsigned one "u8" inside of a quantised type."""
+    """Return the width of a storage type, and whether it is signed; MLIR spells an unsigned one "u8" inside of a
+    quantised type.
+    """
     unsigned = _UNSIGNED.fullmatch(storage) if isinstance(storage, str) else None
     found = ty.IntegerType(int(unsigned[1]), "unsigned") if unsigned else as_type(storage)
     if not isinstance(found, ty.IntegerType):

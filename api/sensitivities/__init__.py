@@ -1,1 +1,1 @@
-"""Which op's format matters: programs with one thing changed at a time, and the errors of their results."""
+"""Rank the ops of a program by the effect of their formats on the results: run copies with one change at a time."""

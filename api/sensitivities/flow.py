@@ -1,9 +1,9 @@
-"""Where a program carries numbers without rounding them: values, and uses of values, that have one format.
+"""Find where a program passes numbers on without rounding them: values, and uses of values, that have one format.
 
-A loop gives its carried value one type, whatever comes into it; a reshape gives what it takes. Such ties are data here,
-a row for each kind of op. What is in no row takes and gives the types that it has.
+A loop gives its carried value one type, and a reshape has the type of its operand. Such ties are data here, a row for
+each kind of op. An op without a row has only the types that the program gives it.
 
-Other ops round their results. Which they are, and why the format of some cannot be changed, stands at the end.
+Other ops round their results. The last part says which ops these are, and why the format of some cannot be changed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Tie:
 
 
 def format_of(value: SSAValue) -> ty.FloatType | None:
-    """Return the format of a value's elements; None for anything but floats."""
+    """Return the format of the elements of a value; None if they are not floats."""
     element = ty.element_type(value.type)
     return element if isinstance(element, ty.FloatType) else None
 
@@ -102,16 +102,16 @@ MOVES = frozenset(
     | _named("stablehlo", "dynamic_gather dynamic_pad optimization_barrier")
     | _POOLED
 )
-"""Ops that never round: what they take and give has one format."""
+"""Ops that never round: their operands and results have one format."""
 SOURCES = frozenset(
     _named("memref", "alloc alloca") | _named("tensor", "empty") | _named("bufferization", "alloc_tensor")
 )
-"""Ops that give room for numbers, of any format."""
+"""Ops that allocate memory or tensors for numbers of any format."""
 _NEUTRAL = frozenset(_named("memref", "dealloc dim rank prefetch") | _named("bufferization", "dealloc_tensor"))
-"""Ops that take memory of any format."""
+"""Ops that take memory of any format and do not read its numbers."""
 _LINALG = frozenset(_named("linalg", "generic map reduce"))
 EXPLICIT = _LINALG | {"stablehlo.reduce"}
-"""Structured ops whose bodies are in the text. The body of any other one follows from its name."""
+"""Structured ops whose bodies are in the text. The body of any other structured op follows from its name."""
 
 
 def has_hidden_body(op: Operation) -> bool:
@@ -120,7 +120,7 @@ def has_hidden_body(op: Operation) -> bool:
 
 
 def is_in_hidden_body(op: Operation) -> bool:
-    """Tell whether an op is part of such a body."""
+    """Tell whether an op is part of a body that the name of an op determines."""
     around = op.parent_op
     return around is not None and has_hidden_body(around)
 
@@ -141,13 +141,15 @@ def _block(op: Operation, region: int = 0) -> Block:
 
 
 def _yielded(op: Operation) -> Iterator[Tie]:
-    """Tie each result to what the regions yield."""
+    """Yield a tie of each result with the values that the regions yield for it."""
     for number, result in enumerate(op.results):
         yield Tie([result], [Use(end, number) for end in _ends(op) if len(end.operands) == len(op.results)])
 
 
 def _loop(op: Operation) -> Iterator[Tie]:
-    """Tie what a loop carries: the argument of its body, its result, what comes in and what the body yields."""
+    """Yield a tie for each value that a loop carries: the argument of its body, its result, the first value and the
+    yielded value.
+    """
     first, carried = len(op.operands) - len(op.results), _block(op).arguments
     for number, result in enumerate(op.results):
         tie = Tie([result, carried[number + len(carried) - len(op.results)]], [Use(end, number) for end in _ends(op)])
@@ -182,12 +184,14 @@ def _forall(op: Operation) -> Iterator[Tie]:
 
 
 def _insertion(op: Operation) -> Iterator[Tie]:
-    """Tie what is inserted into a shared result to that result."""
+    """Yield a tie of the value that is inserted into a shared result with that result."""
     yield Tie([op.operands[1]], [Use(op, 0)])
 
 
 def _body(op: Operation) -> Iterator[Tie]:
-    """Tie the operands of a structured op to the arguments of its body, and what the body yields to the results."""
+    """Yield ties of the operands of a structured op with the arguments of its body, and of the yielded values with the
+    results.
+    """
     inputs, inits = inputs_and_inits(op)
     block = _block(op)
     for number in range(len(inputs) + len(inits)):
@@ -201,7 +205,9 @@ def _body(op: Operation) -> Iterator[Tie]:
 
 
 def _reduction(op: Operation) -> Iterator[Tie]:
-    """Tie inputs and initial values of a reduction to the arguments and results of its body, and to its results."""
+    """Yield ties of the inputs and initial values of a reduction with the arguments and results of its body, and with
+    its results.
+    """
     block, count = _block(op), len(op.results)
     for number, result in enumerate(op.results):
         uses = [Use(op, number), Use(op, count + number), Use(block.operations[-1], number)]
@@ -209,7 +215,9 @@ def _reduction(op: Operation) -> Iterator[Tie]:
 
 
 def _repeated(op: Operation) -> Iterator[Tie]:
-    """Tie what a loop carries: the arguments of both regions, the result, what comes in and what the body returns."""
+    """Yield a tie for each value that a loop carries: the arguments of both regions, the result, the first value and the
+    returned value.
+    """
     condition, body = _block(op), _block(op, 1)
     for number, result in enumerate(op.results):
         values = [result, condition.arguments[number], body.arguments[number]]
@@ -217,7 +225,7 @@ def _repeated(op: Operation) -> Iterator[Tie]:
 
 
 def _kept(op: Operation) -> Iterator[Tie]:
-    """Tie the result of a conversion to its operand if both have one format."""
+    """Yield a tie of the result of a conversion with its operand if both have one format."""
     if _keeps_format(op):
         yield from _barrier(op)
 
@@ -233,7 +241,7 @@ def _barrier(op: Operation) -> Iterator[Tie]:
 
 
 def _moved(op: Operation) -> Iterator[Tie]:
-    """Tie all floats that an op takes and gives, and what its region yields."""
+    """Yield one tie of all floats among the operands and results of an op, and of the floats that its region yields."""
     tie = Tie([result for result in op.results if format_of(result)])
     for number, operand in enumerate(op.operands):
         if format_of(operand):
@@ -245,7 +253,7 @@ def _moved(op: Operation) -> Iterator[Tie]:
 
 
 def _passed(op: Operation) -> Iterator[Tie]:
-    """Tie what a branch passes to the arguments of its targets."""
+    """Yield ties of the values that a branch passes with the arguments of its targets."""
     for which, (block, passed) in enumerate(op.successors):
         for number, argument in enumerate(block.arguments[: len(passed)]):
             yield Tie([argument], [Use(op, number, which)])
@@ -305,7 +313,7 @@ class Flow:
         self.fixed = self._fixed_memory()
 
     def _fixed_memory(self) -> set[SSAValue]:
-        """Return the memory whose type cannot change: that of arguments, and that which other ops take or give."""
+        """Return the memory whose type cannot change: memory of arguments, and memory that other ops use."""
         tied = {value for tie in self.ties for value in tie.values}
         given = {result for op in self.ops if op.name in SOURCES or is_tied(op) for result in op.results}
         fixed = {value for value in tied if is_memory(value) and value not in given and not self._is_argument(value)}
@@ -402,7 +410,7 @@ def _components(edges: Mapping[SSAValue, Sequence[SSAValue]]) -> list[list[SSAVa
 
 CONSTANTS = frozenset({"arith.constant", "stablehlo.constant"})
 CONVERSIONS = frozenset({"arith.extf", "arith.truncf", "arith.convertf"})
-"""Ops that convert floats alone, to another format."""
+"""Ops that only convert floats to another format."""
 
 
 def converts(op: Operation) -> bool:
@@ -419,7 +427,7 @@ _OTHER_FORMS = frozenset(
         *("stablehlo.reduce_precision", "stablehlo.real", "stablehlo.imag", "stablehlo.complex"),
     }
 )
-"""Elementwise ops with a meaning that belongs to the formats that they have."""
+"""Elementwise ops whose meaning depends on the formats that they have."""
 _COMPUTING = frozenset(
     {
         *(f"vector.{name}" for name in ("fma", "reduction", "multi_reduction", "scan", "contract", "outerproduct")),
@@ -436,7 +444,7 @@ _EXACT = frozenset(
         *("vector.bitcast", "tensor.bitcast", "memref.view", "memref.alloca_scope", "vector.mask", "vector.type_cast"),
     }
 )
-"""Ops that give floats that nobody computed there."""
+"""Ops that have floats as results but do not compute them."""
 _REASONS: Mapping[str, str] = {
     "arith.scaling_extf": "block scaling is a step of its own between two formats",
     "arith.scaling_truncf": "block scaling is a step of its own between two formats",
@@ -481,7 +489,7 @@ def decides(op: Operation) -> bool:
 
 
 def adds_up(op: Operation) -> bool:
-    """Tell whether an op has its own accumulator."""
+    """Tell whether an op has its own accumulator for a sum."""
     return op.name in _REDUCING or (has_hidden_body(op) and REDUCTION in iterators_of(op))
 
 

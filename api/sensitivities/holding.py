@@ -1,10 +1,10 @@
 """Copies of programs with some numbers in another format, or some ops in another rounding mode.
 
-A format that has all numbers of an op's own is *held*: the op runs in it, and its result stays in it until another op
-rounds. So the copy differs from the program by the rounding of the chosen ops alone: an op that reads the result rounds
-as before, to its own format, as often as before. For that, a named structured op that reads it becomes linalg.generic,
-and an op on whole vectors takes its operands in their own format. In any other format the op runs on converted
-operands, and its result is converted back at once.
+If the new format has all numbers of an op's own format, its result is *held* in the new format: the op runs in it, and
+the result stays in it until another op rounds. So the copy differs from the program only in the rounding of the chosen
+ops: an op that reads the result rounds to its own format, as before. To make this possible, a named structured op that
+reads it becomes linalg.generic, and an op on whole vectors takes its operands in their own format. In any other format
+the op runs on converted operands, and its result is converted back at once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Change:
     """The change that a copy of a program makes.
 
     ``ops``: the ops that run in ``format``. ``stored``: the values that are rounded to ``format`` as soon as they are
-    computed. ``modes``: the numbers of the rounding modes of ops.
+    computed. ``modes``: the rounding modes of ops, by their numbers in MLIR.
     """
 
     format: ty.FloatType | None = None
@@ -66,7 +66,7 @@ def changed(module: Module, flow: flows.Flow, change: Change) -> Module:
 
 
 class _Copy:
-    """A copy that is being changed. Names in capitals of the plan are those of the original."""
+    """A copy of a program that is being changed. The values and ops of its plan are those of the original program."""
 
     def __init__(self, module: Module, flow: flows.Flow, change: Change) -> None:
         self._module, self._flow, self._change = module, flow, change
@@ -108,7 +108,7 @@ class _Copy:
     # --- the plan ---
 
     def _plan(self, format: ty.FloatType) -> None:
-        """Choose the values that stay in the format, and the ops that run in it and give their results back."""
+        """Choose the values that are held in the format, and the ops that run in it and convert their results back."""
         chosen: list[SSAValue] = []
         for op in self._change.ops:
             if has_all_numbers(format.format, flows.own_format(op).format):
@@ -121,14 +121,16 @@ class _Copy:
         self._held = self._flow.held(chosen, lambda value: self._is_wider(format, value))
 
     def _is_named_reader(self, op: Operation) -> bool:
-        """Tell whether an op has a body that follows from its name and types, and that a number held in another format
-        would change.
+        """Tell whether an op has a body that follows from its name and types, and reads a number that is held in
+        another format.
         """
         own = op not in self._change.ops and flows.has_hidden_body(op) and flows.rounds(op)
         return own and not self._held.isdisjoint(op.operands)
 
     def _written_out(self, copy: Module, readers: Sequence[Operation]) -> Module:
-        """Write the bodies of some ops out, so that each op in them can read a held number, and make the change."""
+        """Replace some ops by ones with bodies in the text, so that each op in a body can read a held number, and make
+        the change.
+        """
         for op in readers:
             twin, (inputs, inits) = self._twins[op], inputs_and_inits(op)
             iterators = tuple([ITERATOR_TYPE.attribute(each) for each in iterators_of(op)])
@@ -216,7 +218,7 @@ class _Copy:
                 self._removed.add(inner)
 
     def _store(self, value: SSAValue, format: ty.FloatType) -> None:
-        """Convert a value to the format and back, where it is made."""
+        """Convert a value to the format and back, directly after it is computed."""
         twin, own = self._values[value], flows.format_of(value)
         assert own is not None
         if isinstance(twin, OpResult):
@@ -244,7 +246,9 @@ class _Copy:
                 flows.Use(twin, use.index, use.successor).operands[use.index] = made[given, wanted]
 
     def _convert_again(self, op: Operation) -> None:
-        """Put the rest of a conversion in its place, with its rounding mode if it still rounds."""
+        """Replace a conversion of a held number by the conversion that is still needed, with its rounding mode if it
+        rounds.
+        """
         twin, (operand,), (result,) = self._twins[op], op.operands, op.results
         own, given = flows.own_format(op), self._resolved(self._values[operand])
         target = flows.format_of(twin.results[0])
@@ -320,7 +324,7 @@ class _Copy:
                 yield from ops
 
     def _arrange(self) -> None:
-        """Put the new ops into their blocks, and take the removed ones out."""
+        """Insert the new ops into their blocks, and remove the replaced ops."""
         for op in list(self._twins.values()):
             for region in op.regions:
                 for block in region.blocks:

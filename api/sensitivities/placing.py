@@ -1,7 +1,7 @@
-"""What each value of a program costs in other formats: the values, their names, and the runs with one of them changed.
+"""Run a program with one value at a time in another format: the values, their names, and the runs.
 
-One copy of the program has an op behind each value that may be put in a format. In a run, each of these ops changes its
-value in the lanes that ask for it, and gives it on as it is in all others. So one batch tries many changes at once.
+One copy of the program has an extra op after each value that may change. In a run, this op converts the value in some
+lanes and leaves it unchanged in all others. So one batch tries many changes at once.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Target:
 
     @property
     def meaning(self) -> str:
-        """The meaning of the name, if the name does not say it."""
+        """An explanation of the name of the format; empty if the name is clear."""
         return "" if self.recipe is None else f"{self.name}: blocks of {self.element}, recipe {self.recipe}"
 
     def holds(self, own: FloatFormat) -> bool:
-        """Tell whether a conversion to the format changes no number of another format, because it has all its numbers
-        and no scale.
+        """Tell whether a conversion to the format changes no number of another format, because the format has all of
+        these numbers and no scale.
         """
         wide = None if self.recipe else float_format(self.element)
         return wide is not None and (wide is own or has_all_numbers(wide, own))
@@ -132,8 +132,8 @@ Note = Callable[[str], None]
 
 
 def places(function: Operation, ops: Sequence[Operation], module: Module, note: Note) -> Iterator[Place]:
-    """Yield the arguments of a function, the constants, and the results of ops that round. ``note``: is called with the
-    values that are left out, and the reasons.
+    """Yield the arguments of a function, the constants, and the results of ops that round. ``note``: a function that is
+    called with the values that are left out, and the reasons.
     """
     axes, first_use = _summed_axes(module), dict[SSAValue, Operation]()
     for op in module.walk():
@@ -182,7 +182,7 @@ def _is_array(op: Operation) -> bool:
 
 
 def _is_inside(op: Operation) -> bool:
-    """Tell whether an op is part of the body of a structured one, which runs it element by element."""
+    """Tell whether an op is part of the body of a structured op, which runs it for each element."""
     around = op.parent_op
     while around is not None and not is_structured(around) and around.name not in flows.EXPLICIT:
         around = around.parent_op
@@ -195,7 +195,7 @@ def _rounds(op: Operation) -> bool:
 
 
 def _op_name(op: Operation) -> str:
-    """Name an op as its source does, and the weight that it takes."""
+    """Return the name of an op as its source has it, with the name of the weight that it takes."""
     weights = [value.label for value in map(_first, op.operands) if _is_weight(value)]
     name = _source_name(op.location) or _computing(op)
     return f"{name} of {weights[0]}" if weights else name
@@ -207,7 +207,7 @@ def _is_weight(value: SSAValue) -> bool:
 
 
 def _computing(op: Operation) -> str:
-    """Return the name of an op, or, of one with its body in the text, those of the ops there that round."""
+    """Return the name of an op; if its body is in the text, the names of the ops in the body that round."""
     inner = [each.name for each in op.walk() if flows.rounds(each)] if op.name in flows.EXPLICIT else []
     return ", ".join(dict.fromkeys(inner)) or op.name
 
@@ -229,7 +229,7 @@ _MOVED = frozenset(
 
 
 def _first(value: SSAValue) -> SSAValue:
-    """Return the value that was moved, reshaped or broadcast until it became this one."""
+    """Return the value from which a value comes by ops that only move, reshape or broadcast numbers."""
     while isinstance(value, OpResult):
         op = value.owner
         if op.name == GENERIC and len(op.blocks[0].operations) == 1:
@@ -247,9 +247,9 @@ def _first(value: SSAValue) -> SSAValue:
 
 
 def _summed_axes(module: Module) -> dict[SSAValue, int]:
-    """Return the axis of each value over which products of matrices, and like ops, sum it up: there the blocks of MX
-    formats lie in hardware. An op that keeps the axes of a value passes on what those of its result are. The first use
-    in the program counts, a sum before what is passed on.
+    """Return, for each value, the axis over which a product of matrices or a similar op sums it: in hardware, the
+    blocks of MX formats lie along this axis. If an op keeps the axes of a value, the axis of its result is that of the
+    value too. The first use in the program counts, and a sum counts before an op that keeps axes.
     """
     found: dict[SSAValue, int] = {}
     passed: dict[SSAValue, int] = {}
@@ -266,17 +266,17 @@ def _summed_axes(module: Module) -> dict[SSAValue, int]:
 
 
 _PRODUCTS = {"vector.contract": (written_maps, written_iterators)}
-"""The functions that give the maps and the iterators of an op on vectors, as those of a structured op."""
+"""For ops on vectors that compute products: the functions that return their indexing maps and iterators."""
 
 
 def _space(op: Operation) -> tuple[Sequence[AffineMapAttr], Sequence[int]] | None:
-    """Return the maps and the iterators of an op that computes along loops; None for another."""
+    """Return the indexing maps and the iterators of an op that computes along loops; None for another op."""
     reader = STRUCTURES.get(op.name) or _PRODUCTS.get(op.name)
     return None if reader is None else (reader[0](op), reader[1](op))
 
 
 def _dimensions(map_: AffineMapAttr) -> list[tuple[int, int]]:
-    """Return the axes that a map gives loops, with the numbers of these."""
+    """Return pairs of an axis of a map and the number of the loop along which it runs."""
     return [(axis, each.position) for axis, each in enumerate(map_.results) if isinstance(each, Dimension)]
 
 
@@ -336,9 +336,9 @@ class Placing:
 
 
 Ends = Mapping[str, Value]
-"""The float results of a run, by their names."""
+"""The float results of a run, by name."""
 _MOST_BYTES = 1 << 27
-"""The most bytes of a batch, by the sizes of all values."""
+"""The most bytes of a batch, from the sizes of all values."""
 
 
 class Runs:
@@ -369,7 +369,7 @@ class Runs:
         self._bytes = sum(_bytes(result) for op in root.walk() for result in op.results)
 
     def _insert(self, places: Sequence[Place], twins: Mapping[SSAValue, SSAValue]) -> None:
-        """Put an op behind each value that may change."""
+        """Insert an op after each value that may change."""
         evaluator = OnValues(self._for_one, in_lanes=self._for_lanes)
         definition = Dialect("halfulp").op("put", operands={"value": ANY}, results={"put": ANY}, evaluate=evaluator)
         instead: dict[SSAValue, SSAValue] = {}
@@ -392,7 +392,7 @@ class Runs:
             yield from zip(part, self._results(part), strict=True)
 
     def _parts(self, placings: Sequence[Placing]) -> Iterator[list[Placing]]:
-        """Divide runs into batches. A value that changes in one lane has memory in all of them."""
+        """Divide runs into batches. A value that changes in one lane takes memory in all of them."""
         part: list[Placing] = []
         size, changed = self._bytes, set[Place]()
         for placing in placings:
@@ -407,7 +407,7 @@ class Runs:
             yield part
 
     def _results(self, part: Sequence[Placing]) -> list[Ends | HalfulpError]:
-        """Run a batch; one by one where that fails, since an error of a lane stops all of them."""
+        """Run a batch. If it fails, run the lanes one by one, because an error in one lane stops all of them."""
         try:
             if len(part) > 1:
                 return self._batch(part)
@@ -456,6 +456,6 @@ class Runs:
 
 
 def _bytes(value: SSAValue) -> int:
-    """Return about how many bytes a value takes: dimensions that are not known count as one."""
+    """Return the approximate number of bytes of a value. Unknown dimensions count as one."""
     width = element_width(ty.element_type(value.type)) or 64
     return prod(size or 1 for size in ty.shape_of(value.type) or ()) * (width + 7 >> 3)

@@ -1,4 +1,4 @@
-"""`rank`: weights and ops of a model by what each costs when its values are put in a format."""
+"""`rank`: order the weights and ops of a model by how much the results change if their values have another format."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def rank(
 
 
 def _tried(places: Sequence[placing.Place], target: placing.Target, notes: list[str]) -> Iterator[placing.Placing]:
-    """Yield the values that a format changes, and note which it does not."""
+    """Yield the values that a format changes, and record in ``notes`` those that it does not change."""
     held, single = 0, 0
     for place in places:
         own = format_of(place.value)
@@ -121,17 +121,17 @@ def _tried(places: Sequence[placing.Place], target: placing.Target, notes: list[
 
 @dataclass(frozen=True, slots=True)
 class RankedValue:
-    """A weight, an input or what an op computed, in a format, and what that costs.
+    """A weight, an input or the results of an op in a format, and the cost.
 
     ``kind``: "op"; "weight", a constant or an argument that is part of a container, such as ``params['wq']``; "input",
     any other argument.
-    ``name``: its name in the source; for an op, the name of the op with its weight.
-    ``op``: the name of the op in the program, or of those in its body; empty for a weight and an input.
-    ``format``: the name of the format, ``axis``: that of its blocks; None without blocks.
-    ``type``: that of the value in the program.
+    ``name``: the name in the source; for an op, the name of the op with its weight.
+    ``op``: the name of the op in the program, or the names of the ops in its body; empty for a weight and an input.
+    ``format``: the name of the format. ``axis``: the axis of its blocks; None without blocks.
+    ``type``: the type of the value in the program.
 
-    ``size``: the cost by ``metric``, for the worst result, ``result``, at its worst element, ``element`` (none for an
-    SQNR); NaN if the unchanged program has no finite number there.
+    ``size``: the cost by ``metric``: the distance of ``result``, the result that changes most, at its worst element,
+    ``element`` (none for an SQNR). NaN if the unchanged program has no finite number there.
     ``lost``: the number of elements of the results that are infinite, NaN or poison, but are finite in the unchanged
     program.
 
@@ -180,12 +180,14 @@ def _row(each: placing.Placing, reference: Reference, found: Mapping[str, Value]
 
 
 def _cost(metric: str, size: float) -> float:
-    """Return what a size costs: less than nothing if it is not known."""
+    """Return the cost for sorting, from a size; negative if the size is not known."""
     return -1.0 if isnan(size) else MEASURES[metric].cost(size)
 
 
 def _order(row: RankedValue) -> tuple[bool, float, int]:
-    """Return a key that puts what makes numbers infinite, NaN or poison first, then what costs most."""
+    """Return a sort key: rows in which numbers become infinite, NaN or poison come first, then the rows with the
+    largest cost.
+    """
     return not row.lost, -_cost(row.metric, row.size), -row.lost
 
 

@@ -1,10 +1,10 @@
-"""The exact results of a run, and how far the results of other runs are from them, by a metric.
+"""Compute the exact results of a run, and the distances of the results of other runs from them, by a metric.
 
-The exact run is that beside the program as it is: it takes the branches of that run. An error in ulp is in ulp of the
-exact number, so that errors of different runs have one unit.
+The exact run takes the same branches as the run of the unchanged program. An error in ulp is in ulp of the exact
+number, so that errors of different runs have one unit.
 
-Shadows enclose all exact numbers at once. Where their radius is too wide for the largest error of a run, or for any
-error, the exact number is found from its history (`halfulp.interp.run.attribution`), one by one.
+Shadows enclose all exact numbers at once. If the radius of a shadow is too wide to know an error, or the largest error
+of a run, the exact number is computed from its history (`halfulp.interp.run.attribution`), one number at a time.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from halfulp.traces.error_report import ends_of
 # --- reference --------------------------------------------------------------------------------------------------------
 
 _CLOSE, _RELATIVELY_CLOSE = 2.0**-10, 2.0**-24
-"""The radius up to which an error is known closely enough: in ulp, and relative to the error."""
+"""An error is known closely enough if its radius is at most this: in ulp, and relative to the error."""
 _MOST_NUMBERS = 200_000
-"""The most numbers of all histories together from which exact numbers are found; the last one may have more."""
+"""The most numbers in all histories from which exact numbers are computed. The last history may exceed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultDistance:
     """The distance of one result of a run from the exact result.
 
-    ``size``: by the metric. The largest distance of an element whose exact number is known, or the SQNR of these;
-    infinite (for the SQNR, negative) if the result is infinite, NaN or poison and the exact number is not; NaN if no
-    exact number is known. ``element``: its place; none for the SQNR. ``moved``: the largest distance from the result of
-    the program as it is, in ulp; infinite if one of the two is not a finite number. ``radius``: how far ``size`` may be
-    from that of the exact numbers, if they are not known closely. ``lost``: the number of elements that are infinite,
-    NaN or poison, though the exact numbers are known.
+    ``size``: the distance by the metric: that of the element with the largest distance whose exact number is known, or
+    the SQNR of these elements; infinite (for the SQNR, negative) if the result is infinite, NaN or poison and the exact
+    number is not; NaN if no exact number is known. ``element``: the place of this element; none for the SQNR.
+    ``moved``: the largest distance from the result of the unchanged program, in ulp; infinite if one of the two is not
+    a finite number. ``radius``: the possible error of ``size``, if the exact numbers are not known closely. ``lost``:
+    the number of elements that are infinite, NaN or poison, although the exact numbers are known.
     """
 
     size: float
@@ -62,17 +62,17 @@ class ResultDistance:
 
     @property
     def ulp(self) -> float:
-        """The size, for an error in ulp."""
+        """The size, if the metric is the error in ulp."""
         return self.size
 
 
 Distances = Mapping[str, ResultDistance]
-"""The distance of each result, by its name."""
+"""The distance of each result, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class _End:
-    """A result of the program as it is: its numbers, and the exact ones, up to a radius that is infinite where nothing
+    """A result of the unchanged program: its numbers, and the exact numbers, up to a radius that is infinite if nothing
     is known.
     """
 
@@ -87,7 +87,7 @@ class _End:
 
     @property
     def unit(self) -> Floats:
-        """The ulp at the exact number; if that is not known, the ulp at the other number."""
+        """The ulp at the exact number; if that is not known, the ulp at the number of the program."""
         with np.errstate(all="ignore"):
             other = ulps_of_floats(self.format, np.where(np.isfinite(self.value), self.value, 0.0))
             return np.where(self.known, self.exact.ulps(self.format), other)
@@ -96,11 +96,11 @@ class _End:
 class Reference:
     """The exact results of a function for some arguments.
 
-    ``only``: the name of the one result that counts, ``result[0]`` or ``argument[1]``. ``metric``: that of distances.
-    ``exactly``: measure from the exact numbers; else from the results of the program as it is, where these are finite.
+    ``only``: the name of the only result that counts, ``result[0]`` or ``argument[1]``. ``metric``: the metric of
+    distances. ``exactly``: measure from the exact numbers; else from the finite results of the unchanged program.
     ``unknown``: the number of elements whose exact number is not known, of ``elements``; ``unmeasured``: results whose
-    format has numbers that no f64 holds. Raises InputError if there is no such result, Unsupported for a batch, and the
-    errors of `run`.
+    format has numbers that f64 cannot represent. Raises InputError if there is no such result, Unsupported for a batch,
+    and the errors of `run`.
     """
 
     def __init__(
@@ -161,8 +161,8 @@ class Reference:
         return dict(ends_of(run_with(module, given, options), given))
 
     def _find(self, name: str, element: tuple[int, ...]) -> bool:
-        """Find an exact number from its history. Return False if that number cannot be known, or would take too long to
-        find.
+        """Compute an exact number from its history. Return False if that number cannot be known, or would take too
+        long.
         """
         if self._spent >= _MOST_NUMBERS:
             return False
@@ -206,8 +206,8 @@ class Reference:
         return replace(found, lost=int(np.count_nonzero(end.known & ~np.isfinite(numbers))))
 
     def _largest(self, name: str, end: _End, numbers: Floats, moved: float) -> ResultDistance:
-        """Return the distance by the largest error. An element whose error is not known closely may have the largest
-        one: its exact number is found.
+        """Return the distance by the largest error. If an element whose error is not known closely may have the largest
+        error, its exact number is computed.
         """
         tried: set[tuple[int, ...]] = set()
         while True:

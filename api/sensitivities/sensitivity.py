@@ -99,8 +99,8 @@ def ranked(
     progress: Callable[[int, int], object] = lambda done, total: None,
     metric: str = "ulp",
 ) -> Sensitivity:
-    """Rank as `sensitivity` does. ``changes``: formats, modes, profiles, orders and models; ``progress``: is called
-    with the numbers of the changes that were tried, and of all.
+    """Rank as `sensitivity` does. ``changes``: formats, modes, profiles, orders and models; ``progress``: a function
+    that is called with the number of changes that were tried, and of all changes.
     """
     wanted = trying.choices_of(*(([each] if isinstance(each, str | Profile) else list(each)) for each in changes))
     if by not in trying.BY:
@@ -200,7 +200,9 @@ MOST_ROWS = 20
 """The most rows that the text shows."""
 _HEAD = ("before", "after", "moved", "line", "change", "what")
 _GAIN, _LOSS = 0.75, 1.25
-"""An error that is less than this part of what it was is better; more than this, worse."""
+"""If the error after a change is less than the first number times the error before it, it counts as better; more than
+the second number times, as worse.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,8 @@ class SensitivityRow:
     ``was``, ``to``: its format or choice before and after.
 
     ``result``: the result whose error changes most; ``before``, ``after``: its largest error in ulp of the exact
-    number, or what ``metric`` measures; infinite if the result is not a number, NaN if no exact number is known.
+    number, or what ``metric`` measures; infinite if the result is infinite, NaN or poison; NaN if no exact number is
+    known.
     ``moved``: the largest distance in ulp between the results before and after the change.
     ``advice``: the row as a sentence.
     ``settings``: the option of `halfulp.run` that was changed, if it was one.
@@ -253,7 +256,7 @@ class SensitivityRow:
         return print_module(self._module)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields for JSON, which has no infinities and no NaN: text and None stand for them."""
+        """Return the fields for JSON, which has no infinities and no NaN: they become text and None."""
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name[0] != "_"}
         return {**{name: _json(value) for name, value in found.items()}, "settings": dict(self.settings)}
 
@@ -295,7 +298,7 @@ class Sensitivity:
     ``errors``: the errors of the unchanged program.
     ``function``: the name of the function.
     ``elements``: the number of elements of the results.
-    ``unknown``: the number of them whose exact numbers are not known.
+    ``unknown``: the number of elements whose exact numbers are not known.
     ``metric``: the figure that was compared.
     """
 

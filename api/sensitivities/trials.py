@@ -1,4 +1,6 @@
-"""What of a program is changed at a time: one op, all ops of a kind, or one value; and the changes of each."""
+"""The parts of a program that are changed one at a time: one op, all ops of a kind, or one value; and the changes of
+each.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Subject:
     """The part of a program that a change applies to. ``ops``: the ops that run in another way; or ``value``: the value
     that is rounded to another format as soon as it is computed.
 
-    ``short``: its name in advice. ``site``: the op, if the subject is an op or a value of one.
+    ``short``: its name in advice. ``site``: the op, if the subject is an op or the result of an op.
     """
 
     short: str
@@ -40,7 +42,7 @@ class Subject:
 
     @property
     def was(self) -> str:
-        """The format, or the formats, that the subject has."""
+        """The format of the subject, or its formats if it has several."""
         found = [flows.own_format(op) for op in self.ops] if self.value is None else [flows.format_of(self.value)]
         return ", ".join(dict.fromkeys(map(str, found)))
 
@@ -109,7 +111,7 @@ BY: Mapping[str, Callable[[Program], Iterator[Subject]]] = {
     "kind": Program.by_kind,
     "tensor": Program.by_tensor,
 }
-"""The ways to divide a program."""
+"""The parts into which a program is divided, by the words of ``by``."""
 
 
 def _named(op: Operation, site: Site) -> str:
@@ -122,8 +124,8 @@ ORDERS = PROFILE_FIELDS["reduction_order"].values
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One change. ``make``: makes the changed program, and raises an error if there is none. ``options``: the settings
-    that differ. ``settings``: the same settings as options of `halfulp.run`.
+    """One change. ``make``: a function that returns the changed program, or raises an error if there is none.
+    ``options``: the settings that differ. ``settings``: the same settings as options of `halfulp.run`.
     """
 
     sort: str
@@ -168,7 +170,7 @@ class Choices:
 def choices_of(
     formats: Sequence[str], modes: Sequence[str], profiles: Sequence[Any], orders: Sequence[str], models: Sequence[str]
 ) -> Choices:
-    """Check the changes to try. Raises InputError."""
+    """Return the changes to try, after a check of their names. Raises InputError."""
     return Choices(
         [_format(name) for name in formats],
         [_mode(name) for name in modes],

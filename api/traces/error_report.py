@@ -1,4 +1,6 @@
-"""Run a program also with exact real numbers: how far each result is from the exact one, and which ops caused it."""
+"""Run a program also with exact real numbers, to find how far each result is from the exact one, and which ops caused
+the error.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +44,15 @@ from halfulp.texts import flags_text
 from halfulp.traces import error_text
 
 _CLOSE = 2.0**-45
-"""The radius, relative to the exact number, up to which that is known closely: nearly all digits that are shown."""
+"""An exact number counts as closely known if its radius, relative to it, is at most this: then nearly all shown digits
+are right.
+"""
 
 _FEW_NUMBERS = 10_000
-"""The numbers of a history up to which balls take less than a second or two."""
+"""If a history has at most this number of numbers, it is computed with balls, which takes a second or two."""
 
 _MOST_OPS = 5
-"""The number of ops in a ranking."""
+"""The number of ops that a ranking shows."""
 
 Ends = Sequence[tuple[str, Value]]
 """The float results of a run, and the memory of floats among its arguments, by name."""
@@ -99,7 +103,7 @@ class RunErrors:
         yield from _event_lines(one for one in ops if not one.overflowed)
 
     def _ranking_lines(self) -> Iterator[str]:
-        """Yield the ops that cost most, as a table."""
+        """Yield a table of the ops that cause most of the error."""
         largest = self.largest
         if largest is None or not largest.ulp:
             return
@@ -168,7 +172,7 @@ class RunErrors:
         return self.error_of(name, place)
 
     def _ranked_size(self, result: error_text.ResultError) -> float:
-        """Return the size of an error as errors are ranked; see `ranking_sizes`."""
+        """Return the size of an error, by which errors are ranked; see `ranking_sizes`."""
         value, form = self._ends[result.name], self._shadows.form
         ulps, shadow = _known_ulps(value, form), shadow_of(value, form)
         if shadow is None or np.isnan(ulps[result.element or ()]):
@@ -232,7 +236,7 @@ class RunErrors:
     # --- how ---
 
     def _closely(self, found: error_text.ResultError) -> error_text.ResultError:
-        """Return an error that is known closely: if the error beside a number is not, compute it from the history of
+        """Return an error that is known closely. If the shadow does not know it closely, compute it from the history of
         the number.
         """
         if found.element is None or found.radius <= _CLOSE * abs(found.exact):
@@ -260,7 +264,7 @@ class RunErrors:
         self, name: str, element: error_text.Element, long: bool = True
     ) -> tuple[Attribution | ArrayAttribution, float]:
         """Return the history of an element, and the unit in which its parts are measured: an ulp of the exact number,
-        with the sign that makes them parts of the computed number minus the exact one. ``long``: also for a long
+        with a sign, so that the parts add up to the computed number minus the exact one. ``long``: also for a long
         history. Raises LimitExceeded.
         """
         kept = self._attributions.get((name, element))
@@ -339,7 +343,7 @@ class BesideReals:
 
     @property
     def taken(self) -> Callable[[Operation], ShadowFigures | None]:
-        """Return the effects of ops on the exactness of numbers since the last call."""
+        """A function that returns what an op did to the errors of its results since its last call."""
         return self._shadows.taken
 
     def run(self, *listeners: Listener) -> tuple[Value, ...]:
@@ -383,7 +387,9 @@ def ends_of(results: Sequence[Value], arguments: Sequence[Any]) -> Ends:
 
 
 def _attributed(lineage: Lineage, id: int, type_: ty.Type, code: int, long: bool) -> Attribution | ArrayAttribution:
-    """Return the history of a number: by balls; or, if it is long, by arrays if these know all of its ops."""
+    """Return the history of a number: computed with balls, or, if it is long, with arrays if these support all of its
+    ops.
+    """
     try:
         return Attribution(lineage, id, type_, code, most=_FEW_NUMBERS)
     except LimitExceeded:
@@ -413,12 +419,12 @@ def _relative(error: float, exact: float) -> float:
 
 
 def _exactly(ball: arb) -> float:
-    """Return an exact number; NaN if nothing is known about it."""
+    """Return the exact number of a ball, as a float; NaN if nothing is known about it."""
     return float(ball.mid()) if ball.rad().is_finite() else nan
 
 
 def _own(one: error_text.OpError) -> float:
-    """Order ops by their own errors, the largest first."""
+    """Return a sort key for ops: the ops with the largest own errors come first."""
     return -one.own_ulp if isfinite(one.own_ulp) else 0.0
 
 
@@ -475,7 +481,7 @@ def _event_lines(ops: Iterable[error_text.OpError]) -> Iterator[str]:
 
 
 def _special(value: Value, ulps: Floats) -> tuple[tuple[str, int, error_text.Element], ...]:
-    """Return the elements that are not finite, poison or beyond the format: see `ResultError.special`."""
+    """Return the kinds of elements that are infinite, NaN, poison or overflowed: see `ResultError.special`."""
     fmt = _format_of(value)
     clean = np.ones(value.shape, np.bool_) if value.poison is None else value.poison == 0
     masks = {
@@ -523,9 +529,9 @@ _BITS = np.array([flag.value for flag in Flags], np.uint8)
 class OpFlags(error_text.OpRecord):
     """The flags that one op of a program raised, over all of its runs.
 
-    ``flags``: all of them.
-    ``counts``: the number of elements that raised each.
-    ``elements``: how many it computed; those with a poison operand raise nothing.
+    ``flags``: all of these flags.
+    ``counts``: the number of elements that raised each flag.
+    ``elements``: the number of elements that the op computed. An element with a poison operand raises no flag.
     """
 
     elements: int
@@ -574,7 +580,9 @@ class FlagReport:
 
 
 def _counted(raised: FlagArray, operands: Sequence[Value], shape: tuple[int, ...]) -> Counts:
-    """Return the number of elements of an op, and of those that raise each flag: none where an operand is poison."""
+    """Return the number of elements of an op, and the number that raise each flag. An element with a poison operand
+    raises none.
+    """
     poisoned = [operand.poisoned for operand in operands if operand.poison is not None]
     if not shape and not poisoned:
         return np.array([1, *(int(raised) & _BITS != 0)], np.int64)
@@ -586,14 +594,16 @@ def _counted(raised: FlagArray, operands: Sequence[Value], shape: tuple[int, ...
 
 @dataclass(eq=False, slots=True)
 class _FlagRecorder(Lineage):
-    """Count flags. The ids of a lineage, without its history, show which floats an op made without a record."""
+    """A recorder that counts flags. The ids of a lineage, without its history, show which floats an op made without a
+    record of its flags.
+    """
 
     counts: dict[Ran, Counts] = field(default_factory=dict)
     unseen: dict[str, None] = field(default_factory=dict)
     _ran: dict[tuple[str, Operation], Ran] = field(default_factory=dict)
 
     def record(self, run: OpRun) -> tuple[Any, ...]:
-        """See `halfulp.interp.run.settings.Recorder`."""
+        """Count the flags of one op; see `halfulp.interp.run.settings.Recorder`."""
         if run.kernel.flags is not None:
             ran = same_ran(self._ran, run.op, run.around)
             found = self.counts.setdefault(ran, np.zeros(1 + len(Flags), np.int64))
@@ -604,7 +614,7 @@ class _FlagRecorder(Lineage):
         return Lineage.record(self, run)
 
     def unknown(self, what: str, produced: Any) -> Any:
-        """See `halfulp.interp.run.settings.Recorder`."""
+        """Note an op whose flags are not known; see `halfulp.interp.run.settings.Recorder`."""
         self.unseen[what] = None
         return Lineage.unknown(self, what, produced)
 

@@ -1,4 +1,6 @@
-"""The errors of a run as records and as text: those of results, of ops, of steps, and the way back of an error."""
+"""Records of the errors of a run, and their texts: of results, of ops, of steps, and of the way of an error back to its
+origin.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,17 @@ from halfulp.semantics.profile import Profile
 
 _LONGEST_LINE = 400
 _MOST_PRINTED = 1 << 24
-"""The most bytes of constants in a program without text that is printed to be shown."""
+"""A program without text is printed to be shown if its constants have at most this number of bytes."""
 
 
 @dataclass(slots=True, eq=False)
 class Site:
-    """An op of the program, apart from its runs.
+    """The place and the names of an op of the program, and counts over all of its runs.
 
-    ``line``: its line in the text that the trace shows; None if there is none. ``source``: that line. ``place``:
-    ``file:line:column`` of the op's location. ``nesting``: the number of ops with regions around it in its function.
-    ``runs``: how often it ran; ``births``: the number of elements that became poison in it. ``operands``, ``results``:
-    names.
+    ``line``: its line in the text that the trace shows; None if there is none. ``source``: the text of that line.
+    ``place``: ``file:line:column`` of the op's location. ``nesting``: the number of ops with regions around it in its
+    function. ``runs``: how often it ran. ``births``: the number of elements that became poison in it. ``operands``,
+    ``results``: their names.
     """
 
     op: str
@@ -77,7 +79,8 @@ class SiteNames:
     """Names the ops of a module.
 
     ``lines``: the text that is shown, from line number ``first_line`` on: that of the module, or, for a program without
-    text such as bytecode, what it prints. ``profiles``: the profiles of functions that have another one than the run.
+    text such as bytecode, what it prints. ``profiles``: the profiles of functions that do not have the profile of the
+    run.
     """
 
     def __init__(self, module: Module, profile: Profile) -> None:
@@ -156,8 +159,8 @@ class SiteNames:
 
 
 def _origin(op: Operation) -> str:
-    """Return the line of an op in another file than the text, such as that of a JAX function, and what its operands are
-    called there; empty without any.
+    """Return the line of an op in another file than the text, such as that of a JAX function, and the names of its
+    operands there; empty if there are none.
     """
     place, position = file_position(op.location), op.position
     elsewhere = place is not None and position is not None and place.file != position.file
@@ -214,19 +217,21 @@ Element = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class OpError(OpRecord):
-    """The effect of one op of a program on the exactness of its numbers, over all of its runs.
+    """The effect of one op of a program on the errors of its numbers, over all of its runs.
 
-    ``own_ulp``: the largest distance of its results from the exact function of its operands, ``total_ulp``: that of its
-    results from the exact run, in ulp of the exact number, the latter also relative to it (``relative``: infinite for
-    0).
-    ``effect_ulp``: what its own errors bring to the result that `RunErrors.worst` is about, in ulp of that, with its
-    sign; ``share``: the same as a share of the error of that result. Errors are NaN if no error is known.
+    ``own_ulp``: the largest distance of its results from the exact function of its operands, in ulp of the exact
+    number. ``total_ulp``: the largest distance of its results from those of the exact run, in ulp of the exact number;
+    ``relative``: the same relative to the exact number, infinite if that is 0.
+    ``effect_ulp``: the contribution of its own errors to the result that `RunErrors.worst` is about, in ulp of that
+    result, with its sign; ``share``: the same as a share of the error of that result. Errors are NaN if no error is
+    known.
 
-    ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. Numbers of elements:
-    ``absorbed``: a sum equals one of its terms, though the other is not 0; ``overflowed``: of finite operands an
-    infinity, or what the format has instead; ``flushed``: 0, though the exact function of the operands is not;
-    ``unknown``: nothing is known of the exact number; ``otherwise``: the exact run decides otherwise; ``undecided``: it
-    may; ``wrapped``: integers whose type does not hold the exact result.
+    ``cancelled``: the most leading bits that a sum lost, of its terms as they were computed. The other fields are
+    numbers of elements. ``absorbed``: a sum equals one of its terms, although the other is not 0. ``overflowed``: the
+    result of finite operands is an infinity, or what the format has in its place. ``flushed``: the result is 0,
+    although the exact function of the operands is not. ``unknown``: nothing is known about the exact number.
+    ``otherwise``: the exact run decides differently; ``undecided``: it may. ``wrapped``: integers whose type does not
+    hold the exact result.
     """
 
     elements: int
@@ -259,7 +264,7 @@ class Ranking(list[OpError]):
         return fragment(f"<pre>{escape(str(self).translate(UNPRINTABLE))}</pre>")
 
     def lines(self) -> list[str]:
-        """Return the table; nothing for no ops."""
+        """Return the table as lines; no lines if there are no ops."""
         rows = [("ulp of it", "share", "own ulp", "total ulp", "line", "op")]
         for one in self:
             share = "" if isnan(one.share) else f"{one.share:.1%}"
@@ -270,15 +275,17 @@ class Ranking(list[OpError]):
 
 @dataclass(frozen=True, slots=True)
 class ResultError:
-    """How far a result of a run is from the exact one: its worst element, unless another was asked for.
+    """The distance of a result of a run from the exact result, at its worst element or at the element that the user
+    chose.
 
-    ``name``: ``result[0]``, or ``argument[0]`` for memory. ``element``: None of a result without elements. ``error``:
-    the computed number less the exact one; ``ulp``: the same in ulp of the exact number; both NaN if nothing is known,
-    or the computed number is not finite. ``relative``: its size relative to the exact number. ``radius``: up to which
-    the exact number is known. ``unknown``: the number of elements of which nothing is known, of ``elements``.
+    ``name``: ``result[0]``, or ``argument[0]`` for memory. ``element``: the index of the element; None if the result
+    has no elements. ``error``: the computed number minus the exact one; ``ulp``: the same in ulp of the exact number;
+    both NaN if nothing is known, or if the computed number is not finite. ``relative``: the magnitude of the error
+    relative to the exact number. ``radius``: the exact number is known up to this distance. ``unknown``: the number of
+    elements about which nothing is known, of ``elements``.
     ``special``: for each of "NaN", "infinite", "poison" and "overflowed" that occurs, the number of such elements and
-    the first: an infinity that is the exact one does not count, and a number overflowed if it is the largest of its
-    format, from which the exact one is an ulp or more away.
+    the first of them. An infinity does not count if the exact number is the same infinity. A number overflowed if it is
+    the largest of its format, and the exact number is an ulp or more away.
     """
 
     name: str
@@ -303,7 +310,7 @@ class StoryStep(StepRecord):
     to the error of the result. ``own``: the part of it that the op itself caused. ``operands``: the name of each
     operand, and the part that comes from it. For an infinity or a NaN these parts are NaN, and ``operands`` are those
     that are infinite or NaN themselves.
-    ``radius``: up to which ``exact`` is known.
+    ``radius``: ``exact`` is known up to this distance.
     """
 
     value: float
@@ -315,7 +322,7 @@ class StoryStep(StepRecord):
 
 
 def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
-    """Return the fields of a record for JSON, which has no infinities and no NaN: None stands for them."""
+    """Return the fields of a record for JSON, which has no infinities and no NaN: they become None."""
 
     def finite(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -329,8 +336,8 @@ def json_record(record: OpError | ResultError | StoryStep) -> dict[str, Any]:
 
 
 def known_text(number: float, radius: float) -> str:
-    """Return the text of an exact number by the digits that are known of it, at most 17. Fewer than 15 digits are
-    followed by a bound of the error.
+    """Return the text of an exact number with its known digits, at most 17. If these are fewer than 15, a bound of the
+    error follows.
     """
     place = ceil(log10(radius)) if radius else -400
     digits = 1 + (floor(log10(abs(number))) if number else place - 1) - place
@@ -345,7 +352,7 @@ def known_text(number: float, radius: float) -> str:
 
 
 def events(one: ShadowFigures | OpError) -> Iterator[str]:
-    """Say what an op did besides rounding."""
+    """Yield the events of an op other than rounding, such as overflow, as text."""
     if one.cancelled:
         yield f"a sum lost {plural(one.cancelled, 'leading bit')}"
     for count, what in (
@@ -362,7 +369,7 @@ def events(one: ShadowFigures | OpError) -> Iterator[str]:
 
 
 def step_text(found: ShadowFigures) -> str:
-    """Return the effect of a step on the exactness of numbers as text; "" if it has none."""
+    """Return the errors that a step made as text; "" if it made none."""
     parts = []
     if found.own.size or found.total.size:
         own, total = map(found.known, (found.own, found.total))
@@ -402,7 +409,7 @@ def result_text(each: ResultError, wider: str = "", chosen: bool = False) -> str
 
 
 def _special_texts(each: ResultError) -> Iterator[str]:
-    """Say first which elements are no numbers at all."""
+    """Yield texts about the elements that are not finite numbers; they come before the error."""
     for what, count, first in each.special:
         verb = "" if what == "overflowed" else "is " if count == 1 else "are "
         if not first:

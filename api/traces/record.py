@@ -51,7 +51,7 @@ class Birth:
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One row of a trace: an op that ran, or, where ``ends``, the end of a call or of an op with regions.
+    """One row of a trace: an op that ran, or, if ``ends`` is True, the end of a call or of an op with regions.
 
     ``number``: counts from 1.
     ``depth``: the number of calls around it.
@@ -111,7 +111,7 @@ class Step:
 
     @property
     def lanes_text(self) -> str:
-        """Name the lanes; an empty text if all ran it."""
+        """Return the text of the lanes; an empty text if all lanes ran the step."""
         if self.lanes is None:
             return ""
         count, first = self.lanes
@@ -190,9 +190,9 @@ class Trace:
     def worst(self, count: int = 5, *, metric: Metric = "ulp") -> Ranking:
         """Return the ops whose own errors contribute most to the result with the largest error.
 
-        ``metric``: which error is the largest: in ulp of the exact number ("ulp"), as it is ("absolute") or relative to
+        ``metric``: which error is the largest: in ulp of the exact number ("ulp"), absolute ("absolute") or relative to
         the largest number of its result ("relative"); "sqnr" takes the largest error of the result with the least SQNR.
-        What ops bring to it is in ulp.
+        The contributions of the ops are in ulp.
 
         Raises ValueError for a trace without shadows, InputError for a metric that does not exist, LimitExceeded for a
         run of more numbers than its history keeps.
@@ -260,9 +260,9 @@ class Trace:
 # A trace as lines of text: the steps in the order in which they ran, each below its line of the source.
 
 _DEEPEST = 20
-"""The deepest call that is indented further than the one before."""
+"""The number of nested calls after which further calls are not indented further."""
 _ONE_LINE = 110
-"""The most characters of values that stand together on one line."""
+"""The most characters of values that are printed on one line."""
 
 
 def step_lines(trace: Trace) -> Iterator[str]:
@@ -361,7 +361,7 @@ def origin_text(origin: Origin) -> str:
 
 _LONGEST_LINE = 1000
 _MOST_LINES = 3000
-"""The largest number of lines of a source. Of a longer source, only the lines around those that ran are shown."""
+"""The largest number of lines of a source. If a source is longer, only the lines around those that ran are shown."""
 _AROUND = 20
 _IN_NOTEBOOK = 40
 """The number of first steps in a notebook's table; it has half as many of the last steps."""
@@ -381,11 +381,11 @@ _STEP = (
     "from",
     "errors",
 )
-"""The fields in the row of a step, in this order."""
+"""The names of the fields in the row of a step, in this order."""
 
 
 class _Texts:
-    """The distinct texts of a page: most values occur several times."""
+    """The distinct texts of a page. Each is stored once, because most values occur several times."""
 
     def __init__(self) -> None:
         self.all: list[str] = []
@@ -408,7 +408,7 @@ def _errors(trace: Trace) -> str:
 
 
 def _whole(text: str) -> str:
-    """Remove control characters, and the surrogates that stand for bytes that were not text."""
+    """Return a text without control characters, and without the surrogates that stand for bytes that were not text."""
     return text.translate(UNPRINTABLE)
 
 
@@ -530,13 +530,15 @@ def _cell(values: Sequence[TracedValue]) -> str:
 _WIDTH, _HEIGHT = 720, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 22, 34
 _MOST_COLUMNS = 330
-"""The most columns: of more steps, those that are next to one another share one."""
+"""The most columns. If there are more steps, neighbouring steps share a column."""
 _FEWEST_DECADES, _MOST_LABELS = 3, 8
 _OWN, _TOTAL, _EVENT = "#d97706", "#2563eb", "#dc2626"
 
 
 class _Column(NamedTuple):
-    """What a column shows: its errors in ulp, the largest of its steps, and the step that is worth a look."""
+    """The data of a column: the largest own error and total error of its steps in ulp, whether there was an event, and
+    the step to which the column links.
+    """
 
     own: float
     total: float
@@ -557,13 +559,13 @@ class Timeline:
         return "<Timeline>" if self.svg else "<Timeline: no step has an error>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all. Raises InputError."""
+        """Write the picture to a file, completely or not at all. Raises InputError."""
         write_file(os.fspath(path), self.svg.encode("utf-8"))
 
 
 def timeline(steps: Sequence[Step]) -> str:
     """Return a picture of the errors of steps, as SVG: for each step its own error and the error of its results, in ulp
-    and on a logarithmic scale, and where decisions or unknown numbers are. It is empty if no step has an error.
+    and on a logarithmic scale, and marks for decisions and unknown numbers. It is empty if no step has an error.
 
     The steps carry ``data-jump``, their number, so that a page can lead to them.
     """
@@ -661,7 +663,7 @@ def _power(decade: int) -> str:
 VALUES, INDEX = "values.npz", "index.json"
 
 Names = tuple[str, str | None]
-"""The arrays of a value: its codes, and its poison where there is any."""
+"""The names of the arrays of a value: its codes, and its poison if it has any."""
 
 
 class Archive:

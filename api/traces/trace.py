@@ -1,4 +1,4 @@
-"""Trace a run step by step: every op with its place and values, where poison was born, where control went.
+"""Trace a run step by step: every op with its place and values, the origins of poison, and the branches taken.
 
 The listener keeps a bounded number of steps, however long the run, and summaries of large values.
 """
@@ -40,15 +40,15 @@ _WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
     "scf.if": {True: "then", False: "else", None: None},
     "scf.condition": {True: "goes on", False: "ends", None: None},
 }
-"""The ways an op can go by its condition, the first operand; None for poison."""
+"""The two ways in which an op can continue, by its first operand, the condition; None if it is poison."""
 Note = Callable[[SSAValue, TracedValue, Any], None]
-"""A function that gets every value of a step that is certain to be kept, while the value exists."""
+"""A function that gets every value of a step that the trace will keep, while the value exists."""
 FiguresOf = Callable[[Operation], ShadowFigures | None]
 
 
 class Recorder(Listener):
     """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well;
-    ``taken``: gives what an op did to the exactness of numbers since it was last asked, in a run with shadows.
+    ``taken``: in a run with shadows, a function that returns the errors that an op made since its last call.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Recorder(Listener):
     # --- what listeners are told ---
 
     def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
-        """Note the function that was called, with its arguments."""
+        """Record the function that was called, with its arguments."""
         shown = self.names.shown(function) or function
         parameters = shown.regions[0].blocks[0].arguments
         looked = [self._look(labelled(value), given) for value, given in zip(parameters, arguments, strict=True)]
@@ -93,7 +93,7 @@ class Recorder(Listener):
         self._tell(parameters, looked, arguments)
 
     def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
-        """Note the lanes that run what follows."""
+        """Record the lanes that run the next ops."""
         self._lanes = numbers
         self._all_lanes = self._all_lanes or len(numbers)
 
@@ -117,7 +117,7 @@ class Recorder(Listener):
                 self._calls.pop()
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """Note the results of a step. The end of a call, and of an op with regions, is its own step."""
+        """Record the results of a step. The end of a call, and of an op with regions, is a separate step."""
         step = self._current
         errors = None if self._taken is None else self._taken(op)
         if step is None or (not results and errors is None):
@@ -131,7 +131,7 @@ class Recorder(Listener):
         self._tell(op.results, looked, results)
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
-        """Note that poison was born in the step."""
+        """Record that poison first appeared in the step."""
         birth = Birth(origin, count)
         listed = not is_unwritten(birth)
         self.names.site(op).births += count if listed else 0
@@ -141,13 +141,13 @@ class Recorder(Listener):
                 self._mark(self._current)
 
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
-        """Note that the step is undefined."""
+        """Record that the step has undefined behaviour."""
         if self._current is not None:
             self._current.undefined = report.message
             self._mark(self._current)
 
     def branch(self, op: Operation, target: Block) -> None:
-        """Note where the step passes control."""
+        """Record the block to which the step passes control."""
         if self._current is not None:
             self._current.branch = f"^{target.label}" if target.label else f"^bb{_place_of(target)}"
 
@@ -206,7 +206,7 @@ class Recorder(Listener):
         return getattr(operands[0], "op", None)
 
     def _enter(self, op: Operation) -> None:
-        """Note that the first op of a block runs: one more trip, where the block is the body of a loop."""
+        """Record that the first op of a block runs. If the block is the body of a loop, this is one more trip."""
         around = op.parent_op
         if around is not None and around.name in _LOOPS and op.parent is around.regions[-1].blocks[0]:
             loop = self._loops.get((around, len(self._calls)))
@@ -214,7 +214,7 @@ class Recorder(Listener):
                 loop.trips += 1
 
     def finish(self) -> None:
-        """Put the kept steps together."""
+        """Join the kept steps to one list."""
         kept = self.trace.steps
         last = list(self._last)
         begin = last[0].number if last else self.trace.rows + 1

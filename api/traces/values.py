@@ -19,21 +19,21 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Origin
 
 MOST_SHOWN = 16
-"""The most elements of a value that is shown, and kept, whole."""
+"""If a value has at most this number of elements, all of them are shown and kept."""
 FIRST = 8
 """The number of elements of a larger value that are shown."""
 MOST_ORIGINS = 4
 _LONGEST = 2000
 _LONGEST_TYPE = 120
 _WIDEST = 2048
-"""The most bits of an element that is spelled: the decimal digits of more cost more time than the op."""
+"""The most bits of an element whose decimal digits are shown: for more bits, they take longer than the op."""
 _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A large value in numbers: its elements, the poisoned ones among them, and the NaNs and infinities among the
-    others.
+    """The statistics of a large value: the numbers of its elements, of poison elements, and of NaNs and infinities
+    among the others.
 
     ``minimum`` and ``maximum``: the codes of the least and the greatest finite number; None if there is none, or if the
     elements have no order. ``least`` and ``greatest``: the same as text.
@@ -59,8 +59,8 @@ class TracedValue:
     """A value of a step, at the time of this step.
 
     ``name``: as the source spells it. ``poisoned``: the number of poison elements. ``statistics``: those of a value of
-    more than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always,
-    of a large one if the trace keeps values, else None.
+    more than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself, if it is small or if
+    the trace keeps large values; else None.
     """
 
     name: str
@@ -127,7 +127,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
 
 
 def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
-    """Record a large buffer. Every step that touches it records it, so this has to be fast."""
+    """Record a large buffer. Each step that uses the buffer records it, so this has to be fast."""
     first = buffer.first(FIRST)
     elements = _spelled(first).partition("=")[2]
     head = _clipped(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)

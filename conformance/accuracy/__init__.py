@@ -1,1 +1,1 @@
-"""How wrong another implementation is: its results against the correctly rounded and the exact ones."""
+"""Measure how wrong another implementation is: compare its results with the correctly rounded and the exact results."""

@@ -102,7 +102,9 @@ class _Arrays:
     floats: tuple[str, ...] | None = None
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse functions that the package lacks, types without a dtype, casts and rounding modes."""
+        """Return a reason for functions that the package lacks, types without a dtype, casts and rounding modes; else
+        None.
+        """
         if asked.rounding is not Rounding.TO_NEAREST_EVEN:
             return f"{self.name} rounds to nearest even only"
         key = asked.function or asked.case.op
@@ -117,7 +119,7 @@ class _Arrays:
         return None if ty.FloatType(asked.result) in natural_dtypes() else f"{self.name} has no {asked.result.name}"
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Call the function once. Raises OracleError if the package refuses the types."""
+        """Call the function once, with all operands. Raises OracleError if the package refuses the types."""
         path = self.functions.get(asked.function or asked.case.op)
         assert path is not None
         try:
@@ -211,7 +213,7 @@ class PythonFunction:
         self._function, self.name = function, name
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse no question: only a call of the function shows what it can compute."""
+        """Return None: only a call of the function shows what it can compute."""
         return None
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
@@ -284,7 +286,9 @@ def codes_of(found: Any, asked: Question, name: str) -> Codes:
 
 
 class _F16(ctypes.c_float):
-    """A 16-bit float in the low half of a vector register: its code is that of the low half of an f32."""
+    """The C type of f16 in a call: the low half of a vector register. The code of the float is the low half of the f32
+    code.
+    """
 
 
 class _F32(ctypes.c_float):
@@ -352,7 +356,7 @@ class ByOracle:
         self.name, self.version = spelling, self._oracle.version
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse functions that MLIR does not have, and the cases that the oracle refuses."""
+        """Return a reason for functions that MLIR does not have and for cases that the oracle refuses; else None."""
         if "." not in asked.case.op:
             return f"MLIR has no op for {asked.case.op}"
         if asked.function is not None and asked.rounding is not Rounding.TO_NEAREST_EVEN:
@@ -360,7 +364,7 @@ class ByOracle:
         return self._oracle.refuses(asked.case)
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Ask for all elements at once."""
+        """Ask the oracle for all elements at once, and return its results."""
         return self._oracle.evaluate(asked.case, operands)[0]
 
 
@@ -385,7 +389,9 @@ class Implementation(Protocol):
         """
 
     def results(self, asked: Question, operands: Sequence[Codes]) -> Answer:
-        """Return its results, in one row as the operands. Raises OracleError; InputError for code of the user."""
+        """Return the results of the implementation, in a row like the operands. Raises OracleError, and InputError if
+        code of the user fails.
+        """
 
 
 @runtime_checkable
@@ -421,7 +427,9 @@ class Library:
         self._path, self._symbol, self._form, self._seconds = str(Path(path).resolve()), symbol, form, seconds
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse types that C functions do not take in registers, unless the form passes their codes."""
+        """Return a reason for types that C functions do not take in registers, unless the form passes their codes; else
+        None.
+        """
         types = (*asked.operand_types, ty.FloatType(asked.result))
         if self._form == "float":
             strange = next((type_ for type_ in types if str(type_) not in _BYTES), None)
@@ -521,7 +529,7 @@ def _returned(data: bytes, name: str, width: int) -> Codes:
 
 
 def _mask(width: int) -> Codes:
-    """Return the bits of a code, limb by limb."""
+    """Return a mask with the lowest ``width`` bits set, in limbs of 64 bits if it is wider."""
     if width <= 64:
         return np.array((1 << width) - 1, storage_dtype(width))
     return np.array([(1 << 64) - 1, (1 << (width - 64)) - 1], np.uint64)
@@ -542,7 +550,7 @@ class ByLlvmLibc:
         self.version = self._library.version
 
     def refuses(self, asked: Question) -> str | None:
-        """Refuse functions that the library does not have, and rounding modes."""
+        """Return a reason for functions that the library does not have and for rounding modes; else None."""
         if asked.rounding is not Rounding.TO_NEAREST_EVEN:
             return "llvm-libc is asked to round to nearest even only"
         one_type = {str(type_) for type_ in asked.operand_types} == {asked.result.name}
@@ -569,7 +577,7 @@ _ARRAYS: Mapping[str, Callable[[], Implementation]] = {
 }
 _NOT_FLOATS = frozenset({"exact", "mlir-quant", "npz"})
 NAMES: tuple[str, ...] = (*_ARRAYS, *(name for name in ORACLES if name not in {*_ARRAYS, *_NOT_FLOATS, "command"}))
-"""The implementations with a name; beside them, anybody's code and files are measured."""
+"""The names of implementations. Code and files of the user are given by a path or by the function itself."""
 LIBRARIES = (".so", ".dylib", ".dll")
 
 

@@ -1,7 +1,7 @@
-"""How far the results of whole programs are from exact real arithmetic, as several implementations compute them.
+"""Measure how far the results of whole programs are from exact real arithmetic, for several implementations.
 
-The exact number of each element is what the program means on real numbers: halfulp's own run keeps a shadow beside each
-number. Where a shadow is too wide, the history of the number gives the exact one.
+The exact number of each element is the result of the program on real numbers. halfulp's own run keeps a shadow for each
+number, which gives it. If a shadow is too wide, the history of the number gives the exact number.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from halfulp.semantics.profile import SPEC, Profile
 
 OURS = "halfulp"
 _TIGHT = 2.0**-10
-"""The radius of an exact number, in ulp, up to which it is good enough."""
+"""A number counts as exact if the radius of its shadow is at most this part of an ulp."""
 _MOST_HISTORIES = 1000
-"""The most elements of one input whose history is asked for."""
+"""The most elements of one input whose exact numbers are computed from their histories."""
 
 
 class Place(NamedTuple):
@@ -192,7 +192,9 @@ class ProgramAccuracy:
 
 
 class Exact(NamedTuple):
-    """A float result of one run here: its number among the results, its format, its values, and the exact numbers."""
+    """A float result of one run of halfulp: its number among the results, its format, its values, and the exact
+    numbers.
+    """
 
     result: int
     format: FloatFormat
@@ -200,14 +202,14 @@ class Exact(NamedTuple):
     numbers: FloatSums
 
     def distances(self, numbers: Floats) -> Floats:
-        """Return the distances of numbers from the exact numbers: see `FloatSums.distances`."""
+        """Return the distances of numbers from the exact numbers, as `FloatSums.distances` does."""
         return self.numbers.distances(self.format, numbers)
 
 
 def measured_programs(
     programs: Sequence[ClosedProgram], tools: Sequence[ProgramOracle | TensorRunner], profile: Profile = SPEC
 ) -> ProgramAccuracy:
-    """Run programs here and by tools, and measure all results. Raises the errors of a run that is not undefined.
+    """Run programs by halfulp and by tools, and measure all results. Raises the errors of a run that is not undefined.
 
     ``programs``: one function with several inputs, all arguments single values.
     """

@@ -49,7 +49,7 @@ def wide_format(fmt: FloatFormat) -> FloatFormat | None:
 class Question:
     """An op or a function on element types: ``case``, under a profile.
 
-    ``name``: as it was asked for. ``function``: the name of an elementary function, without its dialect; None for
+    ``name``: as the user wrote it. ``function``: the name of an elementary function, without its dialect; None for
     another op. ``result``: the format of the result. `question` makes it.
     """
 
@@ -171,7 +171,7 @@ def question(
 
 @lru_cache(maxsize=16)
 def _exact_results(asked: Question) -> Codes | None:
-    """Return the exact results of all codes in order. They are shared: nobody writes to them."""
+    """Return the exact results of all codes in order. The array is cached, so do not write to it."""
     assert asked.argument is not None
     codes = np.arange(1 << asked.argument.bits).astype(asked.argument.storage_dtype)
     return asked._exact((codes,))
@@ -182,12 +182,12 @@ def _exact_results(asked: Question) -> Codes | None:
 # The arguments at which an implementation is measured: all of them, a range, or hard cases and samples.
 
 EXHAUSTIVE_BITS = 16
-"""The most bits of all operands together for which all arguments are measured unless told otherwise."""
+"""If all operands together have at most this number of bits, all arguments are measured by default."""
 MOST_BITS = 32
 """The most bits of all operands together that `exhaustive` enumerates."""
 SAMPLES = 100_000
 CHUNK = 1 << 17
-"""The count of arguments that are asked at once."""
+"""The number of arguments that are passed to an implementation at once."""
 _MULTIPLES = 64
 _PLACES = 1000
 _PI = Fraction(884279719003555, 281474976710656)  # f64's: a place to sample, not a claim
@@ -338,7 +338,7 @@ def _powers(low: int, high: int) -> list[int]:
 
 
 def _thresholds(asked: Question, fmt: FloatFormat, codes: set[int]) -> set[int]:
-    """Return the arguments between those given at which results begin to overflow, to vanish or to be NaN."""
+    """Find among the given codes the arguments at which results begin to overflow, to be zero, or to be NaN."""
     ranks = sorted(rank for code in codes if (rank := rank_of(fmt, code)) is not None)
     ranks = ranks[:: len(ranks) // _PLACES or 1]
     found: set[int] = set()
@@ -355,7 +355,7 @@ def _thresholds(asked: Question, fmt: FloatFormat, codes: set[int]) -> set[int]:
 
 
 def _kinds(asked: Question, fmt: FloatFormat, ranks: Sequence[int]) -> list[str]:
-    """Tell what the correctly rounded results are: NaN, an infinity, a zero or another number."""
+    """Return the kind of each correctly rounded result: NaN, an infinity, a zero or another number."""
     operands = ints_to_codes([code_at(fmt, rank) for rank in ranks], fmt.bits, (len(ranks),))
     results, _ = asked.expected((operands,))
     tests: tuple[tuple[str, Callable[[int], bool]], ...] = (

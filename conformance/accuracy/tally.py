@@ -27,7 +27,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 
 HISTOGRAM = (0.5, *(2.0**k for k in range(11)), 2.0**16, 2.0**24, inf)
-"""The upper ends of the classes of errors in ulp; each class holds its upper end."""
+"""The upper ends of the classes of errors, in ulp. Each class includes its upper end."""
 
 
 def classes_of(sizes: Floats) -> npt.NDArray[np.int64]:
@@ -66,7 +66,7 @@ class Count:
 
 @dataclass
 class Binade:
-    """The arguments of one sign and exponent: ``field`` is the exponent field of their codes, 0 with the zeros.
+    """The arguments of one sign and exponent: ``field`` is the exponent field of their codes, 0 includes the zeros.
 
     ``worst``: the largest error in ulp; None without a measured one.
     """

@@ -32,7 +32,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 
 class KnownWrong(NamedTuple):
-    """The wrong elements that a row predicts: results within its bound, and special values."""
+    """The wrong elements of an answer that a row predicts: results within its bound, and special values."""
 
     near: Mask
     special: Mask
@@ -40,8 +40,8 @@ class KnownWrong(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorBound:
-    """One row. ``ulps``: the largest distance, in steps from one value to the next. ``special_values``: the largest
-    number of wrong special values in a run.
+    """A row that allows small errors of a tool in one op. ``ulps``: the largest distance, in steps from one value to
+    the next. ``special_values``: the largest number of wrong special values in a run.
     """
 
     tool: str
@@ -95,7 +95,7 @@ def _rows(table: Mapping[str, Any]) -> list[ErrorBound]:
 
 
 KnownRow = Divergence | ErrorBound
-"""A row that knows differences of a tool."""
+"""A row of known differences of a tool."""
 
 
 def known_differences() -> tuple[KnownRow, ...]:

@@ -39,8 +39,8 @@ Quirk = Callable[[OpCase, Sequence[Codes], Reference], Reference]
 
 
 def _rewritten_f80_code(code: int, sign: int = 0) -> int:
-    """Return a code with its exponent field as APFloat writes it for codes that are not canonical; ``sign`` flips the
-    sign.
+    """Return the code that APFloat makes of an f80 code that is not canonical: it rewrites the exponent field; ``sign``
+    flips the sign.
     """
     f80 = FORMATS["f80"]
     field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1

@@ -1,10 +1,10 @@
-"""Operand codes for cases, and what a set of operands exercises.
+"""Choose operand codes for cases, and measure what a set of operands covers.
 
-Inputs are all codes in a small space, else combinations of corner codes, and random ones. Coverage counts the classes
-of operands that met, and the outcomes. The classes of a float operand are zero, subnormal, normal, the largest value,
-infinity, quiet and signalling NaN, if the format has them; those of an integer are 0, 1, -1, the ends of its signed
-range, and the rest. Outcomes are those of the reference: exact, inexact, tie up, tie down, overflow, underflow,
-invalid, poison, undefined.
+If the operands have few bits, inputs are all codes; else they are combinations of corner codes, and random codes.
+Coverage counts the combinations of operand classes that occurred, and the outcomes. The classes of a float operand are
+zero, subnormal, normal, the largest value, infinity, quiet and signalling NaN, if the format has them; those of an
+integer are 0, 1, -1, the ends of its signed range, and the rest. Outcomes are those of the reference: exact, inexact,
+tie up, tie down, overflow, underflow, invalid, poison, undefined.
 """
 
 from __future__ import annotations
@@ -310,10 +310,10 @@ CRAFTED = 20_000
 """Number of sample elements that are chosen one by one; the others are uniform."""
 
 DEEP = 400_000
-"""Size from which a sample holds all ties of a conversion to a 16-bit format, not only to formats of up to 8 bits."""
+"""A sample of at least this size has all ties of conversions to formats of up to 16 bits, not only of up to 8 bits."""
 
 CHUNK = 1 << 19
-"""Number of elements that are asked at once; it bounds the memory of a large check."""
+"""Number of elements that are passed to an oracle at once; it limits the memory of a large check."""
 
 
 def is_exhaustive(case: OpCase, bits: int = EXHAUSTIVE_BITS) -> bool:
@@ -337,7 +337,7 @@ def every_input(case: OpCase, start: int = 0, stop: int | None = None) -> tuple[
 
 def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]:
     """Return about ``count`` elements: combinations of corners first, then adversarial random codes, among them pairs
-    that are close or opposite. Where there are too many corners, one combination of each class of operands is used, and
+    that are close or opposite. If there are too many corners, one combination of each class of operands is used, and
     the others are chosen at random. Beyond `CRAFTED` elements, codes are uniform.
     """
     shape = container_shape((*case.operand_types, *case.result_types), count)
@@ -395,7 +395,7 @@ def inputs_for(
 
 
 def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | None:
-    """Return the columns of the table of all combinations; None if it has more than ``most`` rows."""
+    """Return all combinations as columns, one for each operand; None if there are more than ``most`` combinations."""
     if prod(map(len, columns)) > most:
         return None
     rows: list[tuple[int, ...]] = [()]

@@ -1,6 +1,6 @@
-"""Refinement: what another implementation, or a later version of a program, may do with what the language says.
+"""Refinement: which results another implementation, or a later version of a program, may give.
 
-Everything that compares asks this module: single ops, whole programs against a tool, two versions of a program, the
+All comparisons use this module: those of single ops, whole programs against a tool, two versions of a program, the
 stages of a compilation, random programs, the reducer, and the solver, whose terms say the same for all inputs at once.
 The *reference* is the first version, or halfulp itself. Each element of each result is judged by itself:
 
@@ -20,11 +20,11 @@ different      a value                                                other bits
 no answer      anything                                               nothing: it counts for nothing
 =============  =====================================================  ==============================================
 
-`verdicts` decides the rows but for two: `check.compare` sorts what is wrong into approximations, known divergences and
-the rest. A program that is undefined for an input allows anything for it, so its elements are not judged at all. The
-relation has a direction. If the *other* leaves bits unspecified that the reference does not, a third tool may choose
-wrong ones though ours agree: `loosened` counts these, and nothing is proven then. Memory after a run and what a program
-prints are results like others.
+`verdicts` decides all rows except two: `check.compare` divides wrong elements into approximations, known divergences
+and others. A program that is undefined for an input allows anything for it, so its elements are not judged at all. The
+order of the two matters. If the *other* leaves bits unspecified that the reference does not, a third tool may choose
+wrong bits although the two agree here. `loosened` counts these elements, and then nothing is proven. Memory after a run
+and what a program prints are results like others.
 """
 
 from __future__ import annotations
@@ -244,13 +244,13 @@ class Judged:
 
     #: The number of the result.
     index: int
-    #: What the reference has.
+    #: The result of the reference.
     value: Value
-    #: What the other has.
+    #: The answer of the other.
     answer: Answer
     #: A `Verdict` for each element.
     verdicts: Verdicts
-    #: The other as a value, if it is one: it knows the origins of its poison.
+    #: The answer as a value, if it is a value: it has the origins of its poison.
     other: Value | None = None
 
     @property
@@ -274,13 +274,13 @@ class Judged:
             counts[verdict] += int(np.count_nonzero(self.verdicts == verdict))
 
     def mismatch(self, place: tuple[int, ...]) -> Mismatch:
-        """Return what differs in an element."""
+        """Return the mismatch of one element."""
         found = mismatch_at(self.value.element_type, self.value.bits, self.answer, self.index, place)
         origin = None if self.other is None else self.other.origin(*place)
         return found if origin is None else replace(found, why=str(replace(origin, element=())))
 
     def mismatch_in_lane(self, place: tuple[int, ...]) -> Mismatch:
-        """Return what differs in an element over lanes. The place of the element is given without the lane."""
+        """Return the mismatch of one element over lanes. The place of the element is given without the lane."""
         return replace(self.mismatch(place), element=place[1:])
 
 
@@ -340,7 +340,7 @@ def reason_of(error: HalfulpError) -> str:
 
 
 _LANES = re.compile(r" \(lane \d+; \d+ of \d+ lanes\)$")
-"""What a run in lanes adds to a message: an input is no lane for a reader."""
+"""The text that a run in lanes appends to a message. It is removed, because readers know inputs and not lanes."""
 
 
 def answer_of(value: Value) -> Answer:
@@ -374,16 +374,16 @@ def loosened(one: Value, two: Value) -> int:
 # Which of two results is nearer to the truth: to what exact real arithmetic gives for the same numbers.
 
 _BITS = 512
-"""Bits of the balls of ops: of more cancellation than they hold, the exact number is not known."""
+"""The precision of the balls of ops, in bits. If cancellation loses more bits, the exact number is not known."""
 _MOST_BITS = 8192
-"""Bits for differences from an exact number: at least those of its ball."""
+"""The precision, in bits, of differences from an exact number: at least that of its ball."""
 
 
 @dataclass(frozen=True)
 class Truth:
     """The exact number for two results. ``exact``: the f64 nearest to it. ``expected``, ``got``: the distance of each
-    result from it in ulp of the exact number; infinite for a result that is no finite number. ``nearer``: which of them
-    is nearer, "" if neither is.
+    result from it in ulp of the exact number; infinite for a result that is not a finite number. ``nearer``: which of
+    them is nearer, "" if neither is.
     """
 
     exact: float

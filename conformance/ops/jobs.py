@@ -189,7 +189,7 @@ def quantization() -> Iterator[OpCase]:
 class Family:
     """Cases for the same oracles, with the number of elements of each case at each level.
 
-    Level full enumerates a case whose operands have at most ``bits`` bits together. Where ``sample`` is 0, level sample
+    Level full enumerates a case whose operands have at most ``bits`` bits together. If ``sample`` is 0, level sample
     skips the family.
     """
 
@@ -339,9 +339,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 class _Pool(ProcessPoolExecutor):
-    """A pool that holds back interrupts until a process has run `_begin`; an earlier interrupt would end the process
-    with
-    a traceback.
+    """A pool that delays interrupts until a process has run `_begin`; an earlier interrupt would end the process with a
+    traceback.
     """
 
     def submit(self, *asked: Any, **options: Any) -> Future[Any]:
@@ -399,7 +398,7 @@ def _begin() -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """One case for one oracle. ``bits``: spaces up to so many bits are enumerated."""
+    """One case for one oracle. ``bits``: all operands are enumerated if they have at most so many bits together."""
 
     family: str
     oracle: str
@@ -437,11 +436,11 @@ class ConformanceReport:
         return counts
 
     def changed(self) -> list[str]:
-        """Return the known differences that are not what their rows say."""
+        """Return texts about known differences that are not as their rows say: `stale`, `unpinned` and `exceeded`."""
         return [*self.stale(), *self.unpinned(), *self.exceeded()]
 
     def unpinned(self) -> list[str]:
-        """Return the divergences whose count differs from the count that is recorded for this level."""
+        """Return texts about the divergences whose count differs from the count that is recorded for this level."""
         if self.seed:
             return []
         found, field_ = self.known(), {"full": "counts", "sample": "sampled"}[self.level]
@@ -453,7 +452,7 @@ class ConformanceReport:
         ]
 
     def exceeded(self) -> list[str]:
-        """Return the error bounds with more wrong special values than they know."""
+        """Return texts about the error bounds with more wrong special values than their rows allow."""
         found = self.known()
         return [
             f"{row.special_name} ({row.tool}): {found[row.tool][row.special_name]:,} are wrong, at most"
@@ -463,7 +462,7 @@ class ConformanceReport:
         ]
 
     def stale(self) -> list[str]:
-        """Return the divergences that predict wrong bits for elements that are right."""
+        """Return texts about the divergences that predict wrong bits for elements that are right."""
         reformed: Counter[tuple[str, str]] = Counter()
         for (name, _, _), tally in self.tallies.items():
             reformed.update({(row, name): count for row, count in tally.reformed.items()})

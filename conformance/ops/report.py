@@ -290,7 +290,7 @@ def _coverage(report: ConformanceReport) -> list[str]:
 # One case checked against oracles, and what there is to say about it.
 
 MAX_BYTES = 1 << 29
-"""Most bytes of the operands of one case, all inputs together (when all inputs are asked: of one chunk)."""
+"""Most bytes of the operands of one case. If all inputs are asked, the limit is for one chunk."""
 
 
 @dataclass
@@ -313,7 +313,7 @@ class Verification:
 
     @property
     def differs(self) -> bool:
-        """Tell whether something is wrong that no row explains."""
+        """Tell whether there is a difference that no row explains."""
         return bool(self.tally.unexplained)
 
 
@@ -361,7 +361,7 @@ def verify(
 
 
 def _inputs(oracle: Oracle, case: OpCase, count: int, seed: int, bits: int) -> Iterator[tuple[Codes, ...]]:
-    """Return the operands to ask: those that the oracle has results for, else those of the plan."""
+    """Return the operands to ask the oracle for: those for which it has results, else those of `inputs_for`."""
     held = oracle.inputs(case) if isinstance(oracle, HoldingOracle) else None
     return inputs_for(case, count, seed, bits) if held is None else held
 

@@ -112,7 +112,7 @@ def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
 
 
 def flags_of(status: int) -> int:
-    """Convert an opStatus to our flags."""
+    """Convert an opStatus to halfulp's flags."""
     return sum(int(flag) for bit, flag in STATUS_BITS if status & bit)
 
 
@@ -289,7 +289,7 @@ class APFloatOracle:
         self.version = self._llvm.version
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse ops without an APFloat function, unknown formats, and fast-math flags."""
+        """Return a reason for ops without an APFloat function, unknown formats, and fast-math flags; else None."""
         if case.op not in _OPS:
             return f"APFloat has no function for {case.op}"
         formats = [t.format.name for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.FloatType)]

@@ -1,4 +1,4 @@
-"""Cases and programs as modules without arguments, and what a tool printed of them read back.
+"""Write cases and programs as modules without arguments, and read the results that a tool printed.
 
 Operands are constants. An element is written as an integer of its width, and the program casts it to its own type,
 since no spelling of a float keeps the bits of every NaN in every tool. An integer or index is written directly. The
@@ -200,7 +200,9 @@ def closed(program: ClosedProgram) -> ClosedText | Unanswered:
 
 
 def _private(function: Operation) -> Operation:
-    """Copy a function as private, so that a tool may drop it after inlining; its printed form may be unreadable."""
+    """Copy a function as private, so that a tool may drop it after inlining. halfulp may not be able to read the text
+    that a tool prints for it.
+    """
     copy = copied(function, {})
     if function.name == "func.func":
         copy.properties["sym_visibility"] = at.StringAttr("private")
@@ -316,7 +318,7 @@ def refused_by_schema(case: OpCase) -> str | None:
 # Run whole programs with an oracle that answers single ops: op by op, on the oracle's own results.
 
 STEPS = 10_000
-"""Most ops of one program, those of its calls included."""
+"""Most ops of one program, including those of its calls."""
 DEPTH = 64
 """Most nested calls."""
 
@@ -409,7 +411,7 @@ class _Step(NamedTuple):
 
 
 class _Straight:
-    """A program as cases on numbered values; those that are known have an answer. Raises Refused."""
+    """A program as cases on numbered values. ``values`` has the answers that are known so far. Raises Refused."""
 
     def __init__(self, program: ClosedProgram) -> None:
         self.steps: list[_Step] = []

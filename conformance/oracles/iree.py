@@ -98,8 +98,8 @@ class Iree:
         self._compiled: dict[OpCase, Path | str] = {}
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse ops outside arith, types above 64 bits, and what iree-compile has already rejected, with
-        its reason.
+        """Return a reason for ops outside arith, types above 64 bits, and cases that iree-compile has already rejected;
+        else None.
         """
         if not case.op.startswith(("arith.", "math.")) or not case.operands:
             return f"{case.op} is not run by IREE"

@@ -119,7 +119,7 @@ class JitOracle:
     # --- cases --------------------------------------------------------------------------------------------------------
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse types that cannot be lowered. Subclasses add ops."""
+        """Return a reason for types that cannot be lowered; else None. Subclasses add ops."""
         reasons = (self.refuses_type(type_) for type_ in (*case.operand_types, *case.result_types))
         refused = refused_by_schema(case) or next((why for why in reasons if why), None)
         return refused or self.refuses_op(case.operation(None))
@@ -267,7 +267,9 @@ class MlirNative(JitOracle):
             return unanswered(case, inputs, f"{case.op} has no code after {' '.join(self.passes)}")
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Refuse ops that must be expanded first, and ops that LLVM 22 cannot compile on x86."""
+        """Return a reason for ops that must be expanded first, and for ops that LLVM 22 cannot compile on x86; else
+        None.
+        """
         if op.name.startswith("arith.scaling_") or op.name in ROUNDED_DIVISIONS:
             return f"{op.name} is lowered to LLVM only after its expansion"
         return without_code(op)
@@ -310,8 +312,8 @@ class MlirExpand(JitOracle):
     floats: ClassVar[frozenset[str]] = MlirNative.floats | set(_AS_INTEGERS)
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Refuse ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass skips
-        or breaks.
+        """Return a reason for ops on f4E2M1FN and f8E8M0FNU other than conversions, and for conversions that the pass
+        skips or converts to invalid code; else None.
         """
         name = op.name.removeprefix("arith.")
         if name == op.name or not op.results:
@@ -369,7 +371,7 @@ class MlirMath(MlirNative):
         super().__init__()
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Refuse ops of other dialects."""
+        """Return a reason for ops of other dialects; else None."""
         return None if op.name.startswith("math.") else f"{self.own} is a pass for math ops"
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
@@ -404,7 +406,8 @@ class MlirRuntime(JitOracle):
     floats: ClassVar[frozenset[str]] = frozenset(f.name for f in FORMATS.values() if f.bits <= 64 and f.name != "tf32")
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Refuse ops that must be expanded first, and types that do not fit the 64 bits of the library's functions.
+        """Return a reason for ops that must be expanded first, and for types that do not fit the 64 bits of the
+        library's functions; else None.
 
         The pass also extends 64-bit operands to i64, and truncates 64-bit results from it, which is invalid.
         """
@@ -442,7 +445,7 @@ AFTER = (
     "lower-affine,convert-arith-to-llvm,convert-math-to-llvm,convert-math-to-libm,finalize-memref-to-llvm",
     "convert-func-to-llvm,convert-cf-to-llvm,convert-to-llvm,reconcile-unrealized-casts",
 )
-"""The passes before and after those of a stage, so that mlir-runner runs what comes out."""
+"""The passes before and after those of a stage, so that mlir-runner can run the result."""
 PRINTERS = "  func.func private @printU64(i64)\n  func.func private @printNewline()\n"
 
 

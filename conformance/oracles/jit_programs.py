@@ -98,7 +98,7 @@ def signal_of(status: int) -> int:
 
 
 def spliced(module: Module, text: str) -> str:
-    """Insert the scaffold and further text into a module."""
+    """Insert `_SCAFFOLD`, the functions that every program needs, and ``text`` into a module, and return its text."""
     printed = print_module(module)
     head, opening, body = printed.partition("module {\n")
     if not opening:
@@ -475,7 +475,7 @@ def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
 
 
 def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
-    """Return a constant of integers that has the bits of a constant."""
+    """Return a constant of integers that has the same bits as the given constant."""
     carrier = _carrier(type_)
     if isinstance(attribute, at.FloatAttr):
         return _integer_attribute(carrier, attribute.code)

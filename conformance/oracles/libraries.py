@@ -54,7 +54,9 @@ class ExactOracle:
         self.version = str(SEMANTICS_VERSION)
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse ops that are not elementwise, and types quantised along an axis: no scalar implementation has them."""
+        """Return a reason for ops that are not elementwise, and for types quantised along an axis, which have no scalar
+        implementation; else None.
+        """
         if not isinstance(case.definition.evaluate, Elementwise):
             return f"{case.op} has no kernel for one element"
         return "a quantised type with parameters along an axis has no scalar form" if case.is_along_an_axis else None
@@ -102,7 +104,7 @@ _TYPES: Mapping[str, tuple[str, str]] = MappingProxyType(
 """The C type and the suffix of the names of functions, by float type."""
 _NAMES = {"powf": "pow", "arith.remf": "fmod"}
 _OTHERS = frozenset({"logbf16"})
-"""Names that look like those of another function: this one is logb of f16."""
+"""Names that are read as another function and type: ``logbf16`` is logb of f16, not log of bf16."""
 _TWO = frozenset({"atan2", "hypot", "pow", "fmod"})
 
 
@@ -217,8 +219,8 @@ class MlDtypes:
             raise Unavailable(f"ml_dtypes is version {self.version}, but this oracle stands for version {VERSION}*")
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse types without a dtype, casts that the package lacks, rounding modes other than the default, and
-        fast-math flags.
+        """Return a reason for types without a dtype, casts that the package lacks, rounding modes other than the
+        default, and fast-math flags; else None.
         """
         known = case.op in _ARITHMETIC or case.op in _CASTS or case.op in _SIGNED or case.op == "arith.cmpf"
         if not known:

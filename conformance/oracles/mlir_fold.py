@@ -70,7 +70,7 @@ class MlirFold:
         self.version = self._tool.version
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse ops without a folder, and ops that MLIR 22 does not know."""
+        """Return a reason for ops that MLIR does not fold, and ops that MLIR 22 does not know; else None."""
         if case.op.startswith("quant."):
             return "MLIR 22 has no folders for casts of constants to and from quantised types"
         if not case.operands:
@@ -82,8 +82,8 @@ class MlirFold:
         return pr.refused_by_schema(case)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Fold large tensors first. One element that does not fold keeps a whole tensor from folding: elements that
-        seem likely to do so are asked alone, and a tensor that does not fold is asked again in parts, until `QUESTIONS`
+        """Fold large tensors first. If one element does not fold, the whole tensor does not. So elements that seem
+        likely not to fold are asked alone, and a tensor that does not fold is asked again in parts, until `QUESTIONS`
         are used up.
         """
         shape = case.shape(inputs)
@@ -101,9 +101,9 @@ class MlirFold:
 
 
 def _is_scalar(case: OpCase) -> bool:
-    """Tell whether only scalars fold, or whether they fold differently from tensors. In types with several codes for
-    one number, a scalar is kept as a number and a tensor as codes; moving a tensor may or may not turn its codes into
-    numbers.
+    """Tell whether only scalars fold, or whether they fold differently from tensors. If a type has several codes for
+    one number, mlir-opt keeps a scalar as a number and a tensor as codes; moving a tensor may or may not turn its codes
+    into numbers.
     """
     return case.op in _ONLY_SCALARS or (case.op in _MOVES and "f80" in (*case.operands, *case.results))
 
@@ -320,7 +320,7 @@ def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
 def _doubtful(asked: OpCase, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
     """Return the elements with undefined behaviour, and the elements that probably do not fold.
 
-    Only the order of questions depends on it.
+    Only the order in which elements are asked depends on this.
     """
     expected = reference(asked, inputs, profile)
     shape = asked.shape(inputs)
@@ -372,7 +372,7 @@ class MlirQuant:
         self.version = self._tools.version
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse ops of other dialects."""
+        """Return a reason for ops of other dialects; else None."""
         return None if case.op.startswith("quant.") else f"{case.op} is not of the quant dialect"
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:

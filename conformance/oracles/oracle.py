@@ -35,7 +35,7 @@ class Status(IntEnum):
 class Answer:
     """One result: its codes, and a `Status` for each element (None: each element has a value).
 
-    ``why``: the reason why elements are unanswered.
+    ``why``: why elements are unanswered.
     """
 
     bits: Codes
@@ -61,15 +61,15 @@ class ClosedProgram:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A program without results from the oracle, and the reason: it is not in the oracle's range, or the
-    tool said so.
+    """A program without results from the oracle, and the reason: the oracle cannot run such programs, or the tool
+    refused this one.
     """
 
     why: str
 
 
 class Refused(Exception):
-    """A program is not in the range of an oracle: the message says why."""
+    """The error for a program that an oracle cannot run: the message says why."""
 
 
 class Unavailable(Exception):

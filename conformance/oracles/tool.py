@@ -147,8 +147,8 @@ class Finished:
 
 
 def _signal(code: int) -> int:
-    """Return the signal that an exit code tells of, or 0. A shell says 128 + signal. A Python program that passes on
-    the negative code of another one, as IREE's do, says 256 - signal.
+    """Return the signal that ended a program, from its exit code; 0 if there is none. A shell returns 128 + signal. A
+    Python program that passes on the negative exit code of another program, as IREE's do, returns 256 - signal.
     """
     if code < 0:
         return -code
@@ -370,8 +370,8 @@ class PassPipeline:
         return ("--mlir-print-op-generic",) * self.in_generic_form
 
     def _given(self, text: str) -> str:
-        """Return the text of a module as the program gets it. It knows no op of halfulp, but carries those in the
-        generic form; locations keep their places in the text.
+        """Return the text of a module as the program gets it. The program knows no op of halfulp's dialect, but keeps
+        one that is in the generic form. Locations have their places in the text.
         """
         if self.in_generic_form:
             return print_module(parse_module(text), generic=True)

@@ -234,7 +234,7 @@ def load_recording(path: str) -> Recording:
 
 @contextmanager
 def _opened(path: str, data: bytes) -> Iterator[Any]:
-    """Yield the arrays of an .npz file. Nothing in it is ever unpickled."""
+    """Yield the arrays of an .npz file. Objects in it are never unpickled, because that could run code."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(member.file_size for member in archive.infolist())
@@ -344,7 +344,7 @@ class Command:
         self._seconds = seconds
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse quantised types with parameters along an axis."""
+        """Return a reason for quantised types with parameters along an axis; else None."""
         return without_shape(case)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
@@ -388,7 +388,7 @@ class Npz:
             self._failure = error
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse cases without results in the file, and cases that the format cannot hold."""
+        """Return a reason for cases without results in the file and cases that the format cannot hold; else None."""
         if self._recording is None:
             return None
         if key_of(header_of(case)) not in self._recording.cases:

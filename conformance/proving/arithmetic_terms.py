@@ -1,4 +1,4 @@
-"""The ops of the arith dialect as bit-vectors: those on integers, and those on floats by z3's theory of floats."""
+"""The ops of the arith dialect on bit-vectors: those on integers, and those on floats by z3's theory of floats."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def _resized(bits: Term, width: int, extend: Callable[[int, Term], Term]) -> Ter
 
 
 def _exact_in(double: bool, exact: Callable[[Term, Term], Term]) -> Row:
-    """Return the row of an op that wraps. ``double``: the exact result needs twice the bits, else one more bit."""
+    """Return the `Row` of an op whose result wraps around. ``exact``: the op. ``double``: its exact result needs twice
+    the bits, not just one more.
+    """
 
     def row(instance: Instance, a: Scalar, b: Scalar) -> Effect:
         extra = a.width if double else 1
@@ -67,7 +69,7 @@ def _exact_in(double: bool, exact: Callable[[Term, Term], Term]) -> Row:
 
 
 def _extended_sum(exact: Callable[[Term, Term], Term]) -> Row:
-    """Return the row of an addition or subtraction whose carry or borrow is the bit above the result."""
+    """Return the `Row` of an addition or subtraction whose carry or borrow is the bit above the result."""
 
     def row(instance: Instance, a: Scalar, b: Scalar) -> Effect:
         width = a.width
@@ -87,12 +89,14 @@ def _extended_product(extend: Callable[[int, Term], Term]) -> Row:
 
 
 def _by_zero(b: Scalar) -> Condition:
-    """Return the condition under which a divisor is undefined: 0, or poison, which may be 0."""
+    """Return the condition that a division by ``b`` is undefined: ``b`` is 0, or poison, which may be 0."""
     return some(b.poison, b.bits == number(0, b.width))
 
 
 def _overflows(a: Scalar, b: Scalar) -> Condition:
-    """Return the condition of the smallest integer divided by -1. Poison may be the smallest integer."""
+    """Return the condition that a division overflows: the smallest integer divided by -1. Poison may be the smallest
+    integer.
+    """
     smallest = a.bits == number(1 << (a.width - 1), a.width)
     return all_of(b.bits == number(-1, b.width), some(a.poison, smallest))
 
@@ -100,7 +104,8 @@ def _overflows(a: Scalar, b: Scalar) -> Condition:
 def _quotient(a: Term, b: Term, divide: Callable[[Term, Term], Term], extend: Callable[[int, Term], Term]) -> Term:
     """Return the quotient of two terms.
 
-    A product that did not overflow, divided by a factor, is the other factor. No solver of bits finds that.
+    If a product did not overflow, the product divided by a factor is the other factor. A solver that works on bits does
+    not find this, so it is simplified here.
     """
     quotient = divide(a, b)
     if not (z3.is_app_of(a, z3.Z3_OP_BMUL) and a.num_args() == 2):
@@ -128,8 +133,8 @@ def _ceildivui(instance: Instance, a: Scalar, b: Scalar) -> Effect:
 
 
 def _signed_division(step: int) -> Row:
-    """Return the row of a signed division. ``step`` is added to the truncated quotient if the exact quotient lies on
-    that side of it: 1 rounds up, -1 rounds down, 0 leaves the quotient truncated.
+    """Return the `Row` of a signed division, which truncates. ``step``: 1 rounds up, -1 rounds down, 0 toward zero: it
+    is added to the truncated quotient if the exact quotient is larger (1) or smaller (-1).
     """
 
     def row(instance: Instance, a: Scalar, b: Scalar) -> Effect:
@@ -194,7 +199,7 @@ PREDICATES: tuple[Callable[[Term, Term], Term], ...] = (
 
 
 def _cast(extend: Callable[[int, Term], Term]) -> Row:
-    """Return the row of a cast to more or fewer bits, with its flags: nneg, or the overflow flags of trunci."""
+    """Return the `Row` of a cast to more or fewer bits, with its flags: nneg, or the overflow flags of trunci."""
 
     def row(instance: Instance, a: Scalar) -> Effect:
         broken = [a.bits < 0] if instance.has_flag("nonNeg") else []
@@ -360,7 +365,7 @@ def _fastmath(instance: Instance, *parts: tuple[Float, Term]) -> Condition:
 
 
 def _spread(*operands: Scalar) -> Condition:
-    """Return the condition under which operands make a result unspecified, other than as a NaN."""
+    """Return the condition that an operand has an open sign or an open value, which makes the result unspecified."""
     return some(*(condition for operand in operands for condition in (operand.loose.sign, operand.loose.value)))
 
 
@@ -465,7 +470,9 @@ def _cmpf(instance: Instance, a: Scalar, b: Scalar) -> Effect:
 
 
 def _moved_nan(source: Float, target: Float, bits: Term) -> Term:
-    """Return a NaN in another format: its sign, and its fraction, aligned on the left, cut and quieted."""
+    """Return a NaN converted to another format: the sign and the upper bits of the mantissa stay, and the NaN becomes
+    quiet.
+    """
     fraction = z3.Extract(source.format.mantissa_bits - 1, 0, bits)
     more = target.format.mantissa_bits - source.format.mantissa_bits
     if more > 0:

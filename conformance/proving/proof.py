@@ -1,9 +1,9 @@
 """Decide by a solver whether a second version of a function does what the first allows, on every input.
 
 Both versions are terms over the same variables, one for each element of the arguments. The solver looks for an input
-for which the first version is defined and the second one is no refinement: the rules of
-`halfulp.conformance.comparing.refinement` stand here as terms. Arguments are values: as in a run, none is poison. The
-caller runs the input that the solver finds; only what a run confirms is a difference.
+for which the first version is defined and the second one is not a refinement. The rules are those of
+`halfulp.conformance.comparing.refinement`, as terms. Arguments are values: as in a run, none is poison. The caller runs
+the input that the solver finds; only what a run confirms is a difference.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ Run = Callable[[tuple[Value, ...]], ValidationReport]
 """Runs both versions on one input, and compares them."""
 
 Ranges = Mapping[int, tuple[int, int]]
-"""The codes of some arguments, by number: the first code, and how many follow each other from there, modulo 2^width."""
+"""For the number of an argument, its range of codes: the first code, and the number of codes that follow from there,
+modulo 2^width.
+"""
 
 OPEN_RESULT = "the result depends on what the language leaves unspecified"
 """A reason why a function is not provable."""
@@ -90,9 +92,9 @@ OPEN_RESULT = "the result depends on what the language leaves unspecified"
 class Decision(Enum):
     """The decision whether the second version of a function has only results that the first version allows."""
 
-    #: It has, for every input.
+    #: Every input has only allowed results.
     PROVEN = "proven"
-    #: It has another result for one input, which a run confirmed.
+    #: One input has a result that is not allowed, which a run confirmed.
     DIFFERENT = "different"
     #: The solver found no answer in its time and memory.
     UNKNOWN = "unknown"
@@ -186,7 +188,7 @@ class _Question:
         return solving.all_of(self.inside, solving.negation(self.first.undefined))
 
     def pairs(self) -> list[tuple[Scalar, Scalar, ty.Type]]:
-        """Return the elements of the results of both versions, with their types."""
+        """Return pairs of elements, one from each version, for all results, with their types."""
         types = result_types(self.function)
         return [
             (one, two, ty.element_type(type_))
@@ -217,7 +219,9 @@ class _Question:
 
 
 def _allowed(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Condition:
-    """Return the condition that the bits of an element are right: the same, or what the first leaves unspecified."""
+    """Return the condition that the bits of an element are right: the same bits, or a choice that the first version
+    leaves open.
+    """
     conditions = [one.bits == two.bits]
     if one.loose.nan is not False or one.loose.sign is not False:
         fmt = float_of(type_, settings.profile)
@@ -265,7 +269,8 @@ class _NoAnswer(Exception):
 def _search(conditions: Sequence[Condition], deadline: Deadline) -> Mapping[str, int] | None:
     """Look for values of the variables for which one of the conditions is true.
 
-    Return the values, None if there are none for any of the conditions. Raises _NoAnswer if that is not known.
+    Return the values, None if there are none for any of the conditions. Raises _NoAnswer if the solver cannot decide
+    it.
     """
     unknown = False
     for condition in conditions:

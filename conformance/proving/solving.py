@@ -20,7 +20,7 @@ from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.settings import Settings
 
 MAX_MEGABYTES = 1024
-"""The memory at which z3 gives up a question."""
+"""The memory, in megabytes, at which z3 gives up a question."""
 
 Term = Any
 """A term of z3: z3 has no types that mypy could check. A condition is a term of sort Bool, or True or False."""
@@ -289,7 +289,7 @@ def width(type_: ty.Type, settings: Settings) -> int:
 
 
 def bits_of_term(type_: ty.Type, settings: Settings) -> int:
-    """Return the size of the bit-vector of an element. Raises NotProvable for a type without terms."""
+    """Return the number of bits of the bit-vector of an element. Raises NotProvable for a type without terms."""
     return max(1, width(type_, settings))  # the theory has no bit-vectors of size 0
 
 
@@ -308,7 +308,9 @@ class Effect:
 
 
 Row = Callable[..., Effect]
-"""From an instance and the elements of the operands to the effect. It leaves out the poison of the operands."""
+"""A function from an instance and the elements of the operands to the effect of the op. It leaves out the poison of the
+operands.
+"""
 
 
 def elementwise(row: Row, instance: Instance, operands: tuple[Scalar, ...]) -> tuple[Elements, Effect]:

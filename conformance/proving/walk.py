@@ -126,7 +126,7 @@ class _Position:
 
     @property
     def places(self) -> list[tuple[int, Condition]]:
-        """The numbers of all positions, in row-major order, each with the condition that this one is meant."""
+        """The numbers of all positions, in row-major order, each with the condition that the position is this one."""
         found = []
         for at_, place in enumerate(product(*map(range, self.sizes))):
             same = [
@@ -160,7 +160,7 @@ def _loosened(scalar: Scalar, condition: Condition) -> Scalar:
 
 
 def _taken(whole: Elements, position: _Position) -> ResultTerms:
-    """Return the part of a value at a position."""
+    """Return the part of a value at a position, as a copy."""
     if not prod(position.sizes):
         raise NotProvable("the proof does not cover values without elements")
     size = len(whole) // prod(position.sizes)
@@ -249,13 +249,13 @@ STRUCTURE_OPS: Mapping[str, Maker] = MappingProxyType(
 # --- the walk ---------------------------------------------------------------------------------------------------------
 
 MAX_DEPTH = 32
-"""Most calls inside each other."""
+"""Most nested calls."""
 
 MAX_TRIPS = 64
 """Most trips of a loop whose bounds are constants."""
 
 MAX_OPS = 20_000
-"""Most ops of all paths, those of called functions and of trips of loops included."""
+"""Most ops on all paths together, including those of called functions and of each trip of a loop."""
 
 ROWS = {**INTEGER_OPS, **FLOAT_OPS}
 """The elementwise ops that have terms."""
@@ -310,7 +310,7 @@ class _Walk:
         return _Frame(self, {}, depth).region(function.regions[0], arguments, path, returned)
 
     def observe(self, condition: Condition, operands: Sequence[Scalar], path: Condition) -> None:
-        """Keep a condition of undefined behaviour, which comes from these operands."""
+        """Record a condition of undefined behaviour that depends on ``operands``."""
         if condition is not False:
             self.undefined.append(solving.all_of(path, condition))
             self.unsettled += [solving.all_of(path, operand.loose.any) for operand in operands]
@@ -335,7 +335,8 @@ class _Frame:
     def region(
         self, region: Region, inputs: Sequence[Elements], path: Condition, types: Sequence[ty.Type]
     ) -> tuple[list[Elements], Condition]:
-        """Return what a region passes to its terminators, of these types, and the condition under which it does so.
+        """Return the values, of these types, that the terminators of a region pass on, and the condition that one of
+        them is reached.
 
         Raises NotProvable for branches that form a loop.
         """

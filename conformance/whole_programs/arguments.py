@@ -1,4 +1,4 @@
-"""Arguments for whole functions: every combination where there are few, else corners and random values."""
+"""Generate arguments of whole functions: every combination if there are few, else corners and random values."""
 
 from __future__ import annotations
 
@@ -38,27 +38,28 @@ ASSUME = "halfulp.assume"
 """The attribute of a function that lists its assumptions."""
 
 SMALL = range(17)
-"""Numbers of which an index is made half of the time."""
+"""Numbers from which an index is drawn half of the time."""
 
 SMALLEST = (0, 1, 1, 2)
-"""Numbers of which all indices and loop bounds of an input are made, where they are small together."""
+"""Numbers from which all indices and loop bounds of an input are drawn, if the input has only small ones."""
 
 TRIPS = (0, 1, 2, 3, 4, 5, 7, 8, 16)
-"""Numbers of which a bound or step of a loop, or the size of an allocation, is made."""
+"""Numbers from which a bound or step of a loop, or the size of an allocation, is drawn."""
 
 ODD_TRIPS = (-1, 0, 1)
-"""Numbers that a bound, step or size sometimes is instead: steps of 0 and sizes of -1 are undefined."""
+"""Numbers that are seldom drawn for a bound, step or size: steps of 0 and sizes of -1 are undefined."""
 
 WIDE_TRIPS = 8
-"""Most bits of a type whose loop bounds are made of all codes."""
+"""If a type has at most this number of bits, its loop bounds are drawn from all codes."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The codes that one element of an argument may have: ``size`` of them, by number in ``code``.
+    """The codes that one element of an argument may have. ``size``: the number of them. ``code``: the code of each
+    number.
 
-    Samples are corners, usual codes, or any codes. ``size`` is None if there are only samples. ``together``: the codes
-    of inputs in which all indices are small, so that offsets, sizes and steps fit each other.
+    Random samples are corners, usual codes, or any codes. ``size`` is None if there are only samples. ``together``: the
+    codes of inputs in which all indices are small, so that offsets, sizes and steps fit each other.
     """
 
     size: int | None
@@ -69,7 +70,7 @@ class Domain:
     together: Sequence[int] = ()
 
     def draw(self, rng: random.Random, together: bool = False) -> int:
-        """Return a corner, a usual code, or any code. ``together``: all indices of the input are small."""
+        """Draw a corner, a usual code, or any code. ``together``: all indices of the input are small."""
         if together and self.together:
             return rng.choice(self.together)
         kind = rng.random()
@@ -236,7 +237,9 @@ def between(element: ty.Type, assumption: Assumption) -> Domain:
 
 
 Numbered = tuple[int, Callable[[int], int], Callable[[int], int]]
-"""The number of codes, the code of each number, and the number of a code: one outside for other codes."""
+"""The number of codes in a range; a function from a number to its code; and one from a code to its number, which is out
+of range for other codes.
+"""
 
 
 def _integers_between(element: ty.Type, assumption: Assumption) -> Numbered:
@@ -282,7 +285,9 @@ def _floats_between(fmt: FloatFormat, assumption: Assumption) -> Numbered:
 
 
 def _search(start: int, stop: int, holds: Callable[[int], bool]) -> int:
-    """Return the first number from ``start`` on for which a condition holds, which then holds for all after it."""
+    """Return the first number from ``start`` on for which a condition is true. The condition must then be true for all
+    numbers after it.
+    """
     while start < stop:
         middle = (start + stop) // 2
         if holds(middle):
@@ -301,7 +306,7 @@ def _number(value: Fraction) -> str:
 # Sizes, strides and offsets for what the types of arguments leave dynamic.
 
 LOOSE_OFFSET = 5
-"""The offset of made-up memory whose offset is dynamic, where elements do not lie one after the other."""
+"""The offset of generated memory whose offset is dynamic and whose elements do not lie one after the other."""
 
 
 @dataclass(frozen=True)
@@ -327,7 +332,7 @@ CHOICES = (
     Sizes("1", lambda axis: 1, 1, rank=0),
     Sizes("0", lambda axis: 0, 1),
 )
-"""The sizes that are tested: few, with those at which loops and tiles behave otherwise."""
+"""The sizes that are tested: few, including those at which loops and tiles change their behaviour."""
 
 STATIC = Sizes("", lambda axis: 0, 1)
 """The only choice for types without dynamic sizes."""
@@ -345,8 +350,8 @@ def is_dynamic(type_: ty.Type) -> bool:
 
 
 def sizes_within(function: Operation) -> tuple[Sizes, ...]:
-    """Return one more choice: for each dimension, the largest static size that a type in a function has, if there are
-    any.
+    """Return one more choice of sizes: for each dimension, the largest static size of all types in a function. Return
+    nothing if there are no such sizes.
 
     Casts and slices need these.
     """
@@ -421,7 +426,7 @@ EXHAUSTIVE_BITS = 16
 """Most bits of all arguments together for which a function is run on every combination."""
 
 MOST_ELEMENTS = 1 << 19
-"""Most elements that are generated for one function. Of larger arguments there are fewer inputs."""
+"""Most elements that are generated for one function. If arguments are large, there are fewer inputs."""
 
 LARGEST_CHOICE = 1 << 12
 """Most elements of one input whose dynamic sizes are not the first choice."""
@@ -430,7 +435,7 @@ SMALL_TOGETHER = 0.5
 """The part of the inputs in which all indices and loop bounds are small."""
 
 ELEMENT_BYTES = 64
-"""Bytes that an element takes during generation: a Python integer, and its places in lists."""
+"""The memory, in bytes, of an element during generation: a Python integer, and its places in lists."""
 
 
 @dataclass(frozen=True)
@@ -465,7 +470,7 @@ class Part:
 
     @cached_property
     def _layouts(self) -> tuple[tuple[tuple[int, ...], Layout] | None, ...]:
-        """The shape and the layout of each memref."""
+        """The shape and the layout of each memref; None for other arguments."""
         shapes = [tuple(size or 0 for size in ty.shape_of(type_) or ()) for type_ in self.types]
         return tuple(
             (shape, chosen_layout(type_, shape)) if isinstance(type_, ty.MemRefType) else None
@@ -588,7 +593,7 @@ def generated(
     """Generate arguments of these types; the same for the same count and seed.
 
     They are all combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer if they are
-    large. With ``exhaustive_bits`` None they are never all.
+    large. If ``exhaustive_bits`` is None, there are always ``count`` inputs.
     ``domains``: the codes of some arguments, by number. ``scaled``: some dynamic sizes, by dimension; all others are
     those of ``choices``. Raises Unsupported for types without values to generate, LimitExceeded for an input that is
     too large.
@@ -609,7 +614,7 @@ def generated(
 
 
 class _Maker:
-    """Makes inputs of a function, and notes what the user should know of them."""
+    """Makes inputs of a function, and records notes for the user."""
 
     def __init__(
         self,

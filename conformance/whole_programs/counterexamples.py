@@ -1,4 +1,4 @@
-"""Counterexamples: inputs for which a second version does what the first does not allow; as text and as data."""
+"""Inputs for which a second version of a function has results that the first does not allow, as text and as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Compare the results of whole programs, here and by an oracle, by refinement, and test whether they are interesting.
+"""Compare the results of whole programs, of halfulp and of an oracle, by refinement, and test whether a program is
+interesting.
 
 The reducer keeps only the changes after which a program is still interesting.
 """
@@ -76,9 +77,9 @@ class Difference:
 class DiffReport:
     """The result of comparing programs with one oracle.
 
-    ``verdicts`` counts elements of results. ``undefined_by``: programs with undefined behaviour here, so that any
-    result is allowed, by the reason; ``undefined_answered``: those of them for which the oracle has values.
-    ``poison_by``: elements that are poison here. ``known``: programs whose
+    ``verdicts`` counts elements of results. ``undefined_by``: programs with undefined behaviour, so that any result is
+    allowed, by the reason; ``undefined_answered``: those of them for which the oracle has values.
+    ``poison_by``: elements that are poison in halfulp's results. ``known``: programs whose
     differing ops are all known, by row. ``explained``: the named profiles under which all results are those of the
     oracle.
     """
@@ -109,7 +110,7 @@ class DiffReport:
 
     @property
     def differs(self) -> bool:
-        """Tell whether anything is not as the language allows, or the oracle failed."""
+        """Tell whether any result is not allowed by the language, or the oracle failed."""
         return bool(self.differences or self.failures)
 
 
@@ -120,9 +121,10 @@ def against(
     profile: Profile = SPEC,
     pairs: Sequence[Cancellation] = (),
 ) -> DiffReport:
-    """Run programs here and by an oracle, and compare. ``rows``, ``pairs``: the known divergences of the oracle.
+    """Run programs with halfulp and with an oracle, and compare the results. ``rows``, ``pairs``: the known divergences
+    of the oracle.
 
-    Raises HalfulpError for a program that cannot be run here.
+    Raises HalfulpError for a program that halfulp cannot run.
     """
     report = DiffReport(oracle.name, oracle.version, len(programs))
     outcomes = [op_search.run_here(program, profile) for program in programs]
@@ -323,7 +325,7 @@ Here = TypeVar("Here")
 def _ran(
     oracle: Runner, programs: Sequence[ClosedProgram], profile: Profile, kind: type[Here]
 ) -> Iterator[tuple[int, Here, Reply]]:
-    """Yield the programs whose outcome here is of a kind: the number, this outcome, and the oracle's reply."""
+    """Yield the programs whose outcome in halfulp is of a kind: the number, this outcome, and the oracle's reply."""
     asked: list[tuple[int, Here]] = []
     for index, program in enumerate(programs):
         with suppress(HalfulpError):
@@ -406,7 +408,8 @@ class Undefined:
 class ValueForUndefined:
     """A test for programs with undefined behaviour in the same op, for which an oracle has a value for every result.
 
-    The language allows any value. But a folder that replaces an undefined program by a constant is worth a look.
+    The language allows any value. But if a tool folds an undefined program to a constant, that may be a bug, so it is
+    reported.
     """
 
     def __init__(self, oracle: ProgramOracle, profile: Profile = SPEC) -> None:
@@ -426,7 +429,7 @@ class ValueForUndefined:
         return next((index for index, one in found if one is not None and one.op == self._op), None)
 
     def values(self, programs: Sequence[ClosedProgram]) -> list[Undefined | None]:
-        """Return the oracle's values for each program that is undefined here."""
+        """Return the oracle's values for each program that has undefined behaviour."""
         found: list[Undefined | None] = [None] * len(programs)
         for index, error, reply in _ran(self._oracle, programs, self._profile, UndefinedBehavior):
             if isinstance(reply, tuple) and all(a.status is None or (a.status == Status.VALUE).all() for a in reply):
@@ -435,7 +438,7 @@ class ValueForUndefined:
 
 
 def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) -> Iterator[str]:
-    """Yield the comments above such a program."""
+    """Yield the comments above an undefined program that is reduced."""
     yield f"// {found.op or 'the program'} is undefined for {halfulp}: {found.why}"
     yield f"// {oracle} {version} has a value"
 

@@ -1,7 +1,7 @@
-"""Look for random programs that go wrong: one loop, which makes programs, judges them, and reduces what is found.
+"""Search for random programs with errors: one loop makes programs, judges them, and reduces the findings.
 
 `search` is the loop. What it needs is data: an iterator of programs, a `Judge`, and a function that reduces a finding.
-A judge gets some programs at a time, counts in its report what came of them, and yields what is wrong. There are three:
+A judge gets some programs at a time, counts their outcomes in its report, and yields what is wrong. There are three:
 `ToolJudge` below, for programs of single ops; `PassJudge` and `RunnerJudge` in `fuzz_functions`, for functions of
 arguments.
 
@@ -58,23 +58,25 @@ BATCH = 500
 """Number of programs that an oracle gets at a time."""
 
 INTERRUPTED = "interrupted"
-"""Why a search ended that the user stopped."""
+"""The value of ``stopped`` if the user stopped the search."""
 
 ENOUGH_FOUND = "enough was found"
-"""Why a search ended that has as many findings as were wanted."""
+"""The value of ``stopped`` if the search has as many findings as the user wants."""
 
 MAX_FAILURES = 5
 """Number of failures after which the run of an oracle ends."""
 
 ENOUGH = 20
-"""Number of results of an op and type that are enough to call it compared."""
+"""If an op and type have at least this number of results, they count as well compared."""
 
 KEEPING_NUMBERS = frozenset({"mlir-fold", "mlir-quant"})
-"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN shows as 0, but is still infinite in the next op."""
+"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN is printed as 0, but the next op still gets an
+infinity.
+"""
 
 FEW, SELDOM = 10, 1000
-"""Most elements that may be explained by kept numbers: this many, or one in this many of those compared. More are
-failures.
+"""The number of elements that kept numbers may explain: at most 10, or one in 1000 of the compared elements. If there
+are more, they are failures.
 """
 
 Program = TypeVar("Program")
@@ -94,7 +96,7 @@ AnyFinding = TypeVar("AnyFinding", bound=Finding)
 
 @dataclass(kw_only=True)
 class SearchReport:
-    """What every search counts."""
+    """The counts that every search has."""
 
     seed: int
     programs: int = 0
@@ -239,7 +241,7 @@ class FuzzReport(SearchReport):
 
     @property
     def failures(self) -> list[Failure]:
-        """Return the failures of all oracles."""
+        """The failures of all oracles."""
         return [failure for counts in self.counts for failure in counts.failures]
 
 

@@ -1,4 +1,5 @@
-"""Judges of functions of arguments: what a pass makes of each must do what it allows, or a tool that runs it.
+"""Judges of random functions: a function after a pass, or its results by a tool, must be allowed by the function
+itself.
 
 `PassJudge` runs halfulp on a function as it is and as the pass leaves it. `RunnerJudge` compares every element of every
 result with a tool that runs functions whole.
@@ -31,7 +32,7 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
 
 BATCH = 64
-"""Number of programs that mlir-opt gets at a time."""
+"""Number of programs that are passed to mlir-opt at a time."""
 
 MAX_FINDINGS = 20
 """Number of findings, each of another kind, after which the run ends."""
@@ -68,8 +69,8 @@ class BrokenPass:
 
 @dataclass
 class OpCounts:
-    """The programs that have an op: all of them, those that the pass changed, those in which it changed the number of
-    these ops, and those by the outcome of their comparison.
+    """The number of programs that have an op: all of them, those that the pass changed, those in which it changed the
+    number of these ops, and those by the outcome of their comparison.
     """
 
     programs: int = 0
@@ -158,10 +159,11 @@ def fuzz_pass(
 
     ``kind``: the kind of programs. ``seconds``: the time after which no more programs are made. ``most_failures``: the
     number of findings, and of programs that break the pass, after which the run ends. ``emit``: is given each program,
-    its text, and the text after the pass if there is one. ``known``: explains differences: all of them, or the first
-    ones each alone, or that of the reduced program. Then there is no finding. ``fp_contract``: as in
-    `validation.Inputs`. ``reduce``: reduces findings; of several whose reduced programs return the result of the same
-    op, the first one counts. If the user interrupts the run, the report has everything up to then.
+    its text, and the text after the pass if there is one. ``known``: explains differences by known divergences. If it
+    explains all of them, or the first ones each alone, or that of the reduced program, there is no finding.
+    ``fp_contract``: as in `validation.Inputs`. ``reduce``: reduces findings; of several whose reduced programs return
+    the result of the same op, the first one counts. If the user interrupts the run, the report has everything up to
+    then.
     """
     report = PassFuzzReport(seed=seed, pipeline=pipeline.pipeline, version=pipeline.version, first=first)
     judge: Judge[RandomFunction, FunctionFinding] = PassJudge(
@@ -355,9 +357,9 @@ class RunnerFinding:
 
 @dataclass(kw_only=True)
 class RunnerReport(SearchReport):
-    """The result of a run. ``runs``: how many were compared, each of one program on one input; ``elements``: their
-    numbers by verdict. ``undefined``: runs of undefined programs. ``unanswered``, ``failed``, ``skipped``: the reasons
-    of the tool, its failures, and our own reasons.
+    """The result of a run. ``runs``: the number of runs that were compared, each of one program on one input;
+    ``elements``: their numbers by verdict. ``undefined``: runs of undefined programs. ``unanswered``, ``failed``,
+    ``skipped``: the reasons of the tool, its failures, and halfulp's own reasons.
     """
 
     tool: str
@@ -416,7 +418,7 @@ class RunnerJudge:
 
 
 def _chosen(count: int, index: int) -> Sequence[int]:
-    """Choose inputs, which differ from program to program."""
+    """Choose about `RUNS` of the inputs of program ``index``; other programs get other inputs."""
     return sorted({(index + k * max(1, count // RUNS)) % count for k in range(RUNS)}) if count else ()
 
 

@@ -44,7 +44,9 @@ from halfulp.semantics.kernel import OTHER, Origins
 # A pass pipeline as an implementation of programs: halfulp runs each program after the passes.
 
 NAME = "passes"
-"""The name of this implementation. `divergences.of_passes` gives the rows of its passes for this name."""
+"""The name of this implementation for the table of known divergences: `divergences.of_passes` returns the rows of the
+passes under this name.
+"""
 
 
 class Transformed:
@@ -272,7 +274,7 @@ class KnownByPass:
         return {case for case in cases if any(row.applies(NAME, version, case) for row in self._rows)}
 
     def _has_casts(self, module: Module) -> bool:
-        """Tell whether the module has two casts that the passes may take for inverses of each other."""
+        """Tell whether the module has two casts that the passes may wrongly remove as inverses of each other."""
         names = {op.name for op in module.walk()}
         version = self._pipeline.tool.version
         return any(
@@ -368,8 +370,8 @@ class _Search:
 
 @dataclass
 class _Work:
-    """What is made for one module. ``cases``: its ops with a row. ``has_casts``: whether two casts may be taken for
-    inverses. ``searches``: the searches by function.
+    """What is made for one module. ``cases``: its ops with a row. ``has_casts``: whether the passes may remove two
+    casts as inverses of each other. ``searches``: the searches by function.
     """
 
     module: Module
@@ -387,7 +389,7 @@ class _Work:
 
 def _same_change(whole: Piece | None, alone: Piece | None) -> bool:
     """Tell whether two second versions have the same bits and poison in every element for which ``whole``, one of them,
-    does what the first version does not allow, and whether this holds for each input.
+    does what the first version does not allow, for each input.
     """
     if whole is None or alone is None or not np.array_equal(whole.rows, alone.rows):
         return False

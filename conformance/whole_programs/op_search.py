@@ -43,7 +43,7 @@ from halfulp.semantics.profile import SPEC, Profile
 NoMeaning = UndefinedBehavior | AssertionFailed
 
 Outcome = tuple[Value, ...] | NoMeaning
-"""The outcome of running a program here."""
+"""The outcome of running a program with halfulp."""
 
 
 def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
@@ -143,7 +143,8 @@ class Observed:
 
 
 def observed(module: Module, name: str) -> Observed | None:
-    """Return such a copy, or None for a function of several blocks, whose inner values are not defined on
+    """Return a copy that returns the results of all its ops, or None for a function of several blocks, whose inner
+    values are not defined on
     every path.
     """
     original = module.lookup(name)
@@ -194,7 +195,7 @@ class Study:
 
     @property
     def unknown(self) -> Finding | None:
-        """Return the first op that no row explains."""
+        """The first op that no row explains; None if rows explain all."""
         return next((finding for finding in self.findings if not finding.known), None)
 
     def explains(self, results: Iterable[int]) -> bool:
@@ -394,7 +395,7 @@ class Search:
         return self._traced(alone)
 
     def _traced(self, program: ClosedProgram) -> Study:
-        """Return the findings among the ops that run here, each asked alone; none for arguments over lanes."""
+        """Return the findings among the ops that halfulp runs, each asked alone; none for arguments over lanes."""
         if any(map(over_lanes, program.arguments)):
             return Study()
         trace = _Trace()
@@ -439,8 +440,8 @@ def _spread(array: Any, own: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
     """Return the value of a result in the oracle, if it is known.
 
-    A value that the oracle does not return is taken from here, unless the op or one of its operands was wrong
-    (``follows``).
+    A value that the oracle does not return is taken from halfulp's run (``here``), unless the op or one of its operands
+    was wrong (``follows``).
     """
     if here is None or answer is None:
         return None
@@ -483,7 +484,7 @@ class _Trace(Listener):
 
 @dataclass
 class State:
-    """The parts of a function of one block: its ops, its returned values, and all values that are known."""
+    """The parts of a function of one block: its ops, its returned values, and all known values."""
 
     module: Module
     name: str

@@ -1,9 +1,9 @@
 """The passes of mlir-opt 22 and iree-opt 3.13 that keep programs on halfulp's dialects, and the random programs that
 test each.
 
-Every such pass claims that the program after it refines the program before it. Not in the table of iree-opt are passes
-that change the types of functions on purpose, those that make ops of IREE's dialects, and passes of MLIR, which it
-registers too. Programs on tensors are lowered to stages first.
+Every such pass claims that the program after it refines the program before it. The table of iree-opt does not have
+passes that change the types of functions on purpose, passes that make ops of IREE's dialects, and the passes of MLIR,
+which iree-opt also has. Programs on tensors are lowered to stages first.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Claim:
 
 
 def rows(starts: tuple[str, ...], *names: str, form: str = MODULES) -> Iterator[tuple[str, Claim]]:
-    """Yield the rows of a table of claims, for passes that are tested with the same programs."""
+    """Yield rows of a table of claims: one for each pass in ``names``, all tested with the programs of ``starts``."""
     for name in names:
         yield name.partition("{")[0], Claim(name, starts, form)
 
@@ -178,7 +178,7 @@ CLAIMS: Mapping[str, Claim] = MappingProxyType(
         ]
     )
 )  # fmt: skip
-"""The claims by the names of their passes."""
+"""The claims about the passes of mlir-opt, by the names of the passes."""
 
 # --- passes of iree-opt -----------------------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ IREE_CLAIMS: Mapping[str, Claim] = MappingProxyType(
         ]
     )
 )  # fmt: skip
-"""The claims by the names of their passes."""
+"""The claims about the passes of iree-opt, by the names of the passes."""
 
 # --- the claims of a tool ---------------------------------------------------------------------------------------------
 

@@ -1,4 +1,6 @@
-"""What a pass makes of one program: the difference, the smallest program that still shows it, and a report."""
+"""Report the difference that a pass makes in one program: the difference, the smallest program that still shows it, and
+a text.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,10 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 AT_ONCE = 32
-"""Number of candidates that mlir-opt gets at a time: of a list, only the first interesting one counts."""
+"""Number of candidates that are passed to mlir-opt at a time. Only the first interesting one of them counts."""
 
 MAX_STEPS = 100_000
-"""Most steps of one run: a change may make a loop endless."""
+"""Most steps of one run. A limit is needed because a change may make a loop endless."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def _signature(found: PassFault) -> tuple[Any, ...]:
 
 
 def explaining(known: KnownByPass | None, module: Module, function: str) -> Explain | None:
-    """Return the function that explains the differences of a function."""
+    """Return a function that explains the differences of ``function`` by known divergences; None without ``known``."""
     return None if known is None else partial(known.explained, module, function)
 
 
@@ -427,7 +429,7 @@ def _signed(code: int, width: int) -> int:
 
 
 def _wanted(example: Counterexample) -> tuple[str, str] | None:
-    """Return what the function ``@main`` prints before and after the passes, if the report is right."""
+    """Return what the function ``@main`` must print before and after the passes, if the difference is real."""
     if example.texts is not None:
         return example.texts[0].strip(), example.texts[1].strip()
     mismatch, type_ = example.mismatch, example.type

@@ -58,7 +58,7 @@ def called(module: Module, function: Operation) -> Iterator[tuple[Operation, Ope
 
 @dataclass(frozen=True)
 class Printed:
-    """One op's output: the text as a user sees it, the same with a mark for each element, and the values."""
+    """The output of one op: the text as a user sees it, the same text with a mark for each element, and the values."""
 
     text: str
     frame: str
@@ -67,13 +67,13 @@ class Printed:
 
 def prints(module: Module, function: Operation) -> bool:
     """Tell whether a call of a function may print: it reaches vector.print, a func.func without a body, a function of
-    mlir-runner's library that prints, or a call of a pointer.
+    mlir-runner's library that prints, or a call through a pointer.
     """
     return any(_is_loud(op) if target is None else _may_print(target) for op, target in called(module, function))
 
 
 def _is_loud(op: Operation) -> bool:
-    """Tell whether an op prints, or calls a pointer."""
+    """Tell whether an op prints, or calls a function through a pointer."""
     by_pointer = op.name == "llvm.call" and "callee" not in op.properties
     return by_pointer or op.name in ("vector.print", "func.call_indirect")
 
@@ -89,23 +89,23 @@ class Output(Listener):
         self.items: list[Printed] = []
 
     def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
-        """Record a printed text. Its frame does not depend on the op that prints it, because a pass may lower this op
-        to others.
+        """Record a printed text. The text around the values is stored without the op that prints it, because a pass may
+        lower this op to others.
         """
         self.items.append(Printed(text, _frame(text, values), tuple(values)))
 
 
 def silent(text: str) -> None:
-    """Print nothing: a comparison collects what programs print."""
+    """Print nothing: a comparison collects what programs print, and does not show it."""
 
 
 _PUNCTUATION = "()[], \n"
 _ELEMENT = "\ud800"
-"""The mark of an element: no text that is read from bytes has this half of a character."""
+"""The mark of an element: a lone surrogate, which no text that is read from bytes contains."""
 
 
 def _frame(text: str, values: Sequence[Value]) -> str:
-    """Return a text with a mark in the place of each element; the text itself if the elements do not occur in it."""
+    """Return a text in which each element is replaced by a mark; the text itself if the elements do not occur in it."""
     found = _marked(text, [each for value in values for each in printed_elements(value)])
     if found is None and all(value.element_type == BYTE for value in values):
         found = _marked(text, [each for value in values for each in characters(value)])
@@ -124,7 +124,7 @@ def _marked(text: str, spelled: Sequence[str]) -> str | None:
 
 
 def call_of(name: str, values: tuple[Value, ...]) -> Printed:
-    """Return the call of a function, of which only the name is known, with its values."""
+    """Return a record of the call of a function without a body, with its values."""
     spelled = ", ".join(spell_value(value, limit=16) for value in values)
     shapes = ", ".join("x".join(map(str, value.shape)) for value in values)
     return Printed(f"{name}({spelled})\n", f"{name}({shapes})\n", values)
@@ -164,16 +164,18 @@ DEFINED = frozenset((
     "shard", "smt", "sparse_tensor", "spirv", "tensor", "tosa", "transform", "ub", "vector", "wasmssa", "x86vector",
     "xegpu", "xevm",
 ))  # fmt: skip
-"""Dialects of MLIR 22 whose ops have a meaning: they are never called unknown functions."""
+"""Dialects of MLIR 22. Their ops have a defined meaning, so they never run as unknown functions."""
 
 DYNAMIC_SIZE = 3
-"""The size of a dynamic dimension of a made-up result."""
+"""The size of a dynamic dimension in the generated result of an unknown function."""
 
 MOST_TRIPS = 8
-"""Made-up numbers of type index are below this one: they may become the bounds of loops."""
+"""Generated results of type index are below this number, because they may become the bounds of loops."""
 
 UnknownFunctions = Callable[[int, list[Printed]], Outside]
-"""Makes the unknown functions for the run of one input, by number; they append their calls to a list."""
+"""A function that makes the unknown functions for the run of one input, given by its number. They append their calls to
+a list.
+"""
 
 
 def is_uninterpreted(module: Module, function: Operation) -> bool:
@@ -193,7 +195,7 @@ class Calls:
         self._counts: Counter[str] = Counter()
 
     def __call__(self, op: Operation, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> Sequence[Any]:
-        """Return made-up results of an op. Raises Unsupported for an op that has a meaning in MLIR."""
+        """Return generated results of an op. Raises Unsupported for an op that has a meaning in MLIR."""
         dialect = op.name.partition(".")[0]
         if dialect in DEFINED and op.name != "func.call":
             raise Unsupported(f"cannot execute '{op.name}': halfulp does not have it", location=op.location, op=op.name)

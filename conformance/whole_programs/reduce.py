@@ -1,9 +1,9 @@
 """Reduce a program while it stays interesting: fewer functions, results and ops, smaller shapes, simpler values.
 
-The program is kept as one function of arguments; a part that is cut off becomes an argument with the value it had here.
-At the end the arguments become constants, if the program stays interesting. Nothing is random: the same program and the
-same answers give the same result, unless a time limit ends the reduction. `EDITS` change programs with control flow and
-memory; each gives candidates to test.
+The program is kept as one function of arguments; a part that is cut off is replaced by an argument, whose value is that
+of halfulp's run. At the end the arguments become constants, if the program stays interesting. Nothing is random: the
+same program and the same answers give the same result, unless a time limit ends the reduction. `EDITS` change programs
+with control flow and memory; each gives candidates to test.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ def _complexity(type_: ty.Type, code: int) -> tuple[int, int, int]:
 # --- edits ------------------------------------------------------------------------------------------------------------
 
 SIDE_EFFECTS = frozenset({"memref.store", "vector.store", "vector.print", "memref.dealloc", "cf.assert", "func.call"})
-"""Ops that do more than to give results."""
+"""Ops that have effects besides their results."""
 
 
 class Draft:
-    """A copy of a program that is edited in place."""
+    """A copy of a program that the reducer edits in place."""
 
     def __init__(self, program: ClosedProgram) -> None:
         self.module = rewrite.module_with(program.module.body, program.module)
@@ -177,7 +177,7 @@ def _used(ops: Iterable[Operation]) -> set[SSAValue]:
 
 
 def _drop(op: Operation) -> None:
-    """Remove an op from its block, unless it is gone."""
+    """Remove an op from its block, if it is still in one."""
     if op.parent is not None and op in op.parent.operations:
         op.parent.operations.remove(op)
 
@@ -228,7 +228,7 @@ def fewer_arguments(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
 
 
 def fewer_branches(program: ClosedProgram) -> Iterator[ClosedProgram | None]:
-    """Yield the program with a branch that always goes to the same block."""
+    """Yield the program with a conditional branch replaced by a branch to one of its blocks."""
     for number, op in enumerate(Draft(program).ops):
         for way in range(len(op.successors) if len(op.successors) > 1 else 0):
             draft = Draft(program)
@@ -254,7 +254,9 @@ _GIVEN: Mapping[str, Callable[[int], Sequence[int]]] = {
     "scf.for": lambda count: (0, *range(3, count)),
     "scf.while": range,
 }
-"""The operands that the arguments of a region get in its first round, by number, for a count of operands."""
+"""For ops with regions: given the number of operands, the indices of the operands that the arguments of the region get
+in the first round.
+"""
 
 
 def _inlined(program: ClosedProgram, number: int, way: int) -> ClosedProgram | None:
@@ -343,7 +345,7 @@ def _zero(draft: Draft, op: Operation, result: OpResult) -> SSAValue | None:
 
 
 def _ones(draft: Draft, op: Operation, result: OpResult) -> SSAValue | None:
-    """Return -1 or true; the other types have one constant to try."""
+    """Return a constant of all ones: -1, or true for i1; None for other types, which have only one constant to try."""
     if not isinstance(result.type, ty.IntegerType | ty.IndexType):
         return None
     return _before(op, _constant(result.type, (1 << width_of(result.type)) - 1))

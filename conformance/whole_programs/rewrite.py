@@ -110,13 +110,13 @@ def returnable(value: SSAValue, block: Block) -> SSAValue:
 
 
 def module_with(functions: Iterable[Operation], like: Module) -> Module:
-    """Return a module of copies of these top-level ops, with the resources and the text of another module."""
+    """Return a module with copies of these top-level ops, and with the resources and the text of ``like``."""
     found = module_around(copied(op, {}) for op in functions)
     return Module(found.operation, like.source, like.resources)
 
 
 def module_around(functions: Iterable[Operation]) -> Module:
-    """Return a module of these top-level ops themselves."""
+    """Return a module with these top-level ops themselves, not copies."""
     top = Block()
     for op in functions:
         top.append(op)

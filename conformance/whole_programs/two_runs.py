@@ -1,8 +1,8 @@
 """Run two versions of a function on the same inputs: scalar functions in lanes, all others one input at a time.
 
-The first part has signatures that a pass has changed so that the bits stay: values of one type carried by values of
-another. Each rule of `_RULES` says when a type carries another, and how. Where no rule holds, the functions are not
-compared.
+The first part handles signatures that a pass has changed without a change of bits: values of one type are passed as
+values of another type. Each rule of `_RULES` says when one type can carry another, and how. If no rule applies, the
+functions are not compared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from halfulp.semantics.kernel import Origin, Origins
 
 Masks = npt.NDArray[Any]
 Convert = Callable[[Value, ty.Type, tuple[int, ...]], Value]
-"""Makes a value of a type and of a shape, which lanes go before."""
+"""A function that converts a value to a type and a shape. Axes over lanes stay in front of the shape."""
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ class LoweredCarrier:
         source = ty.FunctionType(argument_types(before), result_types(before))
         self._how: Convention = convention_of(source, after)
         self.lanes: Carrier | None = None
-        """The way of many inputs at once: of values that are passed as they are."""
+        """The carrier for many inputs at once; None if values are not passed as they are."""
         with suppress(Unsupported):
             self.lanes = Carrier(signature(before, after), after)
 
@@ -400,13 +400,15 @@ PROBES = 4
 """Most inputs of a function on memory that run alone first. Lanes may take 10 times the steps of one that ended."""
 
 ENDLESS_RUNS = 2
-"""The number of runs of most steps that do not end. Then runs are short: at most 10 times the longest that ended."""
+"""When endless runs have taken this number times the most steps of one run, runs are short: at most 10 times the
+longest run that ended.
+"""
 
 SHORT_STEPS = 1_000
-"""The steps that a short run has at least."""
+"""The least limit of steps of a short run."""
 
 ALL_RUNS = 20
-"""The steps of all runs of one input are at most those of this number of runs of most steps."""
+"""All runs of one input together take at most this number times the most steps of one run."""
 
 ROUNDS = 64
 """Most runs in lanes, each without the lanes that were undefined before."""
@@ -415,7 +417,7 @@ ENDLESS_ROUNDS = 2
 """Most runs in lanes that take too many steps."""
 
 REFUSED = 16
-"""After this many inputs that are not supported, and none that is, no further ones are tried."""
+"""After this number of inputs that are not supported, if none was supported, no further inputs are tried."""
 
 
 @dataclass(frozen=True)
@@ -516,7 +518,7 @@ class _Budget:
 
     @property
     def is_long(self) -> bool:
-        """True while a run that the limit of steps stopped counts as one that never ends."""
+        """True while a run that the limit of steps stops counts as endless."""
         return self._endless > 0
 
     @property
@@ -678,9 +680,7 @@ class TwoRuns:
     def _outcome(
         self, version: Version, values: Sequence[Value | Buffer], number: int, least: int = 0
     ) -> tuple[tuple[Value, ...] | HalfulpError, int]:
-        """Run input ``number`` with the steps that it may take, at least ``least``. Return the outcome and the number
-        of steps.
-        """
+        """Run input ``number`` with at least ``least`` steps allowed. Return the outcome and the number of steps."""
         steps = max(self._budget.steps, least)
         try:
             results, used = version.alone(values, steps, number)
@@ -694,8 +694,8 @@ class TwoRuns:
 
 
 def _settled(version: Version, arguments: Sequence[Value], active: Mask, steps: int) -> _Settled:
-    """Run lanes, each time with at most ``steps``, until all that are left return. Each round leaves out the lanes that
-    stopped the round before.
+    """Run lanes, each time with at most ``steps``, until all lanes that are left return. Each round leaves out the
+    lanes that stopped the run before it.
     """
     nothing, endless = np.zeros(len(active), np.bool_), 0
     found = _Settled(nothing, nothing, [])

@@ -1,6 +1,7 @@
-"""Compare two versions of a function on the same inputs: the second must do something that the first allows.
+"""Compare two versions of a function on the same inputs: the second may only do what the first allows.
 
-`compare` decides how a pair of functions is compared, and always returns a report: its `Basis` says how much was shown.
+`compare` decides how a pair of functions is compared, and always returns a report: its `Basis` says how much the
+comparison shows.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ _BOUNDS: Mapping[str, int | None] = {
     "tensor.splat": None,
     "bufferization.alloc_tensor": None,
 }
-"""Ops with bounds or sizes: the number of operands that are, from the first on; None for every index."""
+"""For ops with bounds or sizes: the number of operands, from the first on, that are bounds or sizes; None if all
+operands of type index are.
+"""
 
 
 def bounding_arguments(function: Operation) -> frozenset[int]:
@@ -137,14 +140,14 @@ class ValidationReport:
     ``inputs``: the number of inputs; ``exhaustive``: these are all. ``undefined_by``: those for which the first version
     is undefined, by the reason. ``poison_by``: elements that are poison in the first version. ``skipped``: inputs that
     were not compared, by the reason. ``differing``: those with a difference that is not known. ``known``: those with a
-    known difference, by the rows that explain it. ``unsearched``: those of the differing ones for which no rows were
-    looked for, since that would have taken too long. ``verdicts`` counts elements: of results, of memory after the run,
-    and of printed values. ``notes``: what the user should know of the inputs. ``problem``: why the functions were not
-    compared at all. ``solver``: a solver's decision: "proven", "different", "unknown" or "not provable"; "" if it was
-    not asked. ``unproven``: why it has not proven anything. ``loosened``: the number of elements whose bits agree here,
-    but the language leaves them unspecified in the second version alone. ``permitted``: inputs with differences that
-    flags permit, by the explanation; ``apart``: those of them that were not looked at one by one; ``reason``: what is
-    known of the first difference that no flag permits.
+    known difference, by the rows that explain it. ``unsearched``: the differing inputs for which no rows were searched,
+    because that would have taken too long. ``verdicts`` counts elements: of results, of memory after the run, and of
+    printed values. ``notes``: what the user should know of the inputs. ``problem``: why the functions were not compared
+    at all. ``solver``: a solver's decision: "proven", "different", "unknown" or "not provable"; "" if it was not asked.
+    ``unproven``: why it has not proven anything. ``loosened``: the number of elements whose bits agree here, but the
+    language leaves them unspecified in the second version alone. ``permitted``: inputs with differences that flags
+    permit, by the explanation; ``apart``: those of them that were not looked at one by one; ``reason``: what is known
+    of the first difference that no flag permits.
     """
 
     function: str
@@ -199,8 +202,8 @@ class ValidationReport:
 
 
 Explain = Callable[[Part], Sequence[tuple[str, ...] | None]]
-"""A function that returns for each input the rows that explain its difference; none if they do not. None for an input
-for which it did not look for them.
+"""A function that returns, for each input, the names of the rows that explain its difference: no names if they do not
+explain it, None if it did not search.
 """
 
 
@@ -254,7 +257,7 @@ class Inputs:
 
 
 def _limits(function: Operation, vscale: int | None) -> tuple[str, ...]:
-    """Return what made-up inputs leave out even if there is one for each combination of codes."""
+    """Return what generated inputs never contain, even if there is one for each combination of codes."""
     found = []
     types = [value.type for op in function.walk() for value in (*op.operands, *op.results)] + [
         *argument_types(function)
@@ -289,8 +292,8 @@ def common_functions(before: Module, after: Module, name: str | None = None) -> 
 
 
 def left_out(module: Module) -> list[ValidationReport]:
-    """Return a report for each public function with a body that `common_functions` does not look at: those of nested
-    modules, and those of dialects other than func, such as llvm.func.
+    """Return a report for each public function with a body that `common_functions` leaves out: those of nested modules,
+    and those of dialects other than func, such as llvm.func.
     """
     found = []
     top = set(module.body)
@@ -410,12 +413,13 @@ PERMISSION_SECONDS = 10.0
 
 
 APART_INPUTS = 100
-"""The most inputs of one function that are explained where only elements differ that flags leave open."""
+"""The most inputs of one function that are explained in which only elements differ that flags leave open."""
 
 
 class _Permitted:
-    """Removes the differences that flags permit, and adds elements that flags leave open, if nothing explains them: a
-    wrong op may have flags, too. The first difference that is not permitted ends the search.
+    """Removes the differences that flags permit, and adds differences in elements that flags leave open, if nothing
+    explains them, because an op with flags may be wrong too. The first difference that is not permitted ends the
+    search.
     """
 
     def __init__(self, runs: TwoRuns, fp_contract: str, blank: Counterexample) -> None:
@@ -471,7 +475,7 @@ def _of_lane(before: Ran, after: Ran, lane: int) -> list[Judged]:
 
 
 def _lanes_apart(before: Ran, after: Ran, others: Collection[int]) -> list[int]:
-    """Return the lanes with elements that differ and that flags leave open, without some others."""
+    """Return the lanes in which elements differ that flags leave open, except the lanes in ``others``."""
     found: set[int] = set()
     for one, two in zip(before.values, after.values, strict=True):
         if one.open is not None and one.shape == two.shape and not np.array_equal(one.bits, two.bits):

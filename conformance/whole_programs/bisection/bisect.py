@@ -1,4 +1,4 @@
-"""Find the first stage of a compilation whose results are no refinement of those of the stage before."""
+"""Find the first stage of a compilation whose results are not a refinement of those of the stage before."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from halfulp.interp.values.value import Value
 # --- results ----------------------------------------------------------------------------------------------------------
 
 _WIDEST = 72
-"""The most columns of the name of a stage."""
+"""The greatest width of the column with the names of stages, in characters."""
 
 SHOWN = 3
-"""The most inputs of one stage whose difference is in the data."""
+"""The most inputs of one stage whose differences are reported."""
 
 
 class Judgement(Enum):
@@ -64,7 +64,7 @@ class Judgement(Enum):
 
 
 _FAILED = {"invalid": Judgement.INVALID, "crash": Judgement.CRASHED}
-"""The judgements of stages that a pass did not end well, by the kind of its failure."""
+"""The judgement of a stage whose pass failed, by the kind of the failure."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class StageResult:
     ``ground``: why the difference is permitted or known, or why the stage did not run.
     ``comparison``: the comparison with the stage of number ``against``.
     ``seconds``: the time of the run and the comparison.
-    ``notes``: how its signature carries that of the first stage.
+    ``notes``: how its signature passes the arguments and results of the first stage.
     ``first_op``: in the first stage that differs, the first op whose value the stage before does not have; "" if it is
     not known.
     ``truth``: how far the first differing element was from the exact number of the first stage, and how far it is now;
@@ -205,7 +205,7 @@ def conclusion(found: Bisection) -> Iterator[str]:
 
 
 def difference_text(example: Counterexample) -> str:
-    """Tell what an element was, and what it became: ``result[0] [3, 1]: 0x3F800000 (1) became 0x3F800001``."""
+    """Say what an element was, and what it became: ``result[0] [3, 1]: 0x3F800000 (1) became 0x3F800001``."""
     if example.trap:
         values = ", ".join(spell_value(value, limit=4) for value in example.expected) or "it returned"
         return f"{values} became undefined: {example.trap}"
@@ -222,7 +222,9 @@ def difference_text(example: Counterexample) -> str:
 
 
 _EXCERPT, _BEFORE = 60, 20
-"""The characters of a printed text that are shown, and how many of them stand before a difference that is far on."""
+"""The number of characters of a printed text that are shown. If the first difference is far from the beginning, the
+second number of them stands before it.
+"""
 
 
 def _excerpts(*texts: str) -> Iterator[str]:
@@ -286,8 +288,8 @@ def bisect(
 ) -> Bisection:
     """Run all stages of a compilation, each on the inputs of the runner, and judge each by the one before it that ran.
 
-    ``progress``: is told the number of stages that are done, and of all. Stages with the same text run once. After an
-    interrupt the result has the stages that are done.
+    ``progress``: a function that gets the number of stages that are done, and of all stages. Stages with the same text
+    run once. After an interrupt the result has the stages that are done.
 
     ``fallback``: finds the tool that runs a stage that cannot run here. If its results are allowed by the stage before,
     that is the judgement. If it gives other bits, they may come from the tool or from the pass, so the stage counts as

@@ -1,9 +1,9 @@
-"""Explain why a number of one version of a program is another one in a second version, by the histories of both.
+"""Explain why a number differs between two versions of a program, by its histories in both.
 
-Numbers are compared from the results on. Where both are the same number, nothing is to explain. Else the ops that made
-them must be alike but for rounding: the same op of explained operands, the same terms added in another order, a product
-and a sum that became a fused multiply-add or the other way, a conversion that was left out, a function that became a
-formula. Any other difference has no explanation.
+The comparison starts at the results and goes back to the operands. Two equal numbers need no explanation. If they
+differ, the ops that computed them may differ only in their rounding: the same op of explained operands, the same terms
+added in another order, a product and a sum that became a fused multiply-add or the other way, a conversion that was
+left out, a function that became a formula. Any other difference has no explanation.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from halfulp.interp.run.lineage import NO_ID, Leaf, Lineage, Node
 from halfulp.interp.values.value import Value
 
 MOST_ULP = 16
-"""The largest distance in ulp of a formula from the correctly rounded function in whose place it is."""
+"""The largest distance in ulp of a formula from the correctly rounded function that it replaces."""
 MOST_RELATIVE = Fraction(1, 32)
-"""The same as a part of the result: in a type of few bits, 16 ulp are as much as the result itself."""
+"""The same limit as a part of the result: in a type of few bits, 16 ulp can be as large as the result itself."""
 MOST_WORK = 400_000
-"""The most ops of histories that are looked at."""
+"""The most ops of histories that are compared."""
 MOST_ORDERS = 8
-"""The most terms of a sum whose orders are all tried."""
+"""If a sum has at most this number of terms, all orders are tried."""
 FP_CONTRACT: Mapping[str, str] = {"on": "", "off": "", "fast": "--fp-contract=fast"}
 """What allows a fused multiply-add of ops without the flag contract, by the names of LLVM's option --fp-contract. The
 flag of an op allows it whatever the option is, as in LLVM.
 """
 _DEEPEST = 24
-"""The most ops, each different because of the one before it, that are explained by recursion: Python limits its depth.
-What lies deeper is explained first, by itself.
+"""The most ops in a row, each different because its operand is different, that are explained by recursion: Python
+limits its depth. Numbers that lie deeper are explained first.
 """
 _PAIRED = 4
-"""The most terms that are paired by trying."""
+"""The most terms for which all pairings are tried."""
 _LONGEST = 1000
 """The most ops of a formula."""
 
@@ -91,8 +91,8 @@ def permission(
     fp_contract: str = "on",
     flags_alone: bool = False,
 ) -> tuple[bool, str | None]:
-    """Tell whether something allows each number that differs in the second version, and return the reasons; None if
-    there is no explanation.
+    """Return whether something allows each number that differs in the second version, and the reasons; None in place of
+    the reasons if there is no explanation.
 
     ``runs``: both versions on each input. ``masks``: the elements that differ, for each input and output.
     ``flags_alone``: only flags of the ops and ``fp_contract`` allow a difference, not an order that MLIR leaves open,
@@ -153,7 +153,7 @@ def _spelled(grounds: set[Ground]) -> Iterator[str]:
 
 
 class _Deeper(Exception):
-    """Two numbers that must be explained before others can be."""
+    """The exception for two numbers that must be explained before others can be."""
 
     def __init__(self, pair: tuple[Number, Number]) -> None:
         self.pair = pair
@@ -271,7 +271,7 @@ class Explainer:
         return frozenset([Ground(text, "the payload is open")]) if isinstance(made, Node) else None
 
     def _reinterpreted(self, before: Number, after: Number) -> Grounds | None:
-        """Explain the bits of a float by the bits of another float."""
+        """Explain a difference in the bits of a float by the difference of two floats."""
         made = self._before.made(before)
         if (
             not isinstance(made, Node)
@@ -300,7 +300,7 @@ class Explainer:
         return self._chain(before, after, lambda node: False) if added else None
 
     def _out_of_order(self, before: Number, after: Number) -> Grounds | None:
-        """Do the same for all ops, even if nothing allows it."""
+        """Explain a sum or a product by its terms, taking apart all ops, even if nothing allows another order."""
         return self._chain(before, after, lambda node: True)
 
     def _chain(self, before: Number, after: Number, inner: Callable[[Node], bool]) -> Grounds | None:
@@ -369,7 +369,7 @@ class Explainer:
         return min((each for each in found if each is not None), key=_cost, default=None)
 
     def _of_trees(self, one: Tree, two: Tree, pairs: Sequence[tuple[Term, Term]]) -> Iterator[Ground]:
-        """Yield the differences in the ways from the same terms to the result."""
+        """Yield the reasons why two trees with the same terms give different results."""
         shapes: dict[object, int] = {}
         numbers = [{id(pair[side]): place for place, pair in enumerate(pairs)} for side in (0, 1)]
         ops = [node for node in one.nodes if histories.KINDS[histories.role_of(node)] == one.kind]
@@ -541,7 +541,9 @@ class Explainer:
         return None
 
     def _may_be_same(self, before: Number, after: Number) -> bool:
-        """Tell whether it is worth trying to explain a number by another one."""
+        """Tell whether an explanation is likely: the numbers or their fingerprints are equal, or ops of the same name
+        made them.
+        """
         if histories.same_number(before, after) or self._before.fingerprint(before) == self._after.fingerprint(after):
             return True
         one, two = self._before.made(before), self._after.made(after)
@@ -673,9 +675,9 @@ def _without_casts(history: History, number: Number) -> tuple[Number, list[Node]
 def _fronts(
     history: History, root: Number, wanted: Sequence[Number], constants: bool
 ) -> Iterator[tuple[list[Number], set[str]]]:
-    """Yield all sets of at most as many numbers as are wanted through which all ways to a number go, each with the
-    names of the ops between the set and the number. ``constants``: whether constants are wanted; if not, they do not
-    count.
+    """Yield sets of numbers from which ``root`` can be computed alone, with at most as many numbers as ``wanted`` has.
+    With each set, yield the names of the ops between the set and ``root``. ``constants``: whether constants are wanted;
+    if not, they do not count.
     """
     front, names = {(root.id, root.code): root}, set[str]()
 

@@ -1,4 +1,6 @@
-"""What a number was computed from, in a form in which the histories of two versions of a program can be compared."""
+"""The history of a number, that is, the numbers and ops that it was computed from, in a form that can be compared
+between two versions of a program.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ class History:
         self._prints: dict[tuple[int, int, ty.Type], tuple[int, bool]] = {}
 
     def made(self, number: Number) -> Node | Leaf:
-        """Return what made a number."""
+        """Return the op or the leaf that a number comes from."""
         key = number.id, number.code, number.type
         found = self._made.get(key)
         if found is None:
@@ -378,8 +380,8 @@ class Tree:
     def shape(self, places: Mapping[int, int], shapes: dict[object, int], casts: bool = False) -> int | None:
         """Return a number for the order of the ops. It is the same for the same order, and independent of the order of
         two operands.
-        ``places``: the numbers of the terms; others add nothing. ``shapes``: the numbers known so far. ``casts``:
-        conversions count too.
+        ``places``: the numbers of the terms; others add nothing. ``shapes``: the numbers of the orders that are known
+        so far; new ones are added. ``casts``: also distinguish conversions.
         """
         stack: list[int | None] = []
         for term in self._postfix:

@@ -193,7 +193,9 @@ def of_pipeline(first: Stage, pipeline: PassPipeline) -> Compilation:
 
 
 def of_dumps(dumps: Dumps, read: ParseModule, first: Stage | None = None, end: str = "") -> Compilation:
-    """Return the stages that dumps show. ``first``: the original program; None if only the dumps are known."""
+    """Return the stages from dumps. ``first``: the original program; None if only the dumps are known. ``read``: parses
+    the text of a dump. ``end``: why the compilation stopped early.
+    """
     stages = [] if first is None else [first]
     known = _LastModule(None if first is None or not isinstance(first.module, Module) else first.module)
     for number, dump in enumerate(dumps.passes):
@@ -249,7 +251,7 @@ def place_of(op: Operation) -> tuple[str, str]:
 # --- runs -------------------------------------------------------------------------------------------------------------
 
 _MUCH_LONGER = 100
-"""A run of so many times the steps of the version before does not end."""
+"""A run that needs this many times the steps of the version before counts as endless."""
 
 
 class StageVersion:
@@ -307,7 +309,7 @@ class StageVersion:
 
 
 class RanElsewhere:
-    """A version that a tool ran on all inputs. The tool does not show poison or unspecified bits."""
+    """The outcomes of a version that a tool ran on all inputs. The tool does not show poison or unspecified bits."""
 
     notes: tuple[str, ...] = ()
 
@@ -379,8 +381,8 @@ class StageRunner:
         return self._version(module).recorded(*self._rows[number])
 
     def by(self, tool: Runner, module: Module) -> StageRun:
-        """Let a tool run a version on all inputs. Raises Unsupported if it cannot, or if the version has another
-        signature.
+        """Run a version on all inputs with a tool. Raises Unsupported if the tool cannot run it, or if the version has
+        another signature.
         """
         function = self._function(module)
         name, types = function.symbol_name or "", result_types(function)
@@ -523,8 +525,8 @@ def first_other_op(runner: StageRunner, before: Module, after: Module, number: i
     """Describe the first op in the history of a wrong number whose value no op before the pass has; "" if there is
     none.
 
-    ``number``: the number of the input. Each operand of that op is a value that the stage before has too. There is no
-    such op for a wrong index, nor for an op on integers that do not depend on an argument.
+    ``number``: the number of the input. Each operand of that op is a value that the stage before has too. If the wrong
+    value is an index, or comes from integers that depend on no argument, no such op is found.
     """
     try:
         right, _ = runner.recorded(before, number)

@@ -59,7 +59,7 @@ _FLAGS: dict[str, tuple[str, tuple[Any, ...], float]] = {
     **{f"arith.{op}": ("rounding", MODES, 0.3) for op in ("truncf", "scaling_truncf")},
     **{f"arith.{op}": ("fastmath", ("nnan", "ninf", "nsz", "nnan,ninf"), 0.06) for op in _FLOAT_OPS},
 }
-"""Property, its values, and how often an op has it."""
+"""For an op: a property, the values to choose from, and the probability that the op has it."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def _properties(cell: Cell, rng: random.Random, plain: bool) -> tuple[tuple[str,
 
 
 def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
-    """Return a code for an operand; if it matters for the op, one that exercises it."""
+    """Return a code for an operand. If the values of the operand matter for the op, the code tests the op."""
     spelling = cell.operands[position]
     chance = rng.random()
     if position and cell.op in _SHIFTS and chance < 0.9:
@@ -231,7 +231,7 @@ def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
 
 
 def _short(source: FloatFormat, target: FloatFormat, code: int) -> int:
-    """Return a code near another one whose number also exists in a format of less precision, if its range allows it."""
+    """Return a code near the given one whose number also exists in a format of less precision, if in its range."""
     spare = max(0, source.mantissa_bits - target.mantissa_bits)
     sign = 0 if target.signed else source.sign_mask or 0
     return code & ~((1 << spare) - 1) & ~sign
@@ -399,7 +399,7 @@ class _Growing:
         return True
 
     def _dull(self, op: ReadyOp, outcomes: list[Any]) -> bool:
-        """Tell whether all results are NaN: most such ops are dropped."""
+        """Tell whether all results are NaN: most such ops are dropped, because they test little."""
         type_ = op.case.result_types[0]
         return (
             isinstance(type_, ty.FloatType)

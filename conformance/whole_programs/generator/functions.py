@@ -42,19 +42,19 @@ WEIGHTS = {
     "arith.extsi": 1.8, "arith.trunci": 2.0, "arith.select": 3.0, "arith.index_cast": 1.5, "arith.index_castui": 1.5,
     "quant.qcast": 3.0, "quant.dcast": 3.0, "quant.scast": 3.0,
 }  # fmt: skip
-"""How often elementwise ops come that bound integers, or that other ops need; 1 for the others."""
+"""The weights of elementwise ops that limit integers to a range or make values that other ops need; 1 for other ops."""
 
 CONSTANTS = 0.35
-"""How often the last of several operands is a constant."""
+"""The probability that the last of several operands is a constant."""
 
 BOOLEANS = 0.3
-"""How often an op is on i1, compared with other types."""
+"""The weight of an op on i1, compared with other types."""
 
 TWICE = 0.2
-"""How often a value that was chosen twice for an op is kept."""
+"""If the same value is chosen twice as an operand of one op, the probability that it is kept."""
 
 UNGUARDED = 0.05
-"""How often a divisor may be zero, or a shift amount too large."""
+"""The probability that a divisor may be zero, or a shift amount too large."""
 
 _DIVISIONS = ("divsi", "divui", "ceildivsi", "ceildivui", "floordivsi", "remsi", "remui")
 _SHIFTS = ("shli", "shrsi", "shrui")
@@ -200,7 +200,7 @@ def _tensor_insert(grower: Grower) -> None:
 
 
 def _tensor_cast(grower: Grower) -> None:
-    """Hide the size of a tensor, extract an element, and cast the tensor back."""
+    """Cast a tensor to a type without its size, extract an element, and cast the tensor back."""
     type_ = _container(ty.TensorType, grower)
     hidden = ty.TensorType((None,) * len(_sizes(type_)), type_.element)
     cast = grower.result("tensor.cast", [grower.value(type_)], hidden)
@@ -550,10 +550,10 @@ def _helper(plan: Plan) -> Operation:
 # --- whole functions --------------------------------------------------------------------------------------------------
 
 MOST_RESULTS = 12
-"""Most results of a function. All values that nothing uses come first."""
+"""Most results of a function. Values that no op uses are returned first."""
 
 PRESENT = {"quant": 1.0, "affine": 0.25, "memory": 0.3, "scf": 0.5, "cf": 0.3, "calls": 0.25, "poison": 0.06}
-"""How often a program has a family of rows; `OTHERS` for the families that are not named."""
+"""The probability that a program has a family of rows; `OTHERS` for families that are not named."""
 
 OTHERS = 0.75
 

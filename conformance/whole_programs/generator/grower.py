@@ -1,4 +1,6 @@
-"""The growing of a random function: its types, the ops that fit them, the values in reach, and the appended ops."""
+"""Grow a random function: its types, the ops on these types, the values that are visible to an op, and the ops that are
+appended.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,8 @@ def _some(rng: random.Random, spellings: Sequence[str], count: int) -> set[ty.Ty
 
 
 def random_arguments(rng: random.Random, palette: Palette, singly: bool = False) -> list[ty.Type]:
-    """Choose the types of a function's arguments. Often they have so few bits that it runs on every input.
+    """Choose the types of a function's arguments. Often they have so few bits together that the function runs on every
+    input.
 
     ``singly``: the program has memory, perhaps in an argument, and runs on one input after the other.
     """
@@ -183,7 +186,7 @@ def cases(name: str, anchor: int, type_: ty.Type, elements: Types) -> tuple[tupl
 
 
 def _holds(container: ty.Type, element: ty.Type) -> bool:
-    """Tell whether values of a container of that element type can be made: quantised types have no vectors."""
+    """Tell whether a container can have this element type: quantised types have no vectors."""
     return not (isinstance(container, ty.VectorType) and isinstance(element, ty.QuantizedType))
 
 
@@ -262,7 +265,7 @@ class RandomFunction:
 
 
 class Unfit(Exception):
-    """A row cannot use the values in reach."""
+    """The exception for a row that cannot use the visible values."""
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,13 @@ class Body:
         self.values = list(values)
 
     def add(self, text: str, type_: str) -> Scalar:
-        """Append an op and return its result."""
+        """Append an op, make its result visible, and return the result."""
         value = self._hidden(text, type_)
         self.values.append(value)
         return value
 
     def _hidden(self, text: str, type_: str) -> Scalar:
-        """Append an op whose result is not in reach of other ops, and return the result."""
+        """Append an op whose result is not visible to other ops, and return the result."""
         value = Scalar(self.fresh(), type_)
         self.lines.append(f"{value.name} = {text}")
         return value
@@ -169,7 +169,7 @@ class Tensor(NamedTuple):
 
     @property
     def type(self) -> str:
-        """Return the spelling of its type."""
+        """The spelling of its type, such as ``tensor<2x3xf32>``."""
         return spelled(self.shape, self.element)
 
 
@@ -232,7 +232,7 @@ class Program:
         self.add(f"{op} outs({start} : {type_}) {last or f'-> {type_}'}", shape, element)
 
     def _hidden(self, text: str) -> str:
-        """Append an op whose result is not in reach of other ops, and return its name."""
+        """Append an op whose result is not visible to other ops, and return its name."""
         name = self.fresh()
         self.lines.append(f"{name} = {text}")
         return name
@@ -247,13 +247,15 @@ class Program:
         return self._hidden(f"arith.constant {number} : index")
 
     def empty(self, shape: Shape, element: str) -> str:
-        """Append an empty tensor, which is not in reach of other ops, and return its name."""
+        """Append an empty tensor, which is not visible to other ops, and return its name."""
         if prod(shape) > MOST_ELEMENTS:
             raise Unfit
         return self._hidden(f"tensor.empty() : {spelled(shape, element)}")
 
     def filled(self, shape: Shape, element: str) -> str:
-        """Return a tensor with a value in each element, for accumulators: filled, or one in reach."""
+        """Return the name of a tensor in which each element has a value, for accumulators: a filled tensor or a visible
+        one.
+        """
         found = [tensor for tensor in self.values if (tensor.shape, tensor.element) == (shape, element)]
         if found and self.rng.random() < 0.3:
             return self.rng.choice(found).name
@@ -402,7 +404,7 @@ def _named(program: Program, op: str, inputs: Sequence[Tensor], start: str, shap
 
 
 def contraction(program: Program) -> None:
-    """Append a product of matrices or vectors."""
+    """Append a product of matrices, of vectors, or of both."""
     rng = program.rng
     left = program.tensor(lambda tensor: len(tensor.shape) in (1, 2, 3))
     a = left.shape
@@ -562,7 +564,7 @@ def pad(program: Program) -> None:
 
 
 def collapse(program: Program) -> None:
-    """Append the joining of neighbouring axes."""
+    """Append an op that joins neighbouring axes."""
     tensor = program.tensor(lambda tensor: len(tensor.shape) > 1)
     at = program.rng.randrange(len(tensor.shape) - 1)
     groups = [[axis] for axis in range(len(tensor.shape))]
@@ -573,7 +575,7 @@ def collapse(program: Program) -> None:
 
 
 def expand(program: Program) -> None:
-    """Append the parting of an axis."""
+    """Append an op that splits an axis into two."""
     tensor = program.tensor(lambda tensor: 0 < len(tensor.shape) < 4)
     at = program.rng.randrange(len(tensor.shape))
     size = tensor.shape[at]

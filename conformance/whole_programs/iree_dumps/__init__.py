@@ -1,1 +1,1 @@
-"""Make plain functions of what IREE's compiler prints: its programs, and its dispatches."""
+"""Convert the programs and dispatches that IREE's compiler prints to functions without IREE's own ops."""

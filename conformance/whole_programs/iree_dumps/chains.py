@@ -1,7 +1,7 @@
 """Sort the dumps of IREE's compiler into compilations: one for each program, and one for each dispatch by itself.
 
-The first part makes programs of MLIR of IREE's: its functions, globals and buffer views become those of MLIR itself.
-IREE prints functions as ``util.func``. Those that came from ONNX take and return ``!hal.buffer_view`` and
+The first part converts programs of IREE to MLIR's own dialects: functions, globals and buffer views are replaced. IREE
+prints functions as ``util.func``. Functions that were imported from ONNX take and return ``!hal.buffer_view`` and
 ``!hal.fence``; a second function of the same name, a stub, waits for the first one. These ops only pass tensors on.
 Dispatches are called with memory, and hoisted values are computed in place.
 
@@ -50,7 +50,7 @@ from halfulp.interp.text.printer import print_module
 # --- wrappers ---------------------------------------------------------------------------------------------------------
 
 _ASYNC = "$async"
-"""The end of the name of a function that a stub of the name before it calls."""
+"""The ending of the name of a function that has a stub. The stub has the name without it, and calls the function."""
 
 
 def unwrap(module: Module) -> None:
@@ -102,7 +102,7 @@ def _signature(op: Operation, given: Mapping[str, Attribute]) -> ty.FunctionType
 class _Rewriting:
     """The rewriting of one function. ``rules``: the methods that replace ops, by name. ``dispatches``: the plain
     functions by the names of the entries. ``constants``: the globals that never change. ``instead``: for a value whose
-    op was removed, the value that takes its place.
+    op was removed, the value that replaces it.
     """
 
     def __init__(
@@ -140,14 +140,14 @@ class _Rewriting:
         return new
 
     def pass_on(self, op: Operation) -> list[Operation]:
-        """Let the operands of an op take the place of its results."""
+        """Replace the results of an op by its operands, and return no ops."""
         self._instead.update(zip(op.results, op.operands, strict=False))
         return []
 
     # --- wrappers ---
 
     def imported(self, op: Operation) -> list[Operation]:
-        """Replace a buffer view that the function takes by the tensor that is imported from it."""
+        """Replace a buffer view that is an argument of the function by the tensor that is imported from it."""
         view, tensor = op.operands[0], op.results[0]
         if not isinstance(view, BlockArgument) or not _is_hal(view.type, "buffer_view"):
             return [op]
@@ -155,23 +155,23 @@ class _Rewriting:
         return self.pass_on(op)
 
     def dimension(self, op: Operation) -> list[Operation]:
-        """Ask the tensor for the size that was asked of the buffer view."""
+        """Replace the size of a buffer view by the size of its tensor."""
         index = build_op("arith.constant", op, results=(ty.IndexType(),), properties={"value": inherent(op)["index"]})
         return [index, self._replaced("tensor.dim", op, [op.operands[0], index.results[0]])]
 
     def constant(self, op: Operation) -> list[Operation]:
-        """Put a constant in place of the load of a global that never changes."""
+        """Replace the load of a global that never changes by a constant."""
         found = self._constants.get(_global(op))
         if found is None:
             return [op]
         return [self._replaced("arith.constant", op, [], {"value": inherent(found)["initial_value"]})]
 
     def called(self, op: Operation) -> list[Operation]:
-        """Call a function of MLIR."""
+        """Replace a call of a util.func by a func.call."""
         return [self._replaced("func.call", op, op.operands, {"callee": inherent(op)["callee"]})]
 
     def returned(self, op: Operation) -> list[Operation]:
-        """Return from a function of MLIR."""
+        """Replace util.return by func.return."""
         return [self._replaced("func.return", op, op.operands)]
 
     # --- dispatches ---
@@ -258,7 +258,7 @@ class _Rewriting:
         return stored(op)
 
     def load_element(self, op: Operation) -> list[Operation]:
-        """Take an element of a tensor."""
+        """Replace the load of an element by tensor.extract."""
         source, dims, places = segments(op)
         if dims:
             return [op]
@@ -279,7 +279,7 @@ _RULES: Mapping[str, Rule] = {
     "util.optimization_barrier": _Rewriting.pass_on,
     "util.return": _Rewriting.returned,
 }
-"""The ops of IREE that hand values over, and the method that replaces each."""
+"""The ops of IREE that only pass values on, and the method that replaces each."""
 
 
 def _is_constant(op: Operation) -> bool:
@@ -300,10 +300,10 @@ _ENDS = ("flow.return", "func.return")
 
 
 def plain_program(module: Module) -> None:
-    """Make a plain program of a module, in place: its dispatches become functions, and IREE's wrappers are removed.
+    """Convert a module to a plain program, in place: its dispatches become functions, and IREE's wrappers are removed.
 
-    An unknown op is not removed; an error names it when the program reaches it. Raises Unsupported for a dispatch that
-    cannot be a function.
+    If an op is unknown, it stays, and an error names it when the program reaches it. Raises Unsupported for a dispatch
+    that cannot be a function.
     """
     block = module.operation.regions[0].blocks[0]
     dispatches = _dispatches(module)
@@ -353,14 +353,14 @@ _HOST_RULES: Mapping[str, Rule] = {
     "iree_tensor_ext.dispatch.tensor.load": _Rewriting.load,
     "iree_tensor_ext.dispatch.tensor.store": _Rewriting.store,
 }
-"""The ops of IREE that run dispatches or hand values on, and the method that replaces each."""
+"""The ops of IREE that run dispatches or pass values on, and the method that replaces each."""
 
 
 # --- globals ----------------------------------------------------------------------------------------------------------
 
 
 def _hoisted(module: Module) -> dict[str | None, Operation]:
-    """Return the initializers by the global that each computes. Nothing else may store into that global."""
+    """Return, for each global, the initializer that computes it. No other op may store into that global."""
     stores = [op for op in module.walk() if op.name == "util.global.store"]
     stored_ = [_global(op) for op in stores]
     found = {}
@@ -390,7 +390,7 @@ def _initial(op: Operation, target: str | None, dispatches: Mapping[str, Sequenc
 
 
 def _load_hoisted(function: Operation, hoisted: Mapping[str | None, Operation]) -> None:
-    """Compute a hoisted value where it is loaded."""
+    """Replace the load of a hoisted global by a call of the function that computes it."""
     instead: dict[SSAValue, SSAValue] = {}
     for block in blocks_of(function):
         new = []
@@ -410,7 +410,7 @@ def _load_hoisted(function: Operation, hoisted: Mapping[str | None, Operation]) 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 _MARKER = "// ===== the next dump ====="
-"""A line that no dump has: a cut one may well end with the beginning of a header, which is MLIR's own marker."""
+"""The line between two texts. No dump has it, not even a dump that is cut in the middle of a header."""
 # A function that is printed alone names symbols that are not there, which iree-opt must not check.
 _OPTIONS = (
     "--allow-unregistered-dialect",
@@ -607,7 +607,7 @@ class _Sorted:
         return name, False, dump, self._made[key]
 
     def _known(self, module: Module, whole: bool) -> str:
-        """Note the ops of a dump, and return the name of its program. ``whole``: the dump holds the whole program."""
+        """Record the ops of a dump, and return the name of its program. ``whole``: the dump has the whole program."""
         places = {place_of(op): op for op in module.body}
         public = [op for op in module.body if op.name in _FUNCTIONS and _is_public(op)]
         if whole and public:
@@ -629,7 +629,7 @@ def _is_public(op: Operation) -> bool:
 
 
 def _counts(function: Operation, module: Module) -> Counts | None:
-    """Return the number of workgroups that a dump states."""
+    """Return the numbers of workgroups that a dump has as constants; None if it has none."""
     found = hinted_counts(function)
     others = [op for op in module.walk() if op.name in (*_EXPORTS, "iree_codegen.dispatch_config")]
     return next((counts for counts in (found, *map(stated_counts, others)) if counts is not None), None)

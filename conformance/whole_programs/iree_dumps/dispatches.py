@@ -1,7 +1,7 @@
-"""A dispatch of IREE as a function, which takes its bindings as memory, and runs its workgroups in order.
+"""Convert a dispatch of IREE to a function that takes its bindings as memory and runs its workgroups in order.
 
-The first part makes ops in place of those of IREE: the tensors of dispatches are memory of a static shape, of which
-parts are loaded and stored.
+The first part replaces ops of IREE: the tensors of dispatches become memory of a static shape, of which parts are
+loaded and stored.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def segments(op: Operation) -> tuple[list[SSAValue], ...]:
 
 
 def number(attribute: Attribute | None) -> int | None:
-    """Return the number that an attribute holds; None if it is not a number."""
+    """Return the number in an attribute; None if it is not a number."""
     return attribute.value if isinstance(attribute, at.IntegerAttr) else None
 
 
@@ -111,7 +111,7 @@ def blocks_of(function: Operation) -> list[Block]:
 
 
 def put(block: Block, operations: Sequence[Operation]) -> None:
-    """Give a block these operations."""
+    """Replace all operations of a block."""
     block.operations[:] = operations
     for op in operations:
         op.parent = block
@@ -228,12 +228,12 @@ _OFFSETS = frozenset({_CONSTANT, "util.assume.int", "arith.index_castui", "arith
 
 
 def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
-    """Make plain functions of the function of a dispatch, which is changed: the first one runs all workgroups.
+    """Convert the function of a dispatch to plain functions, and change it. The first one runs all workgroups.
 
-    It takes the memory of each tensor that the dispatch reads or writes, in the order of the bindings, and of the
-    places in a binding. If a place is not a constant, the order is that in which the dispatch names them. Each tensor
-    has its own memory. ``counts``: the numbers of workgroups, None if they are not known. Raises Unsupported if that is
-    not possible.
+    Its arguments are the memory of each tensor that the dispatch reads or writes, in the order of the bindings, and
+    then of the offsets in a binding. If an offset is not a constant, the order is that in which the dispatch names the
+    tensors. Each tensor has its own memory. ``counts``: the numbers of workgroups, None if they are not known. Raises
+    Unsupported if that is not possible.
     """
     _bind(op)
     for block in blocks_of(op):
@@ -256,8 +256,8 @@ def plain_dispatch(op: Operation, counts: Counts | None) -> list[Operation]:
 
 
 def hinted_counts(op: Operation) -> Counts | None:
-    """Return the workgroups that hints in a function, or the region of an export, state as numbers; None if there are
-    none.
+    """Return the numbers of workgroups that hints in a function, or the region of an export, have as constants; None if
+    they have none.
     """
     found = [each for each in op.walk() if each.name == _HINT]
     known = [tuple(numbers(inherent(each)["static_sizes"])) for each in found if not each.operands]
@@ -339,7 +339,7 @@ def _constants(op: Operation, entry: Block) -> dict[SSAValue, SSAValue]:
 
 
 def _place(view: Operation, arguments: Sequence[SSAValue]) -> tuple[object, ...]:
-    """Return what distinguishes the memory of a view from other memory: the binding, and the offset in it."""
+    """Return a key for the memory of a view: the binding, and the offset in it."""
     if view.name == _VIEWS[1]:
         binding: object = arguments.index(view.operands[0]) if view.operands[0] in arguments else view.operands[0]
         offset = view.operands[1]
