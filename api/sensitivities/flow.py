@@ -215,7 +215,7 @@ def _reduction(op: Operation) -> Iterator[Tie]:
 
 
 def _repeated(op: Operation) -> Iterator[Tie]:
-    """Yield a tie for each value that a loop carries: the arguments of both regions, the result, the first value and the
+    """Yield a tie for each value that a loop carries: the arguments of both regions, the result, and the first and the
     returned value.
     """
     condition, body = _block(op), _block(op, 1)

@@ -225,7 +225,9 @@ _MOVED = frozenset(
         *("stablehlo.reshape", "stablehlo.broadcast_in_dim"),
     }
 )
-"""Ops that give the numbers of their first operand in another shape or a wider type, beside those of ``tensor``."""
+"""Ops whose results are the numbers of their first operand in another shape or a wider type. Some ops of ``tensor`` do
+the same.
+"""
 
 
 def _first(value: SSAValue) -> SSAValue:
