@@ -1,6 +1,6 @@
-"""The names that people type for types, in the spelling of MLIR, and the float formats by any of them.
+"""Find the MLIR type or float format that a user names: ``bfloat16`` or a dtype of NumPy, for example, gives ``bf16``.
 
-MLIR text never takes these names: they are for arguments of Python functions and for options of the command line.
+MLIR text does not accept these names. They are for arguments of Python functions and for options of the command line.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def did_you_mean(name: str, known: Iterable[str], family: Callable[[str], object
 
 
 def asking(names: Iterable[str]) -> str | None:
-    """Return ``did you mean `a` or `b`?`` for some names; None if there are none."""
+    """Return the question ``did you mean `a` or `b`?`` with these names; None if there are none."""
     texts = [f"`{name}`" for name in names]
     return f"did you mean {' or '.join(texts)}?" if texts else None
 
 
 def with_hint(message: str, hint: str | None) -> str:
-    """Append a hint to the message of an error that has no field for it."""
+    """Return the message with the hint in parentheses, for a class of errors that has no field for a hint."""
     return message if hint is None else f"{message} ({hint})"
 
 
@@ -252,7 +252,7 @@ _FIELDS = re.compile(r"f?\d*e(\d+)m(\d+)", re.IGNORECASE)
 
 
 def _own(fields: re.Match[str]) -> str:
-    """Return the text of a format of the user's own as a type of MLIR, with the bias that IEEE 754 would choose."""
+    """Return the ``!halfulp.float`` type of MLIR for a name like ``e4m3``, with the bias that IEEE 754 would choose."""
     exponent = min(int(fields[1]), _LONGEST)
     bias = max((1 << max(exponent - 1, 0)) - 1, 0)
     return f'!halfulp.float<"{fields[0]}", exponent = {exponent}, mantissa = {fields[2]}, bias = {bias}>'

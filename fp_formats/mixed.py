@@ -1,6 +1,6 @@
-"""Operations whose operands and result have formats of their own, rounded once: the specification.
+"""Operations whose operands and result may have different formats, rounded once: the specification.
 
-So a multiply-add of f8 products with an f32 accumulator, or a product with a scale of another format.
+Examples are a multiply-add of f8 products with an f32 accumulator, and a product with a scale of another format.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from halfulp.fp_formats.scalar import QUIET_NAN, RNE, Random, Result, Unpacked
 class Operation(NamedTuple):
     """An operation on exact numbers.
 
-    ``name``: that of the operation of `scalar` on one format. ``negates``: 1 to change the sign of the product of a
-    multiply-add, and of its addend.
+    ``name``: the name of the operation of `scalar` on one format. ``operands``: their number. ``negates``: for a
+    multiply-add, 1 if the sign of its product is changed, and 1 if the sign of its addend is.
     """
 
     name: str
@@ -86,7 +86,7 @@ def operate(
 
 
 def _in(dst: FloatFormat, source: FloatFormat, x: Unpacked) -> Unpacked:
-    """Align the fraction of a NaN with that of another format."""
+    """Return the operand with the fraction of a NaN aligned to that of the format ``dst``."""
     if x.kind < QUIET_NAN:
         return x
     return x._replace(significand=x.significand << dst.mantissa_bits >> source.mantissa_bits)

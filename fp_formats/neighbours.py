@@ -1,4 +1,4 @@
-"""The values of a format around a number, their distance and their midpoint."""
+"""The values of a format around a number, their distance and their midpoint; errors in ulp, and summaries of errors."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ from halfulp.fp_formats.scalar import Result
 
 
 def rank_of(fmt: FloatFormat, code: int) -> int | None:
-    """Return the rank of a code; None for NaN. An infinity is one step beyond the largest value."""
+    """Return the rank of a code, or None for NaN. The zeros have rank 0, and each step to the next larger value adds 1.
+    An infinity is one step beyond the largest value.
+    """
     return None if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN else position_of(fmt, code)
 
 
 def position_of(fmt: FloatFormat, code: int) -> int:
-    """Return the rank of a code; for a NaN, the rank that its bits would have as a number."""
+    """Return the rank of a code (see `rank_of`); for a NaN, the rank that its bits would have as a number."""
     magnitude = code & (fmt.code_mask >> fmt.signed)
     if fmt.explicit_integer_bit:
         field, significand = divmod(magnitude, 1 << fmt.precision)
@@ -184,8 +186,8 @@ _FARTHEST = 2.0**52
 
 
 def ranks(fmt: FloatFormat, codes: Codes) -> Any:
-    """Return the ranks of codes along one axis (see `steps.rank_of`) as int64 or Python integers; a NaN gets any
-    rank.
+    """Return the ranks of codes along one axis (see `rank_of`) as int64 or Python integers; the rank of a NaN has no
+    meaning.
     """
     if fmt.bits > LIMB_BITS:
         found = np.empty(len(codes), object)
@@ -310,7 +312,7 @@ class Errors(NamedTuple):
     signal: Scaled
 
     def at(self, kept: npt.NDArray[np.intp]) -> Errors:
-        """Return some of the elements."""
+        """Return the errors of the elements that an index or a mask selects."""
         noise, signal = (Scaled(floats[kept], exponent) for floats, exponent in (self.noise, self.signal))
         return Errors(self.absolute[kept], self.ulp[kept], self.relative[kept], noise, signal)
 
@@ -388,7 +390,7 @@ def signs(fmt: FloatFormat, codes: Codes) -> Mask:
 def errors_of_codes(fmt: FloatFormat, wide: FloatFormat, exact: Codes, results: Codes) -> Floats:
     """Return the errors in ulp of results of ``fmt`` against codes of ``wide``, with their signs: result minus exact.
 
-    Each is right to 2**-28 ulp. Results and exact numbers that are not finite give any number.
+    Each is right to 2**-28 ulp. For results and exact numbers that are not finite, the error has no meaning.
     """
     widened = convert(fmt, wide, results).codes
     if wide == F64:
@@ -413,7 +415,7 @@ def beyond_largest(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Mask:
 
 
 def errors_of_infinities(fmt: FloatFormat, wide: FloatFormat, exact: Codes) -> Floats:
-    """Return the errors in ulp of infinities, which count as the value that would follow the largest one."""
+    """Return the errors in ulp of infinite results, which count as the value that would follow the largest one."""
     negative = signs(wide, exact)
     ends = ints_to_codes([fmt.max_code, fmt.max_code | (fmt.sign_mask or 0)], fmt.bits, (2,))
     largest = ends[negative.astype(np.intp)]
@@ -451,11 +453,11 @@ class FloatSums(NamedTuple):
     radius: Floats | float = 0.0
 
     def ulps(self, fmt: FloatFormat) -> Floats:
-        """Return the unit of the distances: the ulp of a format at each exact number."""
+        """Return the ulp of a format at each exact number: the unit of the distances."""
         return ulps_of_floats(fmt, self.high, self.low, self.radius)
 
     def errors(self, numbers: Floats) -> Floats:
-        """Return the distances of numbers from the exact numbers: infinite for a number that is not finite, NaN if
+        """Return the errors of numbers against the exact numbers: infinite for a number that is not finite, NaN if
         nothing is known.
         """
         with np.errstate(all="ignore"):
@@ -463,7 +465,7 @@ class FloatSums(NamedTuple):
         return np.where(np.isnan(self.high), np.nan, np.where(np.isfinite(numbers), found, math.inf))
 
     def distances(self, fmt: FloatFormat, numbers: Floats) -> Floats:
-        """Return these errors in ulp of the exact numbers."""
+        """Return the errors of numbers (see `errors`) in ulp of the exact numbers."""
         with np.errstate(all="ignore"):
             return np.asarray(self.errors(numbers) / self.ulps(fmt))
 
@@ -481,14 +483,14 @@ def place_of_largest(sizes: Floats) -> Element:
 class Worst(Generic[Place]):
     """The largest of some sizes, such as errors in ulp."""
 
-    #: the size: one that is not above the first value here is not taken
+    #: the largest size so far; only a size above it is taken
     size: float = 0.0
-    #: where it is, as its owner names places; None if nothing was taken
+    #: where that size is, in a form that the caller chooses; None if nothing was taken
     place: Place | None = None
 
     def take(self, sizes: Floats) -> int | None:
-        """Take the largest element of an array; NaN does not count. Return its index in the flattened array, for which
-        the caller sets ``place``; None if it is not above ``size``.
+        """Update ``size`` with the largest element of an array; NaN does not count. Return the index of this element in
+        the flattened array, for which the caller then sets ``place``. Return None if it is not above ``size``.
         """
         if not sizes.size:
             return None
@@ -505,17 +507,18 @@ class Worst(Generic[Place]):
 
 @dataclass(slots=True)
 class Summary(Generic[Place]):
-    """The summary of the magnitudes of some errors, which are added part by part."""
+    """A summary of the magnitudes of errors, to which they are added in parts."""
 
     #: the number of the errors
     count: int = 0
-    #: their sum: exact over the parts, or, begun with a float, a sum of f64 in the order of the parts
+    #: the sum of the errors: exact if it starts as a fraction; if it starts as a float, parts are added in f64 in their
+    #: order
     total: Fraction | float = Fraction(0)
-    #: the largest
+    #: the largest error
     worst: Worst[Place] = field(default_factory=lambda: Worst(-1.0))
 
     def add(self, sizes: Floats) -> int | None:
-        """Add a part. Return what `Worst.take` returns."""
+        """Add the sizes of some errors. Return the index of the largest as `Worst.take` does."""
         self.count += sizes.size
         top = float(sizes.max(initial=-1))
         if isinstance(self.total, float) or math.isinf(top):
@@ -548,12 +551,12 @@ class Summary(Generic[Place]):
 
 @dataclass(slots=True)
 class Energy:
-    """A sum of squares, exact over its parts. Negative: one of the numbers is infinite."""
+    """A sum of squares, exact over its parts. It is negative if one of the numbers is infinite."""
 
     total: Fraction = Fraction(0)
 
     def add(self, numbers: Scaled) -> None:
-        """Add the squares of a part."""
+        """Add the squares of some numbers."""
         floats, exponent = numbers
         top = float(np.abs(floats).max(initial=0))
         if not math.isfinite(top):
@@ -567,7 +570,7 @@ class Energy:
         self.total += Fraction(float(np.square(floats).sum())) * Fraction(4) ** exponent
 
     def log10(self) -> float:
-        """Return the logarithm of the sum."""
+        """Return the decimal logarithm of the sum: infinite if one number is infinite, negative infinity for 0."""
         if self.total < 0:
             return math.inf
         if not self.total:

@@ -228,7 +228,7 @@ def double_bits(number: float) -> int:
 
 
 def bits_double(code: int) -> float:
-    """Return the Python float of an f64 bit pattern."""
+    """Return the Python float with an f64 bit pattern."""
     result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
     return result
 

@@ -1,4 +1,6 @@
-"""The rounding modes, the exception flags, and the policy: what a float result depends on beside the exact number."""
+"""The rounding modes, the exception flags, and the policy: all that determines a float result except the exact
+number.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 
 
 class Rounding(IntEnum):
-    """The rounding modes, the first five with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random
-    bits of the caller. TO_ODD: of the two values next to an inexact result, the one with the odd code.
+    """The rounding modes. The first five have MLIR's numbers and keywords (see `spelling`). STOCHASTIC needs random
+    bits from the caller. TO_ODD gives, of the two values next to an inexact result, the one with the odd code.
     """
 
     TO_NEAREST_EVEN = 0
@@ -68,7 +70,7 @@ MISLEADING_ROUNDINGS: Mapping[str, str] = MappingProxyType(
 
 
 def _rounding_key(name: str) -> str:
-    """Return what is compared of a name: small letters and signs, without separators."""
+    """Return the part of a name that is compared: small letters and signs, without separators."""
     key = name.strip().casefold()
     return key if key in ("+inf", "-inf") else key.replace("_", "").replace("-", "").replace(" ", "")
 
@@ -114,7 +116,7 @@ class Flags(IntFlag):
 
 
 class Flushing(NamedTuple):
-    """The subnormals of a format that become zero, and whether that zero is always positive.
+    """Whether subnormal operands and results of a format become zero, and whether that zero is always positive.
 
     ``delivered``: a result is flushed if its code is subnormal, not if the policy's ``tininess`` says that it is tiny.
     """
@@ -134,7 +136,7 @@ class Flushing(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The subject of a field, and the meaning of each of its values; the first value is the default."""
+    """What a field decides, and the meaning of each of its values; the first value is the default."""
 
     subject: str
     meanings: Mapping[str, str]
@@ -146,7 +148,9 @@ class Choice(NamedTuple):
 
 
 def one_of(subject: str, **meanings: str) -> Any:
-    """Declare a field of a dataclass as a `Choice`."""
+    """Declare a field of a dataclass as a `Choice`: ``subject`` says what it decides, and each keyword is a value with
+    its meaning.
+    """
     choice = Choice(subject, MappingProxyType(meanings))
     return field(default=choice.values[0], metadata={"choice": choice})
 
@@ -165,10 +169,11 @@ def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
 
 
 class StochasticRule(NamedTuple):
-    """The rule by which k random bits decide. The discarded fraction times 2**k is rounded to an integer, in the mode
-    ``fraction``. The result goes away from zero if and only if this integer plus the bits is at least 2**k.
+    """The rule by which k random bits decide the direction of a stochastic rounding. The discarded fraction times 2**k
+    is rounded to an integer, in the mode ``fraction``. The result is rounded away from zero if and only if the sum of
+    this integer and the random bits is at least 2**k.
 
-    ``complement``: 2**k - 1 minus the bits counts in place of the bits.
+    ``complement``: 2**k - 1 minus the random bits is used in place of the random bits.
     """
 
     fraction: Rounding
@@ -180,7 +185,7 @@ class StochasticRule(NamedTuple):
 
 
 class Saturation(NamedTuple):
-    """The numbers that become the largest finite value: numbers beyond it, infinities, or both."""
+    """Whether numbers beyond the largest finite value become that value, and whether infinities do."""
 
     numbers: bool
     infinities: bool
@@ -212,7 +217,7 @@ _ZEROS = {"signed": "zero with the sign of the subnormal", "positive": "+0"}
 
 @dataclass(frozen=True)
 class FloatChoices:
-    """The choices that documents leave open, or that real tools make differently; the defaults are our own."""
+    """The choices that documents leave open, or that real tools make differently; the defaults are halfulp's own."""
 
     nan_result: str = one_of(
         "the NaN result of an arithmetic operation, minimum, maximum or conversion",
@@ -400,7 +405,7 @@ class FloatPolicy(FloatChoices):
         return FloatPolicy, tuple(getattr(self, name) for name in POLICY_FIELDS)
 
     def flushing(self, fmt: FloatFormat) -> Flushing:
-        """Return the rule that says which subnormals of a format become zero."""
+        """Return the rule by which operands and results of a format are flushed."""
         return self._flushing_f32 if fmt.name == "f32" else self._flushing
 
     @cached_property
@@ -434,7 +439,9 @@ class FloatPolicy(FloatChoices):
 
     @cached_property
     def without_f32(self) -> FloatPolicy:
-        """The same policy, with f32 treated like the other formats."""
+        """Return the same policy without the fields that are only about f32, which is then treated like the other
+        formats.
+        """
         if self.denormals_f32 == self.denormal_zero_f32 == "as_others":
             return self
         return replace(self, denormals_f32="as_others", denormal_zero_f32="as_others")

@@ -45,7 +45,9 @@ class Result(NamedTuple):
 
 
 def unpack(fmt: FloatFormat, a: int) -> Unpacked:
-    """Take a code apart. NaNs without sign and payload, and invalid x87 operands, get sign 0 and fraction 0."""
+    """Split a code into sign, significand and exponent. NaNs without sign and payload, and invalid x87 operands, get
+    sign 0 and fraction 0.
+    """
     sign = a >> (fmt.bits - 1) if fmt.signed else 0
     fraction = a & fmt.fraction_mask
     if fmt.explicit_integer_bit:
@@ -67,7 +69,7 @@ def unpack(fmt: FloatFormat, a: int) -> Unpacked:
 
 
 def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
-    """Unpack an operand, after the policy's flushing of subnormals."""
+    """Unpack the code of an operand; a subnormal that the policy flushes is unpacked as zero."""
     x = unpack(fmt, a)
     if x.kind == FINITE and fmt.zero and not x.significand >> fmt.mantissa_bits and policy.flushing(fmt).operands:
         return x._replace(sign=flushed_sign(fmt, x.sign, policy) if x.significand else x.sign, significand=0)
@@ -80,13 +82,13 @@ def flushed_sign(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> int:
 
 
 def value(fmt: FloatFormat, a: int) -> Fraction | None:
-    """Return the exact value of a code; None for NaNs and infinities."""
+    """Return the exact value of a code as a fraction; None for NaNs and infinities."""
     x = unpack(fmt, a)
     return number(x) if x.kind == FINITE else None
 
 
 def number(x: Unpacked) -> Fraction:
-    """Return the exact value of a finite number."""
+    """Return the exact value of a finite unpacked number as a fraction."""
     return (-x.significand if x.sign else x.significand) * Fraction(2) ** x.exponent
 
 
@@ -94,7 +96,7 @@ def number(x: Unpacked) -> Fraction:
 
 
 class RandomBits(NamedTuple):
-    """The random bits of one stochastic rounding, as its rule takes them; ``fraction``: see `StochasticRule`."""
+    """The random bits of one stochastic rounding, after their rule was applied; ``fraction``: see `StochasticRule`."""
 
     value: int
     width: int
@@ -102,7 +104,7 @@ class RandomBits(NamedTuple):
 
 
 def drawn_bits(random: Random, rule: StochasticRule) -> RandomBits | None:
-    """Return random bits as a rule takes them."""
+    """Return random bits as a `StochasticRule` uses them; None without random bits."""
     return None if random is None else RandomBits(rule.taken(*random), random[1], rule.fraction)
 
 
@@ -140,8 +142,8 @@ def round_to_integer(
 
 
 def code_parity(fmt: FloatFormat, lowest: int) -> int:
-    """Return the last bit of the code of 0 * 2**``lowest``: it is 1 only if codes, and not significands, are even or
-    odd.
+    """Return the last bit of the code of 0 * 2**``lowest``. It can be 1 only in formats with ``even_code``, where ties
+    go to the even code and not to the even significand.
     """
     return lowest - fmt.emin & 1 if fmt.even_code else 0
 
@@ -201,14 +203,14 @@ def round_pack(
 
 
 def overflows(fmt: FloatFormat, sign: int, rounding: int) -> bool:
-    """Tell whether a rounded value beyond the largest one becomes infinity, or what a format has in its place."""
+    """Tell whether a rounded value beyond the largest finite value overflows. Otherwise it becomes that value."""
     if rounding == TO_ODD:  # the largest value and infinity are the two neighbours, and one of their codes is odd
         return fmt.infinities and not fmt.max_magnitude & 1
     return rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)
 
 
 def with_sign(fmt: FloatFormat, sign: int, code: int) -> int:
-    """Give a positive code this sign, in a signed format."""
+    """Return a positive code with this sign; in an unsigned format, the code itself."""
     return code | sign << (fmt.bits - 1) if fmt.signed else code
 
 
@@ -328,7 +330,7 @@ def _larger_nan(x: Unpacked, y: Unpacked) -> Unpacked:
 
 
 def invalid_if_signalling(*operands: Unpacked) -> int:
-    """Return the flags that NaN operands raise."""
+    """Return the invalid flag if one of these operands is a signalling NaN, else 0."""
     return INVALID if any(x.kind == SIGNALLING_NAN for x in operands) else 0
 
 
@@ -348,7 +350,7 @@ def through_f32(dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether floats are cut off when they are converted to ``dst``: ``float_to_zeroless=cut``."""
+    """Tell whether conversions to ``dst`` drop the discarded bits of floats: ``float_to_zeroless=cut``."""
     return not dst.zero and policy.float_to_zeroless == "cut"
 
 
@@ -492,9 +494,10 @@ def integer_container(width: int, signed: bool, policy: FloatPolicy) -> int | No
 
 
 def to_integral(fmt: FloatFormat, a: int, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Result:
-    """Round a code to an integer of the same format, in the mode; a zero keeps its sign, and nothing is inexact.
+    """Round a code to an integer of the same format, in the given mode. A zero keeps its sign, and the inexact flag is
+    not raised.
 
-    If the format ends before that integer (8 in f6E2M3FN, from 7.5), it overflows, to nearest even.
+    If that integer is beyond the largest value (8 in f6E2M3FN, from 7.5), it overflows, to nearest even.
     """
     x = operand(fmt, a, policy)
     if x.kind >= QUIET_NAN:
@@ -506,7 +509,7 @@ def to_integral(fmt: FloatFormat, a: int, rounding: int = RNE, policy: FloatPoli
 
 
 def also(result: Result, flags: int) -> Result:
-    """Add flags to a result."""
+    """Return a result with flags added."""
     return result._replace(flags=result.flags | flags)
 
 
@@ -530,7 +533,7 @@ def subtract(
 def signed_sum(
     fmt: FloatFormat, x: Unpacked, y: Unpacked, flip: int, rounding: int, policy: FloatPolicy, random: Random
 ) -> Result:
-    """Add x and y, or subtract y from x if ``flip`` is 1."""
+    """Return x + y of unpacked numbers, rounded once to a code of ``fmt``; x - y if ``flip`` is 1."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     if flip:
@@ -561,7 +564,7 @@ def multiply(
 def product(
     fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, random: Random = None
 ) -> Result:
-    """Multiply x by y."""
+    """Return x * y of unpacked numbers, rounded once to a code of ``fmt``."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     sign = x.sign ^ y.sign
@@ -593,8 +596,8 @@ def fused(
     random: Random = None,
     negates: tuple[int, int] = (0, 0),
 ) -> Result:
-    """Return x * y + z, rounded once. ``negates``: 1 to change the sign of the product, and of z. ``negated_nan`` says
-    whether the sign of a NaN changes.
+    """Return x * y + z of unpacked numbers, rounded once. ``negates``: 1 to change the sign of the product, and 1 to
+    change that of z. The policy's ``negated_nan`` says whether the sign of a NaN changes.
     """
     if policy.negated_nan == "negated":
         x, z = (each._replace(sign=each.sign ^ negated) for each, negated in zip((x, z), negates, strict=True))
@@ -621,7 +624,7 @@ def divide(
 def ratio(
     fmt: FloatFormat, x: Unpacked, y: Unpacked, rounding: int, policy: FloatPolicy, random: Random = None
 ) -> Result:
-    """Divide x by y."""
+    """Return x / y of unpacked numbers, rounded once to a code of ``fmt``."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     sign = x.sign ^ y.sign
@@ -650,8 +653,8 @@ def quotient(
     random: Random,
     saturate: bool | None = None,
 ) -> Result:
-    """Round numerator / denominator * 2**exponent, from enough bits of the quotient and one more bit, which is set if
-    there is a remainder.
+    """Round numerator / denominator * 2**exponent once. The quotient is computed to enough bits, and one more bit is
+    set if there is a remainder.
     """
     extra = fmt.precision + 2 + (random[1] if random else 0)
     extra += max(0, denominator.bit_length() - numerator.bit_length())
@@ -662,10 +665,11 @@ def quotient(
 def remainder(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """Return C's fmod: a - trunc(a / b) * b. It is exact, so the rounding mode never matters, and has the sign of
+    """Return a - trunc(a / b) * b, as C's fmod. It is exact, so the rounding mode has no effect, and it has the sign of
     ``a``.
 
-    With ``remainder=ieee`` a / b is rounded to nearest even, and only a zero result surely has the sign of ``a``.
+    With ``remainder=ieee`` a / b is rounded to nearest even instead; then only a zero result always has the sign of
+    ``a``.
     """
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:

@@ -1,4 +1,4 @@
-"""Return the text of numbers and codes for people: exact decimals, fractions, powers of two, bit fields."""
+"""The text of numbers and codes for people: exact decimals, fractions, powers of two, bit fields; and HTML of them."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ div.hfp details summary{cursor:pointer}
 
 
 def fragment(*parts: str) -> str:
-    """Join parts to one piece of HTML, with its style."""
+    """Return parts of HTML as one piece, together with the style sheet that they need."""
     return f'<div class="hfp"><style>{CSS}</style>{"".join(parts)}</div>'
 
 

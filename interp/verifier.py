@@ -240,7 +240,7 @@ class _Rules:
 
 
 class _RulesByOp(dict[OpDefinition, _Rules]):
-    """The rules of each definition that a module uses."""
+    """The rules of each definition that a module uses, made at their first use."""
 
     def __missing__(self, definition: OpDefinition) -> _Rules:
         rules = self[definition] = _Rules(definition)

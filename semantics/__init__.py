@@ -1,1 +1,1 @@
-"""The meaning of each op on plain bit patterns, without any IR."""
+"""The kernels: what each op computes on plain bit patterns, without any IR."""

@@ -1,7 +1,7 @@
 """What ops give for exact real numbers, as balls: for single numbers, at any precision.
 
-A ball encloses a real number (`flint.arb`). The rules have the names of those in `halfulp.semantics.shadows`. A
-function that jumps gives a ball around all that it may give.
+A ball encloses a real number (`flint.arb`). The rules have the names of those in `halfulp.semantics.shadows`. The ball
+of a function that jumps contains all results that are possible.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FAR = 10_000
 
 
 def _remainder(x: arb, y: arb) -> arb:
-    """Return what is left of a division whose quotient is cut: less than the divisor."""
+    """Return the remainder of a division whose quotient is rounded toward zero; it is smaller than the divisor."""
     if y.contains(0) or not x.is_finite():
         return arb.nan()
     if x.is_exact() and y.is_exact() and abs(x.mid().man_exp()[1] - y.mid().man_exp()[1]) < _FAR:
@@ -194,7 +194,10 @@ SLOPES: Mapping[str, Slope] = {
 
 
 class FunctionErrors(NamedTuple):
-    """Errors of results and their radii. ``settled``: the mask of known errors; all other entries are meaningless."""
+    """The errors of results, and the radii up to which they are known. ``own``: the error of the function alone;
+    ``total``: the error including that of the operand. ``settled``: the mask of elements whose errors are known; other
+    entries have no meaning.
+    """
 
     own: Floats
     own_radius: Floats
@@ -235,7 +238,7 @@ def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, r
 def _by_doubles(
     name: str, double: Callable[[Double], Double], result: Floats, value: Floats, error: Floats, radius: Floats
 ) -> FunctionErrors:
-    """Do the same for results that are sums of two f64."""
+    """Return what `errors_by_margins` returns, for a function that `double` computes as a sum of two f64."""
     least, most = FARTHEST[name]
     with np.errstate(all="ignore"):
         here = double(Double(value, np.zeros_like(value)))

@@ -91,7 +91,7 @@ class Recipe:
     levels: Callable[[Codes, Codes, Codes | None], _Levels] | None = None
 
     def elements(self) -> Mapping[str, Element]:
-        """Return the documented element types by name. An MX recipe takes other signed float formats, too."""
+        """The documented element types by name. An MX recipe also accepts other signed float formats."""
         return MX_ELEMENTS if self.raises is not None else {F4.name: F4}
 
 
@@ -250,8 +250,8 @@ def _over(fmt: FloatFormat, a: Codes, b: Codes) -> Codes:
 
 
 class _Levels(NamedTuple):
-    """What the chain of an NVFP4 recipe finds: ``scales``, f8E4M3FN; ``factors``, the f32 factors of the elements;
-    ``tensor_scale``, f32, or None.
+    """The results of an NVFP4 recipe: ``scales``, codes of f8E4M3FN; ``factors``, the f32 numbers by which elements are
+    multiplied; ``tensor_scale``, a code of f32, or None.
     """
 
     scales: Codes

@@ -368,8 +368,8 @@ def _scaling(
 
 
 def _rounded_scale(scale: FloatFormat, codes: Codes) -> str | None:
-    """Say what a scaling op does to the first positive scale that f8E8M0FNU does not have; None if it has all of
-    them.
+    """Return a text that says what a scaling op does to the first positive scale that f8E8M0FNU cannot represent; None
+    if it can represent all of them.
     """
     power = conversions.convert(scale, E8M0, codes, want_flags=True)
     assert power.flags is not None

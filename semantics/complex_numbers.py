@@ -1,4 +1,6 @@
-"""Kernels on complex numbers: a code of one has an axis of two, the real and the imaginary part, before any limbs."""
+"""Kernels on complex numbers. An array of complex codes has one more axis, before any axis of limbs: the real and the
+imaginary part.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ def conjugate(fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
 
 @lru_cache(maxsize=256)
 def create(fmt: FloatFormat) -> Kernel:
-    """Return the kernel that makes a number of its parts."""
+    """Return the kernel that makes a complex number of its two parts."""
     return _kernel(lambda real, imaginary: Outcome((of_parts(real, imaginary, fmt),)), fmt, 0)
 
 
@@ -115,7 +117,7 @@ def part(which: int, fmt: FloatFormat, fastmath: int) -> Kernel:
 
 @lru_cache(maxsize=256)
 def equal(fmt: FloatFormat, profile: Profile, unequal: bool) -> Kernel:
-    """Return the kernel that compares numbers: both parts are equal, or one is not."""
+    """Return the kernel that compares complex numbers: 1 if both parts are equal; with ``unequal``, if one is not."""
     compared = floats.compare(_NOT_EQUAL if unequal else _EQUAL, fmt, 0, profile)
     join = np.bitwise_or if unequal else np.bitwise_and
 

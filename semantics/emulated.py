@@ -24,7 +24,9 @@ Implementations = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 class FormatOps(NamedTuple):
-    """The operations and conversions of one implementation: on Python integers, or on arrays."""
+    """The functions of one implementation, on Python integers or on arrays: the module of operations, the conversions
+    from and to narrow formats, and the class of results.
+    """
 
     module: Any
     widen: Callable[[FloatFormat, Any], Any]
@@ -44,12 +46,12 @@ def _both(implementation: Callable[[FormatOps], Callable[..., Any]]) -> Implemen
 
 
 def emulates(profile: Profile, *formats: FloatFormat) -> bool:
-    """Tell whether an operation on these formats is computed in f32."""
+    """Tell whether the profile computes an operation on these formats in f32."""
     return profile.narrow_floats == "emulated" and any(fmt.bits < 32 for fmt in formats)
 
 
 def arithmetic(profile: Profile, name: str) -> FloatPolicy:
-    """Return the policy of an operation. The remainder is computed on integers, so nothing is flushed."""
+    """Return the policy of an operation. The emulated remainder is computed on integers, so it flushes nothing."""
     policy = profile.arithmetic
     whole = profile.narrow_floats == "emulated" and name == "remainder"
     return replace(policy, denormals="ieee", denormals_f32="as_others") if whole else policy
@@ -117,7 +119,7 @@ class EmulatedOps:
         self._implementation = implementation
 
     def convert(self, source: FloatFormat, target: FloatFormat, a: Any, rounding: Rounding, policy: FloatPolicy) -> Any:
-        """Convert; every conversion rounds to nearest even."""
+        """Convert codes. ``rounding`` counts only if no format is narrower than f32; else it is to nearest even."""
         if source.bits < 32 or target.bits < 32:
             return convert(source, target, policy)[self._implementation](a)
         return FACE_OPS[self._implementation].module.convert(source, target, a, rounding, policy)

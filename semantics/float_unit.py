@@ -1,5 +1,6 @@
-"""Kernels of the operations of a float unit that MLIR has no op for: operands and results of several formats,
-signalling comparisons, roundings to integers that say what they drop, classes. All have exception flags.
+"""Kernels of the operations of a float unit for which MLIR has no op: arithmetic whose operands and results have
+several formats, signalling comparisons, roundings to integers that report inexact results, and classification. All have
+exception flags.
 
 The names are those of RISC-V's instructions.
 """
@@ -220,8 +221,8 @@ def arithmetic(
 @llvm.forgotten
 @lru_cache(maxsize=1024)
 def to_integral(fmt: FloatFormat, rounding: Rounding, says_inexact: bool, profile: Profile) -> Kernel:
-    """Return the kernel of a rounding to an integer of the format. ``says_inexact``: a dropped fraction raises inexact
-    (IEEE 754, 5.9: roundToIntegralExact).
+    """Return the kernel of a rounding to an integer of the format. ``says_inexact``: the inexact flag is raised if a
+    fraction is dropped (IEEE 754, 5.9: roundToIntegralExact).
     """
     policy = profile.arithmetic
 

@@ -1,7 +1,7 @@
 """Kernels of float arithmetic, comparison and negation (arith document; the rules are those of `fp_formats.scalar`).
 
-Names of operations are those of `halfulp.fp_formats.scalar` and `fast`; this module adds what belongs to an op rather
-than to a format: fast-math flags, the poison of a NaN without a code, and the results that the language leaves
+Names of operations are those of `halfulp.fp_formats.scalar` and `fast`. This module adds what depends on the op and not
+on the format: fast-math flags, the poison of a NaN result that has no code, and the results that the language leaves
 unspecified (`open`).
 """
 

@@ -328,7 +328,7 @@ def _guarded(divisor: Values) -> tuple[Mask, Values]:
 
 
 def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """Return the kernel of arith.shli: the bits moved up; with flags, poison unless ``a * 2**b`` fits the width."""
+    """Return the kernel of arith.shli: the bits shifted left; with flags, poison unless ``a * 2**b`` fits the width."""
     mask = mask_of(width)
     rules = _overflow_rules(width, nsw, nuw)
     ranges = tuple((reading.sign, reading.low, reading.high, fault) for reading, fault in rules)
@@ -356,7 +356,7 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
 
 
 def _shift_right(signed: bool, width: int, *, exact: bool = False) -> Kernel:
-    """Return the kernel of a shift down, which moves zeros in, or copies of the sign bit."""
+    """Return the kernel of a shift to the right, which shifts in copies of the sign bit if ``signed``, else zeros."""
     reading = Reading(width, signed)
     sign, mask = reading.sign, mask_of(width)
 
@@ -497,7 +497,7 @@ def index_castui(source: int, result: int, *, nneg: bool = False) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers that an operand may have; any other number gives ``fault``."""
+    """The numbers that an operand may have in a reading; any other number gives ``fault``."""
 
     reading: Reading
     low: int

@@ -1,7 +1,7 @@
 """Integer ops of the math dialect: each function returns the `Kernel` for a width, as in `halfulp.semantics.integer`.
 
-Source: the op descriptions of the math dialect's document. Where it is silent: the zeros of 0 are its width (ctlz,
-cttz), the absolute value of the smallest integer is itself, powers wrap around.
+Source: the op descriptions of the math dialect's document. Where it is silent: ctlz and cttz of 0 give the width, the
+absolute value of the smallest integer is itself, powers wrap around.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def wraps(meaning: Meaning | None, codes: Sequence[int]) -> tuple[bool, bool]:
 
 
 def reading_of(meaning: Meaning | None) -> bool | None:
-    """Tell how an op reads integers; see `Integral`."""
+    """Return whether an op reads its operands as signed integers; None if that has no effect (see `Integral`)."""
     return meaning.signed if isinstance(meaning, Integral) else None
 
 
@@ -270,7 +270,7 @@ def remsi(width: int) -> Kernel:
 
 
 def disjoint_or(width: int) -> Kernel:
-    """Return the kernel of ``or disjoint``."""
+    """Return the kernel of ``or disjoint``: the bitwise or, which is poison if a bit is set in both operands."""
     return mapped_kernel((width, width), (width,), lambda a, b: COMMON_BITS if a & b else a | b, (COMMON_BITS,))
 
 

@@ -96,7 +96,9 @@ def integer_kernel(
     words: Implementation | None = None,
     real: Meaning | tuple[Meaning, ...] | None = None,
 ) -> Kernel:
-    """Return the kernel of an op with these operand and result widths."""
+    """Return the kernel of an op with these operand and result widths. Above 64 bits, the array implementation calls
+    the scalar one for each element. For the other parameters see `Kernel`.
+    """
     wide = max(operands + results) > LIMB_BITS
     described = words if min(operands + results) and not wide else None
     implementation = _mapped(operands, results, scalar) if wide else _ranked(array)
@@ -221,7 +223,7 @@ RELATIONS: dict[str, Callable[[Word, Word, bool], Word]] = {
 
 
 def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading]) -> Implementation:
-    """Return a sum, difference or product, which must not overflow in these readings."""
+    """Return the description of a sum, difference or product; a result that overflows in a reading is refused."""
     readings = tuple(readings)
 
     def implementation(a: Word, b: Word) -> Word:
@@ -235,18 +237,18 @@ def wrapping(compute: Callable[[Word, Word], Word], readings: Iterable[Reading])
 
 
 def carrying(a: Word, b: Word) -> tuple[Word, Word]:
-    """Return a sum and its carry."""
+    """Return the sum of two words and its carry, a word of one bit."""
     total = a + b
     return total, total.less(a, signed=False)
 
 
 def borrowing(a: Word, b: Word) -> tuple[Word, Word]:
-    """Return a difference and its borrow."""
+    """Return the difference of two words and its borrow, a word of one bit."""
     return a - b, a.less(b, signed=False)
 
 
 def product_halves(signed: bool) -> Implementation:
-    """Return the low and the high half of a product."""
+    """Return the description of a product as two words: its low and its high half."""
 
     def implementation(a: Word, b: Word) -> tuple[Word, Word]:
         width = a.width
@@ -257,7 +259,9 @@ def product_halves(signed: bool) -> Implementation:
 
 
 def division(reading: Reading, toward: str, exact: bool) -> Implementation:
-    """Return a quotient rounded toward "zero", "down" or "up"; ``exact``: it must be an integer."""
+    """Return the description of a quotient rounded toward "zero", "down" or "up"; ``exact``: refuse other than
+    integers.
+    """
     signed = reading.signed
 
     def implementation(a: Word, b: Word) -> Word:
@@ -278,7 +282,7 @@ def division(reading: Reading, toward: str, exact: bool) -> Implementation:
 
 
 def remainder(reading: Reading) -> Implementation:
-    """Return the remainder of a division rounded toward zero."""
+    """Return the description of the remainder of a division rounded toward zero."""
 
     def implementation(a: Word, b: Word) -> Word:
         safe, _ = _divisor(reading, a, b)
@@ -288,7 +292,9 @@ def remainder(reading: Reading) -> Implementation:
 
 
 def _divisor(reading: Reading, a: Word, b: Word) -> tuple[Word, Word]:
-    """Return a divisor by which a processor can divide, and where the quotient overflows; refuse division by zero."""
+    """Return a divisor that a processor accepts, and a word of one bit: 1 if the quotient overflows. Refuse
+    divisors 0.
+    """
     zero = b.equals(0)
     zero.refuse()
     if not reading.signed:
@@ -298,7 +304,7 @@ def _divisor(reading: Reading, a: Word, b: Word) -> tuple[Word, Word]:
 
 
 def shift_left(readings: Iterable[Reading]) -> Implementation:
-    """Return the bits moved up, which must give ``a * 2**b`` in these readings."""
+    """Return the description of a left shift. A result other than ``a * 2**b`` in one of the readings is refused."""
     readings = tuple(readings)
 
     def implementation(a: Word, b: Word) -> Word:
@@ -312,7 +318,7 @@ def shift_left(readings: Iterable[Reading]) -> Implementation:
 
 
 def shift_right(reading: Reading, exact: bool) -> Implementation:
-    """Return the bits moved down; ``exact``: those that are lost must be 0."""
+    """Return the description of a shift to the right; ``exact``: elements that lose a bit that is 1 are refused."""
 
     def implementation(a: Word, b: Word) -> Word:
         amount = _amount(a, b)
@@ -332,19 +338,21 @@ def _amount(a: Word, b: Word) -> Word:
 
 
 def extremum(reading: Reading, wins: str) -> Implementation:
-    """Return the first operand if it ``wins`` over the second one, else the second one. ``wins``: a name of
-    `RELATIONS`.
+    """Return the description of an op that gives the first operand if it ``wins`` over the second one, else the second
+    one. ``wins``: a name of `RELATIONS`.
     """
     return lambda a, b: RELATIONS[wins](a, b, reading.signed).choose(a, b)
 
 
 def relation(reading: Reading, holds: str) -> Implementation:
-    """Return 1 if a relation of `RELATIONS` is true."""
+    """Return the description of a comparison: 1 if a relation of `RELATIONS` is true."""
     return lambda a, b: RELATIONS[holds](a, b, reading.signed)
 
 
 def cast(reading: Reading, width: int, ranges: Iterable[tuple[Reading, int, int]]) -> Implementation:
-    """Return the number of a reading in another width; it must lie in all ranges (reading, smallest, largest)."""
+    """Return the description of a cast: the number of a reading in another width. A number outside of one of the ranges
+    (reading, smallest, largest) is refused.
+    """
     ranges = tuple(ranges)
 
     def implementation(a: Word) -> Word:

@@ -311,7 +311,9 @@ def with_unit(kind: FloatFormat | kernel.Quantized, codes: Codes) -> tuple[Float
 
 
 def _less(shadow: Shadow, rest: Floats, lost: Floats) -> Shadow:
-    """Return an error without a part that is contained in the value."""
+    """Return an error less ``rest``, a part of the exact number that the value already contains. ``lost``: a bound on
+    the error of ``rest``.
+    """
     error = shadow.error - rest
     return Shadow(error, shadow.radius + lost + UNIT * np.abs(error) * (rest != 0))
 
@@ -395,7 +397,9 @@ def overflows(meaning: kernel.Computes, judged: Computed) -> Mask | None:
 
 
 def overflows_alone(fmt: FloatFormat, value: float, own: float, radius: float) -> bool:
-    """Tell the same about one finite number, from its own error."""
+    """Tell whether one finite result is the largest number of a format because the exact one is an ulp or more beyond
+    it. ``own``, ``radius``: the result's own error.
+    """
     return abs(value) == fmt.max_value and (own if value > 0 else -own) >= ulp_of_float(fmt, value) and isfinite(radius)
 
 

@@ -370,7 +370,9 @@ class Kernel:
         return self.flags(*codes)
 
     def given(self, *last: Any) -> Kernel:
-        """Return the kernel of an op with these last operands fixed; ``worst`` and ``open`` are not about them."""
+        """Return the kernel of an op with these last operands fixed. The functions and values that take only the other
+        operands, such as ``worst`` and ``open``, stay as they are.
+        """
 
         def with_last(implementation: Callable[..., Any]) -> Callable[..., Any]:
             return lambda *codes: implementation(*codes, *last)
@@ -394,7 +396,7 @@ def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, 
 
 
 class Applied(NamedTuple):
-    """The results of a kernel for operands with poison."""
+    """The results of a kernel, and what `apply` found about its operands."""
 
     #: The codes that the kernel got.
     operands: tuple[Codes, ...]

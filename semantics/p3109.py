@@ -292,7 +292,7 @@ def _clamp(x: Number, low: Number, high: Number) -> Number:
 
 
 class Operation(NamedTuple):
-    """An operation on some numbers with one number as its result."""
+    """An operation of P3109: the number of its operands, and the function that computes the exact result from them."""
 
     arity: int
     compute: Callable[..., Number]
@@ -399,7 +399,7 @@ _KINDS = {"Infinity": "IsInfinite", "Normal": "IsNormal", "Subnormal": "IsSubnor
 
 
 def block_quotient(x: Number, scale: Number) -> Number:
-    """Return the element that represents x under a scale, before projection (5.1.2)."""
+    """Return the quotient of x and a scale, which becomes the element of a block after projection (5.1.2)."""
     if _nan(x) or _nan(scale):
         return NAN
     if _zero(scale):

@@ -1,8 +1,9 @@
-"""Cheaper shadows: beside each number what the same ops give in a wider format, f64 or f128. Nothing is enclosed.
+"""Cheaper shadows: beside each number of a program, the result of the same ops in a wider format, f64 or f128. They
+give no bounds.
 
-The number beside a value is the value and an error in f64. It runs through the ops of the wider format, rounded at each
-step, so the error that comes out has errors of its own, and no bound of them. Of a result in a format with as many bits
-as the wider one nothing is known: the wider format rounds it as well.
+The result in the wider format is stored as an error in f64: its difference from the program's number. Each op rounds in
+the wider format as well, so this error is only an estimate, and the size of its own error is unknown. For a format with
+as many bits as the wider one, the result is unknown, because the wider format is no more precise.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class RandomSource(Protocol):
 
     @property
     def bits(self) -> int:
-        """The bits of each draw."""
+        """The number of bits of each draw."""
 
     @property
     def run(self) -> int:
@@ -97,7 +97,7 @@ class Philox:
         return f"philox:seed={self.seed},bits={self.bits},run={self.run}"
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
-        """See `RandomSource`."""
+        """Return the bits at positions, as `RandomSource.drawn` does."""
         mask = np.uint64((1 << self.bits) - 1)
         if not positions.size:
             return positions
@@ -174,7 +174,7 @@ class Lfsr:
         return _FORMS[self.form](state, self.width, self.taps)
 
     def drawn(self, positions: Words, op: int, run: int | Words) -> Words:
-        """See `RandomSource`. The op and the run have no effect."""
+        """Return the bits at positions, as `RandomSource.drawn` does. The op and the run have no effect."""
         states = np.full_like(positions, self.seed)
         for power in range(int(positions.max(initial=0)).bit_length()):
             moved = _by_bytes(_steps(self, power), states)

@@ -140,8 +140,8 @@ def faults(rule: RequantizationRule) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """The last steps for a scaled number: ``output_zero_point`` is added, and the sum is clamped to integers of
-    ``width`` bits. ``input_zero_point`` is subtracted before scaling.
+    """The steps after a library's scaling of a number: ``output_zero_point`` is added, and the sum is clamped to
+    integers of ``width`` bits. Before scaling, ``input_zero_point`` is subtracted.
     """
 
     width: int

@@ -40,7 +40,7 @@ def negate(width: int) -> Kernel:
 
 
 def complement(width: int) -> Kernel:
-    """Return the kernel of ``not``: all bits turned around."""
+    """Return the kernel of ``not``: all bits inverted."""
     mask = mask_of(width)
 
     def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
@@ -126,7 +126,9 @@ def _is_zero(fmt: FloatFormat, a: Codes) -> Mask:
 
 
 def clamp(larger: Kernel, smaller: Kernel) -> Kernel:
-    """Return the kernel of min(max(x, low), high) for the operands low, x and high, from those of both functions."""
+    """Return the kernel of min(max(x, low), high) for the operands low, x and high. ``larger``, ``smaller``: the
+    kernels of the maximum and of the minimum.
+    """
 
     def scalar_(low: int, x: int, high: int) -> Scalar:
         bounded = larger.scalar(x, low)
@@ -278,7 +280,9 @@ def zero_part(fmt: FloatFormat) -> Kernel:
 
 
 def total_order(fmt: FloatFormat, a: Codes) -> Codes:
-    """Return integers in the order of IEEE 754's totalOrder: the codes, those of negative numbers turned around."""
+    """Return codes as unsigned integers whose order is IEEE 754's totalOrder: all bits of a negative code are inverted,
+    and the sign bit of a positive one is set.
+    """
     mask, sign_mask = a.dtype.type(fmt.code_mask), a.dtype.type(fmt.sign_mask or 0)
     return np.asarray(np.where(a & sign_mask, a ^ mask, a | sign_mask))
 
@@ -304,7 +308,7 @@ def compare_totally(direction: str, fmt: FloatFormat) -> Kernel:
 
 @lru_cache(maxsize=64)
 def is_infinity(fmt: FloatFormat, negative: bool) -> Kernel:
-    """Return the kernel of the question whether a number is the infinity with this sign."""
+    """Return the kernel of a test: whether a number is the infinity with this sign."""
     code = fmt.infinity_code
     if code is not None and negative:
         code = code | fmt.sign_mask if fmt.sign_mask else None

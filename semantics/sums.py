@@ -1,4 +1,4 @@
-"""Exact sums of terms and of products, rounded once into an accumulator's format (see `reductions`)."""
+"""Sums of terms and of products in an order or exactly, rounded into the format of an accumulator."""
 
 from __future__ import annotations
 
@@ -390,7 +390,7 @@ def _value(number: Number, code: int) -> Fraction | None:
 def _by_fractions(
     accumulator: Accumulator, operands: Sequence[tuple[Codes, Number]], shape: tuple[int, ...], faults: Faults
 ) -> Codes:
-    """Do the same for elements of any width, one after the other."""
+    """Compute `exact_sum` or `exact_sum_of_products` with fractions, for elements of any width."""
     fmt, policy = _format(accumulator), accumulator.profile.arithmetic
     count = len(operands[0][0])
     columns = []

@@ -327,7 +327,7 @@ def _remainder(bits: int, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64
 
 
 def _wide_remainder(dividend: Wide, divisor: Wide, gap: npt.NDArray[np.int64]) -> Wide:
-    """Do the same on Python integers, one element at a time."""
+    """Compute `_remainder` on Python integers, one element at a time."""
     rows = zip(
         dividend.hi.tolist(), dividend.lo.tolist(), divisor.hi.tolist(), divisor.lo.tolist(), gap.tolist(), strict=True
     )

@@ -84,8 +84,8 @@ F64 = formats.FORMATS["f64"]
 
 @lru_cache(maxsize=1024)
 def by_f64(sources: tuple[FloatFormat, ...], dst: FloatFormat, random_width: int = 0) -> bool:
-    """Tell whether f64 has all operands, and at least two bits more precision than the result. A result of f64 that is
-    rounded to odd then rounds like the exact result.
+    """Tell whether f64 can represent all operands, and has at least two bits more precision than the result. An f64
+    result that is rounded to odd can then be rounded again, and gives the same code as the exact result.
     """
     spare = 2 + random_width
     return all(
@@ -99,7 +99,7 @@ def _lowest(fmt: FloatFormat) -> int:
 
 @lru_cache(maxsize=1024)
 def embedded(sources: tuple[FloatFormat, ...], dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether the format of the result has all numbers of the operands, and does not flush them."""
+    """Tell whether the format of the result can represent all numbers of the operands, and the policy flushes none."""
     fits = all(
         fmt == dst or (fmt.precision <= dst.precision and fmt.emax <= dst.emax and _lowest(fmt) >= _lowest(dst))
         for fmt in sources
@@ -120,11 +120,11 @@ def operate(
     convert: Callable[..., ArrayResult] = conversions.convert,
 ) -> ArrayResult:
     """Compute `mixed.operate` for arrays that broadcast. ``operations``, ``convert``: a module with the operations on
-    one format, and the conversion; both exact, or faster ones of the same results.
+    one format, and the conversion: either those of `exact`, or faster ones with the same results.
 
-    The operands are converted to the format of the result, if that format has all of them. Otherwise the operation is
-    done in f64, rounded to odd, and rounded again. Special operands, and results that f64 does not settle, go one at a
-    time.
+    The operands are converted to the format of the result, if that format can represent all of them. Otherwise the
+    operation is done in f64, rounded to odd, and rounded again. Special operands, and results that f64 does not
+    determine, are computed one at a time.
     """
     noise = [] if random is None else [(np.asarray(random[0]), formats.LIMB_BITS)]
     width = 0 if random is None else random[1]
@@ -180,8 +180,8 @@ def _converted(
     policy: FloatPolicy,
     convert: Callable[..., ArrayResult],
 ) -> tuple[list[Codes], Mask]:
-    """Return the operands as codes of a format that has them, with the signs that the operation takes, and the mask of
-    those that are not numbers; these have the code of 1.
+    """Return the operands as codes of a format that can represent them, with the signs that the operation takes, and
+    the mask of those that are not numbers; the code of these elements is replaced by that of 1.
     """
     operation = mixed.OPERATIONS[name]
     # Subnormals are those of the operand's format: a wider one has none of them.

@@ -93,7 +93,9 @@ def _tiny_apart(
 
 
 def _raised(dst: FloatFormat, significand: Limbs, place: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
-    """Replace the numbers between the two smallest values of a format without zero by one that rounds to the larger."""
+    """Replace numbers between the two smallest values of a format without zero by a number that rounds to the
+    larger.
+    """
     length = core.bit_length(significand)
     one = core.like(significand, np.ones_like(place).view(np.uint64))
     fraction = significand ^ core.shift_left(one, np.maximum(length - 1, 0))

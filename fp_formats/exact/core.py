@@ -1,4 +1,4 @@
-"""The base of all operations on arrays of codes: integers of two limbs, results, chunks, and codes taken apart."""
+"""The base of all operations on arrays of codes: integers of two limbs, results, chunks, and the parts of codes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def where(mask: Mask, x: Limbs, y: Limbs) -> Limbs:
 
 
 def times_bit(x: Limbs | int, bit: U64, like: Limbs) -> Limbs:
-    """Return x where bit is 1, and 0 where it is 0; a Python integer x takes as many limbs as ``like``."""
+    """Return x where bit is 1, and 0 where bit is 0. A Python integer x gets as many limbs as ``like`` has."""
     if isinstance(like, Wide):
         x = widen(x)
         return Wide(x.hi * bit, x.lo * bit)
@@ -134,7 +134,7 @@ def count(n: Count) -> Count:
 
 
 def shift_left(x: Limbs, n: Count) -> Limbs:
-    """Return x * 2**n modulo the width."""
+    """Return x * 2**n without the bits that leave the one or two limbs."""
     if not isinstance(x, Wide):
         return x << count(n)
     if isinstance(n, int):
@@ -276,7 +276,7 @@ class ArrayResult(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A chunk of results, not yet in storage form."""
+    """The results of one chunk: codes in limbs, which are not yet in the storage dtype, flags and poison."""
 
     codes: Limbs
     flags: FlagArray | None
@@ -285,9 +285,10 @@ class Packed(NamedTuple):
 
 @dataclass(slots=True)
 class RoundingOptions:
-    """Everything that a chunk needs in addition to its operands. ``random``: random bits as the policy's rule takes
-    them.
-    ``saturate``: the argument of a conversion; None in arithmetic.
+    """Everything that an operation on a chunk needs in addition to its operands.
+
+    ``random``: the random bits, after the policy's rule was applied to them. ``saturate``: the rule that a conversion
+    was given; None for the policy's rule of arithmetic.
     """
 
     rounding: int
@@ -407,7 +408,7 @@ def rounding_options(
 
 
 def needs_scalar(options: RoundingOptions, fmt: FloatFormat) -> bool:
-    """Tell whether there are too many random bits for two limbs."""
+    """Tell whether an operation needs `by_scalar`, because its random bits do not fit in two limbs."""
     return fmt.precision + options.random_width > TWO_LIMB_BITS
 
 
@@ -487,7 +488,7 @@ def nans_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
 
 @dataclass(slots=True)
 class Classified:
-    """Codes with their classes, for operations with a special operand."""
+    """Codes with the masks of their classes, for operations with a special operand."""
 
     codes: Limbs
     sign: U64
@@ -498,7 +499,7 @@ class Classified:
     invalid: Mask | None
 
     def at(self, index: Any) -> Classified:
-        """Return some of the elements."""
+        """Return the elements at an index, with their masks."""
         invalid = None if self.invalid is None else self.invalid[index]
         return Classified(
             self.codes[index],
@@ -511,7 +512,9 @@ class Classified:
         )
 
     def where(self, mask: Mask, other: Classified) -> Classified:
-        """Choose these elements if the mask holds, else those of ``other``; only what `nans_into` reads is chosen."""
+        """Return these elements where the mask holds, else those of ``other``; only the fields that
+        `nans_into` reads.
+        """
         invalid = None
         if self.invalid is not None and other.invalid is not None:
             invalid = np.where(mask, self.invalid, other.invalid)
@@ -522,7 +525,7 @@ class Classified:
 
 
 def classify(fmt: FloatFormat, codes: Limbs) -> Classified:
-    """Tell the classes of codes apart."""
+    """Return codes with their signs and with the masks of zeros, infinities and NaNs."""
     none = np.zeros(narrow(codes).shape, np.bool_)
     magnitude = magnitude_of(fmt, codes)
     nan = nans_of(fmt, codes)

@@ -80,7 +80,7 @@ def _round_shift(sign: U64, x: Limbs, shift: Count, rounding: int, odd: U64 | No
 
 
 def _parity(kept: Limbs, odd: U64 | None) -> Limbs:
-    """Return the last bits of the codes of some integers."""
+    """Return the last bits of the codes that rounded integers get. ``odd``: see `round_shift`."""
     last = kept & 1
     return last if odd is None else like(last, narrow(last) ^ odd)
 
@@ -219,7 +219,7 @@ def constant(example: Limbs, value: int) -> Limbs:
 
 
 def filled(example: Limbs, value: int) -> Limbs:
-    """Return this value in every element."""
+    """Return an array with the shape and the limbs of the example and this value in every element."""
     return example & 0 | value
 
 
@@ -351,7 +351,9 @@ def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArr
 def nans_into(
     packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, options: RoundingOptions, *operands: Classified
 ) -> Packed:
-    """Replace results with NaN operands by one of these operands, quieted: the first, or as the policy says."""
+    """Replace the results of elements with a NaN operand by that NaN, quieted; if several operands are NaNs, by the
+    first, or as the policy says.
+    """
     nan = np.logical_or.reduce([x.nan for x in operands])
     if not nan.any():
         return packed
@@ -406,7 +408,7 @@ def with_invalid_nan(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options
 
 
 def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
-    """Compute `steps.next_code` for arrays of codes."""
+    """Compute `neighbours.next_code` for arrays of codes."""
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         codes = lift(fmt, chunk, is_wide(options, fmt))
@@ -442,7 +444,7 @@ def _signed(fmt: FloatFormat, sign: np.ndarray[tuple[int, ...], np.dtype[np.uint
 
 
 def ulp_exponents(fmt: FloatFormat, floats: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return `steps.ulp_exponent` of f64 numbers for a format within f64; NaN and infinities give any number."""
+    """Return `neighbours.ulp_exponent` of f64 numbers for a format within f64; of no meaning for NaN and infinities."""
     fields = floats.view(np.int64) >> 52
     fields &= 0x7FF
     # Fields of f64's subnormal numbers are 0, and below every format's smallest exponent or equal to it.

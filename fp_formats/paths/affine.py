@@ -1,8 +1,8 @@
 """Affine casts: an integer i stands for the number (i - zero point) * scale, with a scale and a zero point for each
 index of one dimension.
 
-The steps are those of `exact`, each to nearest even. All steps of a block are done while it is in a cache. A block with
-a number that has no integer is left to the operations one by one.
+The steps are those of `exact`, each to nearest even. All steps of a block are done while it is in a cache. If a number
+of a block has no integer, the separate operations compute the block.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Affine:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The bounds of the width."""
+        """The smallest and the largest integer of the width."""
         half = 1 << self.width - 1
         return (-half, half - 1) if self.signed else (0, 2 * half - 1)
 
@@ -131,7 +131,7 @@ def _made(cast: Affine, layout: Layout, longest: int, wide: int) -> Iterable[_Bl
 
 @lru_cache(maxsize=16)
 def _kept(cast: Affine, layout: Layout, longest: int, wide: int) -> tuple[_Block, ...]:
-    """Return what `_made` returns, kept for the next time; the parameters are short or shared by all blocks."""
+    """Return what `_made` returns, and keep it for the next call. The parameters are short or shared by all blocks."""
     return tuple(_made(cast, layout, longest, wide))
 
 

@@ -34,15 +34,15 @@ _ENTRY = ctypes.CFUNCTYPE(
 
 
 class Step(Protocol):
-    """An op of a chain: its description, and the numbers of its operands among the values of the chain."""
+    """An op of a chain: its description, and the numbers of its operands. `Plan` numbers the values of a chain."""
 
     @property
     def implementation(self) -> Implementation:
-        """The description."""
+        """The description of the op on machine words."""
 
     @property
     def operands(self) -> Sequence[int]:
-        """The numbers of the operands."""
+        """The numbers of the operands among the values of the chain."""
 
 
 class Plan(NamedTuple):
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
     #: What is computed of all values of a number in a block: their largest one ("most", of signed integers, or 0), or
     #: their sum ("sum"). Such values have 64 bits.
     totals: Sequence[tuple[str, int]] = ()
-    #: Whether one more output tells, as a byte of 0 or 1, which elements are refused.
+    #: Whether there is one more output, which has a byte for each element: 1 if the element is refused, else 0.
     tells: bool = False
     #: Whether there may be instructions on vectors.
     vectors: bool = True
@@ -81,8 +81,8 @@ class ArrayLoop:
     def run(
         self, inputs: Sequence[Codes], made: Sequence[Codes], count: int, totals: Sequence[Codes] = ()
     ) -> list[slice]:
-        """Fill the outputs, and the totals of each block. Returns the parts with refused elements: their results may be
-        wrong.
+        """Fill the outputs, and the totals of each block. Return the parts that have refused elements, whose results
+        may be wrong.
         """
         size = self._block
         refused = np.zeros(-(-count // size), np.uint8)
@@ -136,7 +136,7 @@ def cost(plan: Plan) -> int:
 
 
 def _assembly(plan: Plan, tables: Tables) -> tuple[str, list[int]]:
-    """Return the text of a loop, and the bits of its outputs."""
+    """Return the assembly text of a loop, and the widths of its outputs in bits."""
     links, widths, splats, outputs, sums, tells, _, length = plan
     make = llvm.ir()
     pointer, word = make.PointerType(), make.IntType(64)
@@ -289,7 +289,7 @@ class ChainOfOne(NamedTuple):
 
 
 class Waiting:
-    """A loop that is compiled as soon as that saves time."""
+    """A loop that is compiled only once that saves time."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -298,7 +298,7 @@ class Waiting:
         self._telling: ArrayLoop | None = None
 
     def get(self, elements: int) -> ArrayLoop | None:
-        """Return the loop, or None if NumPy is to compute these elements."""
+        """Return the loop, or None if NumPy computes this number of elements faster."""
         if llvm.at_once():
             return self._made()
         if not (llvm.may_pay(elements) and llvm.machine_code_allowed()):
@@ -326,7 +326,9 @@ class Waiting:
     def settle(
         self, inputs: Sequence[Codes], out: Codes, parts: Sequence[slice], general: Callable[..., ArrayResult]
     ) -> Mask | None:
-        """Compute the refused elements of some parts in the general way. Returns which elements are poison."""
+        """Compute the refused elements of some parts by ``general``. Return the mask of poison; None if there
+        is none.
+        """
         poison: Mask | None = None
         many = sum(part.stop - part.start for part in parts) > _AT_ONCE
         for part in parts:
@@ -352,7 +354,7 @@ def _waiting(implementation: Implementation, widths: tuple[int, ...], splats: tu
 def loop_for(
     implementation: Implementation, widths: tuple[int, ...], splats: tuple[bool, ...], elements: int
 ) -> ArrayLoop | None:
-    """Return the loop of one op; None if NumPy is to compute these elements."""
+    """Return the loop of one op; None if NumPy computes this number of elements faster."""
     return _waiting(implementation, widths, splats).get(elements)
 
 
@@ -362,7 +364,7 @@ def applied(
     operands: tuple[Codes, ...],
     general: Callable[..., ArrayResult],
 ) -> ArrayResult | None:
-    """Return the results of an op by its description; None if it has none, or if NumPy is to compute them.
+    """Return the results of an op by its description; None if it has no description, or if NumPy computes them faster.
 
     ``widths``: the bits of the operands, 1 to 64, or 128. ``general`` computes the blocks with refused elements.
     """
@@ -394,7 +396,7 @@ _WIDE = np.dtype(np.complex128)
 
 
 def _as_words(codes: Codes, width: int) -> Codes:
-    """Return codes as one number for each element."""
+    """Return codes with one number for each element, also for codes of 128 bits."""
     return codes if width <= 64 else np.ascontiguousarray(codes).view(_WIDE)[..., 0]
 
 

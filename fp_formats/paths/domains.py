@@ -107,8 +107,8 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
 @llvm.forgotten
 @lru_cache(maxsize=256)
 def only_moves(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion only shifts codes to the left, if the codes are eight bits of an exponent, and also
-    sets the highest bit of the fraction for the first and the last code.
+    """Tell whether a conversion of codes that are eight bits of an exponent only shifts them to the left, and sets the
+    highest fraction bit for the first and the last code.
     """
     exponents = src.nan is NanEncoding.ALL_ONES and not (src.zero or src.signed or src.mantissa_bits)
     same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
@@ -190,31 +190,33 @@ class Sums(NamedTuple):
     result: FloatFormat
     #: The format of the sums.
     fmt: FloatFormat
-    #: Magnitudes are clamped to these numbers.
+    #: Magnitudes are clamped to the range from ``smallest`` to ``largest``.
     smallest: float
     largest: float
-    #: The bits of the exponent. The power that is added to a number with these bits has at least the bits ``least``,
-    #: and ``up`` more; ``lowest`` and ``surplus`` turn it into the exponent of the result.
+    #: ``exponents``: the mask of the exponent bits. The power of two that is added has the exponent bits of the number,
+    #: at least ``least``, plus ``up``. ``lowest`` and ``surplus`` turn it into the exponent of the result.
     exponents: int
     least: int
     up: int
     lowest: int
     surplus: int
-    #: The bits that codes of negative numbers get.
+    #: The bits that are set in the codes of negative results.
     negative: int
-    #: The code that becomes 0.
+    #: The code of a result that is replaced by 0.
     hole: int
-    #: What sums do not give: see `End`.
+    #: The results that sums do not give, such as those of overflow: see `End`.
     ends: tuple[End, ...]
-    #: The result for -0, where it is not that for other negative numbers.
+    #: The result for -0, if it differs from the results of other negative numbers.
     minus_zero: int | None
-    #: How NaNs keep their bits; None where `ends` has all of them.
+    #: The constants by which NaNs keep their bits; None if ``ends`` has the results of all NaNs.
     nans: Nans | None
 
 
 class End(NamedTuple):
-    """The result for all magnitudes above one, as codes of the source: positive ones, then negative ones. None for a
-    result that the description refuses. If several ends apply, the last one counts.
+    """The result of all magnitudes beyond a limit, which is given as a code of the source.
+
+    ``codes``: the result for positive numbers and the one for negative numbers; None if the description refuses these
+    numbers. If several ends apply to a number, the last one counts.
     """
 
     above: int

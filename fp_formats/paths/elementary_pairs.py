@@ -1,7 +1,7 @@
 """Elementary functions of two arguments on arrays of codes: rounded from f64 where a margin settles them.
 
-As in `elementary_margins`; exact results, which lie next to rounding boundaries more often than others, are found in
-f64 too. The specification computes the rest, once for equal pairs of operands.
+The method is that of `margins`. Exact results, which lie next to rounding boundaries more often than others, are found
+in f64 too. The specification computes the rest, once for equal pairs of operands.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ CHUNK = 1 << 14  # pairs: the temporaries of one chunk stay in the second-level 
 class PairApproximation(margins.Approximation):
     """An approximation of a function of two operands, which are the rows of one array.
 
-    ``exact``: gives, from the operands and the approximations, the results that are known to be exact numbers of f64,
-    and NaN for the others. ``zeros``: the claim holds for zeros too.
+    ``exact``: a function of the operands and the approximations; it gives the results that are known to be exact
+    numbers of f64, and NaN for the others. ``zeros``: the error is also below the margin for operands that are zero.
     """
 
     exact: Callable[[margins.Reals, margins.Reals], margins.Reals] = lambda x, y: np.full(y.shape, _NONE)
@@ -242,7 +242,9 @@ def _of_pairs(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return the results of two rows. ``chunk``: from parts of them, the operands, and which ones are ordinary."""
+    """Return the results of two rows. ``chunk``: a function that returns, for parts of the rows, the operands and the
+    mask of ordinary ones.
+    """
     result = ArrayResult(np.empty(a.size, dst.storage_dtype), np.zeros(a.size, np.bool_), np.empty(a.size, np.uint8))
     rest, labels = [], []
     for start in range(0, a.size, CHUNK):

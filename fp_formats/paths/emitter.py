@@ -60,25 +60,25 @@ class Emitter:
     # --- the machine ---
 
     def constant(self, code: int, width: int) -> MachineValue:
-        """See `Machine`."""
+        """Make a constant word, as `Machine.constant` defines."""
         return self.ir.Constant(self.ir.IntType(width), code)
 
     def integer(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make an operation on integers, as `Machine.integer` defines."""
         return getattr(self.builder, _INTEGER.get(name, name))(a, b)
 
     def relation(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make a comparison of integers, as `Machine.relation` defines."""
         if name in _SIGNED:
             return self.builder.icmp_signed(_SIGNED[name], a, b)
         return self.builder.icmp_unsigned(_UNSIGNED[name], a, b)
 
     def choose(self, condition: MachineValue, a: MachineValue, b: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make a choice between two values, as `Machine.choose` defines."""
         return self.builder.select(condition, a, b)
 
     def resize(self, a: MachineValue, width: int, signed: bool) -> MachineValue:
-        """See `Machine`."""
+        """Make a change of width, as `Machine.resize` defines."""
         type_ = self.ir.IntType(width)
         if width < a.type.width:
             return self.builder.trunc(a, type_)
@@ -88,23 +88,23 @@ class Emitter:
         return self.ir.FloatType() if fmt == F32 else self.ir.DoubleType()
 
     def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
-        """See `Machine`."""
+        """Make a number of a code, as `Machine.real` defines."""
         return self._cast(code, self._real(fmt))
 
     def code(self, number: MachineValue, fmt: FloatFormat) -> MachineValue:
-        """See `Machine`."""
+        """Make the code of a number, as `Machine.code` defines."""
         return self.builder.bitcast(number, self.ir.IntType(fmt.bits))
 
     def arithmetic(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make an operation on floats, as `Machine.arithmetic` defines."""
         return getattr(self.builder, _ARITHMETIC[name])(x, y)
 
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make a comparison of floats, as `Machine.ordered` defines."""
         return self.builder.fcmp_ordered(name, x, y)
 
     def extremum(self, largest: bool, x: MachineValue, y: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make a minimum or maximum, as `Machine.extremum` defines."""
         self.refuse(self.builder.fcmp_unordered("uno", x, y))
         word = self.ir.IntType(32 if x.type == self.ir.FloatType() else 64)
         a, b = self._cast(x, word), self._cast(y, word)
@@ -113,19 +113,19 @@ class Emitter:
         return self.choose(self.ordered("==", x, y), zero, chosen)
 
     def convert(self, x: MachineValue, fmt: FloatFormat) -> MachineValue:
-        """See `Machine`."""
+        """Make a conversion between floats, as `Machine.convert` defines."""
         return (self.builder.fptrunc if fmt == F32 else self.builder.fpext)(x, self._real(fmt))
 
     def from_integer(self, a: MachineValue, signed: bool, fmt: FloatFormat) -> MachineValue:
-        """See `Machine`."""
+        """Make a conversion to a float, as `Machine.from_integer` defines."""
         return (self.builder.sitofp if signed else self.builder.uitofp)(a, self._real(fmt))
 
     def to_integer(self, x: MachineValue, width: int, signed: bool) -> MachineValue:
-        """See `Machine`."""
+        """Make a conversion to an integer, as `Machine.to_integer` defines."""
         return (self.builder.fptosi if signed else self.builder.fptoui)(x, self.ir.IntType(width))
 
     def look_up(self, table: npt.NDArray[Any], index: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make a look-up in a table, as `Machine.look_up` defines."""
         number = self.tables.number(table)
         base = self._addresses.get(number)
         if base is None:
@@ -136,11 +136,11 @@ class Emitter:
         return self.load(base, index, 8 * table.dtype.itemsize)
 
     def leading_zeros(self, a: MachineValue) -> MachineValue:
-        """See `Machine`."""
+        """Make a count of leading zeros, as `Machine.leading_zeros` defines."""
         return self.builder.ctlz(a, self.constant(0, 1))
 
     def refuse(self, condition: MachineValue) -> None:
-        """See `Machine`. Refused lanes are collected until `elementwise` ends."""
+        """Refuse elements, as `Machine.refuse` defines. They are collected until `elementwise` ends."""
         self._refused = condition if self._refused is None else self.builder.or_(self._refused, condition)
 
     def take_refused(self) -> MachineValue | None:
@@ -200,8 +200,8 @@ class Emitter:
         return [self.variables.inttoptr(word, self.pointer) for word in words]
 
     def variable(self, type_: Any) -> Any:
-        """Make a variable of this function; LLVM turns it into registers. A variable of a float type takes words,
-        too.
+        """Make a variable of this function, which LLVM turns into registers. A variable of a float type also accepts
+        words.
         """
         return self.variables.alloca(type_)
 

@@ -29,7 +29,7 @@ _BIAS_OF_SIGNED = 128  # the bias of f8E8M0FNU, read with a sign
 
 
 def widen(fmt: FloatFormat, a: int) -> int:
-    """Convert a code of a narrow format to f32."""
+    """Convert a code of a narrow format to a code of f32."""
     if fmt == E8M0:
         sign, field = a >> 7 << 31, a & 0x7F
         if a == 0x80:
@@ -41,7 +41,7 @@ def widen(fmt: FloatFormat, a: int) -> int:
 
 
 def narrow(fmt: FloatFormat, a: int) -> int:
-    """Convert a code of f32 to a narrow format."""
+    """Convert a code of f32 to a code of a narrow format."""
     magnitude = a & F32.magnitude_mask
     sign = a >> 31 << (fmt.bits - 1) if fmt.signed else 0
     if fmt == E8M0:

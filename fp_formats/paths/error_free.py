@@ -29,7 +29,7 @@ LEAST = 2.0**-960  # a product or dividend in f64 of at least this size loses no
 
 
 class Scratch:
-    """Arrays to work in. Each call has its own, so that threads may call at once."""
+    """Arrays for intermediate results. Each call has its own, so that several threads may call at the same time."""
 
     __slots__ = ("floats", "integers", "masks", "sign_bit")
 
@@ -38,7 +38,7 @@ class Scratch:
         self.sign_bit = 8 * integers.itemsize - 1
 
     def first(self, size: int) -> Scratch:
-        """Return the same for fewer elements."""
+        """Return views of the first ``size`` elements of these arrays."""
         if size == self.integers.size:
             return self
         return Scratch(self.integers[:size], self.masks[:, :size], self.floats[:, :size])

@@ -1,8 +1,8 @@
-"""The operations of `exact`, with the same signatures and results, by quicker paths where one is proven.
+"""The operations of `exact`, with the same signatures and results, by quicker paths that tests prove equal.
 
 A path is taken only inside its domain, which `path_of` and `conversion_path` declare and the tests enumerate against
-`exact`. NumPy's NaNs are never trusted: results are searched for NaNs, and `exact` computes those elements.
-All paths go through their operands in chunks, so that only the result is an array of full size.
+`exact`. NumPy's NaNs are never trusted: results are searched for NaNs, and `exact` computes those elements. All paths
+go through their operands in chunks, so that only the result is an array of full size.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bo
 
 
 def next_codes(fmt: FloatFormat, a: Codes, down: bool = False) -> ArrayResult:
-    """Return what `exact.steps.next_codes` returns."""
+    """Return what `exact.encoding.next_codes` returns."""
     if fmt.bits > 16:
         return encoding.next_codes(fmt, a, down)
     key = ("next_codes", fmt, down)

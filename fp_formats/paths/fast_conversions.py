@@ -1,4 +1,4 @@
-"""The conversions of `exact`, with the same signatures and results, by quicker paths where one is proven.
+"""The conversions of `exact`, with the same signatures and results, by quicker paths that tests prove equal.
 
 `conversion_path` declares which path a conversion takes; the tests enumerate each against `exact`.
 """

@@ -1,4 +1,4 @@
-"""The bridge to LLVM: assembly text in, the address of a function out. Machine code is kept on disk."""
+"""The bridge to LLVM: it takes assembly text and returns the address of a function. Machine code is kept on disk."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def may_pay(elements: int) -> bool:
 
 
 def at_once() -> bool:
-    """Tell whether machine code is to be made before it saves time."""
+    """Tell whether machine code is made at the first call, even if that call alone does not save time."""
     return backend() == "llvm"
 
 
@@ -207,7 +207,7 @@ class Code:
 
 @cache
 def _target() -> tuple[Any, str]:
-    """Return the binding, and everything beside the assembly that machine code depends on."""
+    """Return llvmlite's binding, and everything in addition to the assembly that machine code depends on."""
     binding = import_module("llvmlite.binding")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
@@ -318,7 +318,7 @@ class _Shared:
         self._changed = Condition()
 
     def help_of(self, threads: int) -> None:
-        """Start threads, as many as can be had."""
+        """Start up to this many threads; fewer if the system allows no more."""
         try:
             for _ in range(threads):
                 start_new_thread(self._help, ())

@@ -362,7 +362,7 @@ def _unary(
 
 
 def least_operand(fmt: FloatFormat, policy: FloatPolicy) -> float:
-    """Return the magnitude below which an operand other than zero is replaced by another number."""
+    """Return the magnitude below which the policy flushes operands: the smallest normal value; 0 if it flushes none."""
     return 2.0**fmt.emin if policy.flushing(fmt).operands else 0.0
 
 
@@ -374,7 +374,7 @@ def ordinary(x: Reals, least: float) -> Mask:
 
 
 def put(result: ArrayResult, where: Index | slice, part: ArrayResult, which: Index | slice) -> None:
-    """Write some elements of a part to these places of a result."""
+    """Write the elements ``which`` of a part to the places ``where`` of a result."""
     for whole, each in zip(result, part, strict=True):
         if whole is not None and each is not None:
             whole[where] = each[which]

@@ -31,14 +31,15 @@ _INTEGERS = 0x433 << 52 | 1 << 51
 
 
 class Mode(NamedTuple):
-    """A rounding mode."""
+    """The constants of a rounding mode."""
 
     #: 1 if the last bit that stays is added, so that ties go to the even neighbour.
     ties: int
-    #: What is added to numbers of this sign before bits are dropped.
+    #: ``plus``, ``minus``: what is added to positive and to negative numbers before bits are dropped.
     plus: int
     minus: int
-    #: 1 if the largest number of this sign stands for all that are larger, not infinity.
+    #: ``largest_plus``, ``largest_minus``: 1 if a number of this sign that is too large becomes the largest finite
+    #: value; 0 if it becomes infinity.
     largest_plus: int
     largest_minus: int
     #: The sign of x - x.
@@ -91,7 +92,9 @@ def _normal(a: Word) -> tuple[Word, Word]:
 
 
 def _jammed(a: Word, count: Word) -> Word:
-    """Shift down by any count of 64 bits. The lowest bit is set if any bit was shifted out. The highest one is 0."""
+    """Shift down by ``count``, of 64 bits, and set the lowest bit if a bit is lost. The highest bit of ``a``
+    must be 0.
+    """
     by = count.less(127, signed=False).choose(count, count.of(127)).resized(128)
     kept = a.shift_right(by)
     return kept | (kept << by).differs(a).resized(128)

@@ -77,7 +77,7 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 
 
 def positions_of(mask: Mask) -> npt.NDArray[np.intp]:
-    """Return where a mask holds; several times faster than NumPy if it rarely holds."""
+    """Return the indices of the elements for which a mask holds; several times faster than NumPy if these are few."""
     whole = mask.size & ~7
     rows = np.flatnonzero(mask[:whole].view(np.uint64) != 0)
     if mask.size > whole or rows.size > whole >> 6:
@@ -90,8 +90,8 @@ def positions_of(mask: Mask) -> npt.NDArray[np.intp]:
 
 
 class LookupTable(NamedTuple):
-    """Result codes by operand code. ``marker``, a code that no result has, stands for poison; None if nothing is
-    poison. ``flags``: the flags of the results, if the table has them.
+    """The result codes of an operation, indexed by the code of its operand. ``marker``: a code that no result has,
+    which stands for poison; None if no result is poison. ``flags``: the flags of the results, if the table has them.
     """
 
     codes: Codes
@@ -177,7 +177,7 @@ class Cache:
         return table
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all tables."""
         with self._lock:
             self._tables.clear()
             self._asked.clear()

@@ -162,12 +162,12 @@ def _same_nans(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 def _converted(number: Real, dst: FloatFormat) -> Word:
-    """Convert to f32 or f64; refuse a NaN."""
+    """Return the code of a number in f32 or f64; refuse a NaN."""
     return number.converted(dst).settled().code()
 
 
 def _plain(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether a conversion changes only NaNs and the numbers that the format cannot hold."""
+    """Tell whether a conversion changes only NaNs and the numbers that ``dst`` cannot represent."""
     flushes = policy.flushing(src).operands or policy.flushing(dst).results
     return not flushes and not policy.conversion_saturation(dst).numbers and llvm.keeps_subnormals()
 
@@ -215,8 +215,8 @@ def _coded(number: Real, fmt: FloatFormat) -> Word:
 
 
 def _by_sums(a: Word, src: FloatFormat, sums: domains.Sums) -> Word:
-    """Round a code of f32 or f64 to nearest even. Overflow, infinities and NaNs, which sums do not give, are chosen
-    afterwards.
+    """Round a code of f32 or f64 to nearest even. The results for overflow, infinities and NaNs, which sums do not
+    give, are selected afterwards.
     """
     magnitude, width = a & src.magnitude_mask, sums.result.bits
     negative = a.shift_right(src.bits - 1).equals(1)
@@ -384,7 +384,7 @@ def _entries(key: Any, bits: int, operation: Callable[[Table], ArrayResult]) -> 
 
 
 class _Of:
-    """An operation whose tables are kept by its key."""
+    """An operation with a key, so that its tables are made once for all operations with equal keys."""
 
     def __init__(self, key: Any, operation: Callable[[Table], ArrayResult]) -> None:
         self.key, self.operation = key, operation
@@ -414,7 +414,7 @@ def _by_pairs(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -
 
 
 def _pairs(fmt: FloatFormat, operation: Callable[[Table, Table], ArrayResult], key: Any, width: int) -> Implementation:
-    """Look up the result of an operation on two codes of up to 8 bits."""
+    """Return the description of a look-up of the result for two codes of up to 8 bits."""
     bits, mask = fmt.bits, fmt.code_mask
 
     def of_both(index: Table) -> ArrayResult:

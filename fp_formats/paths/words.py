@@ -98,21 +98,22 @@ class Machine(Protocol):
     """A maker of instructions. Operands and results are values of the machine (`MachineValue`)."""
 
     def constant(self, code: int, width: int) -> MachineValue:
-        """Return a word of ``width`` bits, 1 to 128."""
+        """Return a constant word of ``width`` bits, 1 to 128."""
 
     def integer(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
-        """Return an operation on words of one width, modulo 2**width: add, sub, mul, and, or, xor; shl, lshr, ashr by
-        less than the width; udiv, sdiv, urem, srem by a divisor that is not 0, without overflow.
+        """Return the result of an operation on words of one width, modulo 2**width. The operations are add, sub, mul,
+        and, or, xor; shl, lshr, ashr by less than the width; udiv, sdiv, urem, srem by a divisor that is not 0, without
+        overflow.
         """
 
     def relation(self, name: str, a: MachineValue, b: MachineValue) -> MachineValue:
-        """Return a word of one bit for ==, !=, or the unsigned or signed u<, u<=, s<, s<=."""
+        """Return a word of one bit: 1 if a relation holds: == or !=, unsigned u< or u<=, signed s< or s<=."""
 
     def choose(self, condition: MachineValue, a: MachineValue, b: MachineValue) -> MachineValue:
         """Return ``a`` if the condition, of one bit, is 1, else ``b``: two words of one width, or two reals."""
 
     def resize(self, a: MachineValue, width: int, signed: bool) -> MachineValue:
-        """Return a word cut or extended to another width, by its sign or by zeros."""
+        """Return a word in another width: without its upper bits, or extended by copies of the sign bit or by zeros."""
 
     def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
         """Return a code of f32 or f64 as a number."""
@@ -124,7 +125,7 @@ class Machine(Protocol):
         """Return a sum, difference, product or quotient (add, subtract, multiply, divide), to nearest even."""
 
     def ordered(self, name: str, x: MachineValue, y: MachineValue) -> MachineValue:
-        """Return a word of one bit for <, <= or == of numbers; 0 if one is a NaN."""
+        """Return a word of one bit: 1 if the relation <, <= or == of two numbers holds; 0 if one is a NaN."""
 
     def extremum(self, largest: bool, x: MachineValue, y: MachineValue) -> MachineValue:
         """Return the larger or the smaller of two numbers, where -0 < +0. Elements with a NaN are refused."""
@@ -136,7 +137,7 @@ class Machine(Protocol):
         """Return a word as a number of f32 or f64, to nearest even."""
 
     def to_integer(self, x: MachineValue, width: int, signed: bool) -> MachineValue:
-        """Return a number cut to an integer; any word if the integer has no code of this width."""
+        """Return the integer part of a number as a word. If the width cannot hold it, the word can have any bits."""
 
     def look_up(self, table: npt.NDArray[Any], index: MachineValue) -> MachineValue:
         """Return the entry of a table of unsigned integers at an index, which must be inside the table."""
@@ -145,14 +146,16 @@ class Machine(Protocol):
         """Return the number of zeros above the leading one, in a word of the same width; the width for 0."""
 
     def refuse(self, condition: MachineValue) -> None:
-        """Leave the elements for which the condition is true to the general code; their results may be anything."""
+        """Mark the elements for which the condition is true: the general code computes them, and results here do not
+        count.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A code of ``width`` bits, 1 to 128, inside of a machine. Other operands may be Python integers.
+    """A code of ``width`` bits, 1 to 128, inside of a machine. Operators also accept Python integers.
 
-    ``known``: if the code was made from a number of a shorter format, that number in f32, and the format.
+    ``known``: the number in f32 and its format, if the code was made from a number of a shorter format.
     """
 
     machine: Machine
@@ -209,19 +212,19 @@ class Word:
         return Word(self.machine, self.machine.relation(name, self.held, other.held), 1)
 
     def equals(self, other: Word | int) -> Word:
-        """Tell, as a word of one bit, whether both are the same."""
+        """Return a word of one bit: 1 if both words are the same."""
         return self._related("==", other)
 
     def differs(self, other: Word | int) -> Word:
-        """Tell whether both are not the same."""
+        """Return a word of one bit: 1 if the words differ."""
         return self._related("!=", other)
 
     def less(self, other: Word | int, signed: bool) -> Word:
-        """Tell whether this number is less than ``other``."""
+        """Return a word of one bit: 1 if this number is less than ``other``."""
         return self._related("s<" if signed else "u<", other)
 
     def at_most(self, other: Word | int, signed: bool) -> Word:
-        """Tell whether this word is less or equal."""
+        """Return a word of one bit: 1 if this number is at most ``other``."""
         return self._related("s<=" if signed else "u<=", other)
 
     def choose(self, yes: Chosen, no: Chosen) -> Chosen:
@@ -229,11 +232,11 @@ class Word:
         return yes.like(self.machine.choose(self.held, yes.held, no.held))
 
     def like(self, held: MachineValue) -> Word:
-        """Return a value of the machine as a word of this width."""
+        """Wrap a value of the machine as a word of this width."""
         return Word(self.machine, held, self.width)
 
     def resized(self, width: int, signed: bool = False) -> Word:
-        """Cut to a width, or extend to it by the sign or by zeros."""
+        """Return the word in another width: without its upper bits, or extended by copies of the sign bit or zeros."""
         if width == self.width:
             return self
         return Word(self.machine, self.machine.resize(self.held, width, signed), width)
@@ -255,7 +258,7 @@ class Word:
         return self.like(self.machine.leading_zeros(self.held))
 
     def refuse(self) -> None:
-        """Leave the elements for which this word, of one bit, is 1 to the general code."""
+        """Mark the elements for which this word, of one bit, is 1, so that the general code computes them."""
         self.machine.refuse(self.held)
 
 
@@ -276,11 +279,11 @@ class Real:
         return Real(self.machine, held, self.fmt)
 
     def like(self, held: MachineValue) -> Real:
-        """Return a value of the machine as a number of this format."""
+        """Wrap a value of the machine as a number of this format."""
         return Real(self.machine, held, self.fmt)
 
     def computed(self, name: str, other: Real | float) -> Real:
-        """Return the sum, difference, product or quotient of both."""
+        """Return the sum, difference, product or quotient of this number and ``other``."""
         other = other if isinstance(other, Real) else self.of(other)
         return self.like(self.machine.arithmetic(name, self.held, other.held))
 
@@ -298,15 +301,15 @@ class Real:
         return Word(self.machine, self.machine.ordered(name, self.held, other.held), 1)
 
     def less(self, other: Real | float) -> Word:
-        """Tell whether this number is less than ``other``; 0 with a NaN."""
+        """Return a word of one bit: 1 if this number is less than ``other``; 0 if one is a NaN."""
         return self._ordered("<", other)
 
     def at_most(self, other: Real | float) -> Word:
-        """Tell whether this number is less or equal; 0 with a NaN."""
+        """Return a word of one bit: 1 if this number is at most ``other``; 0 if one is a NaN."""
         return self._ordered("<=", other)
 
     def equals(self, other: Real | float) -> Word:
-        """Tell whether both are equal, as zeros of both signs are; 0 with a NaN."""
+        """Return a word of one bit: 1 if both numbers are equal, as +0 and -0 are; 0 if one is a NaN."""
         return self._ordered("==", other)
 
     def extremum(self, other: Real, largest: bool) -> Real:
@@ -319,7 +322,7 @@ class Real:
         return self
 
     def code(self) -> Word:
-        """Return the code; that of a NaN is not known."""
+        """Return the code of this number; the code of a NaN can be that of any NaN."""
         return Word(self.machine, self.machine.code(self.held, self.fmt), self.fmt.bits)
 
     def converted(self, fmt: FloatFormat) -> Real:
@@ -327,7 +330,7 @@ class Real:
         return self if fmt == self.fmt else Real(self.machine, self.machine.convert(self.held, fmt), fmt)
 
     def integer(self, width: int, signed: bool) -> Word:
-        """Return the number cut to an integer; any word if the integer has no code of this width."""
+        """Return the integer part of this number as a word. If the width cannot hold it, the word can have any bits."""
         return Word(self.machine, self.machine.to_integer(self.held, width, signed), width)
 
 

@@ -1,6 +1,6 @@
-"""How the exact result of a function is known: the reason, the balls of Ziv's loop, and narrow bounds of the result.
+"""Why the exact result of a function is known: the reason, the balls of Ziv's loop, and narrow bounds of the result.
 
-`halfulp.fp_formats.reals.elementary` computes results. An account of one takes the same way, and keeps what it sees.
+`halfulp.fp_formats.reals.elementary` computes results. An `Account` is made by the same steps, and records them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _known(row: Row, operands: tuple[Unpacked, ...]) -> Enclosure | None:
 
 
 def number_near(name: str, operands: tuple[Fraction, ...]) -> Fraction | None:
-    """Return the result of a function of rational numbers to 200 bits; None if it is not a number that fits."""
+    """Return the result of a function of rational numbers to 200 bits; None if it is not finite, is not known to so
+    many bits, or is too large or too small for a fraction.
+    """
     row: Row = functions.FUNCTIONS[name] if name in functions.FUNCTIONS else FUNCTIONS_OF_TWO[name]
     with functions.bits_of_precision(_NEAR_BITS + 200):
         found = row.ball(*(arb(fmpq(x.numerator, x.denominator)) for x in operands))

@@ -34,7 +34,7 @@ _EXACT = 1 << 62
 
 
 class Settled(NamedTuple):
-    """Results in one dimension, and the mask of those that are right; the other results have any code."""
+    """Results in one dimension, and the mask of those that are right; the other results have no meaning."""
 
     result: ArrayResult
     mask: Mask
@@ -104,8 +104,8 @@ def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
 
 
 def operands(fmt: FloatFormat, codes: Codes, policy: FloatPolicy) -> tuple[list[arb], Mask]:
-    """Return operands as exact balls, and the mask of the finite ones other than zero; the other operands have any
-    ball.
+    """Return operands as exact balls, and the mask of the finite ones other than zero; the balls of the other operands
+    have no meaning.
     """
     options = RoundingOptions(RNE, policy, False)
     (lifted,) = core.operands(fmt, options, codes)

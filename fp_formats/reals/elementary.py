@@ -1,6 +1,6 @@
-"""Elementary functions on codes: the specification. The exact real result, rounded once.
+"""Elementary functions on codes, the specification: the exact real result, rounded once.
 
-Arguments are codes, results are `halfulp.fp_formats.scalar.Result`s, as in `scalar`.
+Arguments are codes, and results are `halfulp.fp_formats.scalar.Result`s.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _GUARD = 3
 
 
 def grid_of(fmt: FloatFormat) -> functions.Grid:
-    """Return the grid that decides each rounding to a format."""
+    """Return the grid that determines each rounding to a format: a function from the exponent of a number's leading bit
+    to the exponent of the spacing there. All numbers between two neighbours of the grid are rounded alike.
+    """
     lowest = fmt.emin - fmt.mantissa_bits - _GUARD
     return lambda lead: max(lead - fmt.mantissa_bits - _GUARD, lowest)
 
@@ -73,7 +75,7 @@ def of_integer(
 
 
 def integer_operand(n: int) -> scalar.Unpacked:
-    """Return an integer as the second operand of `result_of_two`."""
+    """Return an integer as an unpacked number, for the second operand of `result_of_two`."""
     return scalar.Unpacked(scalar.FINITE, int(n < 0), abs(n), 0)
 
 
@@ -113,7 +115,8 @@ def result_of_two(name: str, x: scalar.Unpacked, y: scalar.Unpacked, grid: funct
 class Enclosure(NamedTuple):
     """The known facts about a result: its value, a number next to it, or a ball.
 
-    ``answer`` comes first, then ``far``. ``rule``: the special case of the operands in words, if there is one.
+    ``answer`` is used if it is not None, then ``far``, then ``ball``. ``rule``: the special case of the operands in
+    words, if there is one.
     """
 
     answer: Fraction | functions.Special | None
@@ -159,7 +162,7 @@ def known_of_two(function: FunctionOfTwo, x: scalar.Unpacked, y: scalar.Unpacked
 
 
 def _found(known: Enclosure, grid: functions.Grid) -> Exactly:
-    """Return a value, a cell next to a rational number, or the cell of a ball."""
+    """Return the result as a value, as a cell next to a rational number, or as the cell of a ball."""
     answer, far, ball, _ = known
     if answer is not None:
         return answer

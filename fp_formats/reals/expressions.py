@@ -1,4 +1,4 @@
-"""Expressions of exact real numbers: what a function records that is called on reals, and the program made of it."""
+"""Expressions of exact real numbers: what a function called with `Real`s computes, and the program of its steps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _LARGE = 64
 
 
 def add(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
-    """Return x + y."""
+    """Return x + y; ``downward``: a sum that cancels is -0. If a term is exp(u) for a large u, the result is also
+    written as an exponential.
+    """
     total = extended.add(x, y, downward)
     if (
         isinstance(total, extended.Enclosed)
@@ -49,7 +51,7 @@ def add(x: extended.Number, y: extended.Number, downward: bool) -> extended.Numb
 def _with_exponent(
     large: Fraction | extended.Enclosed, other: Fraction | extended.Enclosed, downward: bool
 ) -> tuple[str, extended.Number] | None:
-    """Return the origin of ``other`` + ``large``, where ``large`` is ±exp(u), u is large, and ``other`` is not."""
+    """Return the origin of ``other`` + ``large``, where ``large`` is ±exp(u) for a large u; ``other`` is smaller."""
     power = _power(large)
     if power is None:
         return None
@@ -65,12 +67,12 @@ def _with_exponent(
 
 
 def subtract(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
-    """Return x - y."""
+    """Return x - y, as `add` does."""
     return extended.subtract(x, y, downward) if x is y else add(x, extended.negate(y), downward)
 
 
 def multiply(x: extended.Number, y: extended.Number) -> extended.Number:
-    """Return x * y."""
+    """Return x * y; the product of two exponentials is written as an exponential."""
     first, second = _power(x), _power(y)
     if first is None or second is None:
         return extended.multiply(x, y)
@@ -78,7 +80,7 @@ def multiply(x: extended.Number, y: extended.Number) -> extended.Number:
 
 
 def divide(x: extended.Number, y: extended.Number) -> extended.Number:
-    """Return x / y."""
+    """Return x / y; the quotient of two exponentials is written as an exponential."""
     first, second = _power(x), _power(y)
     if first is None or second is None:
         return extended.divide(x, y)
@@ -103,13 +105,18 @@ MOST_STEPS = 1 << 20
 
 
 class NeedsNumbers(BaseException):
-    """Raised inside a user's function that compares reals while they have no numbers. The function is then called
-    again, once for each argument. It is a BaseException, because a function may catch every Exception.
+    """Raised inside a user's function that compares arguments while these have no numbers yet. The function is then
+    called again, once for each argument. It is a BaseException, so that a function that catches every Exception does
+    not catch it.
     """
 
 
 class Operation(NamedTuple):
-    """An operation on numbers (with the flag for rounding downward), and on balls; None if it has no plain ball."""
+    """An operation as a function of numbers, and as one of balls.
+
+    ``apply``: the function of numbers; its last argument says whether the mode rounds downward. ``ball``: the function
+    of balls; None if no ball can be given for all operands.
+    """
 
     apply: Callable[..., extended.Number]
     ball: Callable[..., arb] | None
@@ -354,7 +361,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 
 
 def _spread(called: np.ufunc, operands: Sequence[Any]) -> Any:
-    """Apply a ufunc to arrays together with a real: the arrays become arrays of objects."""
+    """Apply a ufunc to arrays together with a real, for which the arrays are converted to arrays of objects."""
     boxed = []
     for each in operands:
         box = np.empty((), object)
@@ -364,7 +371,7 @@ def _spread(called: np.ufunc, operands: Sequence[Any]) -> Any:
 
 
 def node(operation: str, *arguments: Real, payload: Any = None) -> Real:
-    """Return the real that an operation gives."""
+    """Return the real that is the result of an operation."""
     made = object.__new__(Real)
     made.operation, made.arguments, made.payload = operation, arguments, payload
     return made
@@ -395,7 +402,7 @@ def as_real(given: Any) -> Real | None:
 
 
 def number_of(exact: int | float | Ratio) -> extended.Number:
-    """Return an exact number as a number of expressions."""
+    """Return an exact number in the form that expressions use."""
     if isinstance(exact, Ratio):
         found = Fraction(exact.numerator, exact.denominator)
         return extended.of_fraction(-found if exact.sign else found) if found else extended.zero(exact.sign)
@@ -569,7 +576,7 @@ def located(x: extended.Enclosed, grid: functions.Grid) -> Fraction | functions.
 
 
 def _close(near: functions.Near, grid: functions.Grid) -> int:
-    """Return a distance that is far below the grid around a number."""
+    """Return the exponent of a distance that is far smaller than the spacing of the grid around a number."""
     return grid(functions.exponent_of(near.value) - 2 if near.value else -functions.BEYOND) - 64
 
 
@@ -590,7 +597,8 @@ def settled(
     dst: FloatFormat,
     policy: FloatPolicy,
 ) -> arrays.Settled | None:
-    """Round a program of one result on columns of codes, as far as one ball settles it; None if it has no plain balls.
+    """Round the results of a program with one result on columns of codes, as far as one ball for each determines them;
+    None if the program has no plain balls.
 
     The mask is False for operands that are zeros, infinities or NaNs.
     """

@@ -1,8 +1,9 @@
-"""Exact numbers of expressions, their arithmetic and their functions: rational numbers, signed zeros, infinities, NaNs,
+"""The numbers of expressions, their arithmetic and their functions: rational numbers, signed zeros, infinities, NaNs,
 and reals that balls enclose.
 
-Zeros, infinities and NaNs follow IEEE 754: 0 * infinity, infinity - infinity and 0 / 0 are NaN, x / 0 is a pole, and a
-sum that cancels is +0 (-0 to round downward). Real numbers neither overflow nor underflow.
+Zeros, infinities and NaNs follow IEEE 754: 0 * infinity, infinity - infinity and 0 / 0 are NaN, x / 0 is an infinity
+that raises divide-by-zero, and a sum that cancels is +0 (-0 in the mode that rounds downward). Real numbers neither
+overflow nor underflow.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class Enclosed:
         self.origin = origin
 
     def ball(self) -> arb:
-        """Return a ball at the precision of the context. Those of the operands come first, without recursion."""
+        """Return a ball of this number at the current precision. Balls of operands come first, in a loop, not by
+        recursion.
+        """
         precision = flint.ctx.prec
         waiting = [] if self._precision == precision else [self]
         while waiting:
@@ -94,7 +97,7 @@ NAN = SPECIALS["nan"]
 
 
 def of_fraction(x: Fraction) -> Number:
-    """Return a rational number as a number: 0 as +0; a long one as balls."""
+    """Return a rational number as a `Number`: 0 as +0, and a fraction with very many digits as balls."""
     if not x:
         return SPECIALS["0"]
     if _length(x) > LONGEST:
@@ -170,12 +173,12 @@ def is_kind(x: Number, kind: Kind) -> bool:
 
 
 def zero(sign: int) -> Special:
-    """Return a zero."""
+    """Return a zero with this sign."""
     return Special(Kind.ZERO, sign)
 
 
 def infinity(sign: int, pole: bool = False) -> Special:
-    """Return an infinity; ``pole``: one that raises divide-by-zero."""
+    """Return an infinity with this sign; ``pole``: it raises divide-by-zero."""
     return Special(Kind.INFINITE, sign, pole)
 
 
@@ -216,7 +219,7 @@ def magnitude(x: Number) -> Number:
 
 
 def add(x: Number, y: Number, downward: bool) -> Number:
-    """Return x + y."""
+    """Return x + y; ``downward``: a sum that cancels is -0."""
     if isinstance(x, Fraction) and isinstance(y, Fraction):
         total = x + y
         return of_fraction(total) if total else zero(int(downward))
@@ -315,8 +318,8 @@ def _about(x: Fraction | Special | Enclosed) -> About:
 
 
 def measured(x: Enclosed) -> _Known:
-    """Return the known facts about a number in addition to its balls; for a huge or tiny number, return the bounds from
-    a ball.
+    """Return a rational number next to ``x``, or a lower bound of its size; None if neither is known. For a huge or
+    tiny number, a ball gives them.
     """
     if x.about is None:
         with bits_of_precision(_EXTREME):
@@ -375,7 +378,7 @@ def _about_product(x: About, y: About) -> _Known:
 
 
 def _small(x: Near) -> bool:
-    """Tell whether a number is nearer to its neighbour than half the magnitude of the neighbour."""
+    """Tell whether the distance of a number from its neighbour is less than half the magnitude of the neighbour."""
     return bool(x.value) and x.distance <= exponent_of(x.value) - 3
 
 
@@ -458,7 +461,7 @@ _NOT_AT_ZERO = frozenset({"cbrt", "softplus", "lgamma"})
 
 
 def unpacked(x: Number) -> Unpacked:
-    """Return a number as an operand of the tables of special cases. Its significand may be a fraction."""
+    """Return a number as an unpacked operand for the tables of special cases. Its significand may be a fraction."""
     if isinstance(x, Special):
         kind = {Kind.ZERO: FINITE, Kind.INFINITE: INFINITE, Kind.NAN: QUIET_NAN}[x.kind]
         return Unpacked(kind, x.sign, 0, 0)
@@ -467,7 +470,7 @@ def unpacked(x: Number) -> Unpacked:
 
 
 def _stand_in(x: Enclosed) -> Fraction:
-    """Return a fraction with the sign of a number that is not known exactly."""
+    """Return a simple fraction with the same sign, in place of a number that is not known exactly."""
     return Fraction(sign_of(x), 3)
 
 
@@ -527,8 +530,8 @@ def _of_enclosed(name: str, x: Enclosed) -> Number:
 
 
 def guarded(name: str) -> Callable[[arb], arb]:
-    """Return the function for any ball. It gives a ball that is not finite, unless the result is known to be in the
-    ball.
+    """Return the function for any ball. Its result is a ball that is not finite, unless the function value is known to
+    lie in the ball.
     """
     ball = FUNCTIONS[name].ball
     if name not in _NOT_AT_ZERO:
@@ -593,7 +596,7 @@ def of_two(name: str, x: Number, y: Number) -> Number:
 
 
 def power(x: Number, y: Number) -> Number:
-    """Return x**y: of integers by multiplication, else by IEEE's pow."""
+    """Return x**y: if both are integers by multiplication, else by IEEE's pow."""
     if isinstance(y, Fraction) and y.denominator == 1 and not isinstance(x, Special):
         return _integer_power(x, y.numerator)
     if isinstance(x, Enclosed) and is_kind(y, Kind.INFINITE):

@@ -1,7 +1,8 @@
-"""The elementary functions: one row each, with its ball, its limits, its rational results and what is known far out.
+"""The elementary functions: one row each, with its ball, its limits, its rational results, and what is known for
+arguments near zero and for huge ones.
 
-The limits are those of IEEE 754-2019, clause 9.2.1, and of C23, Annex F, where IEEE is silent. Which arguments give
-rational results is number theory:
+The limits are those of IEEE 754-2019, clause 9.2.1, and of C23, Annex F, where IEEE is silent. Number theory tells
+which arguments give rational results:
 
 - By Lindemann and Weierstrass, exp, sin and the functions made of them and their inverses are transcendental at each
   algebraic argument but those where a limit or `exact` says otherwise.
@@ -9,7 +10,7 @@ rational results is number theory:
 - Roots and powers of rational numbers are decided by integers.
 - Of erf, erfc, tgamma, lgamma and of both forms of gelu nothing is proved: their search ends with `Unsettled`.
 
-Each row names its reason, so that explanations and the documentation say it.
+Each row states its reason, which explanations and the documentation quote.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def exact_ball(significand: int, exponent: int) -> arb:
 
 
 class Attempt(NamedTuple):
-    """One turn of Ziv's loop: bits of precision, the ball, and the cell that holds it (None: more bits are needed)."""
+    """One turn of Ziv's loop: the precision in bits, the ball, and the cell around it; None if more bits are needed."""
 
     precision: int
     ball: arb

@@ -1,4 +1,4 @@
-"""The elementary functions of two arguments: what is known of each pair of operands, and the ball of the rest.
+"""The elementary functions of two arguments: their special cases, the known facts about results, and the balls.
 
 The special cases are those of IEEE 754-2019, clause 9.2.1, and of C23, Annex F (hypot of an infinity and a NaN).
 """
@@ -41,8 +41,8 @@ _NOT_A_NUMBER = _always(SPECIALS["nan"])
 
 
 class SpecialCase(NamedTuple):
-    """Operands that are zeros, infinities or NaNs, or have no real result: the condition, the answer, and the rule in
-    words. The answer None means the NaN operand.
+    """Operands that are zeros, infinities or NaNs, or that have no real result: the condition, the result, and the rule
+    in words. A result of None means that the NaN operand is the result.
     """
 
     holds: Callable[[Unpacked, Unpacked], bool]
@@ -54,8 +54,8 @@ class SpecialCase(NamedTuple):
 class FunctionOfTwo:
     """A function of two exact operands.
 
-    ``specials``: the special cases; the first that holds decides. ``ball``, ``exact``, ``far``: as of a function of one
-    argument, for operands that are not special; ``formula``, ``rational``, ``proof``, too.
+    ``specials``: the special cases; the first that holds decides. ``ball``, ``exact``, ``far``, ``formula``,
+    ``rational``, ``proof``: as for a function of one argument, for operands that are not special.
     """
 
     name: str

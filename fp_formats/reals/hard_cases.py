@@ -62,7 +62,7 @@ class HardCase(NamedTuple):
 
 
 def distance(name: str, formats: Formats, operands: Sequence[int], dst: FloatFormat) -> Distance | None:
-    """Return how near the exact result of operands lies to a value or a midpoint of ``dst``.
+    """Return the distance of the exact result for these operands from the nearest value or midpoint of ``dst``.
 
     None for a result that is a value or a midpoint itself, that is not a finite number, or that overflows.
     """

@@ -1,1 +1,1 @@
-"""MLIR bytecode: `reader` and `writer`, on the tables of `codes` and the layouts of `properties`."""
+"""MLIR bytecode: `reader` and `writer`, with the tables of `codes` and the layouts of properties in `numbering`."""

@@ -156,13 +156,15 @@ class ByteCursor:
         return value >> 1, bool(value & 1)
 
     def below(self, number: int, count: int, what: str, start: int) -> int:
-        """Return a number if it is below ``count``. Raises BytecodeError at ``start`` if it is not."""
+        """Return a number if it is below ``count``, else raise BytecodeError at ``start``; ``what`` names the
+        number.
+        """
         if number >= count:
             self.fail(f"{what} {number} does not exist: there are {count}", start)
         return number
 
     def number(self, count: int, what: str) -> int:
-        """Read a number that must be below ``count``."""
+        """Read a number that must be below ``count``; ``what`` names it in the error."""
         start = self.pos
         return self.below(self.varint(), count, what, start)
 

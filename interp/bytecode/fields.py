@@ -1,4 +1,4 @@
-"""The fields of an encoding: each with its reading from a bytecode file and its writing to one."""
+"""The fields of an encoding: functions that read each field from a bytecode file and write it to one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MASK = (1 << 64) - 1
 
 
 class CodeSource(Protocol):
-    """The source that a row reads from."""
+    """The source from which a `Code` reads the fields of an attribute or a type."""
 
     cursor: ByteCursor
     schema: Schema
@@ -66,7 +66,8 @@ class Present(NamedTuple):
 
 
 class CodeSink:
-    """The sink that a row writes to. It records what is written, with attributes and types in place of their numbers.
+    """The sink to which a `Code` writes. It records what is written, with attributes and types in place of their
+    numbers.
 
     ``attribute``, ``type``, ``string``: record the number of an attribute, of a type or of a string.
     """
@@ -529,7 +530,7 @@ def _sparse(a: at.SparseElementsAttr) -> str | None:
 
 
 def _numbers(*names: str) -> Callable[[Any], str | None]:
-    """Return a rule for the lines and columns of those names."""
+    """Return a check of the lines and columns in these fields: it returns the first that is too large, as text."""
 
     def rule(place: Any) -> str | None:
         for name in names:
@@ -566,8 +567,9 @@ _RULES: dict[type, Callable[[Any], str | None]] = {
 
 @dataclass(frozen=True)
 class Code:
-    """A row. ``take`` returns the values of an object's fields, or None if the row does not fit the object. ``make``
-    returns the object with such values, or None if there is no such object.
+    """A row of a table: how bytecode encodes attributes or types of a class. ``take`` returns the values of an object's
+    fields, or None if the row does not fit the object. ``make`` returns the object with such values, or None if there
+    is no such object.
     """
 
     number: int

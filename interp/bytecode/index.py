@@ -146,7 +146,7 @@ _FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is 
 class FileIndex:
     """The parts of a file other than the ops; each is read at its first use.
 
-    It is the `fields.Source` of the attributes and types in it.
+    It is the `fields.CodeSource` of the attributes and types in it.
     """
 
     def __init__(self, file: Container, schema: Schema, registry: Registry, allow_unregistered: bool) -> None:
@@ -385,7 +385,7 @@ class FileIndex:
         return made
 
     def _thing(self, things: list[Any], number: int, codecs: dict[str, Codec], what: str) -> Thing:
-        """Read an entry, and store the attribute or type in its place."""
+        """Return the attribute or type of an entry. It is read at its first use and then stored."""
         entry = things[number]
         if entry is _BUSY:
             self.cursor.fail(f"{what} {number} contains itself")
@@ -409,8 +409,8 @@ class FileIndex:
         return made
 
     def _only(self, thing: Thing) -> Thing:
-        """Return the first thing that is equal to this one. If equal things are one object, comparing a large thing
-        with itself takes no time.
+        """Return the first attribute or type that is equal to this one. Equal things are then one object, so that
+        comparing large ones takes no time.
         """
         same = self.unique.setdefault(hash(thing), [])
         for other in same:

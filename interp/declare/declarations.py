@@ -41,7 +41,7 @@ class TypeRule:
 
 
 def same_type(*names: str, message: str | None = None) -> TypeRule:
-    """Require one type of all the named slots (`AllTypesMatch`)."""
+    """Return the rule that all the named slots have the same type (`AllTypesMatch`)."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
         known = next((types[name] for name in names if name in types), None)
@@ -56,7 +56,7 @@ def same_type(*names: str, message: str | None = None) -> TypeRule:
 
 
 def same_element(one: str, other: str, what: str) -> TypeRule:
-    """Require one element type of two slots. ``what``: the words of MLIR for them."""
+    """Return the rule that two slots have the same element type. ``what``: the words of MLIR for them."""
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
         return bool(element_type(types[one]) == element_type(types[other]))
@@ -65,7 +65,7 @@ def same_element(one: str, other: str, what: str) -> TypeRule:
 
 
 def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
-    """Require that the type of slot ``name`` is what ``derive`` returns for the type of ``source``
+    """Return the rule that the type of slot ``name`` is what ``derive`` returns for the type of ``source``
     (`TypesMatchWith`).
     """
 
@@ -80,14 +80,14 @@ def derived_type(name: str, source: str, derive: Callable[[Type], Type], message
 
 
 def inferred_type(name: str, source: str, derive: Callable[[Any], Any]) -> TypeRule:
-    """Infer the type of slot ``name`` from that of ``source``, if the type is not written; the op's verifier
-    checks it.
+    """Return the rule that infers the type of slot ``name`` from that of ``source`` if the type is not written. It
+    accepts any type; the op's verifier checks it.
     """
     return replace(derived_type(name, source, derive, ""), holds=lambda types, properties: True)
 
 
 def type_of_property(name: str, prop: str, message: str) -> TypeRule:
-    """Require that the type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
+    """Return the rule that the type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
         if prop in properties:
@@ -218,9 +218,9 @@ class AttributeConstraint:
 
     description: str
     accepts: Callable[[Attribute], bool]
-    #: The character with which each of them begins, if there is one.
+    #: The character with which the text of each accepted attribute begins; "" if there are several.
     first: str = ""
-    #: How a custom form writes them, if not as any other attribute.
+    #: How a custom form writes an accepted attribute; None: like any other attribute.
     form: ParameterKind | None = None
 
 

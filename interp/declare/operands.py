@@ -149,8 +149,8 @@ def _with_operands(
 
 
 def all_operands(operation: Operation) -> list[SSAValue]:
-    """Return the operands in MLIR's order: the op's own, and those of its successors in the place where these are
-    declared.
+    """Return the operands in MLIR's order: the op's own ones, and those of its successors at the position where these
+    are declared.
     """
     if not operation.successors:
         return operation.operands

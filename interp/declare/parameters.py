@@ -1,9 +1,10 @@
-"""Attributes with parameters: the kinds of parameters, and the notation of the text behind the attribute's mnemonic.
+"""Attributes with parameters: the kinds of parameters, and the notation for the text that follows an attribute's
+mnemonic.
 
-The notation is that of the "Assembly Format" of attributes in MLIR's "Defining Dialects Attributes and Types": that
-of ops (`halfulp.interp.declare.parameters`) with ``$name`` of a parameter, ``custom<Struct>()`` for
-``struct(params)``, and ``custom<Options>($name, …)`` for parameters in any order, a comma before each. It is compiled
-into a reader and a speller, which the attribute's definition carries.
+The notation is that of the "Assembly Format" of attributes in MLIR's "Defining Dialects Attributes and Types". It has
+the elements of the notation of ops, where ``$name`` is a parameter, ``custom<Struct>()`` stands for ``struct(params)``,
+and ``custom<Options>($name, …)`` for parameters in any order, each after a comma. It is compiled into a reader and a
+speller, which the attribute's definition contains.
 """
 
 from __future__ import annotations

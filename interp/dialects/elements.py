@@ -57,7 +57,7 @@ def first_origin(value: Value) -> Origin | None:
 
 
 def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
-    """Return a part of a value."""
+    """Return the elements of a value at ``index``, an index of NumPy, as a value of ``type_``."""
     poison = None if value.poison is None else np.asarray(value.poison[index])
     if poison is not None and not poison.any():
         poison = None
@@ -108,7 +108,9 @@ def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type
 
 
 def rearranged(value: Value, type_: ty.Type, move: Move) -> Value:
-    """Return a value whose elements were moved."""
+    """Return a value of ``type_`` with the same elements in other places. ``move`` is called for the codes and for the
+    poison.
+    """
     trailing = value.bits.shape[len(value.shape) :]
     poison = None if value.poison is None else move(value.poison, ())
     if poison is not None and not poison.any():
@@ -130,7 +132,9 @@ Join = Callable[[list[npt.NDArray[Any]]], npt.NDArray[Any]]
 
 
 def combined(run: Run, values: Sequence[Value], type_: ty.Type, join: Join) -> Value:
-    """Return a value whose elements are those of several values, put together."""
+    """Return a value of ``type_`` whose elements are those of several values. ``join`` joins their codes, and then
+    their poison.
+    """
     poison = _joined([value.poison for value in values], values, join)
     open_ = _joined([value.open for value in values], values, join)
     if poison is not None and not poison.any():
@@ -237,7 +241,7 @@ def _has_simple_elements(type_: ty.Type) -> bool:
 
 
 def _on_numbers(op: Operation, count: int) -> Operation:
-    """Return the op for numbers of elements instead of elements."""
+    """Return a copy of the op whose elements are numbers instead, so that a run shows where each element goes."""
     operands = [
         SSAValue(ty.with_element(value.type, _NUMBER) if place < count else value.type)
         for place, value in enumerate(op.operands)
@@ -256,10 +260,9 @@ class _Plan:
         self._last: tuple[Any, tuple[Value, ...]] | None = None
 
     def moved(self, run: Run, operands: Operands) -> list[tuple[Value, Places | None]] | None:
-        """Return, for each result, the numbers of its elements, which count through the operands, and the distance by
-        which the part is moved in each lane (
-
-        None: not moved). Return None if only the function itself can tell.
+        """Return, for each result, the numbers of its elements and a distance. The numbers count through the elements
+        of all operands. The distance is that by which the part is moved in each lane; None if it is not moved. Return
+        None if only the function itself can tell.
         """
         sources, choices = operands[: self._count], list(operands[self._count :])
         distance: Places | None = None
@@ -384,7 +387,7 @@ def _move(flat: Sequence[npt.NDArray[Any]], lanes: int, numbers: Places, distanc
 
 
 def _together(flat: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the elements of all operands, one after the other."""
+    """Return the elements of all operands in one array, one operand after the other."""
     over = max(len(each) for each in flat)
     return np.concatenate([np.broadcast_to(each, (over, *each.shape[1:])) for each in flat], axis=1)
 

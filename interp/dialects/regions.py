@@ -79,7 +79,7 @@ def over_box(
     begin: Sequence[Step],
     after: Callable[[Sequence[int]], Sequence[Step]] = lambda sources: (),
 ) -> Action:
-    """Return the action of a loop with one region, whose first arguments are the induction variables.
+    """Return the action that runs a loop with one region, whose first arguments are the induction variables.
 
     ``begin``: steps before the first point. ``after``: makes the steps after each point, from the slots of the values
     that the terminator returns. At the end, the slots of the results have the results.
@@ -308,7 +308,7 @@ def flow(edges: Iterable[Edge]) -> str | None:
 
 
 def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trips: Callable[[Slots], range]) -> Action:
-    """Return the action of a loop with one region, whose first argument is the induction variable.
+    """Return the action that runs a loop with one region, whose first argument is the induction variable.
 
     ``initial``: the slots of the values that the other arguments have in the first trip. ``trips``: returns the values
     of the induction variable.
@@ -380,7 +380,7 @@ def counted_loop(op: Operation, compiler: Compiler, initial: Sequence[int], trip
 
 
 def yielded(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of a terminator whose meaning the op around its region defines."""
+    """Return the action that runs a terminator whose meaning the op around its region defines."""
     assert compiler.on_yield is not None
     return compiler.on_yield(compiler.slots(op.operands))
 

@@ -56,7 +56,7 @@ ub.op(
 
 
 def unreachable(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of an op that a run must not reach."""
+    """Return the action that raises UndefinedBehavior, because a run must not reach the op."""
 
     def reached(frame: Frame) -> Segment | None:
         report = UndefinedBehavior(f"{op.name}: undefined behaviour: it was reached", location=op.location, op=op.name)

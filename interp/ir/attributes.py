@@ -32,7 +32,9 @@ class UnitAttr(Attribute):
 
 @base.immutable
 class IntegerAttr(Attribute):
-    """``5 : i32``, ``true``. ``value`` is the number MLIR prints: signed unless the type is unsigned; i1 is 0 or 1."""
+    """An integer: ``5 : i32``, ``true``. ``value`` is the printed number: signed unless the type is unsigned; i1: 0 or
+    1.
+    """
 
     value: int
     type: ty.Type
@@ -106,7 +108,7 @@ class StringAttr(Attribute):
 
 @base.immutable
 class ArrayAttr(Attribute):
-    """``[a, b]``."""
+    """An array of attributes: ``[a, b]``."""
 
     elements: tuple[Attribute, ...]
 
@@ -159,7 +161,7 @@ class TypeAttr(Attribute):
 
 @base.immutable
 class SymbolRefAttr(Attribute):
-    """``@root::@nested``."""
+    """A reference to a symbol by its path: ``@root::@nested``."""
 
     root: str
     nested: tuple[str, ...] = ()
@@ -411,7 +413,7 @@ def _affine_inputs(dimensions: int, symbols: int) -> str:
 
 @base.immutable
 class StridedLayoutAttr(Attribute):
-    """``strided<[strides], offset: n>``; None stands for ``?``."""
+    """The layout of a memref by strides: ``strided<[strides], offset: n>``; None stands for ``?``."""
 
     strides: tuple[int | None, ...]
     offset: int | None = 0
@@ -425,7 +427,7 @@ class StridedLayoutAttr(Attribute):
 
 @dataclass(frozen=True, eq=False)
 class DistinctAttr(Attribute):
-    """``distinct[id]<attribute>``: equal only to itself."""
+    """A distinct attribute, which is equal only to itself: ``distinct[id]<attribute>``."""
 
     attribute: Attribute
     id: int = field(default=0)

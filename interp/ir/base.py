@@ -326,7 +326,7 @@ class UnknownLoc(Location):
 
 @immutable
 class FileLineCol(Location):
-    """``"file":line:column``. Lines and columns count from 1; 0 means unknown."""
+    """A place in a file: ``"file":line:column``. Lines and columns count from 1; 0 means unknown."""
 
     file: str
     line: int
@@ -386,7 +386,7 @@ class NameLoc(Location):
 
 @immutable
 class CallSiteLoc(Location):
-    """``callsite(callee at caller)``."""
+    """The location of an inlined call: ``callsite(callee at caller)``."""
 
     callee: Location
     caller: Location
@@ -398,7 +398,7 @@ class CallSiteLoc(Location):
 
 @immutable
 class FusedLoc(Location):
-    """``fused<metadata>[location, …]``."""
+    """Several locations as one, with optional metadata: ``fused<metadata>[location, …]``."""
 
     locations: tuple[Location, ...]
     metadata: Attribute | None = None

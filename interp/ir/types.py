@@ -29,7 +29,7 @@ INDEX_WIDTH = 64
 
 @immutable
 class IntegerType(Type):
-    """``i32``, ``si8``, ``ui4``: ``width`` bits, 0 to 2^24 - 1."""
+    """An integer type: ``i32``, ``si8``, ``ui4``. ``width``: the bits, 0 to 2^24 - 1."""
 
     width: int
     signedness: Signedness = "signless"
@@ -108,7 +108,7 @@ def _is_p3109(fmt: FloatFormat) -> bool:
 
 @immutable
 class ComplexType(Type):
-    """``complex<element>``."""
+    """A complex type: ``complex<element>``."""
 
     element: Type
 
@@ -119,7 +119,7 @@ class ComplexType(Type):
 
 @immutable
 class TupleType(Type):
-    """``tuple<…>``."""
+    """A tuple type: ``tuple<…>``."""
 
     elements: tuple[Type, ...]
 
@@ -130,7 +130,7 @@ class TupleType(Type):
 
 @immutable
 class FunctionType(Type):
-    """``(inputs) -> results``."""
+    """A function type: ``(inputs) -> results``."""
 
     inputs: tuple[Type, ...]
     results: tuple[Type, ...]
@@ -145,7 +145,7 @@ class FunctionType(Type):
 
 @immutable
 class VectorType(Type):
-    """``vector<2x[4]xf32>``; ``scalable`` holds one bool per dimension (empty: none is scalable)."""
+    """A vector type: ``vector<2x[4]xf32>``; ``scalable`` holds one bool per dimension (empty: none is scalable)."""
 
     shape: tuple[int, ...]
     element: Type
@@ -164,7 +164,7 @@ class VectorType(Type):
 
 @immutable
 class TensorType(Type):
-    """``tensor<2x?xf32, encoding>``; ``shape`` None is ``tensor<*xf32>``."""
+    """A tensor type: ``tensor<2x?xf32, encoding>``; ``shape`` None is ``tensor<*xf32>``."""
 
     shape: Shape | None
     element: Type
@@ -178,7 +178,7 @@ class TensorType(Type):
 
 @immutable
 class MemRefType(Type):
-    """``memref<2x?xf32, layout, space>``; ``shape`` None is unranked. An identity layout is None."""
+    """A memref type: ``memref<2x?xf32, layout, space>``; ``shape`` None is unranked. An identity layout is None."""
 
     shape: Shape | None
     element: Type

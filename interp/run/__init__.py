@@ -1,5 +1,5 @@
 """Run functions: compile them to steps on slots, execute frames, and tell listeners.
 
 Every block is compiled once to segments of steps (`compiler`); a run executes them on an explicit stack of frames
-(`frames`), with limits (`settings`) and events (`events`). `batch` runs a function for many lanes at once.
+(`frames`), with limits and events (`settings`). `batch` runs a function for many lanes at once.
 """

@@ -89,7 +89,7 @@ class ArrayAttribution:
 
     @property
     def end(self) -> attribution.Share | None:
-        """The number itself; None if no op made it."""
+        """The share of the number itself; None if no op made it."""
         return self.share(self.id)
 
     def effects(self) -> Iterator[attribution.OpEffect]:

@@ -95,8 +95,7 @@ class OpEffect:
 @dataclass(eq=False, slots=True)
 class Attribution:
     """The history of one number, with errors. ``id``, ``type``, ``code``: those of the number. ``bits``: the precision
-    of its
-    balls. ``most``: a limit on its numbers, below `MOST_NUMBERS`.
+    of the balls. ``most``: a limit on the numbers of the history, below `MOST_NUMBERS`.
 
     Raises LimitExceeded for a history of more numbers.
     """
@@ -121,7 +120,7 @@ class Attribution:
 
     @property
     def end(self) -> Share | None:
-        """The number itself; None if no op made it."""
+        """The share of the number itself; None if no op made it."""
         return self.shares.get(self.id)
 
     @property

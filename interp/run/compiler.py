@@ -321,7 +321,7 @@ class FunctionCompiler(evaluators.Compiler):
         return specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
 
     def machine_code(self, function: Operation) -> evaluators.MachineCall | None:
-        """See `Compiler`."""
+        """Return the machine code of a function, as `Compiler.machine_code` defines."""
         return self._store.called(function) if self.by_machine else None
 
     def kernel(self, op: Operation, evaluator: evaluators.Elementwise) -> Kernel:

@@ -187,7 +187,7 @@ class Lineage:
         )  # fmt: skip
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
-        """See `Recorder.accumulators`. The steps get the next ids."""
+        """Return the accumulators of a fold, as `Recorder.accumulators` defines. The steps get the next ids."""
         if not holds_floats(terms) and terms.open is None:
             wraps = wrapped(kernel.meaning(), (codes[:-1], terms.bits[1:])) is not None
             return None if wraps else Value(terms.type, codes)

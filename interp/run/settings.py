@@ -88,7 +88,7 @@ Function = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 
 @dataclass(slots=True, eq=False)
 class Operands:
-    """The operands of an op on elements."""
+    """The operands of one run of an op on elements."""
 
     #: The values, whose arrays broadcast to the shape.
     operands: Sequence[Value]
@@ -105,7 +105,8 @@ class OpRun(Operands):
     """One run of an op on elements: its operands, and the results that it made from them, element by element."""
 
     op: Operation
-    #: The op on whose behalf it ran, such as a reduction; else ``op`` itself.
+    #: For the steps of a fold, which lie along the first axis of the shape: the number of the operand that is the
+    #: result of the step before. None for any other op.
     around: Operation
     kernel: Kernel
     location: Location
@@ -154,7 +155,7 @@ def recording_outside(recorder: Recorder, function: Callable[..., Sequence[Any]]
 
 
 def recording_function(op: Operation, recorder: Recorder, function: Function) -> Function:
-    """Return the function of an op on whole values that also says if it computes something that cannot be recorded."""
+    """Return a function for an op that also tells the recorder if it computes something that cannot be recorded."""
     return lambda run, operands: recorder.computed(op, operands, function(run, operands))
 
 
@@ -387,7 +388,7 @@ _KEY = tuple(field.name for field in fields(Settings) if field.name not in _NOT_
 
 
 def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> None:
-    """Refuse a value that is too large to be held. Raises LimitExceeded with both numbers."""
+    """Check that a value is not too large to be held. Raises LimitExceeded with its size and the limit."""
     problem = shape_problem(shape)
     if problem:
         raise LimitExceeded(f"a value of type '{type_}' {problem}")

@@ -255,7 +255,7 @@ class Traced(NDArrayOperatorsMixin):
         return Traced(_INSTRUCTIONS[ufunc](*(self._lifted(each) for each in operands)))
 
     def __array_function__(self, function: Any, types: Any, operands: Any, named: Any) -> Traced:
-        """Do the same for functions that are not ufuncs."""
+        """Make the instructions of a function of NumPy that is not a ufunc."""
         if function is np.where:
             return Traced(self._lifted(operands[0]).choose(*(self._lifted(each) for each in operands[1:])))
         if function is np.broadcast_to:
@@ -334,10 +334,11 @@ _INSTRUCTIONS: Mapping[Any, Callable[..., Any]] = {
 
 
 class Kind(NamedTuple):
-    """The properties that determine a loop. ``formats``: those of the operands and of the result; ``tags``: those of
-    their marks;
-    ``open``: which operands have marks; ``plain``: the shadow run computes in f64, else with bounds; ``low``: the mask
-    of the tag in a mark.
+    """The properties that determine a loop.
+
+    ``rule``: the name of the rule. ``formats``: those of the operands and of the result; ``tags``: those of their
+    marks. ``open``: which operands have marks. ``plain``: the shadow run computes in f64, else with bounds. ``low``:
+    the mask of the tag in a mark.
     """
 
     rule: str
@@ -485,7 +486,7 @@ def _of_sum(kind: Kind, values: Sequence[Real], result: Real, cancels: Word) -> 
 
 
 def _mark(kind: Kind, total: Real, radius: Real) -> Word:
-    """Return what `shadow_marks` makes of an error."""
+    """Return the mark of an error and its radius, as `encoded` or `encoded_plainly` makes it."""
     code, tag = total.code(), kind.tags[-1]
     if kind.plain:
         return total.equals(0.0).choose(code.of(0), (code & ~kind.low) | tag)

@@ -138,7 +138,7 @@ class Shadows:
     # --- recording ---
 
     def record(self, run: OpRun) -> tuple[Marks | None, ...]:
-        """See `Recorder.record`."""
+        """Record the results of an op, and return their marks, as `Recorder.record` defines."""
         types = [ty.element_type(result.type) for result in run.op.results]
         if not any(is_float(each) for each in types) and not any(map(holds_floats, run.operands)):
             if not isinstance(run.kernel.meaning(), Reinterprets):
@@ -154,8 +154,8 @@ class Shadows:
         return marks
 
     def accumulators(self, kernel: Kernel, terms: Value, codes: Codes) -> Value | None:
-        """See `Recorder.accumulators`. Sums and similar results of exact numbers do not depend on the order, so
-        neighbours are combined first, in arrays.
+        """Return the accumulators of a fold, as `Recorder.accumulators` defines. Sums and similar results of exact
+        numbers do not depend on the order, so neighbours are combined first, in arrays.
         """
         meaning = kernel.meaning()
         if not holds_floats(terms):
@@ -316,7 +316,7 @@ class Shadows:
         return self._marked(value, self.form.unknown)
 
     def unknown(self, what: str, produced: Any) -> Any:
-        """See `Recorder.unknown`."""
+        """Return a value, or a buffer, whose marks say that nothing is known about it. ``what``: what made it."""
         if isinstance(produced, Buffer):
             memory = produced.allocation.root
             memory.open = np.full((len(memory), *memory.inner), self.form.unknown)

@@ -1,7 +1,7 @@
 """The steps that blocks are compiled to: closures that read and write the slots of a frame.
 
 Where a scalar step meets anything but integers, or its kernel reports a fault, the same op runs by the general path on
-`Value`s, which handles poison, undefined behaviour, openness and lanes. So the fast path handles none of these.
+`Value`s, which handles poison, undefined behaviour, unspecified results and lanes. The fast path handles none.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def unsupported_step(op: Operation, why: str = "") -> frames.Step:
 
 
 def outside_step(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> frames.Step:
-    """Make the step of an op that no dialect has; ``outside`` of the run gives its results."""
+    """Make the step of an op that no dialect has; the function ``outside`` of the run gives its results."""
     unsupported = unsupported_step(op)
     types = [value.type for value in op.operands]
     produced = [value.type for value in op.results]

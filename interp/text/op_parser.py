@@ -388,7 +388,9 @@ def alias_of(thing: Attribute | Type) -> str | None:
 def read_mixed(
     p: OpParser, brackets: str = "[]", message: str = "expected SSA value or integer"
 ) -> tuple[list[int], attributes.DenseArrayAttr]:
-    """Read a list, and return the tokens of the values and the attribute with the codes."""
+    """Read a list of integers and values, such as ``[1, %a]``. Return the tokens of the values, and the attribute with
+    the integers, which has a mark in the place of each value.
+    """
     names: list[int] = []
     codes: list[int] = []
     p.expect(brackets[0])
@@ -407,7 +409,7 @@ def read_mixed(
 def print_mixed(
     printer: OpPrinter, numbers: attributes.DenseArrayAttr, values: Iterable[SSAValue], brackets: Sequence[str] = "[]"
 ) -> str:
-    """Print a list."""
+    """Return the text of a list that `read_mixed` reads."""
     given = iter(values)
     texts = (
         printer.name(next(given)) if code == attributes.DYNAMIC else str(number)

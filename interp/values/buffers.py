@@ -650,7 +650,7 @@ class _Seen(Allocation):
 
     @property
     def root(self) -> Allocation:
-        """The memory that this is."""
+        """The allocation itself, which is not a view."""
         return self._base.root
 
     def adopted(self, origins: Origins) -> None:

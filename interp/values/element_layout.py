@@ -362,7 +362,7 @@ def printed_element(element: ty.Type, code: int) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _six_digits(fmt: FloatFormat, code: int) -> str:
-    """Return C's ``%g``."""
+    """Return the text of a number as C's ``%g`` gives it, with six digits."""
     if code == fmt.nan_code:
         return "nan"
     sign = "-" if fmt.sign_mask is not None and code & fmt.sign_mask else ""

@@ -74,7 +74,7 @@ class LaneHeap(Allocation):
             self._freed, self._made = _longer(self._freed, missing), _longer(self._made, missing)
 
     def give_back(self, start: int, whole: int) -> None:
-        """Use these elements again for a later piece."""
+        """Make these elements available to later pieces."""
         self._spare.setdefault(whole, []).append(start)
 
     def _text(self, text: str) -> int:
@@ -210,7 +210,7 @@ class LaneBuffer:
     def over(
         cls, type_: ty.MemRefType, memory: LaneHeap, block: Block, offset: int, shape: tuple[int, ...], strides: Any
     ) -> LaneBuffer:
-        """View a whole block: one piece for each lane."""
+        """Return the memref of lanes whose pieces are those of a block, in its order."""
         begins = block.begins
         return cls(type_, memory, begins, begins + block.size, begins + offset, shape, strides, False, (block,))
 
@@ -218,7 +218,7 @@ class LaneBuffer:
         return len(self.begins)
 
     def taken(self, positions: Any) -> LaneBuffer:
-        """Take some lanes."""
+        """Return the memref of the lanes at some positions."""
         return replace(self, begins=self.begins[positions], ends=self.ends[positions], starts=self.starts[positions])
 
     def of_lane(self, lane: int) -> Buffer:
@@ -279,7 +279,7 @@ def heap_for(kept: dict[Any, Any], element: ty.Type, origins: Origins) -> LaneHe
 
 
 def fill(held: LaneBuffer, initial: Buffer) -> None:
-    """Copy the memory of a buffer to that of each lane."""
+    """Copy the memory of a buffer to the memory of each lane."""
     memory = initial.allocation
     places = held.begins[:, np.newaxis] + np.arange(len(memory))
     held.memory.bits[places] = memory.bits
@@ -365,7 +365,9 @@ def repeated(value: Value, lanes: int) -> Value:
 
 
 def lanes_of(value: Any, positions: Positions | int) -> Any:
-    """Take some lanes of a value or memref; or one lane, and then the result has no axis over lanes."""
+    """Return a value or memref with only the lanes at some positions. For a single position, the result is that of one
+    lane, without the axis over lanes.
+    """
     if isinstance(value, LaneBuffer):
         return value.of_lane(positions) if isinstance(positions, int) else value.taken(positions)
     poison = None if value.poison is None else value.poison[positions]

@@ -28,7 +28,9 @@ Offset = TypeVar("Offset", int, npt.NDArray[np.int64])
 
 @dataclass(frozen=True, slots=True)
 class RotateRows:
-    """Group j of row i moves to group (i + j) mod N of the same row, which has N groups. Both widths are positive."""
+    """A swizzle: group j of row i moves to group (i + j) mod N of the same row, which has N groups. ``row_width`` and
+    ``access_width``: the elements of a row and of a group, both positive.
+    """
 
     row_width: int
     access_width: int
@@ -43,8 +45,9 @@ class RotateRows:
 
 @dataclass(frozen=True, slots=True)
 class XorShuffle:
-    """Group j of row i moves to group ((i / per_phase) mod N) xor j of the same row, which has N groups. The number of
-    the row counts multiples of ``row_stride``, which is a multiple of the row width. All numbers are positive.
+    """A swizzle: group j of row i moves to group ((i / per_phase) mod N) xor j of the same row, which has N groups. The
+    number of the row counts multiples of ``row_stride``, which is a multiple of the row width. All numbers are
+    positive.
 
     If N is not a power of two, a group may move past the end of its row.
     """
@@ -87,7 +90,7 @@ Layout = tuple[tuple[int, ...], int]
 def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
     """Return the strides and the offset of a type, in elements.
 
-    A stride is the distance between neighbours along a dimension, the offset the place of the first element; A number
+    A stride is the distance between neighbours along a dimension, the offset the place of the first element. A number
     that is known only at run time is None. Returns None for a layout that strides cannot describe.
     """
     shape = type_.shape or ()

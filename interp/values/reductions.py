@@ -1,6 +1,6 @@
 """Sums, matrix products and dot products of the elements of a `Value`: shapes, types and poison.
 
-The sums themselves are those of `semantics.reductions` and, with a matrix unit, of `semantics.matrix_units`.
+The sums themselves are those of `semantics.sums` and, with a matrix unit, of `semantics.matrix_units`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _MODES = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHA
 
 
 def _about(meaning: str, choices: tuple[str, ...] = (), low: int = 0) -> dict[str, Any]:
-    """Make the ``metadata`` of a field: its meaning, its choices, and for an integer the lowest value."""
+    """Make the ``metadata`` of a field: its meaning, its choices, and the lowest value of an integer."""
     return {"meaning": meaning, "choices": choices, "low": low}
 
 
@@ -283,7 +283,7 @@ class Accumulator:
 
     @cached_property
     def text(self) -> str:
-        """Return the text form."""
+        """Return the rule in its text form."""
         return PREFIX + ",".join(
             f"{each.name}={spelled(getattr(self, each.name))}"
             for each in fields(self)

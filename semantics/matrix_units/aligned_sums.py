@@ -101,11 +101,11 @@ class SumTrace(list[SumStep]):
     """The steps to one element, recorded by the models themselves."""
 
     def rounded(self, members: Members, fmt: FloatFormat, codes: Codes, last: bool = False) -> None:
-        """Record a rounded number."""
+        """Record a rounded number as a `RoundedResult`."""
         self.append(RoundedResult(members, fmt.name, int(codes.reshape(-1)[0]), last))
 
     def aligned(self, terms: Sequence[Terms], kept: Sequence[Integers], total: Numbers) -> None:
-        """Record an alignment."""
+        """Record an alignment of terms as an `Alignment`."""
 
         def ints(arrays: Iterable[Any]) -> tuple[int, ...]:
             return tuple(int(each) for array in arrays for each in np.asarray(array).reshape(-1))
@@ -157,7 +157,9 @@ class Numbers(NamedTuple):
 
 
 def decode(fmt: FloatFormat, codes: Codes, zero_exponent: int = ZERO_EXPONENT, signs: bool = False) -> Numbers:
-    """Take codes of a format of up to 64 bits apart. ``signs``: also make masks of the zeros of each sign."""
+    """Split codes of a format of up to 64 bits into significands and exponents. ``zero_exponent``: the exponent of
+    zeros. ``signs``: also make masks of the zeros of each sign.
+    """
     if fmt.bits > 16 or codes.size < _TABLE_PAYS:
         return _decoded(fmt, codes, zero_exponent, signs)
     every, special = _every_code(fmt, zero_exponent, signs)
@@ -172,7 +174,7 @@ _TABLE_PAYS = 1 << 11
 
 @lru_cache(maxsize=64)
 def _every_code(fmt: FloatFormat, zero_exponent: int, signs: bool) -> tuple[Numbers, Mask | None]:
-    """Return all codes taken apart, and which of them are NaNs or infinities."""
+    """Return the `Numbers` of all codes of a format, and the mask of NaNs and infinities."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
     return _decoded(fmt, codes, zero_exponent, signs), specials_of(fmt, codes.astype(np.uint64))
 
@@ -362,7 +364,7 @@ def _all_of(masks: Sequence[Any]) -> Mask | None:
 
 
 def rounded(rule: Accumulator, fmt: FloatFormat, total: Numbers, how: str, partial: bool = False) -> Codes:
-    """Round sums to codes of D."""
+    """Round sums to codes of D. ``how``: the rounding mode. ``partial``: further terms are added to the sums."""
     size = np.abs(total.significand).reshape(-1).view(np.uint64)
     exponent = np.broadcast_to(total.exponent - total.fraction_bits, total.significand.shape)
     return packed(rule, fmt, total, size, exponent.reshape(-1), how, partial)
@@ -377,7 +379,8 @@ def packed(
     how: str,
     partial: bool = False,
 ) -> Codes:
-    """Round size * 2**exponent, with the signs, the zeros and the special elements of ``total``, to codes of D.
+    """Round size * 2**exponent, with the signs, the zeros and the special elements of ``total``, to codes of D. ``how``
+    and ``partial``: as for `rounded`.
 
     ``size`` may have two limbs; only the sign of the significands of ``total`` matters.
     """

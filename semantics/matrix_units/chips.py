@@ -18,7 +18,7 @@ from halfulp.semantics.matrix_units.accumulator import PREFIX, Accumulator
 
 
 class Instruction(NamedTuple):
-    """An instruction, in the words of a `Row`."""
+    """An instruction, described by the same texts as in a `Row`."""
 
     unit: str
     types: str

@@ -101,7 +101,7 @@ class Group:
         return magnitude.less(infinity, signed=False).choose(code, special)
 
     def _addend(self, c: Word) -> tuple[Word, Term]:
-        """Take C apart. Returns its code without the sign, too."""
+        """Split C into a term, and return it together with the code of C without its sign."""
         rule, fmt = self.rule, self.fmt
         magnitude = c & fmt.magnitude_mask
         negative = c.shift_right(fmt.bits - 1).equals(1)
@@ -134,7 +134,7 @@ class Group:
         return Term(total, largest, unit, rule.cut_sums, rule.bits, rule.shifter)
 
     def _aligned(self, term: Term, largest: Word) -> Word:
-        """See `aligned_sums.aligned`."""
+        """Return the significand of a term, aligned to the exponent ``largest``; see `aligned_sums.aligned`."""
         significand, extra = term.significand, term.bits - term.fraction_bits
         shift = largest - term.exponent
         if extra > 0:
@@ -238,7 +238,9 @@ def _rounded_up(kept: Word, rest: Word, shift: Word, mode: Rounding, negative: W
 
 
 def _largest(exponents: Sequence[Word]) -> Word:
-    """Return the largest one, by a tree: processors compare neighbours at once."""
+    """Return the largest of some exponents. They are compared in pairs, then the larger ones in pairs, and so on,
+    because a processor does independent comparisons at the same time.
+    """
     while len(exponents) > 1:
         pairs = [a.less(b, signed=True).choose(b, a) for a, b in zip(exponents[::2], exponents[1::2], strict=False)]
         exponents = [*pairs, *exponents[2 * len(pairs) :]]
@@ -379,14 +381,14 @@ def _assembly(kind: Kind) -> tuple[str, bool]:
 
 
 class _Waiting:
-    """A loop that is compiled once all calls had so many products that this saves time."""
+    """A loop that is compiled only after all calls together had so many products that this saves time."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind, self._asked = kind, 0
         self._loop: Loop | None = None
 
     def get(self, products: int) -> Loop | None:
-        """Return the loop; None if NumPy is to compute these products."""
+        """Return the loop; None if NumPy computes this number of products faster."""
         self._asked += products
         if not llvm.machine_code_allowed() or not (self._asked >= PAYS or llvm.at_once()):
             return None
@@ -407,7 +409,8 @@ def group(
     rule: Accumulator, fmt: FloatFormat, factors: Factors, c: Codes, general: Callable[[Factors, Codes], Codes]
 ) -> Codes | None:
     """Return the sums of a group as `aligned_sums.aligned_group` does: codes [M, N, tiles] of D. None if there is no
-    description, or if NumPy is to compute them. ``general`` computes elements that the code leaves to it.
+    description, or if NumPy computes them faster. ``general``: the function that computes the elements that the machine
+    code refuses.
     """
     a, b = factors.a, factors.b
     m, n, tiles = c.shape

@@ -1,11 +1,12 @@
-"""What many accumulators of one structure give for the same few rows: the fields are arrays, too.
+"""Compute what many accumulators of one structure give for the same few rows: their fields are arrays.
 
-A search compares thousands of rules on some hundred rows. In `aligned_sums`, the calls of NumPy for one rule then take
-longer than its numbers do. Here the rules that differ in bits, roundings, shifters and the like are one more axis. What
-is rare is left out: a sum that meets an infinity or a NaN, and an exact sum of more bits than an integer of 64 bits
-has. Those results are marked as uncertain, so a rule that explains the others must be compared by `models`.
+A search compares thousands of rules on some hundred rows. `aligned_sums` spends more time in calls of NumPy for one
+rule than on its numbers. Here the rules that differ in bits, roundings, shifters and the like are one more axis. Rare
+cases are left out: a sum with an infinity or a NaN, and an exact sum that does not fit in 64 bits. Those results are
+marked as uncertain, so a rule that explains all other results must then be compared by `models`.
 
-Arrays are [rules, rows], and [products, rules, rows]; either may be 1 where all rules or rows have the same.
+Arrays are [rules, rows], and [products, rules, rows]; an axis has length 1 if all its rules or rows have the same
+values.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ LARGE_BLOCK = 1 << 22  # by machine code, which has no temporaries for products
 
 
 class Unpublished(Exception):
-    """The error if nobody has published how hardware computes an operation, or if the rule of a user leaves it open.
-    ``model`` and ``operation`` are their names. ``what``: the operands for which this is true, if not for all.
+    """The error if nobody has published how hardware computes an operation, or if the rule of a user does not define
+    it. ``model`` and ``operation`` are their names. ``what``: the operands for which this is true, if not for all.
     ``near``: the instructions that are published instead, in words. ``tiles``: a mask of the tiles for which this is
     true; None for all.
     """

@@ -1,9 +1,9 @@
-"""Whole matrix products by a matrix unit: which elements of K an instruction takes, and how sums of instructions join.
+"""Whole matrix products by a matrix unit: which elements of K an instruction takes, and how the sums of instructions
+are added.
 
-A `Schedule` says what a kernel does around the instructions: it cuts K into instructions, gives parts of K to several
-workers, adds their partial sums, and ends with alpha and beta. Kernels for one chip differ in this, and so do their
-results. So nothing of it follows from the chip: a schedule names each choice, and what it does not name is the default
-of its field.
+A `Schedule` describes the code around the instructions: it cuts K into instructions, gives parts of K to several
+workers, adds their partial sums, and ends with alpha and beta. Kernels for the same chip differ in these choices, and
+so do their results, so the chip does not determine them. A schedule has a field with a default for each choice.
 """
 
 from __future__ import annotations
@@ -60,21 +60,22 @@ class StreamK(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """What a kernel does around the instructions of a matrix unit."""
+    """The choices of a kernel that runs the instructions of a matrix unit."""
 
-    #: The elements along K in the order in which instructions take them, for the first so many elements; those after
-    #: them likewise. A multiple of an instruction's K. None: ascending.
+    #: The order in which instructions take the elements along K: a permutation of the first ones, which is repeated for
+    #: the following ones. Its length is a multiple of an instruction's K. None: ascending.
     k_order: tuple[int, ...] | None = None
-    #: Parts of K, each with a partial sum of its own: their number, or their lengths in elements.
+    #: How K is cut into parts, each with its own partial sum: the number of parts, or their lengths in elements.
     split_k: int | tuple[int, ...] = 1
-    #: Workers, whose shares cut K differently in each tile; instead of `split_k`.
+    #: How workers share the iterations, so that K is cut differently in each tile; used instead of `split_k`.
     stream_k: StreamK | None = None
     #: The numbers of the parts in the order in which their sums are added. None: ascending.
     partial_order: tuple[int, ...] | None = None
-    #: After so many elements of a part, the sum of the unit is added to a sum beside it, and starts at +0 again. None:
-    #: never.
+    #: The number of elements of a part after which the sum of the unit is added to a second sum, and starts at +0
+    #: again. None: never.
     promote: int | None = None
-    #: Codes of the type of D: factors of the sum, and of C. None for both: C is what the sum starts with.
+    #: ``alpha``, ``beta``: codes of the type of D by which the sum and C are multiplied. If both are None, the sum
+    #: starts with C.
     alpha: int | None = None
     beta: int | None = None
 

@@ -112,7 +112,7 @@ def accumulate(
 
 
 def nan_of(rule: Accumulator, fmt: FloatFormat) -> int:
-    """Return the code of a NaN of the rule."""
+    """Return the code of ``fmt`` that NaN results get under the rule."""
     return fmt.code_mask >> 1 if rule.nan == "ones" else fmt.nan_code or 0
 
 
@@ -157,7 +157,7 @@ def _floats(group: Group, c: int) -> int:
 
 
 def _term(rule: Accumulator, fmt: FloatFormat, code: int) -> Term:
-    """Return a code as a term."""
+    """Return the term that a code of C or of a partial sum is."""
     if rule.flush and _is_small(fmt, code):
         code = 0
     x = scalar.unpack(fmt, code)
@@ -321,7 +321,7 @@ def _in_register(instruction: Group, groups: Sequence[Sequence[int]], c: int, st
 
 
 def _factors(group: Group, k: int) -> tuple[int, int]:
-    """Return the factors in D's format, as the IEEE operations take them."""
+    """Return the factors of A and B at an index along K as codes of D's format, for the IEEE operations."""
     found = []
     for name, code in ((group.op.a, group.a[k]), (group.op.b, group.b[k])):
         fmt = FORMATS[name]

@@ -1,7 +1,7 @@
 """Affine expressions as kernels on indices.
 
 A sum or product that does not fit the width of an index is poison, and so is all that is computed from it. In MLIR's
-lowering the product is (``overflow<nsw>``), and its simplifications of maps assume that no step wraps. A division or
+lowering a product has ``overflow<nsw>``, and its simplifications of maps assume that no step wraps. A division or
 remainder by a number that is not positive is undefined: the lowering refuses such a constant, and folder and lowering
 differ for other numbers. Division by poison is undefined too.
 """

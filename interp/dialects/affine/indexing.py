@@ -72,7 +72,7 @@ IF_FORM = CustomForm(_parse_if, _print_if)
 
 
 def verify_if(op: Operation) -> str | None:
-    """Check that the integer set fits the operands."""
+    """Return an error message unless the integer set fits the operands."""
     condition = op.prop("condition", IntegerSetAttr)
     if len(op.operands) != condition.dimensions + condition.symbols:
         return "operand count and condition integer set dimension and symbol count must match"
@@ -98,14 +98,14 @@ def _ways(op: Operation, compiler: Compiler) -> list[Action]:
 
 
 def run_if(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of affine.if: it runs the first region if all constraints hold."""
+    """Return the action that runs affine.if: it runs the first region if all constraints hold."""
     _, holds = _condition(op, compiler)
     yes, no = _ways(op, compiler)
     return lambda frame: yes(frame) if holds(frame.slots) else no(frame)
 
 
 def run_if_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
-    """Return the action of affine.if in a batch."""
+    """Return the action that runs affine.if in a batch."""
     read, holds = _condition(op, compiler)
     head, decides = Segment(), compiler.typed_slot(I1)
     compiler.choice(op, head, decides)
@@ -125,7 +125,7 @@ def run_if_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
 
 
 def verify_map(op: Operation) -> str | None:
-    """Check that the map fits the operands."""
+    """Return an error message unless the map fits the operands."""
     map_ = op.prop("map", AffineMapAttr)
     if len(op.operands) != map_.dimensions + map_.symbols:
         return "operand count and affine map dimension and symbol count must match"
@@ -185,7 +185,7 @@ _MISMATCH = (
 
 
 def verify_linearize(op: Operation) -> str | None:
-    """Check the length of the base."""
+    """Return what is wrong with the length of the base, or None."""
     base, count = _base(op), len(operand_groups(op)[0])
     if len(base) not in (count, count - 1):
         return "should be passed a basis element for each index except possibly the first"
@@ -193,7 +193,7 @@ def verify_linearize(op: Operation) -> str | None:
 
 
 def verify_delinearize(op: Operation) -> str | None:
-    """Check the base and the number of results."""
+    """Return what is wrong with the base and the number of results, or None."""
     base = _base(op)
     if len(op.results) not in (len(base), len(base) + 1):
         return "should return an index for each basis element and up to one extra index"
@@ -224,7 +224,7 @@ def _step(op: Operation, dimensions: int, expr: AffineExpr, settings: Settings) 
 
 
 def linearize(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.linearize_index. The result is poison if digits break the promise of
+    """Return the function that runs affine.linearize_index. The result is poison if digits break the promise of
     ``disjoint``.
     """
     count = len(operand_groups(op)[0])
@@ -250,7 +250,7 @@ def linearize(op: Operation, settings: Settings) -> Function:
 
 
 def delinearize(op: Operation, settings: Settings) -> Function:
-    """Return the function of affine.delinearize_index. Raises Unsupported for more digits than expressions may nest."""
+    """Return the function that runs affine.delinearize_index. Raises Unsupported for very many digits."""
     weights = _weights(op, len(op.results))
     if len(weights) > MAX_DEPTH:
         raise Unsupported(f"{op.name}: the base has more than {MAX_DEPTH} digits", location=op.location, op=op.name)
@@ -274,7 +274,7 @@ def delinearize(op: Operation, settings: Settings) -> Function:
 
 
 def verify_prefetch(op: Operation) -> str | None:
-    """Check that the map of affine.prefetch fits the memref and the operands."""
+    """Return an error message unless the map of affine.prefetch fits the memref and the operands."""
     map_ = op.prop("map", AffineMapAttr)
     if len(map_.results) != len(shape_of(op.operands[0].type) or ()):
         return "affine.prefetch affine map num results must equal memref rank"

@@ -127,7 +127,7 @@ FORM = CustomForm(_parse, _print)
 
 
 def verify(op: Operation) -> str | None:
-    """Check the bounds, the body and the carried values."""
+    """Return what is wrong with the bounds, the body and the carried values, or None."""
     lower, upper, initial = operand_groups(op)
     for name, operands in (("lowerBoundMap", lower), ("upperBoundMap", upper)):
         map_ = op.prop(name, AffineMapAttr)
@@ -145,7 +145,7 @@ def verify(op: Operation) -> str | None:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the body, and the values that it yields."""
+    """Return what is wrong with the arguments of the body or the values that it yields, or None."""
     block = op.regions[0].blocks[0]
     if not block.arguments or block.arguments[0].type != INDEX:
         return "expected body to have a single index argument for the induction variable"
@@ -198,13 +198,13 @@ def bounds_of(op: Operation, compiler: Compiler) -> tuple[Sequence[int], Callabl
 
 
 def evaluate(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of affine.for."""
+    """Return the action that runs affine.for."""
     initial, bounds, step = bounds_of(op, compiler)
     return counted_loop(op, compiler, initial, lambda slots: range(*bounds(slots), step))
 
 
 def evaluate_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
-    """Return the action of affine.for in a batch."""
+    """Return the action that runs affine.for in a batch."""
     initial, bounds, step = bounds_of(op, compiler)
     read, width = (
         compiler.slots([value for values in operand_groups(op)[:2] for value in values]),

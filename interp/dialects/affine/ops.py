@@ -111,7 +111,7 @@ DMA = d.CustomForm(_parse_dma, _print_dma)
 
 
 def verify_start(op: Operation) -> str | None:
-    """Check the operands of affine.dma_start, which are one list."""
+    """Return what is wrong with the operands of affine.dma_start, which are one list, or None."""
     places = _places(op)
     if places is None:
         return "incorrect number of operands"
@@ -128,7 +128,7 @@ def verify_start(op: Operation) -> str | None:
 
 
 def verify_wait(op: Operation) -> str | None:
-    """Check the operands of affine.dma_wait."""
+    """Return what is wrong with the operands of affine.dma_wait, or None."""
     places = _places(op)
     if places is None or not isinstance(places[0][1][0].type, MemRefType):
         return "expected DMA tag to be of memref type"
@@ -175,7 +175,7 @@ MAP = d.CustomForm(_parse_map, _print_map)
 
 
 def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Word]) -> list[Word]:
-    """Lower the results of a map. The run stops if one is not a number."""
+    """Make the machine code of the results of a map. The run stops if one is not a number."""
     found = []
     for result in map_.results:
         if isinstance(result, AffineConstant):
@@ -188,13 +188,13 @@ def results_of(low: FunctionLowering, map_: AffineMapAttr, operands: Sequence[Wo
 
 
 def memory(op: Operation, low: FunctionLowering) -> None:
-    """Lower affine.load and affine.store."""
+    """Make the machine code of affine.load and affine.store."""
     map_ = op.prop("map", AffineMapAttr)
     access(op, low, results_of(low, map_, low.words(op.operands[1 if op.results else 2 :])))
 
 
 def extreme(words: Sequence[Word], smallest: bool) -> Word:
-    """Return the smallest or the largest of some numbers."""
+    """Return the smallest or the largest of some signed numbers."""
     found, *rest = words
     for word in rest:
         first = word.less(found, signed=True) if smallest else found.less(word, signed=True)
@@ -203,7 +203,7 @@ def extreme(words: Sequence[Word], smallest: bool) -> Word:
 
 
 def loop(op: Operation, low: FunctionLowering) -> None:
-    """Lower affine.for: it runs from the largest lower bound to below the smallest upper bound."""
+    """Make the machine code of affine.for: it runs from the largest lower bound to below the smallest upper bound."""
     first, last, initial = operand_groups(op)
     bounds = []
     for name, operands, smallest in (("lowerBoundMap", first, False), ("upperBoundMap", last, True)):
@@ -214,7 +214,7 @@ def loop(op: Operation, low: FunctionLowering) -> None:
 
 
 def choice(op: Operation, low: FunctionLowering) -> None:
-    """Lower affine.if: it runs the first region if all constraints hold."""
+    """Make the machine code of affine.if: it runs the first region if all constraints hold."""
     condition = op.prop("condition", IntegerSetAttr)
     values = AffineMapAttr(condition.dimensions, condition.symbols, tuple(each for each, _ in condition.constraints))
     holds = low.emit.number(1, 1)

@@ -149,7 +149,7 @@ def _combines(kind: str, type_: ty.Type) -> bool:
 
 
 def verify(op: Operation) -> str | None:
-    """Check bounds, steps and reductions."""
+    """Return what is wrong with bounds, steps and reductions, or None."""
     variables = len(op.regions[0].blocks[0].arguments)
     lower_groups, upper_groups, steps = _groups(op, "lower"), _groups(op, "upper"), _integers(op, "steps")
     if not variables == len(lower_groups) == len(upper_groups) == len(steps):
@@ -180,7 +180,7 @@ def verify(op: Operation) -> str | None:
 
 
 def verify_yield(op: Operation) -> str | None:
-    """Check that affine.yield returns values of the result types of the op around it."""
+    """Return an error message unless affine.yield returns values of the result types of the op around it."""
     around = op.parent_op
     if around is None or around.name not in ("affine.if", "affine.for", "affine.parallel"):
         return "only terminates affine.if/for/parallel regions"
@@ -219,7 +219,7 @@ def _box(op: Operation, compiler: Compiler) -> regions.Bounds:
 
 
 def evaluate(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of affine.parallel."""
+    """Return the action that runs affine.parallel."""
     results = compiler.slots(op.results)
     kinds = [ATOMIC_KIND.names[kind] for kind in _integers(op, "reductions")]
     if "assign" in kinds:

@@ -110,7 +110,7 @@ def print_lists(printer: OpPrinter, dimensions: int, operands: Sequence[SSAValue
 
 
 def used(p: OpParser, tokens: Sequence[int]) -> list[SSAValue]:
-    """Return the index values of some tokens."""
+    """Return the values that these tokens name; each has the type index."""
     return [p.use(token, INDEX) for token in tokens]
 
 
@@ -316,7 +316,7 @@ CUSTOM_DIRECTIVES["Hint"] = _hint
 
 
 def verify(op: Operation) -> str | None:
-    """Check that the map of an access, on elements or vectors, fits the memref and the operands."""
+    """Return an error message unless the map of an access, on elements or vectors, fits the memref and the operands."""
     which = 0 if op.results else 1
     of_vectors = op.name.startswith("affine.vector_")
     element, base = (op.results or op.operands)[0].type, op.operands[which].type

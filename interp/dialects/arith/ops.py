@@ -656,7 +656,7 @@ def _different_shapes(run: Run, *operands: Value) -> UndefinedBehavior:
 
 
 def _select_words(op: Operation, low: Any) -> None:
-    """Lower arith.select of scalars and vectors; a select of memrefs is left to the executor."""
+    """Make the machine code of arith.select of scalars and vectors; a select of memrefs is left to the executor."""
     if isinstance(op.results[0].type, ty.MemRefType):
         low.by_executor(op)
     else:

@@ -36,7 +36,7 @@ Slots = Sequence[Any]
 
 
 def alloc_tensor(op: Operation, settings: Settings) -> Function:
-    """Return the function of bufferization.alloc_tensor: a copy, or a tensor that was never written."""
+    """Return the function that runs bufferization.alloc_tensor: a copy, or a tensor that was never written."""
     type_ = op.results[0].type
     sizes, copied, _ = map(len, operand_groups(op))
 
@@ -71,7 +71,7 @@ def _copied(op: Operation, type_: ty.Type, value: Value, run: Run, settings: Set
 
 
 def to_buffer(op: Operation, settings: Settings) -> Function:
-    """Return the function of bufferization.to_buffer."""
+    """Return the function that runs bufferization.to_buffer."""
     source, type_ = op.operands[0].type, op.results[0].type
 
     def copy(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ def to_buffer(op: Operation, settings: Settings) -> Function:
 
 
 def clone(op: Operation, settings: Settings) -> Function:
-    """Return the function of bufferization.clone."""
+    """Return the function that runs bufferization.clone."""
     type_ = op.results[0].type
 
     def copy(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ def clone(op: Operation, settings: Settings) -> Function:
 
 
 def to_tensor(op: Operation, settings: Settings) -> Function:
-    """Return the function of bufferization.to_tensor."""
+    """Return the function that runs bufferization.to_tensor."""
     type_ = op.results[0].type
 
     def read(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -105,7 +105,7 @@ def to_tensor(op: Operation, settings: Settings) -> Function:
 
 
 def materialize(op: Operation, settings: Settings) -> Function:
-    """Return the function of bufferization.materialize_in_destination."""
+    """Return the function that runs bufferization.materialize_in_destination."""
     source, dest = (value.type for value in op.operands)
 
     def put(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -124,7 +124,7 @@ def materialize(op: Operation, settings: Settings) -> Function:
 
 
 def dealloc(op: Operation, settings: Settings) -> Function:
-    """Return the function of bufferization.dealloc.
+    """Return the function that runs bufferization.dealloc.
 
     It frees, once, the memory of each memref whose condition is true, unless a retained memref has the same memory. A
     retained memref gets the conditions of the memrefs that have its memory.
@@ -155,7 +155,7 @@ def dealloc(op: Operation, settings: Settings) -> Function:
 
 
 def verify_alloc_tensor(op: Operation) -> str | None:
-    """Check the sizes and the copied tensor of bufferization.alloc_tensor."""
+    """Return what is wrong with the sizes and the copied tensor of bufferization.alloc_tensor, or None."""
     sizes, copied, _ = map(len, operand_groups(op))
     type_ = op.results[0].type
     if copied and sizes:
@@ -169,7 +169,7 @@ def verify_alloc_tensor(op: Operation) -> str | None:
 
 
 def verify_same_shape(op: Operation) -> str | None:
-    """Check that a tensor and its buffer have the same shape and the same element type."""
+    """Return an error message unless a tensor and its buffer have the same shape and the same element type."""
     one, other = op.operands[0].type, op.results[0].type
     if ty.shape_of(one) != ty.shape_of(other):
         return d.Unprefixed("shapes do not match")
@@ -179,7 +179,7 @@ def verify_same_shape(op: Operation) -> str | None:
 
 
 def verify_materialize(op: Operation) -> str | None:
-    """Check the types and the flags of bufferization.materialize_in_destination."""
+    """Return what is wrong with the types and the flags of bufferization.materialize_in_destination, or None."""
     source, dest = (value.type for value in op.operands)
     if not isinstance(dest, ty.TensorType | ty.MemRefType):
         return "'dest' must be a tensor or a memref"
@@ -205,7 +205,7 @@ def verify_materialize(op: Operation) -> str | None:
 
 
 def verify_dealloc(op: Operation) -> str | None:
-    """Check the numbers of operands and results of bufferization.dealloc."""
+    """Return what is wrong with the numbers of operands and results of bufferization.dealloc, or None."""
     memrefs, conditions, retained = map(len, operand_groups(op))
     if memrefs != conditions:
         return "must have the same number of conditions as memrefs to deallocate"

@@ -87,8 +87,8 @@ builtin.op(
 
 
 def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
-    """Return the function of a conversion: it undoes a chain of casts, calls a registered function, or leaves the
-    conversion to a later cast.
+    """Return the function that runs a conversion: it undoes a chain of casts, calls a registered function, or leaves
+    the conversion to a later cast.
     """
     operand_types = tuple(value.type for value in op.operands)
     types = tuple(value.type for value in op.results)

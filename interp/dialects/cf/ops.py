@@ -162,12 +162,12 @@ def _to(op: Operation, low: FunctionLowering, index: int) -> None:
 
 
 def conditional(op: Operation, low: FunctionLowering) -> None:
-    """Lower cf.cond_br."""
+    """Make the machine code of cf.cond_br."""
     low.ways(low.word(op.operands[0]), partial(_to, op, low, 0), partial(_to, op, low, 1))
 
 
 def switch(op: Operation, low: FunctionLowering) -> None:
-    """Lower cf.switch: its cases one after the other, and then the default."""
+    """Make the machine code of cf.switch: its cases one after the other, and then the default."""
     flag, values = low.word(op.operands[0]), op.properties.get("case_values")
     codes = codes_to_ints(values.array(), flag.width) if isinstance(values, DenseElementsAttr) else []
     for index, code in enumerate(codes, 1):
@@ -271,7 +271,7 @@ def _switch(op: Operation, compiler: Compiler) -> Action:
     number_of = {code: place for place, code in enumerate(codes, 1)}
 
     def part(frame: Frame, flag: Value) -> None:
-        """Send the lanes of a batch to the successors that their flags name."""
+        """Send the lanes of a batch to the successors that the values of their flags select."""
         run = frame.slots[0]
         distinct, which = np.unique(flag.bits, axis=0, return_inverse=True)
         taken = np.array([number_of.get(code, 0) for code in codes_to_ints(distinct, width)])[which]

@@ -152,7 +152,7 @@ def libm_step(call: Operation, target: Operation, settings: Settings) -> Element
 
 
 def call(op: Operation, low: FunctionLowering) -> None:
-    """Lower func.call of a function with a body."""
+    """Make the machine code of func.call of a function with a body."""
     symbol = op.prop("callee", SymbolRefAttr)
     target = low.compiler.module.lookup(symbol, op)
     if target is None or target.name != "func.func":

@@ -74,7 +74,7 @@ Numbers = Sequence[int]
 
 
 def runner_function(call: Operation, target: Operation, settings: Settings) -> External | None:
-    """Return the function of the library that a declaration names; None if there is none of that name.
+    """Return the function of mlir-runner's libraries that a declaration names; None if there is none of that name.
 
     Raises Unsupported if the declaration has other types than the function.
     """
@@ -109,7 +109,7 @@ class Memref(NamedTuple):
     load: Callable[[], Value]
 
     def described(self, kind: str) -> str:
-        """Return the line about the layout."""
+        """Return the line that the library prints about the layout."""
         sizes, strides = (", ".join(map(str, numbers)) for numbers in (self.sizes, self.strides))
         rank = len(self.sizes)
         return f"{kind} base@ = {ADDRESS} rank = {rank} offset = {self.offset} sizes = [{sizes}] strides = [{strides}]"

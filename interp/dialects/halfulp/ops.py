@@ -1,4 +1,4 @@
-"""The dialect of halfulp itself: what programs need and no dialect of MLIR has."""
+"""The dialect of halfulp itself: ops that programs need and that no dialect of MLIR has."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ REQUANTIZE = Elementwise(_build, may_be_scalar=frozenset({1, 2}))
 
 
 def _float(parser: TypeParser) -> FloatType:
-    """Read ``<"name">``, or ``<"name", key = value, …, flag, …>``."""
+    """Read the parameters of a float type: ``<"name">``, or ``<"name", key = value, …, flag, …>``."""
     parser.expect("<")
     start = parser.pos
     name = parser.string('expected the name of a float format, as in !halfulp.float<"binary8p3se">')

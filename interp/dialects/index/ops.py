@@ -1,6 +1,6 @@
 """The index dialect (`IndexOps.td`): arithmetic on index, whose width is that of the machine.
 
-Constants have 64 bits in the text. Where index has 32, they and all results are what remains of them there.
+Constants have 64 bits in the text. If index has 32 bits, only the low 32 bits of constants and of all results are kept.
 """
 
 from __future__ import annotations

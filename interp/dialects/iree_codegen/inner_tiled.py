@@ -146,7 +146,7 @@ class TilePlan:
 
 
 def inner_tiled(op: Operation, settings: Settings) -> Function:
-    """Return the function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
+    """Return the function that runs an inner_tiled op. Raises Unsupported for kinds without a layout or model."""
     plan = _plan(op, settings.model)
     in_memory = [isinstance(value.type, ty.MemRefType) for value in op.operands]
 
@@ -187,7 +187,7 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
-    """Return the function of an op in a batch; None if each lane computes it for itself."""
+    """Return the function that runs an inner_tiled op in a batch; None if each lane computes it for itself."""
     if iree_gpu.kind_of(op.properties["kind"]) is None:
         return None
     if _is(op, "distributed"):
@@ -197,7 +197,7 @@ def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
 
 
 def _of_whole_tiles(op: Operation, settings: Settings) -> Function:
-    """Return the function of an op on whole tiles: the lanes are one more parallel loop."""
+    """Return the function that runs an op on whole tiles: the lanes are one more parallel loop."""
     alone, types = inner_tiled(op, settings), [result.type for result in op.results]
 
     def together(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -226,7 +226,7 @@ def _of_whole_tiles(op: Operation, settings: Settings) -> Function:
 
 
 def _by_subgroups(op: Operation, settings: Settings) -> Function:
-    """Return the function of a distributed op, which the lanes of a subgroup compute together."""
+    """Return the function that runs a distributed op, which the lanes of a subgroup compute together."""
     plan = _plan(op, settings.model, [(0, 1)] * len(op.operands), lane_loop=1)
     size = plan.kind.lanes
 

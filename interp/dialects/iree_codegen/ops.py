@@ -58,28 +58,28 @@ QUERY = "iree_codegen.query_tile_sizes"
 
 
 def identity(op: Operation, settings: Settings) -> Function:
-    """Return the operand."""
+    """Return the function that returns the operands unchanged."""
     return lambda run, slots: slots
 
 
 def nothing(op: Operation, settings: Settings) -> Function:
-    """Do nothing: the op only informs listeners."""
+    """Return the function that does nothing, for an op that only informs listeners."""
     return lambda run, slots: ()
 
 
 def null_pointer(op: Operation, compiler: Compiler) -> Value:
-    """Return the only value of its type. It is None in Python, and can be passed on."""
+    """Return the only value of the type of null pointers. It is None in Python, and can be passed on."""
     return Value(NULL_POINTER, np.array(None, object))
 
 
 def yielding(op: Operation, compiler: Compiler) -> Action:
-    """End a region that runs by itself, such as that of dispatch_config: its operands are the results."""
+    """Return the action that ends a region that runs by itself, such as that of dispatch_config, with its results."""
     return compiler.returning(compiler.slots(op.operands))
 
 
 def query_tile_sizes(op: Operation, settings: Settings) -> Function:
-    """Return the sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` returns for the tensor
-    type.
+    """Return the function that runs query_tile_sizes: it returns the sizes that the user's function
+    ``externals["iree_codegen.query_tile_sizes"]`` gives for the tensor type.
     """
     function = settings.externals.get(QUERY)
     wanted = op.prop("tensor_type", at.TypeAttr)
@@ -160,8 +160,8 @@ class Claim:
 
 
 def index_hint(op: Operation, settings: Settings) -> Function:
-    """Return the index itself. In a batch whose settings check hints, first compare all lanes. Raises
-    UndefinedBehavior.
+    """Return the function that returns the index itself. In a batch whose settings check hints, it first compares all
+    lanes, and raises UndefinedBehavior if the hint is wrong.
     """
     hint = op.properties["hint"]
     claim = Claim.of(hint) if settings.check_hints else None
@@ -419,7 +419,9 @@ def _is_integer_array(found: at.Attribute) -> bool:
 
 
 def _verify_microkernel(op: Operation) -> str | None:
-    """Check the results: an output that is a tensor has a result of the same number, and a buffer is written to."""
+    """Return what is wrong with the results, or None. An output that is a tensor must have a result of the same number,
+    and a buffer must be written to.
+    """
     segments = op.prop("operandSegmentSizes", at.DenseArrayAttr)
     first, count = segments.values[:2]
     results = [result.type for result in op.results]

@@ -172,18 +172,20 @@ Body = Callable[[Formula, bool], None]
 
 
 def multiply_and_add(f: Formula, unsigned: bool) -> None:
-    """Write out + a * b, after conversions to the type of out."""
+    """Make the body that yields out + a * b, after conversions to the type of out."""
     a, b = (f.cast(value, f.out.type, unsigned) for value in f.arguments[:2])
     f.yields(f.binary("add", f.out, f.binary("mul", a, b)))
 
 
 def signed_multiply_and_add(f: Formula, unsigned: bool) -> None:
-    """Write out + a * b with signed conversions, because MLIR's linalg.batch_reduce_matmul ignores its cast."""
+    """Make the body that yields out + a * b with signed conversions, since linalg.batch_reduce_matmul ignores
+    its cast.
+    """
     multiply_and_add(f, unsigned=False)
 
 
 def quantized_multiply_and_add(f: Formula, unsigned: bool) -> None:
-    """Write out + (a - zero of a) * (b - zero of b)."""
+    """Make the body that yields out + (a - zero of a) * (b - zero of b)."""
     a, b, zero_a, zero_b, out = f.arguments
     left = f.binary("sub", f.cast(a, out.type), f.cast(zero_a, out.type))
     right = f.binary("sub", f.cast(b, out.type), f.cast(zero_b, out.type))
@@ -219,18 +221,18 @@ def binary(function: str) -> Body:
 
 
 def copy(f: Formula, unsigned: bool) -> None:
-    """Write the conversion of an element."""
+    """Make the body that yields the element, converted to the type of out."""
     f.yields(f.cast(f.arguments[0], f.out.type, unsigned))
 
 
 def square(f: Formula, unsigned: bool) -> None:
-    """Write x * x."""
+    """Make the body that yields x * x."""
     x = _float(f.arguments[0])
     f.yields(f.op("arith.mulf", (x, x), x.type))
 
 
 def reciprocal(f: Formula, unsigned: bool) -> None:
-    """Write 1 / x."""
+    """Make the body that yields 1 / x."""
     x = _float(f.arguments[0])
     assert isinstance(x.type, ty.FloatType)
     one = f.constant(at.FloatAttr(scalar.from_integer(x.type.format, 1).code, x.type), x.type)
@@ -238,7 +240,7 @@ def reciprocal(f: Formula, unsigned: bool) -> None:
 
 
 def select(f: Formula, unsigned: bool) -> None:
-    """Write the choice between two elements."""
+    """Make the body that yields one of two elements, chosen by the first input."""
     f.yields(f.op("arith.select", f.arguments[:3], f.out.type))
 
 
@@ -247,7 +249,7 @@ _SCALE = Fraction("2.3283064e-10")  # about 2^-32
 
 
 def random_number(f: Formula, unsigned: bool) -> None:
-    """Write a number between the first two inputs, from a seed and the place (`fill_rng_2d`).
+    """Make the body that yields a random number between the first two inputs, made of a seed and the place.
 
     A linear congruential generator makes a state from the seed and the row, and the next one from that state and the
     column.

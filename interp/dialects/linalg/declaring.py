@@ -77,7 +77,7 @@ def _shape(value: SSAValue) -> tuple[int | None, ...]:
 
 
 def verify_blocks(op: Operation) -> str | None:
-    """Check that the region of a structured op has no second block."""
+    """Return an error message unless the region of a structured op has no second block."""
     for number, region in enumerate(op.regions):
         if len(region.blocks) > 1:
             return f"expects region #{number} to have 0 or 1 blocks"
@@ -85,7 +85,7 @@ def verify_blocks(op: Operation) -> str | None:
 
 
 def verify_structured(op: Operation) -> str | None:
-    """Check operands, results, maps and the body of a structured op."""
+    """Return what is wrong with operands, results, maps and the body of a structured op, or None."""
     _, inits = inputs_and_inits(op)
     return (
         verify_destinations(op, inits)
@@ -97,7 +97,7 @@ def verify_structured(op: Operation) -> str | None:
 
 
 def verify_destinations(op: Operation, inits: Sequence[SSAValue]) -> str | None:
-    """Check that the op has a result of the same type for each init that is a tensor."""
+    """Return an error message unless the op has a result of the same type for each init that is a tensor."""
     first = len(op.operands) - len(inits)
     tensors = []
     for number, value in enumerate(inits, first):
@@ -155,7 +155,7 @@ def _maps_fit(op: Operation) -> str | None:
 
 
 def _shapes_fit(op: Operation, maps: Sequence[at.AffineMapAttr], sizes: Sequence[int]) -> str | None:
-    """Check the first and the last index of each axis."""
+    """Return what is wrong with the first and the last index of each axis, or None."""
     first, last = [0] * len(sizes), [size - 1 for size in sizes]
     for number, (map_, value) in enumerate(zip(maps, op.operands, strict=True)):
         for axis, (expr, size) in enumerate(zip(map_.results, _shape(value), strict=False)):
@@ -204,7 +204,7 @@ def _body_fits(op: Operation) -> str | None:
 
 
 def verify_yield(op: Operation) -> str | None:
-    """Check that linalg.yield gives an element of each init of the structured op around it."""
+    """Return an error message unless linalg.yield gives an element of each init of the structured op around it."""
     parent = op.parent_op
     if parent is None or len(parent.regions) != 1 or not parent.regions[0].blocks:
         return "expected single non-empty parent region"
@@ -226,7 +226,7 @@ def verify_yield(op: Operation) -> str | None:
 
 
 def verify_index(op: Operation) -> str | None:
-    """Check that linalg.index names a dimension of the structured op around it."""
+    """Return an error message unless linalg.index names a dimension of the structured op around it."""
     parent = op.parent_op
     if not is_structured(parent):
         return "expected parent op with LinalgOp interface"
@@ -238,7 +238,7 @@ def verify_index(op: Operation) -> str | None:
 
 
 def verify_fill(op: Operation) -> str | None:
-    """Check that the value of a fill has the type of the elements that it writes."""
+    """Return an error message unless the value of a fill has the type of the elements that it writes."""
     inputs, inits = inputs_and_inits(op)
     if len(inputs) == 1 and len(inits) == 1:
         if isinstance(inputs[0].type, ty.MemRefType | ty.TensorType):

@@ -59,7 +59,7 @@ class Shape(NamedTuple):
 
 
 class _Payload(NamedTuple):
-    """The op that stands for a body."""
+    """The op that is written in place of a body."""
 
     name: str
     attributes: dict[str, Attribute]
@@ -353,7 +353,7 @@ _SHAPED = d.TypeConstraint(d.SHAPED.description, d.SHAPED.accepts, d.TypeKind(""
 
 
 def declare_softmax() -> None:
-    """Declare the op."""
+    """Declare linalg.softmax."""
     linalg.op(
         "softmax",
         "attr-dict `dimension` `(` $dimension `)` `ins` `(` $input `:` type($input) `)` "

@@ -49,7 +49,7 @@ _BROADCAST = _axes(2)
 
 
 def verify_matmul(op: Operation) -> str | None:
-    """Check the maps of linalg.matmul: an input may be transposed, or a vector along the reduction."""
+    """Return what is wrong with the maps of linalg.matmul, or None. Inputs may be transposed, or vectors along K."""
     for map_, default in zip(written_maps(op), _MATMUL, strict=False):
         if not set(map_.results) <= set(default):
             return "Unexpected dim expression in map result."
@@ -104,7 +104,7 @@ def verify_batch(batch: Batch) -> Verify:
 
 
 def verify_contract(op: Operation) -> str | None:
-    """Check the maps of linalg.contract: every loop is parallel, or is a reduction over both inputs."""
+    """Return what is wrong with the maps of linalg.contract, or None. Each loop is parallel, or reduces both inputs."""
     maps = written_maps(op)
     loops = maps[0].dimensions if maps else 0
     for map_, value in zip(maps, op.operands, strict=False):
@@ -150,7 +150,9 @@ _PAIRS = {
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check that the body of a contraction adds a product; ops of one operand may stand between the two."""
+    """Return an error message unless the body of a contraction adds a product, perhaps with ops of one operand
+    between.
+    """
     block = op.regions[0].blocks[0]
     a, b, out = block.arguments
     total = _source(block.operations[-1].operands[0])

@@ -8,8 +8,8 @@ MLIR lowers a function of memrefs (or of tensors, bufferised before) by one of a
     entered = how.enter(values)                        # Values, or Buffers for memrefs
     results = entered.leave(program.run(lowered, entered.arguments))
 
-Memory of arguments begins at a multiple of 64 bytes. What the function stored into that of a `Buffer` is in the buffer
-after `leave`. A float that LLVM has not is an integer of its width there.
+The memory of an argument begins at a multiple of 64 bytes. What the function stored in the memory of a `Buffer` is in
+the buffer after `leave`. A float type that LLVM lacks becomes an integer type of the same width in the llvm.func.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _word(type_: ty.Type) -> Struct | None:
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of llvm.load. A clean number becomes an integer at once."""
+    """Return the function that runs llvm.load. A clean number becomes an integer at once."""
     type_ = op.results[0].type
     alignment, size = alignment_of(op, type_), memory_encoding.stored_bytes(type_)
     read, word, low = contents_of(type_)[0], _word(type_), alignment - 1
@@ -163,7 +163,7 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of llvm.store."""
+    """Return the function that runs llvm.store."""
     type_ = op.operands[0].type
     alignment, size = alignment_of(op, type_), memory_encoding.stored_bytes(type_)
     write, word, low = contents_of(type_)[1], _word(type_), alignment - 1
@@ -239,8 +239,8 @@ def _steps(op: Operation) -> list[_Step]:
 
 
 def element_pointer(op: Operation, settings: Settings) -> Function:
-    """Return the function of getelementptr. With inbounds, a pointer that leaves its allocation is poison, even if a
-    later index brings it back. With nusw and nuw, a pointer whose computation wraps is poison.
+    """Return the function that runs getelementptr. With inbounds, a pointer that leaves its allocation is poison, even
+    if a later index brings it back. With nusw and nuw, a pointer whose computation wraps is poison.
     """
     if isinstance(op.results[0].type, ty.VectorType):
         return _element_pointers(op, settings)
@@ -248,7 +248,7 @@ def element_pointer(op: Operation, settings: Settings) -> Function:
 
 
 def _element_pointers(op: Operation, settings: Settings) -> Function:
-    """Return the function of getelementptr that gives a vector of pointers. An operand that is not a vector is used for
+    """Return the function that runs getelementptr for a vector of pointers. An operand that is not a vector is used for
     all of them.
     """
     type_, one = narrowed(op.results[0].type, ty.VectorType), _element_pointer(op, settings)
@@ -266,7 +266,7 @@ def _element_pointers(op: Operation, settings: Settings) -> Function:
 
 
 def _element_pointer(op: Operation, settings: Settings) -> Function:
-    """Return the function of getelementptr on one pointer and one number for each index."""
+    """Return the function that runs getelementptr on one pointer and one number for each index."""
     strict = narrowed(op.properties["noWrapFlags"], at.IntegerAttr).value if settings.profile.keeps_integer_flags else 0
     steps = _steps(op)
     moving = [step for step in steps if step.operand]
@@ -376,7 +376,7 @@ def _wraps(run: Run, pointer: mem.Pointer, terms: Sequence[tuple[int, int]], str
 
 
 def to_integer(op: Operation, settings: Settings) -> Function:
-    """Return the function of ptrtoint: the address, truncated or extended with zeros."""
+    """Return the function that runs ptrtoint: the address, truncated or extended with zeros."""
     one_pointer(op, op.operands[0].type)
     type_ = op.results[0].type
     mask = (1 << ty.width_of(type_)) - 1
@@ -391,8 +391,8 @@ def to_integer(op: Operation, settings: Settings) -> Function:
 
 
 def to_pointer(op: Operation, settings: Settings) -> Function:
-    """Return the function of inttoptr: a pointer into the allocation at that address, if the program asked for an
-    address of it before.
+    """Return the function that runs inttoptr: a pointer into the allocation at that address, if the program asked for
+    an address of it before.
     """
     type_, given = op.results[0].type, op.operands[0].type
     one_pointer(op, type_)
@@ -416,7 +416,7 @@ _COMPARED: Mapping[int, Callable[[int, int], bool]] = dict(
 
 
 def compare(op: Operation, settings: Settings) -> Function:
-    """Return the function of icmp of pointers: it compares their addresses."""
+    """Return the function that runs icmp of pointers: it compares their addresses."""
     one_pointer(op, op.operands[0].type)
     predicate = narrowed(op.properties["predicate"], at.IntegerAttr)
     signed = predicate.value < 6

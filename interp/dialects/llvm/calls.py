@@ -119,7 +119,7 @@ _LIBRARIES: Mapping[str, lowering.LibraryFunction] = {**lowering.FUNCTIONS, **FU
 
 
 def _call(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of a call of a function by its name, or of a pointer."""
+    """Return the action that runs a call of a function by its name, or of a pointer."""
     if "var_callee_type" in op.properties:
         raise unsupported(op, "halfulp does not run functions with a variable number of arguments")
     symbol = op.properties.get("callee")

@@ -147,7 +147,7 @@ class SharedMemory(Memory):
         self._rest: dict[int, Allocation] = {0: allocation}
 
     def rest(self, first: int) -> Allocation:
-        """Return the memory from an element on: the same object each time."""
+        """Return the memory from an element on. Each call for the same element returns the same object."""
         if first not in self._rest:
             self._rest[first] = MemoryFrom(self.allocation, first)
         return self._rest[first]
@@ -176,21 +176,21 @@ class SharedMemory(Memory):
 
     @property
     def freed(self) -> str | None:  # type: ignore[override]
-        """The op that freed it and its place."""
+        """The op that freed the memory, and its place; None if it is not freed."""
         return self.allocation.freed
 
     @property
     def constant(self) -> bool:  # type: ignore[override]
-        """True if it must not be written."""
+        """True if the memory must not be written."""
         return self.allocation.constant
 
     def adopted(self, origins: Origins) -> None:
-        """See `Memory.adopted`."""
+        """Use this table for the origins of poison from now on, as `Memory.adopted` does."""
         if self.allocation.origins is not origins:
             self.allocation.adopted(origins)
 
     def ids_to_write(self, origins: Origins) -> _OfElements:
-        """See `Memory.ids_to_write`."""
+        """Return the ids of the poison of each byte for writing, as `Memory.ids_to_write` does."""
         self.adopted(origins)
         memory = self.allocation
         if memory.poison is None:
@@ -198,20 +198,20 @@ class SharedMemory(Memory):
         return _OfElements(memory, "poison", self._element)
 
     def mark_open(self, place: int, size: int, mark: Any) -> None:
-        """See `Memory.mark_open`."""
+        """Note whether the values of some bytes are unspecified, or their lineage, as `Memory.mark_open` does."""
         memory = self.allocation
         if memory.open is None:
             memory.open = np.zeros((len(memory), *memory.inner), mark.dtype)
         _OfElements(memory, "open", self._element)[place : place + size] = mark
 
     def forget(self) -> None:
-        """See `Memory.forget`."""
+        """Make the memory as if it had never been written, as `Memory.forget` does."""
         self.lost[:] = b"\xff" * self.size
         if self.allocation.open is not None:
             self.allocation.open[...] = 0
 
     def release(self, by: str) -> None:
-        """See `Memory.release`. Memrefs of this memory may stay for the whole run; its elements need not."""
+        """Free the memory, as `Memory.release` does. Its elements are dropped, though memrefs of it may still exist."""
         self.allocation.freed = by
         for each in self._rest.values():
             each.bits = each.bits[:1].copy()

@@ -113,7 +113,7 @@ Check = Callable[[Run, Sequence[Any]], None]
 
 
 def assume(op: Operation, settings: Settings) -> Function:
-    """Return the function of assume."""
+    """Return the function that runs assume."""
     checks, place = [], 1
     for tag, values in bundles_of(op, op.operands[1:]):
         slots = slice(place, place + len(values))
@@ -250,7 +250,7 @@ def _function_type(p: OpParser, definition: OpDefinition, signature: Signature, 
 
 
 def function_type(op: Operation) -> llvm.FunctionType | None:
-    """Return the type of a function, as far as it is one."""
+    """Return the type of a function; None if the property does not have one."""
     attribute = op.properties.get("function_type")
     if isinstance(attribute, TypeAttr) and isinstance(attribute.type, llvm.FunctionType):
         return attribute.type

@@ -56,7 +56,7 @@ def _length(op: Operation, slots: Slots, settings: Settings) -> int:
 
 
 def copy(op: Operation, settings: Settings) -> Function:
-    """Return the function of memcpy and memmove. The ranges of memcpy must not overlap, unless they are the same."""
+    """Return the function that runs memcpy and memmove. Ranges of memcpy must not overlap, unless they are the same."""
     may_overlap, alignments = op.name.endswith("memmove"), [pointer_alignment(op, place) for place in range(2)]
 
     def move(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -75,7 +75,7 @@ def copy(op: Operation, settings: Settings) -> Function:
 
 
 def fill(op: Operation, settings: Settings) -> Function:
-    """Return the function of memset."""
+    """Return the function that runs memset."""
     alignment = pointer_alignment(op, 0)
 
     def set_bytes(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ def fill(op: Operation, settings: Settings) -> Function:
 
 
 def lifetime(op: Operation, settings: Settings) -> Function:
-    """Return the function of lifetime.start and lifetime.end: the previous contents of the bytes are lost."""
+    """Return the function that runs lifetime.start and lifetime.end: the previous contents of the bytes are lost."""
 
     def forget(run: Run, slots: Slots) -> tuple[Any, ...]:
         pointer = slots[0]
@@ -162,7 +162,7 @@ def check_size(op: Operation, size: int, settings: Settings) -> None:
 
 
 def allocate(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of alloca: memory that is freed when the function returns."""
+    """Return the action that runs alloca: memory that is freed when the function returns."""
     element = narrowed(op.properties["elem_type"], at.TypeAttr)
     step, alignment = memory_encoding.size_of(element.type), alignment_of(op, element.type)
     (count,), (result,) = compiler.slots(op.operands), compiler.slots(op.results)
@@ -186,7 +186,7 @@ def allocate(op: Operation, compiler: Compiler) -> Action:
 
 
 def leave(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of llvm.return."""
+    """Return the action that runs llvm.return."""
     plain = _guarded(op, compiler, RETURN.build(op, compiler))
     if not any(each.name == "llvm.alloca" for each in compiler.function.walk()):
         return plain
@@ -203,7 +203,7 @@ def leave(op: Operation, compiler: Compiler) -> Action:
 
 
 def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
-    """Return the action of a return that first checks what the function promises about its result."""
+    """Return the action that runs a return op, and first checks what the function promises about its result."""
     function = compiler.function
     given = function.properties.get("res_attrs") if function.name == "llvm.func" and op.operands else None
     guard = guard_of(op, [(given, 0)], op.operands[0].type, f"the result of @{function.symbol_name}") if given else None
@@ -220,7 +220,7 @@ def _guarded(op: Operation, compiler: Compiler, plain: Action) -> Action:
 
 
 def save(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of stacksave: a pointer that identifies the memory that the frame has now."""
+    """Return the action that runs stacksave: a pointer that identifies the memory that the frame has now."""
     (result,) = compiler.slots(op.results)
     after, source = compiler.after(), made_by(op)
 
@@ -237,7 +237,7 @@ def save(op: Operation, compiler: Compiler) -> Action:
 
 
 def restore(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of stackrestore: it frees what the frame has allocated since the pointer was made."""
+    """Return the action that runs stackrestore: it frees what the frame has allocated since the pointer was made."""
     (saved,) = compiler.slots(op.operands)
     after, by = compiler.after(), made_by(op)
 
@@ -452,7 +452,7 @@ def _masked(llvm: d.Dialect, signature: tuple[d.Property, ...]) -> None:
 
 
 def _ignore(op: Operation, settings: Settings) -> Function:
-    """Return the function of an op that only describes the program."""
+    """Return the function that runs an op that only describes the program."""
     return lambda run, slots: ()
 
 

@@ -252,7 +252,7 @@ def _step(
 
 
 def _in_struct(op: Operation, kernel: Kernel, results: tuple[ty.Type, ...], settings: Settings) -> Function:
-    """Return the function of an op that gives a struct of the results of a kernel."""
+    """Return the function that runs an op that gives a struct of the results of a kernel."""
     operands = [value.type for value in op.operands]
     step = _step(op, kernel, operands, results, settings)
     quick = not settings.marks_elements
@@ -269,7 +269,7 @@ def _in_struct(op: Operation, kernel: Kernel, results: tuple[ty.Type, ...], sett
 
 
 def checked(op: Operation, settings: Settings) -> Function:
-    """Return the function of an op that reports overflow: its result is a struct of the number and of i1."""
+    """Return the function that runs an op that reports overflow: its result is a struct of the number and of i1."""
     name = op.name.removeprefix("llvm.intr.").removesuffix(".with.overflow")
     operand = op.operands[0].type
     kernel = integer_functions.checked(name[1:], settings.width(ty.element_type(operand)), name[0] == "s")
@@ -277,7 +277,7 @@ def checked(op: Operation, settings: Settings) -> Function:
 
 
 def sincos(op: Operation, settings: Settings) -> Function:
-    """Return the function of sincos: a struct of the sine and the cosine."""
+    """Return the function that runs sincos: a struct of the sine and the cosine."""
     operand = op.operands[0].type
     kernel = elementary.sincos(format_of(op.operands[0]), _NEAREST, fastmath_of(op), settings.profile)
     return _in_struct(op, kernel, (operand, operand), settings)
@@ -307,7 +307,9 @@ def _flagged(op: Operation, settings: Settings) -> Function:
 
 
 def _choose_whole(op: Operation, settings: Settings) -> Function:
-    """Return the function of select between pointers or aggregates: a poison condition spoils all of the result."""
+    """Return the function that runs select between pointers or aggregates: a poison condition spoils the whole
+    result.
+    """
     type_ = op.results[0].type
 
     def choose(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:

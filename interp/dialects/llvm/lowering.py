@@ -46,7 +46,7 @@ class LibraryFunction(NamedTuple):
 
 
 def _heap(run: Run) -> set[Memory]:
-    """Return the allocations that free takes back."""
+    """Return the allocations of the heap that have not been freed, which the program may pass to free."""
     heap: set[Memory] = run.kept.setdefault(_HEAP, set())
     return heap
 

@@ -273,7 +273,7 @@ def born(op: Operation, run: Run, reason: str) -> int:
 
 
 def poison(op: Operation, settings: Settings) -> Function:
-    """Return the function of mlir.poison and mlir.undef of an aggregate."""
+    """Return the function that runs mlir.poison and mlir.undef of an aggregate."""
     type_ = op.results[0].type
 
     def make(run: Run, slots: Sequence[Any]) -> tuple[Any, ...]:
@@ -291,7 +291,7 @@ def _position(op: Operation) -> tuple[int, ...]:
 
 
 def extract(op: Operation, settings: Settings) -> Function:
-    """Return the function of extractvalue."""
+    """Return the function that runs extractvalue."""
     position = _position(op)
     if len(position) == 1:
         (only,) = position
@@ -307,7 +307,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 
 
 def insert(op: Operation, settings: Settings) -> Function:
-    """Return the function of insertvalue."""
+    """Return the function that runs insertvalue."""
     position = _position(op)
     return lambda run, slots: (_with_part(slots[0], position, slots[1]),)
 

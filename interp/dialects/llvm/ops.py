@@ -69,8 +69,8 @@ class _Place:
 
 
 def combine(op: Operation, settings: Settings) -> Function:
-    """Return the function of atomicrmw: memory gets the combination of its value and the operand; the result is its
-    value before.
+    """Return the function that runs atomicrmw: memory gets the combination of its value and the operand; the result is
+    its value before.
     """
     type_, number = op.operands[1].type, enum_of(op, "bin_op")
     assert number is not None
@@ -91,8 +91,8 @@ _UNDECIDED = "an operand of the comparison is poison"
 
 
 def exchange(op: Operation, settings: Settings) -> Function:
-    """Return the function of cmpxchg: memory gets the new value if it has the expected one. The result is its value
-    before, and whether they were equal. A weak exchange never fails without a reason here.
+    """Return the function that runs cmpxchg: memory gets the new value if it has the expected one. The result is its
+    value before, and whether they were equal. A weak exchange never fails without a reason here.
 
     If one of the two compared values is poison, the result and the memory become poison.
     """
@@ -129,7 +129,7 @@ def _code(run: Run, slot: Any, type_: ty.Type) -> int | None:
 
 
 def fence(op: Operation, settings: Settings) -> Function:
-    """Return the function of fence. It does nothing, since ops run one after the other."""
+    """Return the function that runs fence. It does nothing, since ops run one after the other."""
     return lambda run, slots: ()
 
 
@@ -206,7 +206,7 @@ def zero(op: Operation, compiler: Compiler) -> Any:
 
 
 def same(op: Operation, settings: Settings) -> Function:
-    """Return the operand: llvm.freeze of a value that is not poison. Poison stays poison."""
+    """Return the function that returns the operand: llvm.freeze of a value that is not poison. Poison stays poison."""
     return lambda run, operands: operands
 
 
@@ -216,7 +216,7 @@ def same(op: Operation, settings: Settings) -> Function:
 
 
 def address(op: Operation, compiler: Compiler) -> Function:
-    """Return the function of addressof. Raises Unsupported for memory that the module only declares."""
+    """Return the function that runs addressof. Raises Unsupported for memory that the module only declares."""
     name = narrowed(op.properties["global_name"], at.SymbolRefAttr)
     found = compiler.module.lookup(name, op)
     assert found is not None

@@ -48,7 +48,7 @@ class PointerType(LLVMType):
 
 @immutable
 class ArrayType(LLVMType):
-    """``!llvm.array<4 x f32>``."""
+    """An array type: ``!llvm.array<4 x f32>``."""
 
     dialect: str = "llvm"
     mnemonic: str = "array"
@@ -67,7 +67,7 @@ class ArrayType(LLVMType):
 
 @immutable
 class StructType(LLVMType):
-    """``!llvm.struct<(i32, ptr)>``, also with a name, ``packed``, or ``opaque``.
+    """A struct type: ``!llvm.struct<(i32, ptr)>``, also with a name, ``packed``, or ``opaque``.
 
     ``body`` None: the struct is opaque, or, with ``enclosing``, it is the struct of that name that contains this type.
     """
@@ -98,7 +98,7 @@ class StructType(LLVMType):
 
 @immutable
 class FunctionType(LLVMType):
-    """``!llvm.func<i32 (ptr, ...)>``."""
+    """A function type: ``!llvm.func<i32 (ptr, ...)>``."""
 
     dialect: str = "llvm"
     mnemonic: str = "func"

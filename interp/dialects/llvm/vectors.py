@@ -1,6 +1,6 @@
 """The llvm dialect's ops on vectors: elements, shuffles, reductions, and masked access of memory.
 
-A place outside of a vector is poison, as LLVM says; the elements that a mask leaves out are not accessed.
+An element at a place outside of a vector is poison, as LLVM says. Elements that a mask leaves out are not accessed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OUTSIDE = "the position is poison, or outside of the vector"
 
 
 def extract(op: Operation, settings: Settings) -> Function:
-    """Return the function of extractelement."""
+    """Return the function that runs extractelement."""
     type_ = op.results[0].type
     one_pointer(op, op.operands[0].type)
 
@@ -62,7 +62,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 
 
 def insert(op: Operation, settings: Settings) -> Function:
-    """Return the function of insertelement."""
+    """Return the function that runs insertelement."""
     type_ = op.results[0].type
     one_pointer(op, type_)
 
@@ -77,9 +77,9 @@ def insert(op: Operation, settings: Settings) -> Function:
 
 
 def shuffle(op: Operation, settings: Settings) -> Function:
-    """Return the function of shufflevector. A place of -1 in the mask is poison. Scalable vectors have only zeros in
-    the mask, which repeat the first element. Raises Unsupported for a result that is not as long as the mask, and for
-    an index outside both vectors: MLIR accepts them, LLVM does not.
+    """Return the function that runs shufflevector. A place of -1 in the mask is poison. Scalable vectors have only
+    zeros in the mask, which repeat the first element. Raises Unsupported for a result that is not as long as the mask,
+    and for an index outside both vectors: MLIR accepts them, LLVM does not.
     """
     source, type_ = op.operands[0].type, op.results[0].type
     assert isinstance(source, ty.VectorType)
@@ -98,8 +98,8 @@ def shuffle(op: Operation, settings: Settings) -> Function:
 
 
 def vscale(op: Operation, settings: Settings) -> Function:
-    """Return the function of vscale, the factor in the sizes of scalable vectors; it is poison if the result type
-    cannot represent it.
+    """Return the function that runs vscale, the factor in the sizes of scalable vectors; it is poison if the result
+    type cannot represent it.
     """
     type_ = op.results[0].type
     if not isinstance(type_, ty.IntegerType):
@@ -127,8 +127,8 @@ _REASSOC = 1
 
 
 def reduce(op: Operation, settings: Settings) -> Function:
-    """Return the function of a reduction: it takes the start value, if there is one, and then the elements from first
-    to last. Only the flag ``reassoc`` permits another order.
+    """Return the function that runs a reduction: it takes the start value, if there is one, and then the elements from
+    first to last. Only the flag ``reassoc`` permits another order.
     """
     type_, kind = op.results[0].type, _KINDS[op.name.rpartition(".")[2]]
     flags = fastmath_of(op) if isinstance(type_, ty.FloatType) else 0
@@ -207,7 +207,7 @@ class _Lanes:
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of masked.load, masked.gather and masked.expandload. Lanes that are left out have the
+    """Return the function that runs masked.load, masked.gather and masked.expandload. Lanes that are left out have the
     elements of the last operand.
     """
     type_, mask_type = op.results[0].type, op.operands[1].type
@@ -230,8 +230,8 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of masked.store, masked.scatter and masked.compressstore. If several lanes write to one
-    place, the last one stays.
+    """Return the function that runs masked.store, masked.scatter and masked.compressstore. If several lanes write to
+    one place, the last one stays.
     """
     type_, mask_type = op.operands[0].type, op.operands[2].type
     each = _Lanes(op, type_)

@@ -1,4 +1,4 @@
-"""The functions that MLIR has no op for: `halfulp.eval` and everything else that takes the name of an op knows them.
+"""The functions for which MLIR has no op: `halfulp.eval`, and all else that takes the name of an op, accepts them.
 
 No program can name them. Their names are those of `halfulp.fp_formats.reals`; ``pown`` is ``powf`` of an integer. The
 operations of a float unit have names of RISC-V.

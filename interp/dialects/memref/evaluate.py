@@ -120,7 +120,7 @@ def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDAr
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.load. A clean element of at most 64 bits becomes an integer at once."""
+    """Return the function that runs memref.load. A clean element of at most 64 bits becomes an integer at once."""
     type_ = op.results[0].type
     plain = not isinstance(type_, ty.ComplexType) and not code_layout(type_)[1]
     moving = moves_elements(op, 0, settings)
@@ -136,7 +136,7 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.store."""
+    """Return the function that runs memref.store."""
     type_ = op.operands[0].type
     plain = not code_layout(type_)[1]
     moving = moves_elements(op, 1, settings)
@@ -161,12 +161,12 @@ def store(op: Operation, settings: Settings) -> Function:
 
 
 def prefetch(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.prefetch, a hint: it reads nothing, whatever its indices."""
+    """Return the function that runs memref.prefetch, a hint: it reads nothing, whatever its indices."""
     return lambda run, slots: ()
 
 
 def copy(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.copy: all elements, between memrefs of one shape that share no element."""
+    """Return the function that runs memref.copy: all elements, between memrefs of one shape that share no element."""
 
     def copy_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
         source, target = living(op, slots[0], 0), living(op, slots[1], 1)
@@ -205,7 +205,7 @@ def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Se
 
 
 def load_vector(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.load."""
+    """Return the function that runs vector.load."""
     type_ = op.results[0].type
 
     def load_part(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -218,7 +218,7 @@ def load_vector(op: Operation, settings: Settings) -> Function:
 
 
 def store_vector(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.store."""
+    """Return the function that runs vector.store."""
     type_ = op.operands[0].type
 
     def store_part(run: Run, slots: Slots) -> tuple[Any, ...]:

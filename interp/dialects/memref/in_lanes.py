@@ -86,7 +86,7 @@ def _places(op: Operation, run: Run, buffer: LaneBuffer | Buffer, indices: Seque
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.load."""
+    """Return the function that runs memref.load."""
     type_ = op.results[0].type
 
     def load_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.store."""
+    """Return the function that runs memref.store."""
     type_ = op.operands[0].type
 
     def store_elements(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -130,7 +130,7 @@ def _each(op: Operation, function: Function) -> Function:
 
 
 def allocate(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.alloc and memref.alloca, which all lanes call with the same sizes."""
+    """Return the function that runs memref.alloc and memref.alloca, which all lanes call with the same sizes."""
     type_, plan_of = allocated_type(op), plans_of(op, settings)
     each = _each(op, memory.allocate(op, settings))
 
@@ -159,7 +159,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
 
 def free(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.dealloc, for memory that one kind of op made in all lanes."""
+    """Return the function that runs memref.dealloc, for memory that one kind of op made in all lanes."""
     each = _each(op, memory.free(op, settings))
     text = freeing(op)
 
@@ -176,7 +176,7 @@ def free(op: Operation, settings: Settings) -> Function:
 
 
 def global_memory(op: Operation, compiler: Compiler) -> Function:
-    """Return the function of memref.get_global. Lanes share constants; of any other global each lane has its own
+    """Return the function that runs memref.get_global. Lanes share constants; of any other global each lane has its own
     memory.
     """
     shared = get(op, compiler)

@@ -31,7 +31,7 @@ Slots = Sequence[Any]
 
 
 def get(op: Operation, compiler: Compiler) -> Function:
-    """Return the function of memref.get_global. Raises Unsupported for memory that the module only declares."""
+    """Return the function that runs memref.get_global. Raises Unsupported for memory that the module only declares."""
     name = narrowed(op.properties["name"], at.SymbolRefAttr)
     found = compiler.module.lookup(name, op)
     assert found is not None
@@ -136,7 +136,7 @@ def plans_of(op: Operation, settings: Settings) -> Callable[..., Plan]:
 
 
 def allocate(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.alloc and memref.alloca. Every element of new memory is poison until it is written.
+    """Return the function that runs memref.alloc and memref.alloca. New memory is poison until it is written.
 
     The memory of memref.alloca lives on after its function has returned, as long as something refers to it.
     """
@@ -149,7 +149,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
 
 def scope(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of memref.alloca_scope: its region runs once."""
+    """Return the action that runs memref.alloca_scope: its region runs once."""
     return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
 
@@ -172,7 +172,7 @@ def give_back(op: Operation, buffer: Buffer) -> None:
 
 
 def free(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.dealloc. It frees, once, what memref.alloc returned, even if that was cast."""
+    """Return the function that runs memref.dealloc. It frees, once, what memref.alloc returned, even after a cast."""
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
         give_back(op, living(op, slots[0], 0))
@@ -182,7 +182,7 @@ def free(op: Operation, settings: Settings) -> Function:
 
 
 def reallocate(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.realloc: new memory with a copy of the elements. The old memory is freed."""
+    """Return the function that runs memref.realloc: new memory with a copy of the elements. The old memory is freed."""
     type_ = allocated_type(op)
     (known,) = type_.shape or ()
 
@@ -201,8 +201,8 @@ def reallocate(op: Operation, settings: Settings) -> Function:
 
 
 def assume_alignment(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.assume_alignment. All memory begins at an aligned address, so only the offset
-    decides.
+    """Return the function that runs memref.assume_alignment. All memory begins at an aligned address, so only the
+    offset decides.
     """
     alignment = narrowed(op.properties["alignment"], at.IntegerAttr).value
 
@@ -217,7 +217,7 @@ def assume_alignment(op: Operation, settings: Settings) -> Function:
 
 
 def distinct(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.distinct_objects. Two operands that share memory are undefined behaviour."""
+    """Return the function that runs memref.distinct_objects. Two operands that share memory are undefined behaviour."""
 
     def check(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffers = [buffer_in(op, slot, which) for which, slot in enumerate(slots)]
@@ -248,7 +248,7 @@ def address_of(run: Run, memory: Allocation) -> int:
 
 
 def address(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.extract_aligned_pointer_as_index: the address of the memory, without the offset.
+    """Return the function that runs memref.extract_aligned_pointer_as_index: the address without the offset.
 
     The addresses are artificial, and the same in each run.
     """

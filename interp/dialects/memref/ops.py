@@ -41,7 +41,7 @@ Slots = Sequence[Any]
 
 
 def combine(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.atomic_rmw: the element becomes its combination with the value.
+    """Return the function that runs memref.atomic_rmw: the element becomes its combination with the value.
 
     The result is the element before, as in the llvm dialect.
     """
@@ -74,7 +74,7 @@ def _combination(op: Operation, kind: str, settings: Settings) -> PointwiseStep 
 
 
 def apply(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of memref.generic_atomic_rmw: the element is replaced by the result of the region.
+    """Return the action that runs memref.generic_atomic_rmw: the element is replaced by the result of the region.
 
     The result is the element before, as in the llvm dialect.
     """
@@ -118,7 +118,7 @@ def apply(op: Operation, compiler: Compiler) -> Action:
 
 
 def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:
-    """Lower a load, or a store if the op has no result, of the element at these indices."""
+    """Make the machine code of a load, or a store if the op has no result, of the element at these indices."""
     which = 0 if op.results else 1
     if moves_elements(op, which, low.settings):
         raise NotCompiled(f"'{op.name}' of memory whose elements are moved")
@@ -132,17 +132,17 @@ def access(op: Operation, low: FunctionLowering, indices: list[Word]) -> None:
 
 
 def load(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.load."""
+    """Make the machine code of memref.load."""
     access(op, low, low.words(op.operands[1:]))
 
 
 def store(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.store."""
+    """Make the machine code of memref.store."""
     access(op, low, low.words(op.operands[2:]))
 
 
 def allocate(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.alloc and memref.alloca without symbols: the executor makes the memory."""
+    """Make the machine code of memref.alloc and memref.alloca without symbols: the executor makes the memory."""
     type_, settings = memory.allocated_type(op), low.settings
     known = strides_and_offset(type_)
     sizes = low.words(op.operands)
@@ -166,8 +166,8 @@ def refused(op: Operation, low: FunctionLowering) -> None:
 
 
 def free(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.dealloc of the memref of memref.alloc. Its memory becomes poison, so that a later access is
-    detected.
+    """Make the machine code of memref.dealloc of the memref of memref.alloc. Its memory becomes poison, so that a later
+    access is detected.
     """
     owner = getattr(op.operands[0], "owner", None)
     if owner is None or owner.name != "memref.alloc":
@@ -177,7 +177,7 @@ def free(op: Operation, low: FunctionLowering) -> None:
 
 
 def dimension(op: Operation, low: FunctionLowering) -> None:
-    """Lower memref.dim with a constant index."""
+    """Make the machine code of memref.dim with a constant index."""
     owner: Any = getattr(op.operands[1], "owner", None)
     source = op.operands[0]
     if not isinstance(source.type, ty.MemRefType) or owner is None or owner.name != "arith.constant":

@@ -220,7 +220,7 @@ def _dynamic_sizes(type_: ty.MemRefType, given: int) -> str | None:
 
 
 def verify_alloc(op: Operation) -> str | None:
-    """Check the numbers of sizes and symbols of memref.alloc."""
+    """Return what is wrong with the numbers of sizes and symbols of memref.alloc, or None."""
     type_ = _memref(op.results[0].type)
     assert op.definition is not None
     dynamic, symbols = operand_sizes(op, op.definition) or (0, 0)
@@ -239,7 +239,7 @@ def _symbols_of(type_: ty.MemRefType) -> int:
 
 
 def verify_alloca(op: Operation) -> str | None:
-    """Check memref.alloca as memref.alloc is checked, and that it is inside an op at whose end the memory is freed."""
+    """Return what is wrong with memref.alloca, or None. It must be inside an op at whose end the memory is freed."""
     problem = verify_alloc(op)
     around = op.parent_op
     while problem is None and (around is None or around.name not in _ALLOCATION_SCOPES):
@@ -253,7 +253,7 @@ def verify_alloca(op: Operation) -> str | None:
 
 
 def verify_realloc(op: Operation) -> str | None:
-    """Check the types of memref.realloc."""
+    """Return what is wrong with the types of memref.realloc, or None."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     for word, type_ in (("source", source), ("result", result)):
         if not is_identity(type_):
@@ -271,7 +271,7 @@ def verify_realloc(op: Operation) -> str | None:
 
 
 def verify_global(op: Operation) -> str | None:
-    """Check the type and the initial value of a global, and its place in the program."""
+    """Return what is wrong with the type, the initial value or the place of a memref.global, or None."""
     parent = op.parent_op
     if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
         return "symbol's parent must have the SymbolTable trait"
@@ -309,13 +309,13 @@ def verify_get_global(op: Operation, symbols: Mapping[str, Operation]) -> None:
 
 
 def verify_assume_alignment(op: Operation) -> str | None:
-    """Check that the alignment is a power of two."""
+    """Return an error message unless the alignment is a power of two."""
     alignment = narrowed(op.properties["alignment"], at.IntegerAttr)
     return "alignment must be power of 2" if alignment.value & (alignment.value - 1) else None
 
 
 def verify_distinct_objects(op: Operation) -> str | None:
-    """Check that the results have the types of the operands."""
+    """Return an error message unless the results have the types of the operands."""
     if [value.type for value in op.operands] != [result.type for result in op.results]:
         return "operand types and result types must match"
     return None if op.operands else "expected at least one operand"
@@ -336,12 +336,12 @@ def verify_indices(which: int, what: str) -> Callable[[Operation], str | None]:
 
 
 def verify_prefetch(op: Operation) -> str | None:
-    """Check the number of indices of memref.prefetch."""
+    """Return what is wrong with the number of indices of memref.prefetch, or None."""
     return None if len(op.operands) - 1 == _rank(op, 0) else "too few indices"
 
 
 def verify_atomic(op: Operation) -> str | None:
-    """Check the number of indices of memref.atomic_rmw, and that its kind fits the elements."""
+    """Return an error message unless memref.atomic_rmw has an index per dimension, and its kind fits the elements."""
     if len(op.operands) - 2 != _rank(op, 1):
         return "expects the number of subscripts to be equal to memref rank"
     name = ATOMIC_KIND.names[narrowed(op.properties["kind"], at.IntegerAttr).value]
@@ -365,7 +365,7 @@ _NO_EFFECTS = frozenset(
 
 
 def verify_generic_atomic(op: Operation) -> str | None:
-    """Check the argument and the ops of the body of memref.generic_atomic_rmw."""
+    """Return what is wrong with the argument and the ops of the body of memref.generic_atomic_rmw, or None."""
     block = op.regions[0].blocks[0]
     if len(block.arguments) != 1:
         return "expected single number of entry block arguments"
@@ -380,7 +380,7 @@ def verify_generic_atomic(op: Operation) -> str | None:
 
 
 def verify_atomic_yield(op: Operation) -> str | None:
-    """Check that memref.atomic_yield ends the body of memref.generic_atomic_rmw, and gives its type."""
+    """Return an error message unless memref.atomic_yield ends memref.generic_atomic_rmw, and gives its type."""
     parent = op.parent_op
     if parent is None or parent.name != "memref.generic_atomic_rmw":
         return "expects parent op 'memref.generic_atomic_rmw'"
@@ -392,13 +392,13 @@ def verify_atomic_yield(op: Operation) -> str | None:
 
 
 def verify_alloca_scope(op: Operation) -> str | None:
-    """Check that the region has no arguments."""
+    """Return an error message unless the region has no arguments."""
     blocks = op.regions[0].blocks
     return "region should have no arguments" if any(block.arguments for block in blocks) else None
 
 
 def verify_alloca_scope_regions(op: Operation) -> str | None:
-    """Check that the region gives the results."""
+    """Return an error message unless the region gives the results."""
     last = op.regions[0].blocks[0].operations[-1]
     where = f"along control flow edge from Operation {last.name} to parent"
     given, wanted = [value.type for value in last.operands], [result.type for result in op.results]
@@ -416,7 +416,7 @@ def verify_alloca_scope_regions(op: Operation) -> str | None:
 
 
 def verify_alloca_scope_return(op: Operation) -> str | None:
-    """Check that memref.alloca_scope.return stands inside memref.alloca_scope."""
+    """Return an error message unless memref.alloca_scope.return stands inside memref.alloca_scope."""
     parent = op.parent_op
     inside = parent is not None and parent.name == "memref.alloca_scope"
     return None if inside else "expects parent op 'memref.alloca_scope'"
@@ -426,7 +426,7 @@ def verify_alloca_scope_return(op: Operation) -> str | None:
 
 
 def verify_copy(op: Operation) -> str | None:
-    """Check that source and target of memref.copy have the same elements and fitting shapes."""
+    """Return an error message unless source and target of memref.copy have the same elements and fitting shapes."""
     one, other = (_memref(value.type) for value in op.operands)
     if one.element != other.element:
         return "requires the same element type for all operands"
@@ -437,7 +437,7 @@ def verify_copy(op: Operation) -> str | None:
 
 
 def verify_dma_start(op: Operation) -> str | None:
-    """Check the operands of memref.dma_start, which are one list."""
+    """Return what is wrong with the operands of memref.dma_start, which are one list, or None."""
     operands = op.operands
     if len(operands) < 4:
         return "expected at least 4 operands"
@@ -468,7 +468,7 @@ def verify_dma_start(op: Operation) -> str | None:
 
 
 def verify_dma_wait(op: Operation) -> str | None:
-    """Check the number of indices of memref.dma_wait."""
+    """Return what is wrong with the number of indices of memref.dma_wait, or None."""
     rank, given = _rank(op, 0), len(op.operands) - 2
     problem = "expected tagIndices to have the same number of elements as the tagMemRef rank"
     return None if given == rank else f"{problem}, expected {rank}, but got {given}"
@@ -478,7 +478,7 @@ def verify_dma_wait(op: Operation) -> str | None:
 
 
 def are_cast_compatible(one: ty.Type, other: ty.Type) -> bool:
-    """Tell whether `memref.cast` may convert one memref type to another."""
+    """Tell whether memref.cast may convert one memref type to another."""
     one, other = _memref(one), _memref(other)
     if one.element != other.element or one.memory_space != other.memory_space:
         return False
@@ -510,7 +510,7 @@ verify_space_cast = _verify_cast(_differ_in_space_only)
 
 
 def verify_subview(op: Operation) -> str | None:
-    """Check the lists of memref.subview, and its result."""
+    """Return what is wrong with the lists of memref.subview or its result, or None."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     assert op.definition is not None
     rank = len(source.shape or ())
@@ -547,7 +547,7 @@ def _verify_reduced(expected: ty.MemRefType, result: ty.MemRefType) -> str | Non
 
 
 def verify_reinterpret_cast(op: Operation) -> str | None:
-    """Check the lists of memref.reinterpret_cast, and that the result has them."""
+    """Return what is wrong with the lists of memref.reinterpret_cast, or None. The result must have them."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     assert op.definition is not None
     lists = written(op)
@@ -580,7 +580,7 @@ def _instead(what: str, wanted: int | None, given: int, axis: int | None = None)
 
 
 def verify_view(op: Operation) -> str | None:
-    """Check the types of memref.view."""
+    """Return what is wrong with the types of memref.view, or None."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     for word, type_ in (("base", source), ("result", result)):
         if not is_identity(type_):
@@ -593,7 +593,7 @@ def verify_view(op: Operation) -> str | None:
 
 
 def verify_reshape(op: Operation) -> str | None:
-    """Check the types of memref.reshape."""
+    """Return what is wrong with the types of memref.reshape, or None."""
     source, shape, result = (_memref(value.type) for value in (*op.operands, *op.results))
     if source.element != result.element:
         return "element types of source and destination memref types should be the same"
@@ -612,7 +612,7 @@ def verify_reshape(op: Operation) -> str | None:
 
 
 def verify_transpose(op: Operation) -> str | None:
-    """Check that the map of memref.transpose is a permutation, and that the result has the permuted layout."""
+    """Return an error message unless the map of memref.transpose is a permutation that gives the type of the result."""
     source, result = _memref(op.operands[0].type), _memref(op.results[0].type)
     axes = permutation_of(narrowed(op.properties["permutation"], at.AffineMapAttr))
     if axes is None:
@@ -669,7 +669,7 @@ def _verify_groups(collapsed: Sequence[int | None], expanded: Sequence[int | Non
 
 
 def verify_expand(op: Operation) -> str | None:
-    """Check the groups of memref.expand_shape, its result and the output shape."""
+    """Return what is wrong with the groups of memref.expand_shape, its result and the output shape, or None."""
     source, result, groups = _memref(op.operands[0].type), _memref(op.results[0].type), groups_of(op)
     shape, target = source.shape or (), result.shape or ()
     if len(shape) > len(target):
@@ -702,7 +702,7 @@ def verify_expand(op: Operation) -> str | None:
 
 
 def verify_collapse(op: Operation) -> str | None:
-    """Check the groups of memref.collapse_shape, and its result."""
+    """Return what is wrong with the groups of memref.collapse_shape or its result, or None."""
     source, result, groups = _memref(op.operands[0].type), _memref(op.results[0].type), groups_of(op)
     shape, target = source.shape or (), result.shape or ()
     if len(shape) < len(target):
@@ -723,7 +723,7 @@ def verify_collapse(op: Operation) -> str | None:
 
 
 def verify_metadata(op: Operation) -> str | None:
-    """Check that the results of memref.extract_strided_metadata fit its operand."""
+    """Return an error message unless the results of memref.extract_strided_metadata fit its operand."""
     source = _memref(op.operands[0].type)
     rank = len(source.shape or ())
     expected = [without_layout(source, ()), *[ty.INDEX] * (1 + 2 * rank)]

@@ -55,7 +55,7 @@ def _viewed(
 
 
 def dimension(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.dim."""
+    """Return the function that runs memref.dim."""
 
     def dim(run: Run, slots: Slots) -> tuple[Any, ...]:
         shape = buffer_in(op, slots[0], 0).shape
@@ -68,7 +68,7 @@ def dimension(op: Operation, settings: Settings) -> Function:
 
 
 def rank(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.rank."""
+    """Return the function that runs memref.rank."""
     return lambda run, slots: (len(buffer_in(op, slots[0], 0).shape),)
 
 
@@ -80,8 +80,8 @@ def names_of_metadata(op: Operation) -> tuple[str | None, ...]:
 
 
 def metadata(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.extract_strided_metadata: the memory as a memref of rank 0, then the offset, the
-    sizes and the strides at run time.
+    """Return the function that runs memref.extract_strided_metadata: the memory as a memref of rank 0, then the offset,
+    the sizes and the strides at run time.
     """
     base = _result_type(op)
     mask = (1 << settings.index_width) - 1
@@ -99,8 +99,8 @@ def metadata(op: Operation, settings: Settings) -> Function:
 
 
 def cast(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.cast and memref.memory_space_cast: sizes, strides and offset must be those of the
-    type. The result is not swizzled.
+    """Return the function that runs memref.cast and memref.memory_space_cast: sizes, strides and offset must be those
+    of the type. The result is not swizzled.
     """
     type_ = _result_type(op)
 
@@ -115,7 +115,7 @@ def cast(op: Operation, settings: Settings) -> Function:
 
 
 def reinterpret(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.reinterpret_cast: any view of the memory, independent of the shape of the operand.
+    """Return the function that runs memref.reinterpret_cast: any view of the memory, whatever the operand's shape.
 
     The offset is counted from the first element of the memory.
     """
@@ -144,7 +144,7 @@ def reinterpret(op: Operation, settings: Settings) -> Function:
 
 
 def subview(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.subview: a part of a buffer, which must lie inside it. The result is not
+    """Return the function that runs memref.subview: a part of a buffer, which must lie inside it. The result is not
     swizzled.
     """
     type_ = _result_type(op)
@@ -181,7 +181,7 @@ def _reduced(
 
 
 def transpose(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.transpose."""
+    """Return the function that runs memref.transpose."""
     type_ = _result_type(op)
     axes = permutation_of(narrowed(op.properties["permutation"], at.AffineMapAttr)) or ()
 
@@ -197,7 +197,7 @@ def transpose(op: Operation, settings: Settings) -> Function:
 
 
 def expand(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.expand_shape: the output shape must have as many elements in each group."""
+    """Return the function that runs memref.expand_shape: the output shape must have as many elements in each group."""
     type_, groups, sizes = _result_type(op), groups_of(op), static_numbers(op, "output_shape")
 
     def split(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -214,7 +214,7 @@ def expand(op: Operation, settings: Settings) -> Function:
 
 
 def collapse(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.collapse_shape: the dimensions of a group must lie one after the other."""
+    """Return the function that runs memref.collapse_shape: the dimensions of a group must lie one after the other."""
     type_, groups = _result_type(op), groups_of(op)
 
     def join(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -232,7 +232,7 @@ def collapse(op: Operation, settings: Settings) -> Function:
 
 
 def reshape(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.reshape: the same elements, one after the other, in the shape that a memref
+    """Return the function that runs memref.reshape: the same elements, one after the other, in the shape that a memref
     holds.
     """
     type_ = _result_type(op)
@@ -255,7 +255,7 @@ def reshape(op: Operation, settings: Settings) -> Function:
 
 
 def type_cast(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.type_cast: the numbers in memory are regrouped into other vectors."""
+    """Return the function that runs vector.type_cast: the numbers in memory are regrouped into other vectors."""
     type_ = _result_type(op)
     shape = tuple([size or 0 for size in type_.shape or ()])
     inner = vector_shape(type_.element)
@@ -273,7 +273,7 @@ def type_cast(op: Operation, settings: Settings) -> Function:
 
 
 def view(op: Operation, settings: Settings) -> Function:
-    """Return the function of memref.view: bytes of memory as elements of another type."""
+    """Return the function that runs memref.view: bytes of memory as elements of another type."""
     type_ = _result_type(op)
     shape_of_type = type_.shape or ()
 

@@ -382,7 +382,9 @@ _SAME_CONTAINER = d.TypeRule(
 
 
 def verify_container(type_: ty.Type) -> str | None:
-    """Check the quant document's "Per-axis quantization integrity" of a type whose element is quantised."""
+    """Return what is wrong with a type of quantised elements, or None ("Per-axis quantization integrity" of the
+    document).
+    """
     element = ty.element_type(type_)
     if isinstance(type_, ty.TensorType):
         return ty.check_quantized_container(element, type_.shape)

@@ -42,7 +42,7 @@ def _numbers(op: Operation, name: str) -> tuple[int | None, ...]:
 
 
 def verify(op: Operation) -> str | None:
-    """Check the bounds, the mapping, the shared tensors and the arguments of the body."""
+    """Return what is wrong with the bounds, the mapping, the shared tensors and the arguments of the body, or None."""
     lists, (*given, outs) = [_numbers(op, name) for name in _LISTS], operand_groups(op)
     block = op.regions[0].blocks[0]
     rank = len(lists[0])
@@ -86,7 +86,7 @@ def _verify_mapping(op: Operation, rank: int) -> str | None:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the terminator."""
+    """Return what is wrong with the terminator of the body of scf.forall, or None."""
     block = op.regions[0].blocks[0]
     last = block.operations[-1].name if block.operations else ""
     if last != "scf.forall.in_parallel":
@@ -95,7 +95,7 @@ def verify_body(op: Operation) -> str | None:
 
 
 def verify_in_parallel(op: Operation) -> str | None:
-    """Check that the region of scf.forall.in_parallel only puts parts into the tensors of the loop."""
+    """Return an error message unless the region of scf.forall.in_parallel only puts parts into tensors of the loop."""
     parent = op.parent_op
     if parent is None or parent.name != "scf.forall":
         return "expects parent op 'scf.forall'"
@@ -130,7 +130,7 @@ def _shared(op: Operation) -> Sequence[BlockArgument]:
 
 
 def forall(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.forall."""
+    """Return the action that runs scf.forall."""
     outs = compiler.slots(operand_groups(op)[3])
     shared = compiler.slots(_shared(op))
     bounds = _bounds(op, compiler)
@@ -147,7 +147,7 @@ def forall(op: Operation, compiler: Compiler) -> Action:
 
 
 def in_parallel(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.forall.in_parallel: it inserts the parts into the results, and continues."""
+    """Return the action that runs scf.forall.in_parallel: it inserts the parts into the results, and continues."""
     assert compiler.on_yield is not None
     loop = op.parent_op
     assert loop is not None
@@ -240,7 +240,7 @@ def _ends_in_yield(op: Operation) -> str | None:
 
 
 def verify_if(op: Operation) -> str | None:
-    """Check that each region has one block without arguments, and that there is an else if there are results."""
+    """Return an error message unless each region is one block without arguments, and results have an else region."""
     problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False)
     if problem is None and op.results and not op.regions[1].blocks:
         return "must have an else block if defining values"
@@ -248,7 +248,7 @@ def verify_if(op: Operation) -> str | None:
 
 
 def verify_if_regions(op: Operation) -> str | None:
-    """Check that each region ends in scf.yield, which gives the results."""
+    """Return an error message unless each region ends in scf.yield, which gives the results."""
     problem = _ends_in_yield(op)
     if problem:
         return problem
@@ -262,7 +262,7 @@ def _edge(last: Operation, target: str, taken: Sequence[ty.Type], first: int = 0
 
 
 def verify_for(op: Operation) -> str | None:
-    """Check that there is one block, and as many results as values carried from one iteration to the next."""
+    """Return an error message unless there is one block, and a result for each value that iterations carry."""
     problem = _single_blocks(op, ("region",))
     if problem is None and len(op.operands) - 3 != len(op.results):
         return "mismatch in number of loop-carried values and defined values"
@@ -270,7 +270,7 @@ def verify_for(op: Operation) -> str | None:
 
 
 def verify_for_regions(op: Operation) -> str | None:
-    """Check the types of the induction variable and of the values carried from one iteration to the next."""
+    """Return what is wrong with the types of the induction variable and of the carried values, or None."""
     problem = _ends_in_yield(op)
     if problem:
         return problem
@@ -303,7 +303,9 @@ def verify_for_regions(op: Operation) -> str | None:
 
 
 def verify_while(op: Operation) -> str | None:
-    """Check that each region has one block: ``before`` ends in scf.condition, ``after`` in scf.yield."""
+    """Return an error message unless each region is one block, which ends in scf.condition and scf.yield
+    respectively.
+    """
     problem = _single_blocks(op, ("before", "after"))
     if problem:
         return problem
@@ -315,7 +317,7 @@ def verify_while(op: Operation) -> str | None:
 
 
 def verify_while_regions(op: Operation) -> str | None:
-    """Check the types of the values that are passed around the loop and out of it."""
+    """Return what is wrong with the types of the values that are passed around the loop and out of it, or None."""
     before, after = (_types(region.blocks[0].arguments) for region in op.regions)
     condition, yield_ = (region.blocks[0].operations[-1] for region in op.regions)
     return flow(
@@ -329,7 +331,7 @@ def verify_while_regions(op: Operation) -> str | None:
 
 
 def verify_execute_region(op: Operation) -> str | None:
-    """Check that there is at least one block, without arguments."""
+    """Return an error message unless there is at least one block, without arguments."""
     blocks: list[Block] = op.regions[0].blocks
     if not blocks:
         return "region needs to have at least one block"
@@ -339,13 +341,13 @@ def verify_execute_region(op: Operation) -> str | None:
 
 
 def verify_execute_region_regions(op: Operation) -> str | None:
-    """Check that every scf.yield gives the results."""
+    """Return an error message unless every scf.yield gives the results."""
     lasts = [block.operations[-1] for block in op.regions[0].blocks if block.operations]
     return flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
 
 
 def verify_index_switch(op: Operation) -> str | None:
-    """Check that there is a region for each case, and that every region yields the results."""
+    """Return an error message unless there is a region for each case, and every region yields the results."""
     cases = op.prop("cases", at.DenseArrayAttr)
     if len(cases.codes) != len(op.regions) - 1:
         return f"has {len(op.regions) - 1} case regions but {len(cases.codes)} case values"

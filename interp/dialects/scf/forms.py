@@ -160,13 +160,13 @@ EXECUTE_REGION = CustomForm(_parse_execute_region, _print_execute_region)
 
 
 def for_(op: Operation, low: FunctionLowering) -> None:
-    """Lower scf.for."""
+    """Make the machine code of scf.for."""
     lower, upper, step = low.words(op.operands[:3])
     low.counted(op, lower, upper, step, low.items(op.operands[3:]), "unsignedCmp" not in op.properties)
 
 
 def while_(op: Operation, low: FunctionLowering) -> None:
-    """Lower scf.while."""
+    """Make the machine code of scf.while."""
     before, after = [region.blocks[0] for region in op.regions]
     arrive, follow = low.joint(op)
 
@@ -183,8 +183,8 @@ def while_(op: Operation, low: FunctionLowering) -> None:
 
 
 def either(op: Operation, low: FunctionLowering, condition: Word) -> None:
-    """Lower an op with two regions: the first one runs if a condition of one bit holds, else the second one, if there
-    is one.
+    """Make the machine code of an op with two regions: the first one runs if a condition of one bit holds, else the
+    second one, if there is one.
     """
     arrive, follow = low.joint(op)
     low.ways(condition, *(partial(_enter, low, region, arrive) for region in op.regions))
@@ -202,7 +202,7 @@ def _enter(low: FunctionLowering, region: Region, otherwise: OnYield) -> None:
 
 
 def once(op: Operation, low: FunctionLowering) -> None:
-    """Lower an op whose region runs once."""
+    """Make the machine code of an op whose region runs once."""
     arrive, follow = low.joint(op)
     low.go(op.regions[0].blocks[0], ())
     low.region(op.regions[0], arrive)
@@ -210,7 +210,7 @@ def once(op: Operation, low: FunctionLowering) -> None:
 
 
 def yielded(op: Operation, low: FunctionLowering) -> None:
-    """Lower a terminator whose meaning the op around its region defines."""
+    """Make the machine code of a terminator whose meaning the op around its region defines."""
     low.yielded(op.operands)
 
 

@@ -162,7 +162,7 @@ SWITCH = d.CustomForm(_parse_switch, _print_switch)
 
 
 def verify_parallel(op: Operation) -> str | None:
-    """Check the bounds, the body and its reductions."""
+    """Return what is wrong with the bounds, the body and its reductions, or None."""
     rank, upper, steps, initial = map(len, operand_groups(op))
     if not steps:
         return "needs at least one tuple element for lowerBound, upperBound and step"
@@ -188,7 +188,7 @@ def verify_parallel(op: Operation) -> str | None:
 
 
 def verify_parallel_regions(op: Operation) -> str | None:
-    """Check the types of the values that are reduced."""
+    """Return what is wrong with the types of the values that are reduced, or None."""
     last = op.regions[0].blocks[0].operations[-1]
     for index, (value, result) in enumerate(zip(last.operands, op.results, strict=True)):
         if value.type != result.type:
@@ -200,7 +200,7 @@ def verify_parallel_regions(op: Operation) -> str | None:
 
 
 def verify_reduce(op: Operation) -> str | None:
-    """Check the regions of scf.reduce."""
+    """Return what is wrong with the regions of scf.reduce, or None."""
     parent = op.parent_op
     if parent is None or parent.name != "scf.parallel":
         return "expects parent op 'scf.parallel'"
@@ -220,7 +220,7 @@ def verify_reduce(op: Operation) -> str | None:
 
 
 def verify_reduce_return(op: Operation) -> str | None:
-    """Check that scf.reduce.return gives a value of the type of its reduction."""
+    """Return an error message unless scf.reduce.return gives a value of the type of its reduction."""
     parent = op.parent_op
     if parent is None or parent.name != "scf.reduce":
         return "expects parent op 'scf.reduce'"
@@ -246,7 +246,7 @@ def bounds_of(op: Operation, compiler: Compiler, bounds: Sequence[int]) -> Bound
 
 
 def parallel(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.parallel."""
+    """Return the action that runs scf.parallel."""
     operands = compiler.slots(op.operands)
     bounds = len(operands) - len(op.results)
     if bounds != 3 * len(op.regions[0].blocks[0].arguments):
@@ -256,7 +256,7 @@ def parallel(op: Operation, compiler: Compiler) -> Action:
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.reduce: it does one reduction after the other, then the next point follows."""
+    """Return the action that runs scf.reduce: it does one reduction after the other, then the next point follows."""
     assert compiler.on_yield is not None
     assert op.parent_op is not None
     following = compiler.on_yield(())
@@ -311,8 +311,8 @@ def _if(op: Operation, compiler: Compiler) -> Action:
 
 
 def _for(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of scf.for: the induction variable takes lower, lower + step, … below upper; the step must be
-    positive.
+    """Return the action that runs scf.for: the induction variable takes lower, lower + step, … below upper; the step
+    must be positive.
     """
     lower, upper, step, *initial = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.operands[0].type
@@ -331,7 +331,7 @@ def _for(op: Operation, compiler: Compiler) -> Action:
 
 
 def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
-    """Return the action of scf.for in a batch."""
+    """Return the action that runs scf.for in a batch."""
     lower, upper, step, *initial = compiler.slots(op.operands)
     width, signed = compiler.settings.width(op.operands[0].type), "unsignedCmp" not in op.properties
 

@@ -366,7 +366,7 @@ def _meet(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
 
 
 def _extreme(choose: Callable[..., int]) -> Compute:
-    """Return the function of shape.max or shape.min, on sizes or on the extents of shapes of one rank."""
+    """Return the function that runs shape.max or shape.min, on sizes or on the extents of shapes of one rank."""
 
     def compute(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
         if not is_shape(operands[0].type):
@@ -380,7 +380,7 @@ def _extreme(choose: Callable[..., int]) -> Compute:
 
 
 def split(op: Operation, settings: Settings) -> Function:
-    """Return the function of shape.split_at. A negative index counts from the end."""
+    """Return the function that runs shape.split_at. A negative index counts from the end."""
 
     def parts(operands: Operands) -> tuple[Extents, Extents]:
         shape, index = extents_of(op, operands[0], settings), number_of(op, operands[1], settings)
@@ -412,7 +412,7 @@ def _extent(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSiz
 
 
 def _arithmetic(function: Callable[[int, int], int]) -> Compute:
-    """Return the function of shape.add, shape.mul or shape.div."""
+    """Return the function that runs shape.add, shape.mul or shape.div."""
 
     def compute(op: Operation, operands: Operands, settings: Settings) -> ShapeOrSize:
         one, other = (number_of(op, value, settings) for value in operands)
@@ -482,7 +482,7 @@ def judged(mnemonic: str) -> OnValues:
 
 
 def require(op: Operation, settings: Settings) -> Function:
-    """Return the function of shape.cstr_require."""
+    """Return the function that runs shape.cstr_require."""
     message = op.prop("msg", at.StringAttr)
 
     def check(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -495,12 +495,12 @@ def require(op: Operation, settings: Settings) -> Function:
 
 
 def all_hold(op: Operation, settings: Settings) -> Function:
-    """Return the function of shape.assuming_all."""
+    """Return the function that runs shape.assuming_all."""
     return lambda run, operands: (witness(broken(operands)),)
 
 
 def assuming(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of shape.assuming. Its behaviour is undefined if the constraint does not hold."""
+    """Return the action that runs shape.assuming. Its behaviour is undefined if the constraint does not hold."""
     (slot,) = compiler.slots(op.operands)
     entry = compiler.region(op.regions[0], compiler.resume(op))
 
@@ -517,7 +517,7 @@ def assuming(op: Operation, compiler: Compiler) -> Action:
 
 
 def with_shape(op: Operation, settings: Settings) -> Function:
-    """Return the function of shape.with_shape: the same value, with another shape attached."""
+    """Return the function that runs shape.with_shape: the same value, with another shape attached."""
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
         value, said = operands
@@ -529,7 +529,7 @@ def with_shape(op: Operation, settings: Settings) -> Function:
 
 
 def value_of(op: Operation, settings: Settings) -> Function:
-    """Return the function of shape.value_of."""
+    """Return the function that runs shape.value_of."""
     type_ = op.results[0].type
 
     def take(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -571,7 +571,7 @@ CONST_WITNESS = Constant(_constant_witness)
 
 
 def reduce(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of shape.reduce: the region runs for one extent after the other."""
+    """Return the action that runs shape.reduce: the region runs for one extent after the other."""
     block = op.regions[0].blocks[0]
     segment = compiler.block(block)
     index, extent_slot, *carried_slots = segment.arguments

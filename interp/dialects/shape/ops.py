@@ -52,7 +52,7 @@ def _compatible(inferred: ty.Type, given: ty.Type) -> bool:
 
 
 def verify_shape_of(op: Operation) -> str | None:
-    """Check the type of the result of shape.shape_of."""
+    """Return what is wrong with the type of the result of shape.shape_of, or None."""
     source, given = op.operands[0].type, op.results[0].type
     problem = passes_errors_on("shape")(op)
     if problem or source == VALUE_SHAPE:
@@ -63,20 +63,20 @@ def verify_shape_of(op: Operation) -> str | None:
 
 
 def verify_constant(op: Operation) -> str | None:
-    """Check the type of the result of shape.const_shape."""
+    """Return what is wrong with the type of the result of shape.const_shape, or None."""
     shape, given = op.prop("shape", at.DenseElementsAttr), op.results[0].type
     inferred = ty.TensorType((ty.element_count(shape.type),), ty.INDEX)
     return None if given in (SHAPE, inferred) else _differ(inferred, given)
 
 
 def verify_extreme(op: Operation) -> str | None:
-    """Check the type of the result of shape.max and shape.min."""
+    """Return what is wrong with the type of the result of shape.max and shape.min, or None."""
     inferred, given = op.operands[0].type, op.results[0].type
     return None if inferred == given else _differ(inferred, given)
 
 
 def verify_meet(op: Operation) -> str | None:
-    """Check that shape.meet has only shapes, or only sizes, and that these may be equal."""
+    """Return an error message unless shape.meet has only shapes, or only sizes, and these may be equal."""
     types = [value.type for value in op.operands]
     if not (all(map(is_shape, types)) or all(map(is_size, types))):
         return d.Unprefixed("requires all sizes or shapes")
@@ -85,17 +85,17 @@ def verify_meet(op: Operation) -> str | None:
 
 
 def verify_constraint(op: Operation) -> str | None:
-    """Check that shape.cstr_broadcastable has two shapes."""
+    """Return an error message unless shape.cstr_broadcastable has two shapes."""
     return None if len(op.operands) >= 2 else "required at least 2 input shapes"
 
 
 def verify_all(op: Operation) -> str | None:
-    """Check that shape.assuming_all has operands."""
+    """Return an error message unless shape.assuming_all has operands."""
     return None if op.operands else "no operands specified"
 
 
 def verify_yield(op: Operation) -> str | None:
-    """Check that shape.yield gives what the op around it returns."""
+    """Return an error message unless shape.yield gives what the op around it returns."""
     problem = inside("shape.reduce", "shape.function_library")(op)
     if problem:
         return problem
@@ -108,7 +108,7 @@ def verify_yield(op: Operation) -> str | None:
 
 
 def verify_reduce(op: Operation) -> str | None:
-    """Check the arguments of the region of shape.reduce."""
+    """Return what is wrong with the arguments of the region of shape.reduce, or None."""
     block = op.regions[0].blocks[0]
     types = [argument.type for argument in block.arguments]
     initial = [value.type for value in op.operands[1:]]
@@ -128,7 +128,7 @@ def verify_reduce(op: Operation) -> str | None:
 
 
 def verify_assuming(op: Operation) -> str | None:
-    """Check that the region of shape.assuming yields its results."""
+    """Return an error message unless the region of shape.assuming yields its results."""
     operations = op.regions[0].blocks[0].operations
     results = [result.type for result in op.results]
     return flow(

@@ -2,8 +2,8 @@
 
 The iteration space is divided: reductions are the dimensions that some init does not have, all others are parallel. A
 block of the parallel dimensions is computed at a time, whole; along reductions its accumulators are combined with one
-point after the other, in the order of the loops. What the accumulators do not enter is computed before, for many of
-these points at once. So the memory that is needed is a constant number of arrays of a bounded size.
+point after the other, in the order of the loops. Values that do not depend on the accumulators are computed before, for
+many of these points at once. So the memory that is needed is a constant number of arrays of a bounded size.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Compute = Callable[..., Any]
 
 
 class Scalars:
-    """The bound steps of a body as functions of codes."""
+    """The steps of a body that depend on accumulators, as functions of codes."""
 
     def __init__(self, body: Body, inputs: int) -> None:
         self._steps = [(_scalar(step), step.operands, step.results[0]) for step in body.bound]

@@ -198,7 +198,7 @@ def _index(op: Operation, operands: tuple[int, ...], settings: Settings) -> Comp
 
 
 def _extract(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
-    """Return the function of tensor.extract at the indices of all points."""
+    """Return the function that runs tensor.extract at the indices of all points."""
     whole, *indices = operands
     type_ = op.results[0].type
 
@@ -252,7 +252,7 @@ def _signed_at(value: Value, where: tuple[int, ...], width: int) -> int:
 
 
 def _whole(op: Operation, operands: tuple[int, ...], settings: Settings) -> Compute:
-    """Return the function of an op that is not a kernel, on operands of one shape."""
+    """Return the function that runs an op that is not a kernel, on operands of one shape."""
     function = evaluator_of(op).build(op, settings)
 
     def compute(run: Run, values: Values, part: Part) -> tuple[Value, ...]:

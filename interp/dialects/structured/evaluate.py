@@ -106,7 +106,7 @@ class _OnBuffers:
         ]
 
     def action(self, otherwise: Action) -> Action:
-        """Return the action of the op. ``otherwise``: the action that runs point by point."""
+        """Return the action that runs the op. ``otherwise``: the action that runs point by point."""
 
         def run_op(frame: Frame) -> Segment | None:
             buffers = self._buffers(frame.slots)

@@ -131,7 +131,7 @@ LISTS = ("low", "high")
 
 
 def verify(op: Operation) -> str | None:
-    """Check the lists of tensor.pad, and its result."""
+    """Return what is wrong with the lists of tensor.pad or its result, or None."""
     source, result = op.operands[0].type, op.results[0].type
     shape = ty.shape_of(source) or ()
     written = [static_numbers(op, name) for name in LISTS]
@@ -150,7 +150,7 @@ def verify(op: Operation) -> str | None:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the region of tensor.pad, and the value that it yields."""
+    """Return what is wrong with the arguments of the region of tensor.pad or the value that it yields, or None."""
     shape = ty.shape_of(op.results[0].type) or ()
     block = op.regions[0].blocks[0]
     if len(block.arguments) != len(shape):
@@ -174,7 +174,7 @@ def _sizes(
 
 
 def pad(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of tensor.pad. The region runs only at the indices of the new elements."""
+    """Return the action that runs tensor.pad. The region runs only at the indices of the new elements."""
     type_, settings = op.results[0].type, compiler.settings
     written = [static_numbers(op, name) for name in LISTS]
     source, *sizes = compiler.slots(op.operands)

@@ -45,7 +45,7 @@ verify_bitcast = _castable(lambda one, other: ty.element_width(one) == ty.elemen
 
 
 def cast(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.cast and tensor.bitcast: the same bits as another type."""
+    """Return the function that runs tensor.cast and tensor.bitcast: the same bits as another type."""
     type_ = op.results[0].type
 
     def retype(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ def _axis(op: Operation) -> int:
 
 
 def verify_concat(op: Operation) -> str | None:
-    """Check the inputs of tensor.concat against each other and against the result."""
+    """Return what is wrong with the inputs of tensor.concat against each other and against the result, or None."""
     if not op.operands:
         return "requires at least one input"
     result = op.results[0].type
@@ -99,7 +99,7 @@ def verify_concat(op: Operation) -> str | None:
 
 
 def concat(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.concat."""
+    """Return the function that runs tensor.concat."""
     type_, axis = op.results[0].type, _axis(op)
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -132,7 +132,7 @@ def is_list_of_sizes(type_: ty.Type) -> bool:
 
 
 def verify_reshape(op: Operation) -> str | None:
-    """Check the types of tensor.reshape."""
+    """Return what is wrong with the types of tensor.reshape, or None."""
     source, target = op.operands[0].type, op.results[0].type
     (length,) = ty.shape_of(op.operands[1].type) or (None,)
     if ty.element_type(source) != ty.element_type(target):
@@ -149,7 +149,7 @@ def verify_reshape(op: Operation) -> str | None:
 
 
 def reshape(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.reshape."""
+    """Return the function that runs tensor.reshape."""
     type_ = op.results[0].type
 
     def change(run: Run, operands: Operands) -> tuple[Any, ...]:

@@ -92,13 +92,13 @@ def _verify(op: Operation, whole: ty.Type, indices: ty.Type, part: ty.Type, name
 
 
 def verify_gather(op: Operation) -> str | None:
-    """Check the dimensions and the types of tensor.gather."""
+    """Return what is wrong with the dimensions and the types of tensor.gather, or None."""
     source, indices = op.operands
     return _verify(op, source.type, indices.type, op.results[0].type, "gather", "result")
 
 
 def verify_scatter(op: Operation) -> str | None:
-    """Check the dimensions and the types of tensor.scatter."""
+    """Return what is wrong with the dimensions and the types of tensor.scatter, or None."""
     source, dest, indices = op.operands
     return _verify(op, dest.type, indices.type, source.type, "scatter", "source")
 
@@ -132,7 +132,7 @@ def _places(
 
 
 def gather(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.gather."""
+    """Return the function that runs tensor.gather."""
     type_, dims = op.results[0].type, attribute_numbers(op.properties["gather_dims"])
     keeps = len(ty.shape_of(type_) or ()) == len(ty.shape_of(op.operands[1].type) or ()) - 1 + len(
         ty.shape_of(op.operands[0].type) or ()
@@ -158,7 +158,7 @@ def gather(op: Operation, settings: Settings) -> Function:
 
 
 def scatter(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.scatter."""
+    """Return the function that runs tensor.scatter."""
     type_, dims = op.results[0].type, attribute_numbers(op.properties["scatter_dims"])
 
     def put(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -211,7 +211,7 @@ def unwritten(op: Operation, run: Run, type_: ty.Type, shape: tuple[int, ...], s
 
 
 def empty(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.empty."""
+    """Return the function that runs tensor.empty."""
     type_ = op.results[0].type
 
     def make(run: Run, sizes: Operands) -> tuple[Any, ...]:
@@ -227,7 +227,7 @@ def empty(op: Operation, settings: Settings) -> Function:
 
 
 def verify_body(op: Operation) -> str | None:
-    """Check the arguments of the region of tensor.generate, and the value that it yields."""
+    """Return what is wrong with the arguments of the region of tensor.generate or the value that it yields, or None."""
     type_ = op.results[0].type
     block = op.regions[0].blocks[0]
     if len(block.arguments) != len(ty.shape_of(type_) or ()):
@@ -241,7 +241,7 @@ def verify_body(op: Operation) -> str | None:
 
 
 def generate(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of tensor.generate."""
+    """Return the action that runs tensor.generate."""
     type_, settings = op.results[0].type, compiler.settings
     sizes, result = compiler.slots(op.operands), compiler.hidden_slot()
     finish = compiler.resume(op)([result])

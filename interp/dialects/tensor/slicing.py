@@ -31,7 +31,7 @@ from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 
 
 def verify_expand(op: Operation) -> str | None:
-    """Check the groups of tensor.expand_shape, and its output shape."""
+    """Return what is wrong with the groups of tensor.expand_shape or its output shape, or None."""
     expanded, collapsed = ty.shape_of(op.results[0].type) or (), ty.shape_of(op.operands[0].type) or ()
     written = static_numbers(op, "output_shape")
     if len(written) != len(expanded):
@@ -54,7 +54,7 @@ def verify_expand(op: Operation) -> str | None:
 
 
 def verify_collapse(op: Operation) -> str | None:
-    """Check the groups of tensor.collapse_shape."""
+    """Return what is wrong with the groups of tensor.collapse_shape, or None."""
     expanded, collapsed = ty.shape_of(op.operands[0].type) or (), ty.shape_of(op.results[0].type) or ()
     groups = groups_of(op)
     if not groups and collapsed == ():
@@ -70,7 +70,7 @@ def verify_collapse(op: Operation) -> str | None:
 
 
 def expand(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.expand_shape: the output shape must have as many elements in each group."""
+    """Return the function that runs tensor.expand_shape: the output shape must have as many elements in each group."""
     type_, groups, written = op.results[0].type, groups_of(op), static_numbers(op, "output_shape")
 
     def split(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ def expand(op: Operation, settings: Settings) -> Function:
 
 
 def collapse(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.collapse_shape."""
+    """Return the function that runs tensor.collapse_shape."""
     type_, groups = op.results[0].type, groups_of(op)
 
     def join(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -106,7 +106,9 @@ def collapse(op: Operation, settings: Settings) -> Function:
 
 
 def _verify(op: Operation, whole: ty.Type, part: ty.Type, first: int) -> str | None:
-    """Check the lists of an op, and the type of the part. ``first``: the number of the list of offsets in operands."""
+    """Return what is wrong with the lists of an op or the type of the part, or None. ``first``: the number of the list
+    of offsets in operands.
+    """
     lists, shape = written(op), ty.shape_of(whole) or ()
     problem = verify_written(lists, len(shape), [len(group) for group in operand_groups(op)[first:]])
     return problem or _verify_type(lists, whole, part) or verify_inside(lists, shape)
@@ -125,17 +127,17 @@ def _verify_type(lists: Written, whole: ty.Type, part: ty.Type) -> str | None:
 
 
 def verify_extract(op: Operation) -> str | None:
-    """Check the lists and the result of tensor.extract_slice."""
+    """Return what is wrong with the lists and the result of tensor.extract_slice, or None."""
     return _verify(op, op.operands[0].type, op.results[0].type, 1)
 
 
 def verify_insert(op: Operation) -> str | None:
-    """Check the lists and the part of tensor.insert_slice."""
+    """Return what is wrong with the lists and the part of tensor.insert_slice, or None."""
     return _verify(op, op.operands[1].type, op.operands[0].type, 2)
 
 
 def extract(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.extract_slice: a part, without dimensions of size 1 that the result lacks."""
+    """Return the function that runs tensor.extract_slice: a part, perhaps without dimensions of size 1."""
     type_, lists = op.results[0].type, written(op)
     kept = kept_axes(lists.sizes, ty.shape_of(type_) or ()) or ()
 
@@ -152,7 +154,7 @@ def extract(op: Operation, settings: Settings) -> Function:
 
 
 def insert(op: Operation, settings: Settings) -> Function:
-    """Return the function of tensor.insert_slice."""
+    """Return the function that runs tensor.insert_slice."""
     lists = written(op)
     kept = kept_axes(lists.sizes, ty.shape_of(op.operands[0].type) or ()) or ()
 

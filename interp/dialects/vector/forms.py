@@ -370,7 +370,7 @@ def indices_of(op: Operation) -> int:
 
 
 def verify(op: Operation) -> str | None:
-    """Check a transfer: indices, types, map, mask and bounds."""
+    """Return what is wrong with the indices, types, map, mask or bounds of a transfer, or None."""
     source, _, data, mask = parts(op)
     shaped = op.operands[source].type
     reads = op.name == "vector.transfer_read"

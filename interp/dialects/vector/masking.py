@@ -110,8 +110,8 @@ class _Transfer:
 
 
 def read(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.transfer_read. ``masked``: it is inside vector.mask; further operands are the mask
-    and, if there is one, the value for the lanes that are left out.
+    """Return the function that runs vector.transfer_read. ``masked``: it is inside vector.mask; further operands are
+    the mask and, if there is one, the value for the lanes that are left out.
     """
     type_ = op.results[0].type
 
@@ -133,7 +133,7 @@ def read(op: Operation, settings: Settings, masked: bool = False) -> Function:
 
 
 def write(op: Operation, settings: Settings, masked: bool = False) -> Function:
-    """Return the function of vector.transfer_write. ``masked``: it is inside vector.mask, whose mask is one more
+    """Return the function that runs vector.transfer_write. ``masked``: it is inside vector.mask, whose mask is one more
     operand.
     """
 
@@ -198,7 +198,7 @@ _MASKABLE: Mapping[str, tuple[Callable[[Operation], ty.Type], Callable[..., Func
 
 
 def verify(op: Operation) -> str | None:
-    """Check that the region holds at most one op, which can be masked, and returns its results."""
+    """Return an error message unless the region holds at most one op, which can be masked, and returns its results."""
     operations = op.regions[0].blocks[0].operations
     if not operations:
         return "expects a terminator within the mask region"
@@ -254,7 +254,7 @@ def maskable(name: str, words: Words | None = None) -> OnValues:
 
 
 def mask(op: Operation, compiler: Compiler) -> Action:
-    """Return the action of vector.mask. Without an op inside, lanes that are left out have the other value."""
+    """Return the action that runs vector.mask. Without an op inside, lanes that are left out have the other value."""
     region, results = op.regions[0], compiler.slots(op.results)
     if len(op.operands) < 2 or len(region.blocks[0].operations) > 1:
         return passing((), compiler.region(region, compiler.resume(op)))

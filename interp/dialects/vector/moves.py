@@ -177,7 +177,7 @@ extract_slice = _moving(_slice)
 
 
 def broadcast(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.broadcast: it adds leading axes, and repeats axes of one element."""
+    """Return the function that runs vector.broadcast: it adds leading axes, and repeats axes of one element."""
     type_ = op.results[0].type
 
     def repeat(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -187,7 +187,7 @@ def broadcast(op: Operation, settings: Settings) -> el.Function:
 
 
 def shape_cast(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.shape_cast: the elements stay in row-major order."""
+    """Return the function that runs vector.shape_cast: the elements stay in row-major order."""
     type_ = op.results[0].type
 
     def cast(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -200,8 +200,8 @@ def shape_cast(op: Operation, settings: Settings) -> el.Function:
 
 
 def bitcast(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.bitcast: the bits of the last dimension, the lowest of the first element first. An
-    element that has a bit of a poisoned element is poison.
+    """Return the function that runs vector.bitcast: the bits of the last dimension, the lowest of the first element
+    first. An element that has a bit of a poisoned element is poison.
     """
     type_ = op.results[0].type
     source, target = (ty.element_type(value.type) for value in (op.operands[0], op.results[0]))
@@ -261,7 +261,7 @@ def _packed(bits: npt.NDArray[np.uint8], element: ty.Type) -> Codes:
 
 
 def insert_slice(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.insert_strided_slice. The slice lies in the last dimensions."""
+    """Return the function that runs vector.insert_strided_slice. The slice lies in the last dimensions."""
     starts = integers(op.properties["offsets"])
 
     def insert(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -294,7 +294,7 @@ def _joined(operands: el.Operands, type_: ty.Type, run: Run, move: Callable[[Any
 
 
 def shuffle(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.shuffle. A place of -1 in the mask is poison."""
+    """Return the function that runs vector.shuffle. A place of -1 in the mask is poison."""
     type_ = op.results[0].type
     mask = np.array(integers(op.properties["mask"]), np.int64)
     lost = mask < 0
@@ -329,7 +329,7 @@ def spoiled(value: Value, ids: PoisonIds | None, where: npt.NDArray[np.bool_], r
 
 
 def interleave(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.interleave: the elements of two vectors in turn, along the last dimension."""
+    """Return the function that runs vector.interleave: elements of two vectors in turn, along the last dimension."""
     type_ = op.results[0].type
 
     def interleaved(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -345,7 +345,7 @@ def interleave(op: Operation, settings: Settings) -> el.Function:
 
 
 def deinterleave(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.deinterleave: the elements at even places, and those at odd ones."""
+    """Return the function that runs vector.deinterleave: the elements at even places, and those at odd ones."""
     types = [result.type for result in op.results]
 
     def parts(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -358,7 +358,7 @@ def deinterleave(op: Operation, settings: Settings) -> el.Function:
 
 
 def from_elements(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.from_elements."""
+    """Return the function that runs vector.from_elements."""
     type_ = op.results[0].type
 
     def make(run: Run, elements: el.Operands) -> tuple[Any, ...]:
@@ -372,7 +372,7 @@ def from_elements(op: Operation, settings: Settings) -> el.Function:
 
 
 def to_elements(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.to_elements."""
+    """Return the function that runs vector.to_elements."""
 
     def take(run: Run, operands: el.Operands) -> tuple[Any, ...]:
         whole = operands[0]
@@ -383,7 +383,7 @@ def to_elements(op: Operation, settings: Settings) -> el.Function:
 
 
 def step(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.step: 0, 1, 2 and so on."""
+    """Return the function that runs vector.step: 0, 1, 2 and so on."""
     type_ = op.results[0].type
 
     def count(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -400,7 +400,7 @@ def vscale_of(op: Operation, settings: Settings) -> int:
 
 
 def vscale(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.vscale."""
+    """Return the function that runs vector.vscale."""
     return lambda run, operands: (Value(ty.INDEX, np.array(vscale_of(op, settings), np.uint64)),)
 
 
@@ -411,7 +411,7 @@ def _scalable_place(op: Operation, part: tuple[int, ...], fixed: bool, settings:
 
 
 def scalable_extract(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.scalable.extract. Elements beyond the end of the vector are poison."""
+    """Return the function that runs vector.scalable.extract. Elements beyond the end of the vector are poison."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
 
     def take(run: Run, operands: el.Operands) -> tuple[Any, ...]:
@@ -425,8 +425,8 @@ def scalable_extract(op: Operation, settings: Settings) -> el.Function:
 
 
 def scalable_insert(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.scalable.insert. If the part does not fit into the vector, the whole result is
-    poison.
+    """Return the function that runs vector.scalable.insert. If the part does not fit into the vector, the whole result
+    is poison.
     """
 
     def put(run: Run, operands: el.Operands) -> tuple[Any, ...]:

@@ -43,8 +43,8 @@ def _is_of_one_element(type_: ty.VectorType) -> bool:
 
 
 def verify_access(op: Operation) -> str | None:
-    """Check for vector.load and vector.store that the vector's elements lie one after the other along the last
-    dimension.
+    """Return an error message for vector.load and vector.store unless the vector's elements lie one after the other
+    along the last dimension.
     """
     loads = op.name == "vector.load"
     base = op.operands[0 if loads else 1].type
@@ -78,7 +78,7 @@ def _has_layout(type_: ty.MemRefType) -> bool:
 
 
 def verify_type_cast(op: Operation) -> str | None:
-    """Check that both memrefs have the same elements in the same order."""
+    """Return an error message unless both memrefs have the same elements in the same order."""
     source, result = narrowed(op.operands[0].type, ty.MemRefType), narrowed(op.results[0].type, ty.MemRefType)
     if _has_layout(source):
         return "expects operand to be a memref with identity layout"
@@ -99,7 +99,7 @@ def verify_type_cast(op: Operation) -> str | None:
 
 
 def verify_create(op: Operation) -> str | None:
-    """Check that there is an operand for each dimension, and one for a vector of rank 0."""
+    """Return an error message unless there is an operand for each dimension, and one for a vector of rank 0."""
     shape = ty.shape_of(op.results[0].type) or ()
     if not shape and len(op.operands) != 1:
         return "must specify exactly one operand for 0-D create_mask"
@@ -109,7 +109,7 @@ def verify_create(op: Operation) -> str | None:
 
 
 def verify_constant(op: Operation) -> str | None:
-    """Check that the sizes lie inside the vector, and that all are 0 if one of them is."""
+    """Return an error message unless the sizes lie inside the vector, and all are 0 if one of them is."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
     sizes = moves.integers(op.properties["mask_dim_sizes"])
     if not type_.shape:
@@ -140,7 +140,7 @@ def _leading(shape: tuple[int, ...], sizes: list[int]) -> npt.NDArray[np.uint8]:
 
 
 def create(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.create_mask. A size that is poison makes the whole mask poison."""
+    """Return the function that runs vector.create_mask. A size that is poison makes the whole mask poison."""
     type_ = op.results[0].type
     half = 1 << (settings.index_width - 1)
 
@@ -157,7 +157,7 @@ def create(op: Operation, settings: Settings) -> Function:
 
 
 def constant(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.constant_mask."""
+    """Return the function that runs vector.constant_mask."""
     type_ = narrowed(op.results[0].type, ty.VectorType)
     sizes = moves.integers(op.properties["mask_dim_sizes"])
     flags = moves.scalable_dimensions(type_)
@@ -181,7 +181,9 @@ _MOST_ELEMENTS = 1 << 20
 
 
 def _elements_of(shaped: str, limited: bool = False) -> d.TypeRule:
-    """Require as many elements as a vector has, of its element type. ``limited``: they are results."""
+    """Return the rule that there are as many operands as a vector has elements, of its element type. ``limited``: they
+    are results.
+    """
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
         whole = types.get(shaped)

@@ -116,7 +116,7 @@ class Combination:
         return self._fold(run, first, rows, lambda number: _PLACES)
 
     def fold_under_mask(self, run: Run, first: Value | None, rows: Value, taken: Mask) -> Value | None:
-        """See `Fold.under_mask`."""
+        """Combine values under a mask, as `Fold.under_mask` does."""
         return self._fold.under_mask(run, first, rows, taken, lambda number: _PLACES)
 
 
@@ -157,8 +157,8 @@ def _of_type(value: Value, type_: ty.Type) -> Value:
 
 
 def reduce_vector(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
-    """Return the function of vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more operand.
-    Only the flag ``reassoc`` permits another order than the sequence.
+    """Return the function that runs vector.reduction. ``masked``: it is inside vector.mask, whose mask is one more
+    operand. Only the flag ``reassoc`` permits another order than the sequence.
     """
     type_, kind = op.results[0].type, kind_of(op.properties["kind"])
     order = settings.profile.reduction_order if fastmath_of(op) & _REASSOC else "sequential"
@@ -187,7 +187,7 @@ def flags_of(op: Operation, type_: ty.Type) -> dict[str, at.Attribute]:
 
 
 def multi_reduce(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
-    """Return the function of vector.multi_reduction. ``masked``: as for `reduce_vector`."""
+    """Return the function that runs vector.multi_reduction. ``masked``: as for `reduce_vector`."""
     type_ = op.results[0].type
     order = settings.profile.reduction_order
     combination = Combination(op, kind_of(op.properties["kind"]), type_, settings, order)
@@ -216,7 +216,7 @@ def chosen(run: Run, lanes: Mask, one: Value, other: Value) -> Value:
 
 
 def scan(op: Operation, settings: Settings) -> el.Function:
-    """Return the function of vector.scan, which follows MLIR's lowering: an inclusive scan begins with the first
+    """Return the function that runs vector.scan, which follows MLIR's lowering: an inclusive scan begins with the first
     element and does not read the initial value; the second result is the last slice of the first result.
     """
     type_, part_type = op.results[0].type, op.results[1].type
@@ -268,7 +268,7 @@ def _dimensions(map_: at.Attribute) -> list[int]:
 
 
 def contract(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
-    """Return the function of vector.contract. ``masked``: as for `reduce_vector`.
+    """Return the function that runs vector.contract. ``masked``: as for `reduce_vector`.
 
     Narrower operands are extended first.
     """
@@ -335,7 +335,7 @@ def _extended(op: Operation, run: Run, value: Value, element: ty.Type, settings:
 
 
 def outer_product(op: Operation, settings: Settings, masked: bool = False) -> el.Function:
-    """Return the function of vector.outerproduct. ``masked``: as for `reduce_vector`.
+    """Return the function that runs vector.outerproduct. ``masked``: as for `reduce_vector`.
 
     A lane that the mask leaves out has the value of the accumulator; without an accumulator it is poison.
     """
@@ -382,8 +382,8 @@ def _masked(op: Operation, run: Run, settings: Settings, result: Value, operands
 
 
 def moved(op: Operation, low: FunctionLowering) -> None:
-    """Lower an op that only moves elements. The executor moves the numbers of the elements once, which shows the new
-    place of each element.
+    """Make the machine code of an op that only moves elements. The executor moves the numbers of the elements once,
+    which shows the new place of each element.
     """
     if any(isinstance(value.type, ty.IndexType) for value in op.operands[1:]):
         low.by_executor(op)  # a position that is not known
@@ -419,7 +419,7 @@ def _numbered(type_: ty.Type) -> ty.Type:
 
 
 def load(op: Operation, low: FunctionLowering) -> None:
-    """Lower vector.load and vector.store, whose elements lie along the last dimensions."""
+    """Make the machine code of vector.load and vector.store, whose elements lie along the last dimensions."""
     vector = op.operands[0].type if not op.results else op.results[0].type
     base = 0 if op.results else 1
     rank, depth = len(op.operands) - base - 1, len(ty.shape_of(vector) or ())
@@ -428,7 +428,7 @@ def load(op: Operation, low: FunctionLowering) -> None:
 
 
 def transfer(op: Operation, low: FunctionLowering) -> None:
-    """Lower vector.transfer_read and vector.transfer_write on memory, without a mask."""
+    """Make the machine code of vector.transfer_read and vector.transfer_write on memory, without a mask."""
     base, first, _, mask = parts(op)
     map_ = narrowed(op.properties["permutation_map"], AffineMapAttr)
     masked = mask is not None or len(evaluator_of(op).reads(op)) > len(op.operands)
@@ -443,7 +443,8 @@ def transfer(op: Operation, low: FunctionLowering) -> None:
 def _transfer(
     op: Operation, low: FunctionLowering, base: int, indices: Sequence[Word], vector: ty.Type, axes: dict[int, int]
 ) -> None:
-    """Lower an op that moves a vector from or to memory. If an element is outside, the executor runs the op.
+    """Make the machine code of an op that moves a vector from or to memory. If an element is outside, the executor runs
+    the op.
 
     ``axes``: the axis of the vector along which the index in a dimension of memory increases.
     """
@@ -483,7 +484,7 @@ def _inside(place: Memref, indices: Sequence[Word], lengths: Sequence[int]) -> W
 
 
 def reduction(op: Operation, low: FunctionLowering) -> None:
-    """Lower vector.reduction: it combines the accumulator with one element after the other."""
+    """Make the machine code of vector.reduction: it combines the accumulator with one element after the other."""
     order = low.settings.profile.reduction_order if fastmath_of(op) & _REASSOC else "sequential"
     words = low.elements(op.operands[0])
     first = [low.word(value) for value in op.operands[1:]]
@@ -491,8 +492,8 @@ def reduction(op: Operation, low: FunctionLowering) -> None:
 
 
 def multi_reduction(op: Operation, low: FunctionLowering) -> None:
-    """Lower vector.multi_reduction: it combines the accumulator with the elements along some axes, in row-major
-    order.
+    """Make the machine code of vector.multi_reduction: it combines the accumulator with the elements along some axes,
+    in row-major order.
     """
     source, first = (low.elements(value) for value in op.operands)
     shape = [size or 0 for size in ty.shape_of(op.operands[0].type) or ()]
@@ -504,7 +505,7 @@ def multi_reduction(op: Operation, low: FunctionLowering) -> None:
 
 
 def _fold(op: Operation, low: FunctionLowering, order: str, columns: Sequence[Sequence[Word]]) -> None:
-    """Lower a combination of the words of each column, from the first on."""
+    """Make the machine code of a combination of the words of each column, from the first on."""
     type_ = op.results[0].type
     name = arith_name(kind_of(op.properties["kind"]), ty.element_type(type_))
     masked = len(evaluator_of(op).reads(op)) > len(op.operands)

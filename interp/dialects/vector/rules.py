@@ -47,8 +47,8 @@ def _depth(properties: Mapping[str, at.Attribute]) -> int:
 
 
 def part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
-    """Require that ``part`` has the type at the position in ``whole``, unless its type is given. Its element type must
-    be that of ``like``.
+    """Return the rule that ``part`` has the type at the position in ``whole``. A type that is given is only checked for
+    the element type, which must be that of ``like``.
     """
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
@@ -62,8 +62,8 @@ def part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
 
 
 def verify_position(op: Operation) -> str | None:
-    """Check that a position lies inside the vector, or is -1, and that an inserted part has the rank of the replaced
-    one; its shape may differ.
+    """Return an error message unless a position lies inside the vector, or is -1, and an inserted part has the rank of
+    the replaced one; its shape may differ.
     """
     extract = op.name == "vector.extract"
     part = (op.results if extract else op.operands)[0].type
@@ -96,8 +96,8 @@ def verify_position(op: Operation) -> str | None:
 
 
 def verify_extracted(op: Operation) -> str | None:
-    """Check that the result has the type at the position; a vector of one element may stand for a scalar and vice
-    versa.
+    """Return an error message unless the result has the type at the position; a vector of one element may stand for a
+    scalar and vice versa.
     """
     result = op.results[0].type
     inferred = _part_type(op.operands[0].type, _depth(op.properties))
@@ -134,7 +134,7 @@ def _inside(op: Operation, whole: Value, position: tuple[int, ...]) -> tuple[int
 
 
 def extract(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.extract."""
+    """Return the function that runs vector.extract."""
     type_ = op.results[0].type
     depth = _depth(op.properties)
     inferred = _part_type(op.operands[0].type, depth)
@@ -158,7 +158,7 @@ def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
 
 
 def insert(op: Operation, settings: Settings) -> Function:
-    """Return the function of vector.insert."""
+    """Return the function that runs vector.insert."""
     given, type_ = op.operands[0].type, op.results[0].type
     place = _part_type(op.operands[1].type, _depth(op.properties))
     spoiled = _is_poison(op)
@@ -179,19 +179,21 @@ def insert(op: Operation, settings: Settings) -> Function:
 
 
 def _unsupported(op: Operation, element: str, type_: ty.Type) -> str | None:
-    """Check the kind. ``element``: the type as MLIR spells it here."""
+    """Return an error message unless the kind of the op can combine elements of a type. ``element``: the type as MLIR
+    spells it here.
+    """
     kind = kind_of(op.properties["kind"])
     return None if is_supported(kind, type_) else f"unsupported reduction type {element} for kind '{kind}'"
 
 
 def verify_reduction(op: Operation) -> str | None:
-    """Check rank and kind."""
+    """Return what is wrong with the rank or the combining kind of vector.reduction, or None."""
     rank, element = len(ty.shape_of(op.operands[0].type) or ()), op.results[0].type
     return f"unsupported reduction rank: {rank}" if rank > 1 else _unsupported(op, f"''{element}''", element)
 
 
 def verify_multi_reduction(op: Operation) -> str | None:
-    """Check that the result has the dimensions that are not reduced; it is a scalar if none is left."""
+    """Return an error message unless the result has the dimensions that are not reduced, or is a scalar."""
     source, result = narrowed(op.operands[0].type, ty.VectorType), op.results[0].type
     dropped = integers(op.properties["reduction_dims"])
     kept = [axis for axis in range(len(source.shape)) if axis not in dropped]
@@ -206,7 +208,7 @@ def verify_multi_reduction(op: Operation) -> str | None:
 
 
 def verify_scan(op: Operation) -> str | None:
-    """Check the reduced dimension, the initial value and the kind."""
+    """Return what is wrong with the reduced dimension, the initial value and the kind, or None."""
     source, initial = op.operands[0].type, op.operands[1].type
     axis = narrowed(op.properties["reduction_dim"], IntegerAttr)
     assert isinstance(source, ty.VectorType)
@@ -222,7 +224,7 @@ def verify_scan(op: Operation) -> str | None:
 
 
 def verify_outer(op: Operation) -> str | None:
-    """Check ranks, dimensions and the kind."""
+    """Return what is wrong with the ranks, the dimensions or the combining kind of vector.outerproduct, or None."""
     left, right = narrowed(op.operands[0].type, ty.VectorType), op.operands[1].type
     result = narrowed(op.results[0].type, ty.VectorType)
     if len(left.shape) != 1:
@@ -261,7 +263,7 @@ def _is_projected_permutation(map_: AffineMapAttr) -> bool:
 
 
 def verify_contract(op: Operation) -> str | None:
-    """Check the maps, and that the result has the dimensions that the maps give it."""
+    """Return what is wrong with the maps of vector.contract, or with the dimensions of its result, or None."""
     left, right, initial = (value.type for value in op.operands)
     assert isinstance(left, ty.VectorType)
     assert isinstance(right, ty.VectorType)

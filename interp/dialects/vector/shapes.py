@@ -78,7 +78,7 @@ SHUFFLED = TypeRule(
 
 
 def multiple_of(name: str, message: str) -> TypeRule:
-    """Require a position that is a multiple of the length of a vector of rank 1."""
+    """Return the rule that a position is a multiple of the length of a vector of rank 1."""
 
     def holds(types: Mapping[str, Any], properties: Properties) -> bool:
         position = getattr(properties["pos"], "value", 0)
@@ -88,7 +88,7 @@ def multiple_of(name: str, message: str) -> TypeRule:
 
 
 def same_rank(one: str, other: str) -> TypeRule:
-    """Require one rank of two slots."""
+    """Return the rule that two slots have the same rank."""
     return TypeRule(
         f"failed to verify that all of {{{one}, {other}}} have same rank",
         lambda types, properties: None,
@@ -112,7 +112,7 @@ def _dimensions(type_: ty.VectorType) -> list[str]:
 
 
 def verify_broadcast(op: Operation) -> str | None:
-    """Check that the source has the trailing dimensions of the result, or 1 in their place."""
+    """Return an error message unless the source has the trailing dimensions of the result, or 1 in their place."""
     source, target = op.operands[0].type, narrowed(op.results[0].type, ty.VectorType)
     if ty.element_type(source) != target.element:
         return "failed to verify that source operand and result have same element type"
@@ -128,7 +128,7 @@ def verify_broadcast(op: Operation) -> str | None:
 
 
 def verify_shape_cast(op: Operation) -> str | None:
-    """Check that both types have the same element type and as many elements."""
+    """Return an error message unless both types have the same element type and as many elements."""
     source, result = _types(op)
     if source.element != result.element:
         return "has different source and result element types"
@@ -142,7 +142,7 @@ def verify_shape_cast(op: Operation) -> str | None:
 
 
 def verify_bitcast(op: Operation) -> str | None:
-    """Check that the last dimensions have as many bits."""
+    """Return an error message unless the last dimensions have as many bits."""
     source, result = _types(op)
     for axis, (ours, theirs) in enumerate(zip(source.shape[:-1], result.shape[:-1], strict=True)):
         if ours != theirs:
@@ -156,7 +156,7 @@ def verify_bitcast(op: Operation) -> str | None:
 
 
 def verify_transpose(op: Operation) -> str | None:
-    """Check the permutation and the dimensions of the result."""
+    """Return what is wrong with the permutation and the dimensions of the result, or None."""
     source, result = _types(op)
     permutation = integers(op.properties["permutation"])
     if len(source.shape) != len(result.shape):
@@ -176,7 +176,7 @@ def verify_transpose(op: Operation) -> str | None:
 
 
 def verify_shuffle(op: Operation) -> str | None:
-    """Check ranks, trailing dimensions and the numbers of the mask, where -1 is poison."""
+    """Return what is wrong with ranks, trailing dimensions and the numbers of the mask, where -1 is poison, or None."""
     one, other = op.operands[0].type, op.operands[1].type
     _, result = _types(op)
     assert isinstance(one, ty.VectorType)
@@ -223,7 +223,7 @@ def _scalable_size(axis: int, taken: int, whole: int) -> str:
 
 
 def verify_extract_slice(op: Operation) -> str | None:
-    """Check for vector.extract_strided_slice that the slice lies inside the vector and has the type of the result."""
+    """Return an error message unless the slice of vector.extract_strided_slice is inside, and of the result's type."""
     source, result = _types(op)
     offsets, sizes, strides = (integers(op.properties[name]) for name in ("offsets", "sizes", "strides"))
     shape, flags = source.shape, scalable_dimensions(source)
@@ -249,7 +249,7 @@ def verify_extract_slice(op: Operation) -> str | None:
 
 
 def verify_insert_slice(op: Operation) -> str | None:
-    """Check for vector.insert_strided_slice that the slice lies inside the vector."""
+    """Return an error message for vector.insert_strided_slice unless the slice lies inside the vector."""
     source, dest = _types(op)
     offsets, strides = (integers(op.properties[name]) for name in ("offsets", "strides"))
     behind = len(dest.shape) - len(source.shape)

@@ -94,8 +94,8 @@ def loop_in_lanes(
     step: Callable[[Slots], Number],
     needed: Sequence[int] = (),
 ) -> Action:
-    """Return the action of a counted loop in a batch. Lanes may make different numbers of trips: each keeps the number
-    that is left.
+    """Return the action that runs a counted loop in a batch. Lanes may make different numbers of trips: each keeps the
+    number that is left.
 
     ``initial``: the slots of the values that the body carries. ``begun``: a function that gives the first value of the
     induction variable and the number of trips. ``step``: a function that gives the step, from the slots ``needed``.

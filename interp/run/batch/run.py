@@ -1,13 +1,13 @@
 """The execution of a batch: lanes part, wait, join and return.
 
 A batch calls one function for many lanes at once. Each lane has arguments of its own, and may go another way through
-the function than its neighbours. One op is to be one call of NumPy for as many lanes as possible, and yet no op may
-see a lane that does not reach it: there the lane could divide by zero, or spend steps. This text tells how both hold.
+the function than its neighbours. One op is to be one call of NumPy for as many lanes as possible, and yet no op may see
+a lane that does not reach it: there the lane could divide by zero, or spend steps. This text tells how both hold.
 
 **What is compiled.** `LaneCompiler` cuts the function into segments. A segment is a row of steps, such as additions,
 and at its end one control op: a branch, a call, a return, or an op with regions. It has a `Plan`, made once:
 
-- ``order``: the place of the segment in the order of the code, by `flow_order.ordered`. A segment stands after those
+- ``order``: the place of the segment in the order of the code, by `compiler.ordered`. A segment stands after those
   that lead to it, but for the way back of a loop. The segments of a loop stand together, the head first, and what
   follows the loop stands behind all of them.
 - ``reads``: the slots that it reads before it writes them. ``live``: the slots that it, or a later one, may read.
@@ -47,22 +47,22 @@ come: they can come only from segments that stand earlier, and those run first.
 
 If exit stood before body, lane 0 would run it alone, then lane 2, then lane 1: three multiplications of one lane each.
 The results would be the same, since lanes share nothing. So the order is a matter of speed alone, and where loops lie
-deeper in each other than `flow_order` tells apart, a batch only takes longer.
+deeper in each other than `compiler.ordered` tells apart, a batch only takes longer.
 
 **What costs.** A segment that runs for a frame costs its steps once, for however many lanes. So lanes that part and
 join at once cost at most both ways; a loop costs as many trips as the lane with the most. Lanes that part for good,
-each with its own number of trips of a long loop, leave frames of few lanes: then the time goes to NumPy's calls, not
-to elements, and machine code that runs one lane after the other (`compiled_lanes`) is much faster. It computes the
-same.
+each with its own number of trips of a long loop, leave frames of few lanes: then the time goes to NumPy's calls, not to
+elements, and machine code that runs one lane after the other (`CompiledLanes` of `program`) is much faster. It computes
+the same.
 
 **Calls.** A call makes a new activation for the lanes that call together; the frame of the caller waits until all of
-them have returned. Lanes may return at different times: their results are collected (`leave`) and put together with
-the last one. A recursive call with one more level for some lanes is therefore a smaller activation in a larger one.
+them have returned. Lanes may return at different times: their results are collected (`leave`) and put together with the
+last one. A recursive call with one more level for some lanes is therefore a smaller activation in a larger one.
 
 **Ops that do not know of lanes.** A function of one lane's values is called lane by lane (`LaneRun.each`), once if all
 lanes have the same operands. A function that may reach an op that cannot even do that, such as scf.parallel, runs as a
-whole one lane after the other (`lane_by_lane`). Memory is the lane's own: a memref over lanes is a part of one heap,
-and an index outside of it is an error in the lanes where it is.
+whole one lane after the other (`lane_by_lane` of `program`). Memory is the lane's own: a memref over lanes is a part of
+one heap, and an index outside of it is an error in the lanes where it is.
 
 **Errors.** An op that fails raises an error that names its lanes, by their numbers in the batch. Lanes that wait have
 not failed, even if they would later: which error a batch raises follows from the order of the segments.

@@ -47,7 +47,7 @@ def address_of(array: npt.NDArray[Any]) -> int:
 
 
 def is_clean(value: Value) -> bool:
-    """Tell whether no element of a value is poison, or open."""
+    """Tell whether no element of a value is poison, and none is unspecified."""
     return value.poison is None and value.open is None
 
 
@@ -82,7 +82,7 @@ class Context:
         return base, 0 if memory.poison is None else address_of(memory.poison), int(memory.constant)
 
     def memory(self, base: Any) -> Allocation:
-        """Return the memory that has this name in the code."""
+        """Return the memory whose codes are at this address."""
         return self.allocations[base]
 
     def made(self, memory: Allocation) -> tuple[Any, ...]:

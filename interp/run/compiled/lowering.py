@@ -364,7 +364,7 @@ class FunctionLowering:
     # --- what code is made of ---
 
     def lower(self) -> None:
-        """Lower the function. Raises NotCompiled."""
+        """Make the machine code of the function. Raises NotCompiled."""
         self._begin(list(self.function.args[1:]))
         self.emit.finish()
         self.program.grown(self.function.blocks[self._counted :])
@@ -387,7 +387,7 @@ class FunctionLowering:
         emit.stop_if(emit.relation("s<", left, emit.constant(0, 64)))
 
     def called(self, number: int, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-        """Lower a call of a function of Python, by its number. The run stops if it returns no words."""
+        """Make the machine code of a call of a Python function, by its number. The run stops if it returns no words."""
         emit = self.emit
         way = self.program.way_back(number, [operand.type for operand in operands], types)
         result = emit.builder.call(way, [emit.state, *operands])
@@ -395,7 +395,7 @@ class FunctionLowering:
         return [emit.builder.extract_value(result, place) for place in range(1, len(types) + 1)]
 
     def call(self, op: Operation, target: Operation, values: Sequence[SSAValue]) -> None:
-        """Lower a call of a function of the program that has a body."""
+        """Make the machine code of a call of a function of the program that has a body."""
         emit = self.emit
         called = self.program.function(target)
         self.program.calls.setdefault(self.op, set()).add(target)
@@ -411,7 +411,7 @@ class FunctionLowering:
         self.put(op, *self.regrouped(parts, [value.type for value in op.results]))
 
     def leave(self, values: Sequence[SSAValue]) -> None:
-        """Lower the return of the function."""
+        """Make the machine code of the return of the function."""
         held = [part for item in self.items(values) for part in parts_of(item)]
         self.emit.builder.ret(returned(self.emit, self.function, held))
 
@@ -436,23 +436,23 @@ class FunctionLowering:
         return items
 
     def word(self, value: SSAValue) -> Word:
-        """Return a scalar."""
+        """Return the word of a scalar. Raises NotCompiled if the value is not a scalar."""
         found = self._values[value]
         if not isinstance(found, Word):
             raise NotCompiled(f"a value of type '{value.type}' where a scalar is expected")
         return found
 
     def elements(self, value: SSAValue) -> tuple[Word, ...]:
-        """Return the elements of a vector, or a scalar as the only one."""
+        """Return the words of the elements of a vector; for a scalar, its only word."""
         found = self._values[value]
         return found.words if isinstance(found, Elements) else (self.word(value),)
 
     def items(self, values: Sequence[SSAValue]) -> list[Item]:
-        """Return several values."""
+        """Return what the code has for some values: words, vectors, memrefs or poison."""
         return [self._values[value] for value in values]
 
     def words(self, values: Sequence[SSAValue]) -> list[Word]:
-        """Return several scalars."""
+        """Return the words of some scalars."""
         return [self.word(value) for value in values]
 
     def place(self, value: SSAValue) -> Memref:
@@ -471,7 +471,7 @@ class FunctionLowering:
         self.types_of(type_)
 
     def put(self, op: Operation, *items: Item) -> None:
-        """Give the results of an op."""
+        """Set the results of an op."""
         for result, item in zip(op.results, items, strict=True):
             self._values[result] = item
 
@@ -488,8 +488,8 @@ class FunctionLowering:
         return found
 
     def region(self, region: Region, on_yield: OnYield | None) -> None:
-        """Lower the blocks of a region. ``on_yield`` is called for each of its terminators, with the values that it
-        passes.
+        """Make the machine code of the blocks of a region. ``on_yield`` is called for each of its terminators, with the
+        values that it passes.
         """
         outer, self._on_yield = self._on_yield, on_yield
         self._depth += 1
@@ -501,8 +501,8 @@ class FunctionLowering:
         self._on_yield = outer
 
     def ways(self, condition: Word, *ways: Callable[[], None]) -> None:
-        """Lower a branch: the first of two parts runs if a condition of one bit is true, else the second. Each part
-        ends in a jump.
+        """Make the machine code of a branch: the first of two parts runs if a condition of one bit is true, else the
+        second. Each part ends in a jump.
         """
         labels = [self.emit.label() for _ in ways]
         self.emit.branch(condition.held, *labels)
@@ -532,9 +532,9 @@ class FunctionLowering:
     def counted(
         self, op: Operation, first: Word, end: Word, step: Word, initial: Sequence[Item], signed: bool = True
     ) -> None:
-        """Lower a loop with one region, whose first argument counts from ``first`` by ``step`` to below ``end``. The
-        run stops at a step that is not positive. The other arguments are carried from trip to trip; their values after
-        the last trip are the results.
+        """Make the machine code of a loop with one region, whose first argument counts from ``first`` by ``step`` to
+        below ``end``. The run stops at a step that is not positive. The other arguments are carried from trip to trip;
+        their values after the last trip are the results.
         """
         emit, block = self.emit, op.regions[0].blocks[0]
         emit.stop_if(step.at_most(0, signed).held)
@@ -556,7 +556,7 @@ class FunctionLowering:
         follow()
 
     def yielded(self, values: Sequence[SSAValue]) -> None:
-        """Lower a terminator whose meaning the op around its region defines."""
+        """Make the machine code of a terminator whose meaning the op around its region defines."""
         assert self._on_yield is not None
         self._on_yield(self.items(values))
 
@@ -617,7 +617,7 @@ class FunctionLowering:
             raise NotCompiled(f"'{op.name}'")
 
     def by_executor(self, op: Operation) -> None:
-        """Lower an op as a call of its function in the executor, which takes microseconds."""
+        """Make the machine code of an op as a call of its function in the executor, which takes microseconds."""
         evaluator: OnValues = evaluator_of(op)
         values = evaluator.reads(op)
         inputs, outputs = [value.type for value in values], [value.type for value in op.results]
@@ -645,8 +645,8 @@ class FunctionLowering:
         self.put(op, *self.regrouped(self.host(call, held, types), outputs))
 
     def quickly(self, op: Operation, condition: Word, quick: Callable[[], None]) -> None:
-        """Lower an op with two versions: ``quick`` runs if a condition of one bit is true at run time, else the version
-        of `by_executor`.
+        """Make the machine code of an op with two versions: ``quick`` runs if a condition of one bit is true at run
+        time, else the version of `by_executor`.
         """
         arrive, follow = self.joint(op)
 
@@ -687,7 +687,7 @@ class FunctionLowering:
         self.put_lanes(op, found)
 
     def poison(self, op: Operation) -> None:
-        """Lower an op whose result is poison. The executor makes the result if it is needed."""
+        """Make the machine code of an op whose result is poison. The executor makes the result if it is needed."""
         self.check(op.results[0].type)
         function = evaluator_of(op).build(op, self.settings)
         self.put(op, PoisonItem(lambda run: lower(function(run, ())[0])))
@@ -704,8 +704,8 @@ class FunctionLowering:
         self.put(op, *[made_of(result.type, column) for result, column in zip(op.results, columns, strict=True)])
 
     def combined(self, kernel: Kernel, operands: Sequence[Word]) -> tuple[Word, ...]:
-        """Lower a kernel that has a description, on scalars. The general code computes elements that the description
-        does not cover.
+        """Make the machine code of a kernel that has a description, on scalars. The general code computes elements that
+        the description does not cover.
         """
         assert kernel.words is not None
         return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
@@ -716,11 +716,11 @@ class FunctionLowering:
         return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
 
     def host(self, function: HostFunction, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-        """Lower a call of a function of Python; return its results, values of these types of the assembly."""
+        """Make the machine code of a call of a Python function; return its results, of these types of the assembly."""
         return self.called(self.program.number(function, lambda: function), operands, types)
 
     def made(self, function: HostFunction, operands: Sequence[Word], type_: ty.MemRefType) -> Memref:
-        """Lower a call of a function of Python that returns the parts of a memref."""
+        """Make the machine code of a call of a function of Python that returns the parts of a memref."""
         parts = self.host(function, [operand.held for operand in operands], self.types_of(type_))
         return Memref.of(self.emit, type_, parts)
 
