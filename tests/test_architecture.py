@@ -33,7 +33,7 @@ def test_links_lead_to_files() -> None:
 
 
 def test_each_word_of_the_house_is_explained_once() -> None:
-    table = PAGE.partition("\n## Words of the house\n")[2].partition("\n## ")[0]
+    table = PAGE.partition("\n## Words that the code uses\n")[2].partition("\n## ")[0]
     words = re.findall(r"^\| (\w+) \|", table, re.MULTILINE)[1:]
     assert words == sorted(set(words))
     assert len(words) <= 30

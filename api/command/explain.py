@@ -171,7 +171,7 @@ elements per scale follow: mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16.
 Values are numbers as for halfulp explain (0.3, nan, bits 0x3C00), separated by spaces or commas; 0*6 means six zeros.
 @FILE.npy is an array of exactly the right type.
 
---which ranks the chips, instructions and orders of K by how many of the given results they give, --d. The types are
+--which ranks the chips, instructions and orders of K by the number of results in --d that they give. The types are
 those of KIND; K is as long as --a. In files --a and --b are [rows, K], --c and --d [rows]. --rows=FILE.npz has
 recordings, as halfulp.chips.recorded_chips reads them; their chips may have any name:
 

@@ -48,8 +48,8 @@ result of every op is compared, for the operands that the op had. Results that a
 counted separately.
 
 With --pass-pipeline, the programs are functions of arguments with control flow, memory, vectors and tensors. halfulp
-runs each program as it is and as the passes leave it. If the arguments have few bits, it runs on every input, else on
-corner cases and random values. A crash of mlir-opt is a finding too.
+runs each program before and after the passes. If the arguments have few bits, it runs on every input, else on corner
+cases and random values. A crash of mlir-opt is a finding too.
 
 With --stages, the programs are functions of tensors with linalg ops, slices, reshapes and loops. mlir-opt lowers each
 program to the stages, and halfulp runs it there. `runner:STAGE` stands for mlir-runner, which runs what is lowered from
@@ -81,7 +81,7 @@ class FuzzArguments(comparing.KnownOption, comparing.ContractOption, comparing.P
         metavar="K",
     )
     no_reduce: bool = flag("print failing programs as they were found")
-    emit: str | None = option("DIR", "with --pass-pipeline: write each program, and what the passes made of it, there")
+    emit: str | None = option("DIR", "with --pass-pipeline: write each program, before and after the passes, to it")
     statistics: bool = flag("with --pass-pipeline: print a table of the ops of the programs")
     json: bool = flag("print one JSON object with all counts")
 
@@ -415,8 +415,8 @@ class ValidateArguments(comparing.KnownOption, comparing.ContractOption, compari
     starts: tuple[str, ...] = repeated(
         "START", "give the pass only these programs (default: those it works on)", name="--from"
     )
-    n: int = amount("the programs of each start (default: 1000)", 1000)
-    seconds: float | None = option("S", "make no more programs of a start after this time", type=float)
+    n: int = amount("the number of programs for each --from (default: 1000)", 1000)
+    seconds: float | None = option("S", "for each --from: make no more programs after this time", type=float)
     seed: int = option("N", "the seed of all programs (default: 1)", 1, type=int)
     no_reduce: bool = flag("print failing programs as they were found")
     output: str | None = option("FILE", "write the table as Markdown into a file", name="-o --output")

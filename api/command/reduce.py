@@ -42,7 +42,7 @@ Make a program smaller, as long as the same op differs, on the same types, for t
 With --pass-pipeline, the passes must still change a result in the same way, for the same arguments. If mlir-opt
 crashes, it must still crash in the same place.
 
-With --undefined, the command looks for another thing: undefined behaviour for which the implementation has a value.
+With --undefined, the program must instead keep undefined behaviour for which the implementation has a value.
 
 The command removes functions, results and ops, reduces shapes to the element that differs, and makes values simpler.
 The printed program is complete: its arguments become constants, if the difference remains with them. Comments show the

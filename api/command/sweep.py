@@ -33,7 +33,7 @@ from halfulp.interp.ir.errors import InputError
 SHARD_FORMATS = tuple(name for name in FORMAT_NAMES if name not in NO_SHARDS)
 
 _ABOUT = f"""\
-Compute a large set of vectors in shards that take some seconds. Each shard is a file, named by its content:
+Compute a large set of vectors in shards that take a few seconds. Each shard is a file, named by its content:
 
   halfulp vectors sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
   halfulp vectors sweep spec.json --out sweep --shard array    # a task of a job array: Slurm, LSF, Grid Engine
@@ -71,7 +71,7 @@ class SweepArguments(RecipeOptions):
 
     flags: bool | None = option(
         None,
-        "a column of exception flags (default: none, since flags take the exact path, many times as long)",
+        "a column of exception flags (default: none, because flags need the slower exact path)",
         action=argparse.BooleanOptionalAction,
     )
     subject: str = argument("SPEC", "an op such as arith.addf, an MLIR file, or a JSON file")

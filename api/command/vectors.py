@@ -47,7 +47,8 @@ Write golden vectors: operands, and the exact bits of the results of an op or a 
 
 Formats: {", ".join(layout.FORMAT_NAMES)}.
 --format dpi writes no vectors, but a model of the op or tile operation in plain C99, NAME.c, which has some of them as
-its self-test, and NAME_dpi.sv, which imports it into SystemVerilog. It goes alone.
+its self-test, and NAME_dpi.sv, which imports it into SystemVerilog. No other
+format can be given with it.
 Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
 These are the columns that every format can hold. If a format cannot hold flags, no file has them (with --flags this is
 an error). If a format has no columns for poison and open (unspecified) bits, --poison chooses the treatment of rows

@@ -249,8 +249,8 @@ Measure how wrong an implementation of a function, an op or a program is:
   halfulp verify --ulp softmax.mlir --against mlir-runner,iree --samples=100
 
 The results are compared with the correctly rounded ones, and their errors are the distances from the exact real
-results, in units in the last place (ulp) there. All arguments of up to 16 bits are measured; of wider types, hard cases
-and samples.
+results, in units in the last place (ulp) of these results. All arguments of up to 16 bits are measured; of wider types,
+hard cases and samples.
 
 --against names the implementation: numpy, ml_dtypes, torch, jax, llvm-libc, iree, mlir-native (libm), mlir-math-expand
 and the other passes, an oracle of halfulp verify, a symbol of a shared library (./lib.so:expf; ./lib.so:f:codes for a
@@ -315,7 +315,9 @@ class AccuracyArguments:
         "accept errors of up to N ulp; wrong special values (NaN, infinities, signs of zeros) still fail",
         type=_ulps,
     )
-    seconds: float = option("SECONDS", "for a library (default: 60)", 60.0, name="--time-limit", type=duration)
+    seconds: float = option(
+        "SECONDS", "the time limit for a library (default: 60)", 60.0, name="--time-limit", type=duration
+    )
     json: bool = flag("print one JSON object")
     plot: str | None = option("FILE.svg|FILE.png", "also draw the errors, by binade and by size")
     dark: bool = flag("draw on a dark background")

@@ -107,7 +107,7 @@ class ComputationOptions:
     keep_ub: bool = flag("keep rows with undefined behaviour, as poison (default: leave them out)")
     flags: bool | None = option(
         None,
-        "a column of exception flags (default: where the op has flags, and every format a place for them)",
+        "a column of exception flags (default: if the op has flags, and every format can store them)",
         action=argparse.BooleanOptionalAction,
     )
 
