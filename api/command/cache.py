@@ -45,5 +45,5 @@ CACHE = Command(
     show_cache,
     description="Show the folder of the cache on disk, and its size. It keeps machine code, and tables of "
     "elementary functions. The folder is not used if another user owns it or may write there. The "
-    "environment variable HALFULP_CACHE names another folder, or is off; HALFULP_CACHE_SIZE is the limit, such as 500M.",
+    "environment variable HALFULP_CACHE names another folder, or is off; HALFULP_CACHE_SIZE is the limit, as in 500M.",
 )
