@@ -219,8 +219,8 @@ def integer_steps_between(width: int, one: Codes, other: Codes) -> Floats:
 
 
 def steps_apart(kind: FloatFormat | int, one: int, other: int) -> int | None:
-    """Return the steps between two codes of a format, or of integers of a width, the shorter way around their range;
-    None for NaN.
+    """Return the number of steps between two codes of a format, None for NaN; or between two integers of a width, the
+    shorter way around their range.
     """
     if isinstance(kind, int):
         distance = abs(one - other)
@@ -238,7 +238,7 @@ def within_f64(fmt: FloatFormat) -> bool:
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded sum and its rounding error (Knuth): their sum is exact unless the first overflows."""
+    """Return the rounded sum and its rounding error (Knuth): both add up to the exact sum, unless it overflows."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -474,7 +474,9 @@ class FloatSums(NamedTuple):
 
 
 def place_of_largest(sizes: Floats) -> Element:
-    """Return the indices of the first largest of some sizes, counted from 0; NaN does not count."""
+    """Return the indices of the largest size, counted from 0; of the first, if several are equal. NaN does not
+    count.
+    """
     at = int(np.argmax(np.where(np.isnan(sizes), -1.0, sizes)))
     return tuple(map(int, np.unravel_index(at, sizes.shape)))
 

@@ -80,7 +80,7 @@ def exact_number(given: Any, *, literal: bool = False) -> Exact:
 
 
 def _of_scalar(given: Any) -> Exact:
-    """Take a float of NumPy or ml_dtypes, longdouble included."""
+    """Return a float of NumPy or ml_dtypes, longdouble included, as an exact number."""
     if not isinstance(given, np.longdouble) or not np.isfinite(given):
         return float(given)
     numerator, denominator = given.as_integer_ratio()

@@ -89,7 +89,7 @@ def _even(x: arb) -> arb:
 
 
 def _of_numbers(ball: Ball) -> Ball:
-    """Return a function of two numbers that is unknown if one of them is unknown."""
+    """Extend a function of two numbers to balls; its result is unknown if one of them is unknown."""
     return lambda x, y: ball(x, y) if x.is_finite() and y.is_finite() else arb.nan()
 
 
@@ -212,8 +212,8 @@ def covers(name: str, size: int) -> bool:
 
 
 def errors_by_margins(name: str, result: Floats, value: Floats, error: Floats, radius: Floats) -> FunctionErrors:
-    """Return the errors of ``result``, which stands for a function of ``value``; ``value`` has an error known up to a
-    radius.
+    """Return the errors of ``result``, the computed value of a function of ``value``. ``error``, ``radius``: the error
+    of ``value``, and the radius up to which it is known.
     """
     double = DOUBLES.get(name)
     if double is not None:

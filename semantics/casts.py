@@ -48,7 +48,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 
 
 def mode(given: Rounding, profile: Profile) -> Rounding:
-    """Return the rounding mode of a conversion whose op has the mode ``given``."""
+    """Return the rounding mode under a profile of a conversion whose op has the mode ``given``."""
     return RNE if profile.conversion_rounding == "to_nearest_even" else given
 
 

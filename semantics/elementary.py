@@ -41,7 +41,9 @@ _REMEMBERED = 1 << 12
 
 
 class _Implementations(NamedTuple):
-    """Both implementations of a function: the format of the operands comes first. ``array`` takes ``want_flags``."""
+    """Both implementations of a function. They take the format of the operands first. ``array`` takes
+    ``want_flags``.
+    """
 
     scalar: Callable[..., Result]
     array: Callable[..., ArrayResult]

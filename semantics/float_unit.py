@@ -37,7 +37,7 @@ from halfulp.semantics.profile import Profile
 
 
 def _lone_nan(fmt: FloatFormat) -> int | None:
-    """Return the NaN that has no sign, since its code is that of -0."""
+    """Return the NaN that has no sign, since its code is that of -0; None for a format without such a NaN."""
     return fmt.nan_code if fmt.nan is NanEncoding.NEGATIVE_ZERO else None
 
 
@@ -64,7 +64,7 @@ def absolute(fmt: FloatFormat, fastmath: int = 0) -> Kernel:
 
 
 def _described(kernel: Kernel, fmt: FloatFormat, words: Implementation) -> Kernel:
-    """Add the description on machine words if it covers the formats, where no operand is poison."""
+    """Return the kernel with this description; without it if the kernel has faults, or the format more than 64 bits."""
     return kernel if kernel.faults or fmt.limbs > 1 else replace(kernel, words=words)
 
 

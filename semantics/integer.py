@@ -596,7 +596,7 @@ def convert(source: int, source_signed: bool, target: int, target_signed: bool, 
 def outside(
     codes: Codes, source: int, source_signed: bool, target: int, target_signed: bool
 ) -> tuple[tuple[int, ...], int] | None:
-    """Return the place and the number of the first element that the target does not have; None if it has all."""
+    """Return the place and the number of the first element that the target cannot represent; None if there is none."""
     ends = limits(target, target_signed)
     find = _outside_wide if source > 64 or target > 64 else _outside
     below, above = find(codes, source, source_signed, *ends)

@@ -184,7 +184,7 @@ def has_shadows(fmt: FloatFormat) -> bool:
 
 
 def as_f64(fmt: FloatFormat, codes: Codes) -> Floats:
-    """Return the numbers of codes as f64: exact for a format that `has_shadows`."""
+    """Return the numbers that codes represent as f64: exact for a format that `has_shadows`."""
     if fmt is F64:
         return codes.view(np.float64)
     if fmt is F32:
@@ -196,7 +196,7 @@ def as_f64(fmt: FloatFormat, codes: Codes) -> Floats:
 
 
 def number_of(fmt: FloatFormat, code: Codes) -> float:
-    """Return the number of one code, as `as_f64` does."""
+    """Return the number that one code represents, as `as_f64` does."""
     native = _NATIVE.get(fmt)
     found: float = (as_f64(fmt, code) if native is None else code.view(native)).item()
     return found
@@ -231,8 +231,8 @@ def _of_integers(kind: kernel.Integer, codes: Codes) -> Shadowed:
 
 
 def numbers_of(kind: kernel.Numbers, codes: Codes) -> Floats:
-    """Return the numbers of codes as f64: exact, except for integers of more than 53 bits and quantised numbers. For
-    the latter the codes are what `quantized_numbers` gives.
+    """Return the numbers that codes represent as f64: exact, except for integers of more than 53 bits and quantised
+    numbers. For the latter the codes are what `quantized_numbers` gives.
     """
     if isinstance(kind, kernel.Quantized):
         return codes[..., 0]
@@ -274,7 +274,7 @@ def _shadowed(numbers: kernel.Numbers, codes: Codes, shadow: Shadow | None, narr
 
 
 def is_narrow(numbers: kernel.Numbers) -> bool:
-    """Tell whether an f64 holds the products of numbers."""
+    """Tell whether an f64 can hold the exact product of any two numbers of a kind."""
     return isinstance(numbers, FloatFormat) and 2 * numbers.precision <= F64.precision and numbers.emax < 500
 
 

@@ -446,8 +446,8 @@ def _with_worst(bits: Codes, ids: PoisonIds, worst: int, shape: tuple[int, ...])
 
 
 def spread(condition: Codes, target_ndim: int) -> Codes:
-    """Give the condition trailing axes of size one, so that it chooses whole elements; a scalar condition chooses whole
-    values.
+    """Return the condition with trailing axes of size one, so that it chooses whole elements; a scalar condition
+    chooses whole values.
     """
     return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
 

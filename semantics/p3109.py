@@ -67,7 +67,7 @@ def takes(fmt: FloatFormat) -> bool:
 
 
 def decode(fmt: FloatFormat, code: int) -> Number:
-    """Return the number of a code."""
+    """Return the number that a code represents."""
     x = scalar.unpack(fmt, code)
     if x.kind == FINITE:
         return scalar.number(x) if x.significand else ZERO

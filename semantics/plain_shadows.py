@@ -85,7 +85,7 @@ BY_NUMPY: Mapping[str, Function] = {
 
 @lru_cache(maxsize=64)
 def _function(rule: str, wider: FloatFormat) -> Function | None:
-    """Return what a rule computes on numbers in the wider format: f64 arrays, or codes; None for an unknown rule."""
+    """Return the function of a rule on numbers in the wider format, f64 arrays or codes; None for an unknown rule."""
     if wider is F64 and rule in BY_NUMPY:
         return BY_NUMPY[rule]
     function = _IN_FORMAT.get(rule)

@@ -103,7 +103,7 @@ class Quantization:
         return Quantized(Integer(self.storage_width, self.storage_signed), parameters, len(self.scales) > 1)
 
     def spread(self, flat: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
+        """Return flat parameters along their axes of a tensor of ``shape``; NumPy repeats them over the other axes."""
         limbs = flat.shape[1:]
         if len(flat) == 1:
             return flat.reshape((1,) * len(shape) + limbs)

@@ -275,7 +275,7 @@ def sign_of_float(fmt: FloatFormat) -> Kernel:
 
 @lru_cache(maxsize=64)
 def zero_part(fmt: FloatFormat) -> Kernel:
-    """Return the kernel of the imaginary part of a real number."""
+    """Return the kernel of the imaginary part of a real number, which is 0."""
     return Kernel(lambda a: 0, lambda a: Outcome((np.zeros_like(a),)))
 
 

@@ -316,7 +316,7 @@ def _stands_in(fmt: FloatFormat) -> bool:
 
 
 def _numbers_of(accumulator: Accumulator, codes: Codes, source: Number, special: Mask, faults: Faults) -> Codes:
-    """Return what infinities and NaNs are converted to; if a profile makes them poison, that is a fault."""
+    """Return the numbers that infinities and NaNs are converted to. Poison under the profile is recorded as a fault."""
     chosen = special.reshape(special.shape + (1,) * (codes.ndim - special.ndim))
     return accumulator.converted(np.where(chosen, codes, codes.dtype.type(0)), source, faults, 0)
 

@@ -350,7 +350,7 @@ def flattened(codes: Codes, width: int, shape: tuple[int, ...]) -> Codes:
 
 
 def lift(fmt: FloatFormat, chunk: Codes, wide: bool) -> Limbs:
-    """Put the codes of a chunk into limbs; x87's pseudo-denormals become the normal values that they equal."""
+    """Return the codes of a chunk as limbs; x87's pseudo-denormals become the normal values that they equal."""
     if fmt.limbs == 2:
         hi, lo = chunk[:, 1].copy(), chunk[:, 0].copy()
         if fmt.explicit_integer_bit:
@@ -437,7 +437,7 @@ def unpack(fmt: FloatFormat, codes: Limbs) -> tuple[U64, Limbs, npt.NDArray[np.i
 
 
 def like(example: Limbs, x: U64) -> Limbs:
-    """Put one-limb integers into as many limbs as the example has."""
+    """Return one-limb integers with as many limbs as the example has."""
     return Wide(np.zeros_like(x), x) if isinstance(example, Wide) else x
 
 

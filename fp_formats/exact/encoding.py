@@ -214,7 +214,7 @@ def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:
 
 
 def constant(example: Limbs, value: int) -> Limbs:
-    """Put a constant into as many limbs as the example has, for `where`."""
+    """Return a constant with as many limbs as the example has, for `where`."""
     return widen(value) if isinstance(example, Wide) else np.array([value], np.uint64)
 
 
@@ -224,7 +224,7 @@ def filled(example: Limbs, value: int) -> Limbs:
 
 
 def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed:
-    """Replace the results at these indices of a chunk."""
+    """Replace the results at these indices of a chunk by those of ``part``."""
     codes, flags, poison = packed
     if isinstance(codes, Wide) != isinstance(part.codes, Wide):
         part = part._replace(codes=widen(part.codes) if isinstance(codes, Wide) else narrow(part.codes))
@@ -239,13 +239,13 @@ def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed
 
 
 def marked(fmt: FloatFormat, sign: U64, example: Limbs, code: int) -> Limbs:
-    """Give one positive code these signs, if the format has a sign."""
+    """Return a positive code with each of these signs; without them if the format is unsigned."""
     codes = filled(example, code)
     return codes | shift_left(like(codes, sign), fmt.bits - 1) if fmt.signed else codes
 
 
 def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArray | None:
-    """Return the same flags for every element, or None if flags are not wanted."""
+    """Return an array with the same flags for every element; None if flags are not wanted."""
     return np.full(narrow(example).shape, value, np.uint8) if options.want_flags else None
 
 
@@ -340,7 +340,7 @@ def encode_nan(
 
 
 def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArray | None:
-    """Return the flags that NaN operands raise."""
+    """Return the invalid flag for elements with a signalling NaN operand, else 0; None if flags are not wanted."""
     if not options.want_flags:
         return None
     signalling: Mask = np.logical_or.reduce([x.signalling for x in operands])

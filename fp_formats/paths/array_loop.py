@@ -55,8 +55,8 @@ class Plan(NamedTuple):
     splats: tuple[bool, ...]
     #: The numbers of the values that are written.
     outputs: Sequence[int]
-    #: What is computed of all values of a number in a block: their largest one ("most", of signed integers, or 0), or
-    #: their sum ("sum"). Such values have 64 bits.
+    #: What the loop computes in each block of a value, which is given by its number: its largest element, read as a
+    #: signed integer, or 0 ("most"), or its sum ("sum"). Such values have 64 bits.
     totals: Sequence[tuple[str, int]] = ()
     #: Whether there is one more output, which has a byte for each element: 1 if the element is refused, else 0.
     tells: bool = False
@@ -282,7 +282,7 @@ def _add_rows(module: Any, entry: Any, count: int, block: int) -> None:
 
 
 class ChainOfOne(NamedTuple):
-    """The chain of one op."""
+    """A chain that consists of one op."""
 
     implementation: Implementation
     operands: tuple[int, ...]

@@ -45,7 +45,7 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
 class ConversionPath(NamedTuple):
     """A path of a conversion: its kind, and for a table its format and the bits that it drops.
 
-    native: a cast of `CASTS`. `exact` computes NaNs and, if overflow saturates, numbers above a format's maximum. sum:
+    native: a cast of `CASTS`; `exact` computes NaNs and, if overflow saturates, numbers above a format's maximum. sum:
     the same for `SUMS`, by adding a power of two, which rounds (see `narrow`). table: a table of the source's codes,
     rounded to odd to the format ``head``, which drops ``shift`` bits. through_f32: two conversions, because the policy
     requires rounding twice. flushed: flush the subnormals of f32 first, if a policy flushes those of f32 but not those
@@ -165,8 +165,8 @@ def nans_of(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> Nans | N
 
 
 def _format_of_sums(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> FloatFormat | None:
-    """Return the format, f32 or f64, whose sums round to nearest even to ``dst``, if all powers of two that are added
-    are normal values there; None if there is none.
+    """Return f32 or f64: the format whose sums round to nearest even to ``dst``, and in which all powers of two that
+    are added are normal. None if there is none.
     """
     rules = (
         src in NATIVE and dst.bits <= 16 and not dst.explicit_integer_bit,
@@ -213,7 +213,7 @@ class Sums(NamedTuple):
 
 
 class End(NamedTuple):
-    """The result of all magnitudes beyond a limit, which is given as a code of the source.
+    """The result of all magnitudes above ``above``, a code of the source.
 
     ``codes``: the result for positive numbers and the one for negative numbers; None if the description refuses these
     numbers. If several ends apply to a number, the last one counts.

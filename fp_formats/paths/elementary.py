@@ -60,7 +60,7 @@ def unary(
     dst: FloatFormat | None = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Return a function of one argument, rounded once to ``dst`` (default: the format of the argument).
+    """Return the results of a function of one argument, rounded once to ``dst`` (default: the format of the argument).
 
     ``name``: a row of `halfulp.fp_formats.reals.functions`. Raises `halfulp.fp_formats.reals.functions.Unsettled` if no
     ball of bounded precision determines a result.
@@ -102,8 +102,8 @@ def binary(
     dst: FloatFormat | None = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """Return a function of two arguments of one format that broadcast, rounded once to ``dst`` (default: the same
-    format).
+    """Return the results of a function of two arguments of one format that broadcast, rounded once to ``dst`` (default:
+    the same format).
 
     ``name``: atan2, hypot or powf. Raises as `unary`.
     """

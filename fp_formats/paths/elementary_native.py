@@ -43,8 +43,8 @@ def applies(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
 
 def unary(name: str, a: Codes, rest: Remaining) -> ArrayResult:
-    """Return a function of codes of f32. ``rest`` computes those elements of a row of codes that are not settled
-    here.
+    """Return the results of a function for codes of f32. ``rest`` computes the elements that this path does
+    not settle.
     """
     row = APPROXIMATIONS[name]
     flat = np.ascontiguousarray(a).reshape(-1)

@@ -187,7 +187,7 @@ def binary(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return a function of two rows of codes of one length, with flags.
+    """Return the results of a function for two rows of codes of one length, with flags.
 
     ``specification`` computes the elements that are not settled.
     """

@@ -1,4 +1,4 @@
-"""The `Machine` that makes LLVM instructions, with labels, variables and memory beside its words."""
+"""The `Machine` that makes LLVM instructions, and also labels, variables and memory."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Emitter:
         return self.ir.FloatType() if fmt == F32 else self.ir.DoubleType()
 
     def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
-        """Make a number of a code, as `Machine.real` defines."""
+        """Make a number from its code, as `Machine.real` defines."""
         return self._cast(code, self._real(fmt))
 
     def code(self, number: MachineValue, fmt: FloatFormat) -> MachineValue:

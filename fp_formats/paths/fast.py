@@ -378,7 +378,7 @@ def extremum_of_numbers(
 
 def reduced_extremum(operation: str, fmt: FloatFormat, rows: Codes) -> tuple[Codes, Mask]:
     """Return the extremum of rows [n, lanes], n > 0, in a format whose extrema are native, and the mask of lanes in
-    which it is not known: there it is a NaN, or a zero, whose sign depends on the order.
+    which it is not known, because it is a NaN, or a zero whose sign depends on the order.
     """
     choose, _ = EXTREMA[operation]
     with np.errstate(all="ignore"):

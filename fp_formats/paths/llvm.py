@@ -57,7 +57,7 @@ def on_change(forget: Callable[[], object]) -> None:
 
 
 def forgotten(cached: _lru_cache_wrapper[Value]) -> _lru_cache_wrapper[Value]:
-    """Clear a cached function when `keeps_subnormals` changes, because its results depend on it."""
+    """Return a cached function whose results are forgotten when `keeps_subnormals`, on which they depend, changes."""
     on_change(cached.cache_clear)
     return cached
 
@@ -193,7 +193,7 @@ def unless_broken(make: Callable[[], Compiled]) -> Compiled | None:
 
 @cache
 def ir() -> Any:
-    """Return llvmlite's maker of assembly. Importing it takes a while."""
+    """Return llvmlite's module that makes assembly. Importing it takes a while."""
     return import_module("llvmlite.ir")
 
 
@@ -230,7 +230,8 @@ def addresses(arrays: Sequence[npt.NDArray[Any]], start: int) -> npt.NDArray[np.
 
 def compile_assembly(text: str, entry: str, vectors: bool = True, straight: bool = True) -> Code:
     """Return the machine code of assembly, from disk if it is there. ``vectors``: whether LLVM is to look for
-    instructions on vectors; ``straight``: in code outside of loops, too, which takes most of the time of long code.
+    instructions on vectors; ``straight``: whether it looks in code outside of loops as well, which takes most of the
+    time for long code.
     """
     from halfulp.fp_formats.paths import disk
 

@@ -125,8 +125,8 @@ def settled(y: Reals, margin: int, dst: FloatFormat) -> Mask:
 
 
 def _each(function: Callable[[float], float], outside: float = math.nan) -> Map:
-    """Return a function of Python's math, applied to arrays; instead of its errors it gives ``outside`` and
-    infinity.
+    """Return a function of Python's math as a function of arrays. An element outside of its domain gives ``outside``,
+    and one that overflows gives infinity.
     """
 
     def safe(x: float) -> float:
@@ -317,7 +317,7 @@ def unary(
     dst: FloatFormat,
     specification: Specification,
 ) -> ArrayResult:
-    """Return a function of codes, with flags. ``specification`` computes the elements that are not settled."""
+    """Return the results of a function for codes, with flags. ``specification`` computes those that are not settled."""
     flat = a.reshape(-1)
     codes, flags = np.empty(a.size, dst.storage_dtype), np.empty(a.size, np.uint8)
     poison = np.zeros(a.size, np.bool_)

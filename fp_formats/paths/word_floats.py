@@ -103,7 +103,7 @@ def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Implementa
 
 
 def widened(fmt: FloatFormat, a: Word) -> Real:
-    """Return the number of a code of f16, bf16, f32 or f64; a number of f16 or bf16 is in f32."""
+    """Return the number that a code of f16, bf16, f32 or f64 represents; a number of f16 or bf16 is given in f32."""
     if a.known is not None and a.known[0] == fmt:
         return a.known[1]
     if fmt == _BF16:

@@ -116,7 +116,7 @@ class Machine(Protocol):
         """Return a word in another width: without its upper bits, or extended by copies of the sign bit or by zeros."""
 
     def real(self, code: MachineValue, fmt: FloatFormat) -> MachineValue:
-        """Return a code of f32 or f64 as a number."""
+        """Return a word that is a code of f32 or f64 as a number."""
 
     def code(self, number: MachineValue, fmt: FloatFormat) -> MachineValue:
         """Return a number as its code; a NaN has any code that is a NaN."""
@@ -242,7 +242,7 @@ class Word:
         return Word(self.machine, self.machine.resize(self.held, width, signed), width)
 
     def real(self, fmt: FloatFormat) -> Real:
-        """Return the number of a code of f32 or f64."""
+        """Return this word, a code of f32 or f64, as a number."""
         return Real(self.machine, self.machine.real(self.held, fmt), fmt)
 
     def number(self, signed: bool, fmt: FloatFormat) -> Real:

@@ -22,7 +22,8 @@ _GUARD = 3
 
 def grid_of(fmt: FloatFormat) -> functions.Grid:
     """Return the grid that determines each rounding to a format: a function from the exponent of a number's leading bit
-    to the exponent of the spacing there. All numbers between two neighbours of the grid are rounded alike.
+    to the exponent of the grid's spacing at this number. All numbers between two neighbours of the grid are rounded
+    alike.
     """
     lowest = fmt.emin - fmt.mantissa_bits - _GUARD
     return lambda lead: max(lead - fmt.mantissa_bits - _GUARD, lowest)
@@ -36,7 +37,7 @@ def unary(
     policy: FloatPolicy = SPEC,
     dst: FloatFormat | None = None,
 ) -> scalar.Result:
-    """Return a function of a code of ``src``, rounded once to ``dst`` (default: the same format).
+    """Return the result of a function for a code of ``src``, rounded once to ``dst`` (default: the same format).
 
     Raises `halfulp.fp_formats.reals.functions.Unsettled` if no ball of bounded precision determines a result.
     """
@@ -55,7 +56,9 @@ def binary(
     policy: FloatPolicy = SPEC,
     dst: FloatFormat | None = None,
 ) -> scalar.Result:
-    """Return a function of two codes of ``fmt``, rounded once to ``dst`` (default: the same). Raises as `unary`."""
+    """Return the result of a function for two codes of ``fmt``, rounded once to ``dst`` (default: the same). Raises as
+    `unary`.
+    """
     return _of_two(
         name, fmt, scalar.operand(fmt, a, policy), scalar.operand(fmt, b, policy), rounding, policy, dst or fmt
     )

@@ -475,8 +475,8 @@ def _stand_in(x: Enclosed) -> Fraction:
 
 
 def of_one(name: str, x: Number) -> Number:
-    """Return a function of one argument. Raises `Unsettled` for an argument that no ball distinguishes from the end of
-    the domain.
+    """Return the result of a function of one argument. Raises `Unsettled` for an argument that no ball distinguishes
+    from the end of the domain.
     """
     row = FUNCTIONS[name]
     if isinstance(x, Special):
@@ -510,7 +510,7 @@ def _about_far(far: Near | Huge | None) -> Near | Above | None:
 
 
 def _rational(name: str, x: Fraction) -> Fraction | Special | None:
-    """Return the rational result of a rational argument: the rows of functions know dyadic arguments and results."""
+    """Return the rational result of a rational argument. Rows of `functions` know only dyadic arguments and results."""
     if name == "exp10" and x.denominator == 1 and abs(x) <= LONGEST // 4:
         return Fraction(10) ** x.numerator
     if name == "log10" and x.numerator == 1:

@@ -25,7 +25,7 @@ PADDING = 0xCB
 
 
 class Section(IntEnum):
-    """The numbers of the sections."""
+    """The numbers that identify the sections of a file."""
 
     STRING = 0
     DIALECT = 1
@@ -74,7 +74,7 @@ def varint(value: int) -> bytes:
 
 
 class Varints(dict[int, bytes]):
-    """The bytes of integers as `varint` returns them, each made once."""
+    """A cache of the bytes that `varint` returns for an integer."""
 
     def __missing__(self, value: int) -> bytes:
         code = self[value] = varint(value)

@@ -107,7 +107,7 @@ class CodeSink:
         self._parts += (self._codes[len(data)], data)
 
     def take(self) -> list[Any]:
-        """Return what was recorded since the last call."""
+        """Return the parts that were recorded since the last call."""
         parts, self._parts = self._parts, []
         return parts
 
@@ -617,7 +617,7 @@ class Codec:
 
 
 def codec_of(codes: tuple[Code, ...]) -> Codec:
-    """Return the rows by number and by class."""
+    """Return the codec that has these rows."""
     kinds = {code.kind for code in codes}
     # Of several rows with one number, the first is that of the oldest schema; they differ only in ``take``.
     return Codec(

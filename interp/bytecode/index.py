@@ -1,4 +1,4 @@
-"""The parts of a bytecode file beside the ops: names, attributes, types, resources and properties.
+"""The parts of a bytecode file other than the ops: names, attributes, types, resources and properties.
 
 The size of the file bounds everything: a count that the remaining bytes cannot hold is an error, and so are attributes
 that contain themselves. Nothing is dropped: bytes that are left over or unknown are an error that names the op and the

@@ -665,7 +665,7 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
 
 
 def _use(operation: Operation, number: int, uses: dict[SSAValue, list[int]]) -> None:
-    """Record the uses of an op's operands, then reverse the uses of its results, which are known from here on."""
+    """Record the uses of an op's operands. Then reverse the uses of its results that come before the op."""
     place = number << 32
     for value in all_operands(operation) if operation.successors else operation.operands:
         if value in uses:

@@ -86,7 +86,7 @@ def _replaced(marks: Any, shape: tuple[int, ...], index: tuple[Any, ...], part: 
 
 
 def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0) -> Value:
-    """Return a value repeated over new leading axes; ``axes`` is its own rank in the result."""
+    """Return a value repeated to ``shape``. ``axes``: the rank of the value, whose axes come last in the shape."""
     bits = np.broadcast_to(value.bits, shape + value.bits.shape[axes:])
     poison = None if value.poison is None else np.broadcast_to(value.poison, shape)
     open_: Any = None if value.open is None else np.broadcast_to(value.open, shape)

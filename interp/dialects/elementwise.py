@@ -72,7 +72,7 @@ def of_width(factory: Callable[[int], Kernel]) -> Elementwise:
 
 
 def integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
-    """Return the maker of kernels of a cast between integers."""
+    """Return the builder of kernels of a cast between integers."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
         source, target = settings.width(element_of(op.operands[0])), settings.width(element_of(op.results[0]))

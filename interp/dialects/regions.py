@@ -213,7 +213,7 @@ def types_text(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
 
 
 def trailing_dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
-    """Print the attributes of an op behind a keyword; nothing if it has none."""
+    """Print the attributes of an op after a keyword; nothing if it has none."""
     return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 

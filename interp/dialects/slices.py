@@ -63,7 +63,7 @@ FORM = " ".join(f"custom<DynamicIndexList>(${name}, $static_{name})" for name in
 
 
 class Written(NamedTuple):
-    """The lists of an op, with None if an operand gives the number."""
+    """The offsets, sizes and strides of a slice as the op states them; None for a number that an operand gives."""
 
     offsets: tuple[int | None, ...]
     sizes: tuple[int | None, ...]
@@ -71,7 +71,7 @@ class Written(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The lists of a slice at run time, as numbers. The part lies inside the whole."""
+    """The offsets, sizes and strides of a slice at run time. The slice lies inside the whole."""
 
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -125,7 +125,7 @@ def offsets(op: Operation) -> dict[int, int]:
 
 
 def written(op: Operation) -> Written:
-    """Return the lists of an op."""
+    """Return the offsets, sizes and strides that an op states."""
     return Written(*(static_numbers(op, name) for name in LISTS))
 
 
@@ -176,8 +176,8 @@ def verify_inside(lists: Written, shape: Sequence[int | None]) -> str | None:
 
 
 def part_of(op: Operation, lists: Written, operands: Sequence[Any], shape: Sequence[int], settings: Settings) -> Part:
-    """Return the lists with the values of operands filled in. Raises UndefinedBehavior for a part that is not inside
-    the shape.
+    """Return the slice of an op, with the values of operands filled in. Raises UndefinedBehavior for a slice that is
+    not inside the shape.
     """
     given: Iterator[int] = iter(numbers(op, operands, settings))
     part = Part(*(tuple([next(given) if number is None else number for number in each]) for each in lists))

@@ -210,7 +210,7 @@ def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
 
 
 def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """Take the remainder, which is never negative. A remainder by 0 or a negative number is not simplified."""
+    """Return the remainder, which is never negative. A remainder by 0 or a negative number is not simplified."""
     if not isinstance(rhs, AffineConstant) or rhs.value < 1:
         return Binary("mod", lhs, rhs)
     divisor = rhs.value

@@ -94,7 +94,7 @@ MARK = "\0"
 
 
 def filled(text: str, inner: Sequence[Attribute | Type], names: Mapping[object, str]) -> str:
-    """Return a text with the attributes and types in place of its marks: by their aliases, if they have one."""
+    """Return a text in which each mark is replaced by the attribute or type that it stands for, or by its alias."""
     if not inner:
         return text
     first, *rest = text.split(MARK)
@@ -136,8 +136,8 @@ def spell_float(format: FloatFormat, code: int) -> str:
 
 
 def _is_exact(format: FloatFormat, text: str, code: int) -> bool:
-    """Tell whether a spelling reads back equal, both in the format itself, as MLIR's printer tries it, and as its
-    parser reads it.
+    """Tell whether a spelling is read as the same code, both in the format itself, as MLIR's printer tries it, and as
+    its parser reads it.
     """
     return from_fraction(format, Fraction(text)).code == code == read_decimal(format, text)
 
@@ -372,7 +372,7 @@ class FileRange(Location):
 
 @immutable
 class NameLoc(Location):
-    """``"name"(child)``: a name; an unknown child is left out."""
+    """A named location: ``"name"(child)``. An unknown child is left out."""
 
     name: str
     child: Location = UnknownLoc()

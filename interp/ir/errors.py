@@ -194,7 +194,7 @@ def _excerpt(location: Location | None, source: str | None) -> list[str]:
 
 
 def plural(count: int, what: str) -> str:
-    """Return the text of a count of things."""
+    """Return the text of a number of things, such as ``1 element`` or ``2 elements``."""
     return f"{count:,} {what}{'s'[: count != 1]}"
 
 

@@ -96,7 +96,7 @@ class BlockArgument(SSAValue):
         return _name_alone(self.location)
 
     def take_location_of(self, value: SSAValue) -> None:
-        """Take over the location of another value."""
+        """Set the location to that of another value."""
         origin = value.owner if isinstance(value, OpResult) else value
         if isinstance(origin, BlockArgument | Operation):
             self.token, self._location = origin.token, origin._location
@@ -413,7 +413,7 @@ class Resources:
         return bool(self.dialect or self.external)
 
     def blob(self, key: str) -> bytes | memoryview | None:
-        """Return the bytes behind ``dense_resource<key>``; None if there is no such blob."""
+        """Return the bytes of ``dense_resource<key>``; None if there is no such blob."""
         entry = self.dialect.get("builtin", {}).get(key)
         return entry.data if isinstance(entry, Blob) else None
 

@@ -1,8 +1,9 @@
 """Where the error of a number came from, for long histories: all elements of an op at a time.
 
 This finds what `halfulp.interp.run.attribution` finds, with errors in f64 in place of balls. The history runs forward
-once, which gives the error of each number, then backward: each op's own error is scaled by what it brings to the number
-at the end. What an operand brings is the difference of two total errors, that with its error and that without.
+once, which gives the error of each number, then backward: each op's own error is multiplied by its effect on the number
+at the end. The effect of an operand's error is the difference of two total errors: one with this error, and one without
+it.
 
 Histories with bits read as other numbers, quantised types, formats wider than f64 or integers that wrapped are left to
 the balls.
@@ -132,7 +133,7 @@ class ArrayAttribution:
     # --- the passes ---
 
     def _reach(self) -> tuple[list[_Part], npt.NDArray[np.uint64]]:
-        """Return what the number depends on, in the order of the run, and the code of each number."""
+        """Return the parts that the number depends on, in the order of the run, and the code of each number."""
         reached, codes = np.zeros(len(self.lineage) + 1, np.bool_), np.zeros(len(self.lineage) + 1, np.uint64)
         reached[self.id] = True
         found: list[_Part] = []
@@ -182,8 +183,8 @@ class ArrayAttribution:
             self._errors[start + block], self._radii[start + block] = total
 
     def _weigh(self, part: _Part, codes: npt.NDArray[np.uint64]) -> attribution.OpEffect:
-        """Add what the numbers of a part bring to the numbers before them. Return what their own errors bring to the
-        end.
+        """Add the effects of the numbers of a part to those of their operands. Return the effect of the part's own
+        errors on the number at the end.
         """
         start, run = part.batch.base + part.result * part.batch.size, part.batch.run
         effect, largest = 0.0, 0.0
@@ -292,7 +293,7 @@ def _lanes(part: _Part, block: npt.NDArray[np.intp]) -> int:
 
 
 def _meaning_of(batch: Batch, result: int) -> Computes | None:
-    """Return what a batch computes; None for decisions and integers, which are the same in the exact run."""
+    """Return the function that a batch computes; None for decisions and integers, which exact runs share."""
     meaning: Meaning | None = batch.run.kernel.meaning(result)
     if isinstance(meaning, Compares | ToInteger):
         return None

@@ -1,9 +1,10 @@
 """Where the error of a number came from: the share of each op that it was made of.
 
 The history of the number (`halfulp.interp.run.lineage`) runs a second time in balls, from its leaves on, with as many
-bits as it takes. The error of each number in it is its own plus what the error of each operand brings; the latter is
-what the total error grows by when this operand, after those before it, has its error. So the parts add up to the error,
-also where errors are large. From the number back, each op's own error is then scaled by what it brings to the number.
+bits as it takes. The error of each number in it is its own error plus a contribution of each operand. The contribution
+is the growth of the total error when this operand, after those before it, has its error. So the parts add up to the
+error, even if errors are large. From the number back, each op's own error is then multiplied by its effect on the
+number.
 
 An error is the exact number less the computed one.
 """
@@ -337,8 +338,8 @@ def number_of(type_: ty.Type) -> Numbers | None:
 
 @lru_cache(maxsize=1 << 16)
 def value_of(numbers: Numbers, code: int) -> arb:
-    """Return the exact number of a code; an infinity for an infinity; NaN for a NaN, and for a quantised number whose
-    scale depends on its place.
+    """Return the exact number that a code represents; an infinity for an infinity; NaN for a NaN, and for a quantised
+    number whose scale depends on its place.
     """
     if isinstance(numbers, Quantized):
         if numbers.by_place:

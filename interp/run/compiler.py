@@ -218,7 +218,9 @@ class FunctionCompiler(evaluators.Compiler):
     def _cut(
         self, segment: frames.Segment, before: Sequence[Operation], control: Operation, after: frames.Segment
     ) -> None:
-        """Note a complete segment: some ops, then the control op, then ``after``, if the block does not end there."""
+        """Record a segment: some ops, then the control op, then ``after``, unless the block ends with the
+        control op.
+        """
 
     # --- control ops ---
 
@@ -341,7 +343,7 @@ class FunctionCompiler(evaluators.Compiler):
         return evaluator.kernel if isinstance(evaluator, evaluators.OnValues) else None
 
     def _described(self, op: Operation, kernel: Kernel) -> Kernel:
-        """Give a table to a kernel of few bits."""
+        """Return a kernel with a description by a table if its operands have few bits; else the kernel itself."""
         if not means_one_thing(op):
             return kernel
         operands, results = (

@@ -171,7 +171,7 @@ class ElementwiseStep:
         )
 
     def _alone(self, *codes: Codes) -> Outcome:
-        """Return what the `scalar` implementation of the kernel gives, which is quicker for scalars. It is not used if
+        """Return the outcome of the kernel's `scalar` implementation, which is quicker for scalars. It is not used if
         there is a fault, or codes have more than 64 bits. Kernels that cannot be described may have tables, which are
         quicker still.
         """

@@ -429,7 +429,7 @@ def _per_ulp(fmt: FloatFormat, value: Real, error: Real, radius: Real) -> _PerUl
 
 
 def _number(fmt: FloatFormat, word: Word) -> Real:
-    """Return the number of a code as f64; for a code that is not finite, any number, which `_described` refuses."""
+    """Return the number of a code as f64; of no meaning for a code that is not finite, which `_described` refuses."""
     if fmt in domains.NATIVE or fmt in domains.THROUGH_F32:
         return word_floats.widened(fmt, word).converted(_F64)
     return word.entry(_table(fmt)).real(_F64)

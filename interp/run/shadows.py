@@ -1,4 +1,4 @@
-"""The shadows of a run: beside each float, how far it is from what exact real arithmetic gives.
+"""The shadows of a run: for each float, how far it is from what exact real arithmetic gives.
 
 A run that keeps shadows (as `Settings.recorder`) gives each element of floats a complex128 in the place where
 `Value.open` has its marks: the error, and the radius up to which it is known; the head of `halfulp.semantics.shadows`
@@ -230,7 +230,7 @@ class Shadows:
         return np.isinf(self.form.decode(marks.reshape(-1), type_).radius).reshape(marks.shape)
 
     def _of_result(self, run: OpRun, number: int, type_: ty.Type, found: ShadowFigures) -> Marks | None:
-        """Judge the result of a number, and return its marks."""
+        """Judge the result with this number, and return its marks."""
         meaning, result = run.kernel.meaning(number), run.results[number]
         if isinstance(meaning, Reinterprets):
             return _reinterpreted(self.form, run.operands[0], type_, run.poison, found)

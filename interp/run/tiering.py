@@ -200,7 +200,7 @@ class Entered:
         self._last = before - run.steps
 
     def _ways(self, frame: Frame) -> tuple[Callable[[Run, Frame], bool], ...]:
-        """Return what to try before the executor. Each function tells whether it has run the function."""
+        """Return the functions to try before the executor. Each tells whether it has run the program's function."""
         size = sum(memory.bits.nbytes for memory in memories_of(_arguments(frame)))
         if llvm.at_once() or (self._trial.spent >= PAYS and size <= _MUCH):
             return (self._by_code,)

@@ -177,7 +177,7 @@ class OpParser(AttributeParser):
     # Locations.
 
     def trailing_location(self, target: Operation | BlockArgument) -> None:
-        """Read ``loc(…)`` behind an operation or an argument."""
+        """Read ``loc(…)`` after an operation or an argument."""
         location = self.deferrable_location()
         if isinstance(location, int):
             self.deferred_locations.append((target, location))

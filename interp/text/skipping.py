@@ -1,4 +1,4 @@
-"""Read what is known of a file: functions with ops of an unknown form, and such ops beside functions, are skipped.
+"""Read what is known of a file: functions with ops of an unknown form, and such ops outside of functions, are skipped.
 
 A skipped part becomes an op without operands, of the name that is not known, which keeps the text. Nothing that a known
 part means depends on it: a function is isolated from what is around it, and a reference by name finds no such op. A

@@ -83,7 +83,7 @@ class TypeParser(TokenParser):
         return ty.FunctionType(inputs, self.function_results())
 
     def function_results(self) -> tuple[Type, ...]:
-        """Read the results behind ``->``: types in parentheses or one bare type."""
+        """Read the results after ``->``: types in parentheses or one bare type."""
         return self.type_list_parens() if self.tokens[self.pos] == "(" else (self.non_function_type(),)
 
     def type_list_parens(self) -> tuple[Type, ...]:
@@ -357,7 +357,7 @@ class TypeParser(TokenParser):
         return self.offset(token) + distance
 
     def symbol_body(self, dialect: str, mnemonic: str) -> tuple[str, tuple[Attribute | Type, ...]]:
-        """Read the text behind a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt
+        """Read the text after a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt
         prints it, with marks in place of the aliases in it, and what the marks stand for. In a dialect that MLIR does
         not know, the text of an alias is ordinary text.
         """

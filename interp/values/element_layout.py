@@ -329,7 +329,7 @@ _ROUNDED = Context(_DIGITS, ROUND_HALF_EVEN)
 
 
 def printed(value: Spelled) -> str:
-    """Return the text that `vector.print` prints for a scalar or a vector, without the punctuation behind it."""
+    """Return the text that `vector.print` prints for a scalar or a vector, without the punctuation after it."""
     texts = list(printed_elements(value))
     if not isinstance(value.type, ty.ShapedType):
         return texts[0]

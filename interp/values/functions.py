@@ -78,7 +78,7 @@ def _class(name: str) -> FloatOp:
 
 
 def _rounded(row: str, op: str = "") -> FloatOp:
-    """Return a function of one argument; ``row``: its name in `halfulp.fp_formats.reals`."""
+    """Return the operation of an elementary function; ``row``: its name in `halfulp.fp_formats.reals`."""
     return FloatOp(
         op or f"math.{row}",
         lambda fmt, profile: elementary.unary(row, fmt, Rounding.TO_NEAREST_EVEN, 0, profile),
@@ -270,7 +270,7 @@ def element_op(name: str, element: ty.Type, profile: Profile) -> tuple[str, Kern
 
 
 def way_on(name: str, element: ty.Type) -> str:
-    """Return what to write instead of an operation that is refused."""
+    """Return a text that says what to write instead of an operation that is refused."""
     if name in FORMULAS and isinstance(element, ty.FloatType):
         formula = FORMULAS[name]
         at_zero = "; at 0 the formula is 0 / 0" if name == "sinc" else ""

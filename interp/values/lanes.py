@@ -45,7 +45,9 @@ class LaneHeap(Allocation):
         self._texts = [""]
 
     def take(self, lanes: int, size: int, source: str, poison: int = 0) -> Block:
-        """Take a piece of ``size`` elements for each of some lanes. ``poison``: the id that every element gets."""
+        """Return a block with a piece of ``size`` elements for each lane. ``poison``: the id that every
+        element gets.
+        """
         size = max(size, 1)
         whole = lanes * size
         free = self._spare.get(whole)
@@ -83,7 +85,7 @@ class LaneHeap(Allocation):
         return self._texts.index(text)
 
     def freed_by(self, begins: Any) -> Any:
-        """Return a number for each piece: 0 while it can be used."""
+        """Return for each piece 0 while it can be used, else the number of the text that names the op that freed it."""
         return self._freed[begins]
 
     def made_by(self, begins: Any) -> Any:
@@ -91,7 +93,7 @@ class LaneHeap(Allocation):
         return self._made[begins]
 
     def text(self, number: int) -> str:
-        """Return the text of a number."""
+        """Return the text that has this number."""
         return self._texts[number]
 
     def free(self, begins: Any, text: str) -> None:

@@ -143,7 +143,7 @@ class _WithUnit(NamedTuple):
 
 
 def _spread(array: Marks, shape: tuple[int, ...]) -> Marks:
-    """Return what belongs to C for each element of the product."""
+    """Repeat C, or its marks, to the shape of the product. Raises TypeMismatch if C does not broadcast to it."""
     try:
         return np.broadcast_to(array, shape)
     except ValueError:

@@ -151,7 +151,7 @@ class Numbers(NamedTuple):
     plus: Mask | None = None
 
     def at(self, index: Any) -> Numbers:
-        """Return some of the elements."""
+        """Return the elements at an index."""
         masks = (None if mask is None else mask[index] for mask in self[3:])
         return Numbers(self.significand[index], self.exponent[index], self.fraction_bits, *masks)
 
@@ -354,7 +354,7 @@ def exact_sum(op: TileOp, terms: Sequence[Terms]) -> Numbers:
 
 
 def _all_of(masks: Sequence[Any]) -> Mask | None:
-    """Return what holds in all masks along the first axes; None if they are None."""
+    """Return the mask of the elements that are True in all masks along the first axes; None if the masks are None."""
     if any(mask is None for mask in masks):
         return None
     found: Mask = masks[0].all(axis=0)

@@ -241,8 +241,8 @@ class TileOp:
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Tell whether a float type has all numbers of another type. The type in which models add must have those of A and
-    B.
+    """Tell whether a float type can represent all numbers of another type. The type in which models add must represent
+    those of A and B.
     """
     x, y = FORMATS[wide], FORMATS[narrow]
     quantum = y.emin - y.mantissa_bits >= x.emin - x.mantissa_bits

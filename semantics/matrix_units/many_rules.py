@@ -44,14 +44,14 @@ _FAR = 62
 
 
 def takes(op: TileOp) -> bool:
-    """Tell whether rules are compared here for an operation."""
+    """Tell whether this module can compare rules for an operation."""
     fmt = FORMATS[op.d]
     return fmt.bits <= 32 and op.c == op.d and not op.scale and most_bits(op) >= 0
 
 
 @lru_cache(maxsize=64)
 def most_bits(op: TileOp) -> int:
-    """Return the most bits that sums of all products of an operation may keep here; -1 if there is no such number."""
+    """Return the most bits that sums of all products of an operation may keep in this module; -1 if none."""
     most = -1
     while most < 64 and fits(Accumulator(bits=most + 1), op):
         most += 1
@@ -354,7 +354,7 @@ class _Sums:
         return self._decoded(codes)
 
     def _decoded(self, codes: Integers) -> _Terms:
-        """Take codes of D apart."""
+        """Split codes of D into significands and exponents."""
         fmt = self.fmt
         magnitude = codes & fmt.magnitude_mask
         negative = codes > fmt.magnitude_mask

@@ -280,7 +280,7 @@ class _Block(NamedTuple):
         return self._with_nan(fast.fma(fmt, np.broadcast_to(factor, total.shape), total, source).codes)
 
     def _with_nan(self, codes: Codes) -> Codes:
-        """Give NaNs the code that the rule has."""
+        """Replace NaNs by the NaN code of the rule."""
         op = self.unit.operation
         rule, fmt = rule_of(self.unit.model, op), FORMATS[op.d]
         if rule is None or rule.nan == "payload":

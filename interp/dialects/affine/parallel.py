@@ -1,7 +1,7 @@
 """affine.parallel: a loop over the points of a box whose bounds are maps, in lexicographic order, with reductions.
 
-As in MLIR's lowering, a reduction begins with the element that changes no other (+0 for a sum), and has the result so
-far on the left.
+As in MLIR's lowering, a reduction begins with the neutral element (for a sum +0), and its left operand is the result so
+far.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def _narrowed(type_: ty.Type, codes: Any, settings: Settings) -> Any:
 
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> Codes:
-    """Return the codes of a resource: a view of the file, which may be mapped, if its bytes lie there as in an
-    array.
+    """Return the codes of a resource. If its bytes are laid out like an array, this is a view of the file, which may be
+    mapped.
     """
     blob = compiler.module.resources.blob(attribute.key)
     if blob is not None and (codes := _codes_in_place(blob, attribute.type)) is not None:

@@ -259,7 +259,7 @@ cf.op(
 
 
 def _switch(op: Operation, compiler: Compiler) -> Action:
-    """Return the case whose value the flag equals, or the default, which is the first successor."""
+    """Return the action that runs cf.switch: it continues at the case with the value of the flag, or at the default."""
     (flag,) = compiler.slots(op.operands[:1])
     type_, settings = op.operands[0].type, compiler.settings
     default, *cases = [_jump(op, compiler, index) for index in range(len(op.successors))]

@@ -225,10 +225,11 @@ def store_to_buffer(op: Operation, settings: Settings) -> Function:
 
 
 def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
-    """Return the function that takes a memref apart: its memory as a memref of rank 0, then the offset, the sizes and
-    the strides at run time.
+    """Return the function that splits a memref into its memory as a memref of rank 0, the offset, the sizes and the
+    strides.
 
-    They are those of the buffer, not those of its type. The offset is counted from the first element of the memory.
+    The numbers are those of the buffer at run time, not those of its type. The offset is counted from the first element
+    of the memory.
     """
     base = op.results[0].type
     assert isinstance(base, ty.MemRefType)

@@ -136,7 +136,7 @@ class Formula:
         return self.op(UNARY[function], (_float(value),), value.type)
 
     def yields(self, *values: SSAValue) -> None:
-        """End the body."""
+        """End the body with linalg.yield of these values."""
         self._block.append(Operation("linalg.yield", self._registry.find("linalg.yield"), list(values)))
 
 

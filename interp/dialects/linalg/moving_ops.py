@@ -137,7 +137,7 @@ def _made_body(p: OpParser, parts: Parts, payload: _Payload | None, shape: Shape
 
 
 def moving_form(shape: Shape) -> d.CustomForm:
-    """Return the form of one of these ops."""
+    """Return the custom form of linalg.map, linalg.reduce, linalg.transpose or linalg.broadcast."""
 
     def parse(p: OpParser, at: int, definition: d.OpDefinition) -> Operation:
         payload = _read_payload(p) if shape.body else None

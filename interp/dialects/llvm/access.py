@@ -136,7 +136,7 @@ def _word(type_: ty.Type) -> Struct | None:
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs llvm.load. A clean number becomes an integer at once."""
+    """Return the function that runs llvm.load. A clean number is returned as an integer, and not as a `Value`."""
     type_ = op.results[0].type
     alignment, size = alignment_of(op, type_), memory_encoding.stored_bytes(type_)
     read, word, low = contents_of(type_)[0], _word(type_), alignment - 1

@@ -90,8 +90,8 @@ def _swapped(op: Operation, settings: Settings) -> Kernel:
 
 
 def _of_format(factory: Callable[..., Kernel], *first: Any, rounds: bool = False, profile: bool = True) -> Build:
-    """Return what makes a kernel on floats. ``first``: the arguments of the factory before the format. ``rounds``,
-    ``profile``: it takes the rounding mode and the profile.
+    """Return the builder of kernels on floats. ``first``: the arguments of the factory before the format. ``rounds``,
+    ``profile``: whether the factory takes the rounding mode and the profile.
     """
 
     def build(op: Operation, settings: Settings) -> Kernel:

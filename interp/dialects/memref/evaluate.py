@@ -120,7 +120,7 @@ def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDAr
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """Return the function that runs memref.load. A clean element of at most 64 bits becomes an integer at once."""
+    """Return the function that runs memref.load. A clean element of at most 64 bits is returned as an integer."""
     type_ = op.results[0].type
     plain = not isinstance(type_, ty.ComplexType) and not code_layout(type_)[1]
     moving = moves_elements(op, 0, settings)

@@ -1,4 +1,4 @@
-"""The ops of the memref dialect that make memory, free it, and say something about it."""
+"""The ops of the memref dialect that make memory, free it, or state or return a fact about it."""
 
 from __future__ import annotations
 

@@ -301,7 +301,7 @@ def computed(mnemonic: str) -> OnValues:
 
 
 def _or_failed(compute: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns, or the error for shapes that it raises."""
+    """Return the result of ``compute``, or the shape error that it raises."""
     try:
         return compute(*arguments)
     except ErrorShapeError as error:

@@ -59,7 +59,7 @@ def _print_int_constant(printer: OpPrinter, operation: Operation) -> str:
 
 
 def _same_type(slots: Slots, name: str) -> ElementForm:
-    """Compile the one type of all values of a variadic operand."""
+    """Compile the element of a format that stands for the type of all values of a variadic operand."""
     index = slots.index[name]
 
     def read(p: OpParser, state: OpReading) -> None:

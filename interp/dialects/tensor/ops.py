@@ -1,4 +1,4 @@
-"""The tensor dialect (`TensorOps.td`): the ops that make tensors, take them apart and reshape them."""
+"""The tensor dialect (`TensorOps.td`): the ops that make tensors, take parts of them and reshape them."""
 
 from __future__ import annotations
 

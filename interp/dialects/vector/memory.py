@@ -149,22 +149,22 @@ def _gathered(op: Operation, start: tuple[int, ...], vectors: Operands, active: 
 
 
 def _block(op: Operation, start: tuple[int, ...], vectors: Operands, active: Mask) -> Sequence[Numbers]:
-    """Lay the vector over the last dimensions."""
+    """Return the indices of the active lanes of a vector that lies along the last dimensions."""
     lanes = np.nonzero(active)
     outer = [np.full(len(lanes[0]), index, np.int64) for index in start[: len(start) - len(lanes)]]
     return [*outer, *(lane + index for lane, index in zip(lanes, start[len(outer) :], strict=True))]
 
 
 def _packed(op: Operation, start: tuple[int, ...], vectors: Operands, active: Mask) -> Sequence[Numbers]:
-    """Lay the active lanes one after the other."""
+    """Return the indices of the active lanes, which lie one after the other along the last dimension."""
     count = int(np.count_nonzero(active))
     outer = [np.full(count, index, np.int64) for index in start[:-1]]
     return [*outer, np.arange(count, dtype=np.int64) + start[-1]]
 
 
 def _evaluator(locate: Locate, vectors: int, loads: bool) -> Callable[..., Function]:
-    """Return what makes the function of an op on a base, indices, ``vectors`` vectors of indices, a mask and data.
-    ``masked``: the op is inside vector.mask, whose mask is one more operand.
+    """Return the builder of functions that run an op on a base, indices, ``vectors`` vectors of indices, a mask and
+    data. ``masked``: the op is inside vector.mask, whose mask is one more operand.
     """
 
     def build(op: Operation, settings: Settings, masked: bool = False) -> Function:

@@ -146,8 +146,8 @@ def static_shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
 
 
 def _moving(build: Callable[[Operation, tuple[int, ...]], el.Move]) -> Callable[[Operation, Settings], el.Function]:
-    """Return the maker of the function of an op that moves the elements of its operand. ``build`` takes the shape of
-    the result.
+    """Return the builder of functions that run an op which moves the elements of its operand. ``build`` takes the shape
+    of the result.
     """
 
     def function(op: Operation, settings: Settings) -> el.Function:

@@ -69,7 +69,7 @@ def _clean_for_all(value: Value) -> bool:
 
 
 def scattered(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Type, run: Run) -> Value:
-    """Put the parts together as one value over ``size`` lanes, zero in lanes that no part has."""
+    """Return the parts as one value over ``size`` lanes, with zeros in lanes that no part has."""
     shape = _shape_of_all([slot for _, slot in parts], type_)
     lanes_type = ranked(type_, shape)
     dtype, trailing = code_layout(ty.element_type(type_))

@@ -1,8 +1,8 @@
 """Lower a function of a program to assembly, with all that it calls: values, blocks and regions, the entry and limits.
-What single ops do stands beside their dialects.
+The lowering of single ops is defined with their dialects.
 
 The words that all code of a run shares (`STEPS` and so on, then the addresses of tables) are its state. A function
-takes the address of the state and its arguments, taken apart to words. It returns `DONE` with results, or `STOPPED`.
+takes the address of the state and its arguments, split into words. It returns `DONE` with results, or `STOPPED`.
 """
 
 from __future__ import annotations
@@ -380,7 +380,7 @@ class FunctionLowering:
         self._counted = len(blocks) - 1
 
     def pay(self, cost: int) -> None:
-        """Count steps. The run stops if no steps are left."""
+        """Count ``cost`` steps. The run stops if no steps are left."""
         emit = self.emit
         left = emit.builder.sub(emit.shared(STEPS), emit.constant(cost, 64))
         emit.share(STEPS, left)
@@ -424,7 +424,7 @@ class FunctionLowering:
         self.region(region, None)
 
     def regrouped(self, held: list[Any], types: Sequence[ty.Type]) -> list[Item]:
-        """Make values of their parts."""
+        """Return the values of these types whose parts are given."""
         items: list[Item] = []
         for type_ in types:
             count = len(self.types_of(type_))
@@ -711,7 +711,7 @@ class FunctionLowering:
         return self.emit.elementwise(kernel.words, [operands], self._general(kernel.scalar))[0]
 
     def _general(self, scalar: Callable[..., Any]) -> General:
-        """Return the maker of a call of a scalar implementation. The run stops if that gives no code."""
+        """Return a function that makes a call of a scalar implementation. The run stops if that gives no code."""
         number = self.program.number(scalar, lambda: lambda context, *codes: scalar(*codes))
         return lambda operands, types: self.called(number, [operand.held for operand in operands], types)
 
