@@ -350,7 +350,7 @@ def through_f32(dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether conversions to ``dst`` drop the discarded bits of floats: ``float_to_zeroless=cut``."""
+    """Tell whether conversions to ``dst`` truncate floats: ``float_to_zeroless=cut``."""
     return not dst.zero and policy.float_to_zeroless == "cut"
 
 

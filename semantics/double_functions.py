@@ -4,7 +4,7 @@ The exponential is reduced to an argument below 0.0014, where few terms of its s
 times. The other functions follow from it: logarithms by one step of Newton's method.
 
 An operand is a sum of two f64 as well. It lies between -690 and 690, or, of a logarithm and `rsqrt`, between 2**-900
-and 2**900; the caller sees to it.
+and 2**900; the caller ensures this.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ RNE = Rounding.TO_NEAREST_EVEN
 class Quantization:
     """The content of a ``!quant.uniform`` type, which defines the real numbers of stored integers.
 
-    ``scales`` (f64 values of the literals) and ``zero_points`` have one entry per layer; one per index of the dimension
-    ``axis`` per channel; for sub-channels they are row-major over ``parameter_shape``, which has as many dimensions as
-    the tensor, each entry standing for a block of elements.
+    ``scales`` (f64 values of the literals) and ``zero_points`` have the same number of entries. Per layer it is one;
+    per channel, one for each index of the dimension ``axis``. For sub-channels there is one for each block of elements,
+    in an array of ``parameter_shape``, row-major, which has as many dimensions as the tensor.
     """
 
     expressed: FloatFormat

@@ -413,7 +413,7 @@ def needs_scalar(options: RoundingOptions, fmt: FloatFormat) -> bool:
 
 
 def with_flags(result: ArrayResult, flags: FlagArray | None) -> ArrayResult:
-    """Add flags to a result."""
+    """Return a result with these flags added to its own."""
     return result if flags is None or result.flags is None else result._replace(flags=result.flags | flags)
 
 

@@ -55,8 +55,8 @@ class Plan(NamedTuple):
     splats: tuple[bool, ...]
     #: The numbers of the values that are written.
     outputs: Sequence[int]
-    #: What the loop computes in each block of a value, which is given by its number: its largest element, read as a
-    #: signed integer, or 0 ("most"), or its sum ("sum"). Such values have 64 bits.
+    #: What the loop computes for each block: the kind and the number of a value. "most": the largest element, read as
+    #: signed and at least 0; "sum": the sum. Such values have 64 bits.
     totals: Sequence[tuple[str, int]] = ()
     #: Whether there is one more output, which has a byte for each element: 1 if the element is refused, else 0.
     tells: bool = False

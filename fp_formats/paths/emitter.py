@@ -303,5 +303,5 @@ class Emitter:
 
 
 def natural(width: int) -> int:
-    """Return the bits that a code of a width takes in memory."""
+    """Return the number of bits that a code of a width takes in memory."""
     return 8 * storage_dtype(width).itemsize

@@ -43,7 +43,7 @@ def keeps_subnormals() -> bool:
 
 
 def check() -> None:
-    """Check again, as every run does at its start. This takes less than a microsecond."""
+    """Check whether the CPU keeps subnormals, as every run does at its start. This takes less than a microsecond."""
     global _keeps
     if _keeps and not _SMALLEST + _SMALLEST:
         _keeps = False

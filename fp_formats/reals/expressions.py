@@ -67,7 +67,7 @@ def _with_exponent(
 
 
 def subtract(x: extended.Number, y: extended.Number, downward: bool) -> extended.Number:
-    """Return x - y, as `add` does."""
+    """Return x - y, computed as `add` does."""
     return extended.subtract(x, y, downward) if x is y else add(x, extended.negate(y), downward)
 
 

@@ -44,7 +44,7 @@ class Link(NamedTuple):
 
 
 def computed(links: Iterable[Link], values: list[Codes]) -> list[tuple[Fault, Mask]]:
-    """Add the results of the kernels to the values of a chain, which are its inputs; return the faults."""
+    """Append the results of the kernels to ``values``, which begins with the inputs of a chain. Return the faults."""
     faults: list[tuple[Fault, Mask]] = []
     for link in links:
         outcome = link.array(*[values[number] for number in link.operands])

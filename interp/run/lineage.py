@@ -49,7 +49,7 @@ class Batch:
     base: int
     #: The run of the op, without the values of its operands.
     run: OpRun
-    #: The ids of each operand, in arrays that broadcast to the shape; None for an operand without.
+    #: The ids of each operand, in arrays that broadcast to the shape; None for an operand without ids.
     ids: tuple[Any, ...]
 
     @property

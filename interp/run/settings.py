@@ -96,7 +96,7 @@ class Operands:
     codes: tuple[Codes, ...]
     #: The shape of the results.
     shape: tuple[int, ...]
-    #: The ids of the poison of the results; None without.
+    #: The ids of the poison of the results; None if no element is poison.
     poison: PoisonIds | None
 
 

@@ -98,7 +98,7 @@ SumStep = Alignment | RoundedResult | ExactSum | RegisterStep
 
 
 class SumTrace(list[SumStep]):
-    """The steps to one element, recorded by the models themselves."""
+    """The steps that compute one element, recorded by the models themselves."""
 
     def rounded(self, members: Members, fmt: FloatFormat, codes: Codes, last: bool = False) -> None:
         """Record a rounded number as a `RoundedResult`."""
@@ -454,7 +454,7 @@ def holds_products(op: TileOp) -> bool:
 
 
 def aligned_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group as the rule says; aligned terms keep ``bits`` bits, or all bits if each sum is rounded to D."""
+    """Add a group to C as the rule says; aligned terms keep ``bits`` bits, or all bits if each sum is rounded to D."""
     fmt = FORMATS[op.d]
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, group)
     count, bits = len(products.significand), rule.bits or 0
@@ -571,7 +571,7 @@ def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
 
 
 def tree(rule: Accumulator, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add one group of factors, given as codes of C's format, by a plain rule that is not a chain."""
+    """Add one group of factors to C by a plain rule that is not a chain. Factors are given as codes of C's format."""
 
     def done(codes: Codes) -> Codes:
         return flushed(fmt, codes, signed=True) if rule.flush else codes
@@ -672,7 +672,7 @@ def _total(x: Numbers, y: Numbers, z: tuple[Numbers, ...], addend: Numbers, lowe
 
 
 def exact_group(rule: Accumulator, op: TileOp, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """Add a group by a rule that keeps all bits, and rounds nothing before the sum."""
+    """Add a group to C by a rule that keeps all bits, and rounds nothing before the sum."""
     fmt = FORMATS[op.d]
     addend = decoded(rule, fmt, c)
     scales = group.scales
@@ -701,7 +701,7 @@ def fits_register(op: TileOp) -> bool:
 
 
 def in_register(rule: Accumulator, op: TileOp, factors: Factors, c: Codes, group: int) -> Codes:
-    """Add an instruction to C in a register in fixed point, ``group`` products at a time."""
+    """Add the products of an instruction to C in a register in fixed point, ``group`` products at a time."""
     fmt = FORMATS[op.d]
     addend, products = decoded(rule, fmt, c).at(np.newaxis), products_by(rule, fmt, factors)
     register = Register(rule, op, c.size)

@@ -442,6 +442,6 @@ def _share(rest: Integers, shift: Integers) -> Integers:
 
 
 def _length(size: Integers) -> Integers:
-    """Return the bits that numbers have."""
+    """Return the number of bits that each number has."""
     # Half of the bits: a conversion to float cannot round the highest one up.
     return np.asarray(np.frexp((size & ~(size >> 1)).astype(np.float64))[1], np.int64)

@@ -245,7 +245,7 @@ def _integers(op: TileOp, rule: Accumulator, a: Codes, b: Codes, c: Codes) -> Co
 def _saturated(
     rule: Accumulator, x: Integers, y: Integers, c: Integers, held: Callable[[Integers], Integers]
 ) -> Integers:
-    """Add one group, where each sum is held in the accumulator's width."""
+    """Add one group of products to C, where each sum is held in the accumulator's width."""
     if rule.tree == "flat":
         total = np.matmul(x, y)
         return held(total + c) if rule.c == "with" else held(held(total) + c)

@@ -37,7 +37,7 @@ class MatrixUnit(NamedTuple):
 
     @property
     def depth(self) -> int:
-        """The elements along K of one instruction."""
+        """The number of elements along K of one instruction."""
         op = self.operation
         return op.shape[2] if op.order is None else len(op.order)
 

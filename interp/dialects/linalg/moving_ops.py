@@ -282,7 +282,9 @@ class _Stages:
         self._quotient = self._stage(_quotient, self._full, self._reduced, self._full)
 
     def _stage(self, write: Callable[[Formula], None], *types: ty.TensorType) -> OnArrays:
-        """Compile a structured op, the init last."""
+        """Compile a structured op on operands of these types, of which the last is the init. ``write`` makes
+        its body.
+        """
         rank = len(self._full.shape or ())
         every = tuple(map(Dimension, range(rank)))
         maps = {

@@ -204,8 +204,8 @@ def _signed(code: int) -> int:
 
 
 class _Step(NamedTuple):
-    """What one index of getelementptr adds: a known number of bytes, or ``scale`` for each of the number in the operand
-    ``operand``, of ``width`` bits.
+    """What one index of getelementptr adds: ``fixed`` bytes, or ``scale`` bytes times the number in the operand with
+    the number ``operand``, which has ``width`` bits.
     """
 
     fixed: int = 0

@@ -108,7 +108,7 @@ def _outside(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callable
 
 
 def _of_class(op: Operation, attribute: at.Attribute, type_: ty.Type) -> Callable[[int], bool]:
-    """Return the test for the code of a float of one of some classes."""
+    """Return the test whether the code of a float belongs to one of the classes in a mask."""
     known = (1 << len(float_unit.CLASSES)) - 1
     if not isinstance(attribute, at.IntegerAttr) or attribute.value & ~known or not isinstance(type_, ty.FloatType):
         raise unsupported(op, f"{attribute} are not classes of '{type_}'")

@@ -155,7 +155,7 @@ def descriptor_at(op: Operation, run: Run, slot: Any, rank: int) -> Descriptor:
 
 
 def places_of(memref: Descriptor, size: int) -> list[int]:
-    """Return the bytes before each element of a memref, in row-major order, from its aligned pointer on."""
+    """Return the distance in bytes from the aligned pointer of a memref to each element, in row-major order."""
     places = [memref.offset * size]
     for count, stride in zip(memref.sizes, memref.strides, strict=True):
         places = [place + index * stride * size for place in places for index in range(count)]

@@ -63,13 +63,13 @@ def bits_of(type_: ty.Type) -> int:
 
 
 def stored_bytes(type_: ty.Type) -> int:
-    """Return the bytes that a load reads and a store writes."""
+    """Return the number of bytes that a load reads and a store writes."""
     return -(-bits_of(type_) // 8)
 
 
 @lru_cache(maxsize=1024)
 def alignment_of(type_: ty.Type) -> int:
-    """Return the bytes of which the address of a value is a multiple, unless an op says something else."""
+    """Return the alignment in bytes of the address of a value, unless an op states another one."""
     if isinstance(type_, llvm.ArrayType):
         return alignment_of(type_.element)
     if isinstance(type_, llvm.StructType):
@@ -85,7 +85,7 @@ def size_of(type_: ty.Type) -> int:
 
 
 def offsets_of(type_: llvm.StructType) -> tuple[int, ...]:
-    """Return the bytes before each part of a struct."""
+    """Return the offset in bytes of each part of a struct."""
     return _struct(type_)[0]
 
 

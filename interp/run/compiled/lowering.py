@@ -53,7 +53,7 @@ class Memref:
     type: ty.MemRefType
     #: The address of its memory.
     base: Any
-    #: The address of the poison of its memory; 0 for memory without.
+    #: The address of the poison of its memory; 0 for memory that has no poison.
     poison: Any
     offset: Word
     sizes: tuple[Word, ...]
