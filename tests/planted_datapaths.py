@@ -652,10 +652,12 @@ class Dot:
     how: str = "chain"
     order: Sequence[int] = ()
     dst: Fmt = F32
+    wrong: dict[str, Any] = field(default_factory=dict)
+    """What is wrong with the multipliers of rounded products."""
 
     def __call__(self, *codes: int) -> tuple[int, ...]:
         k, d = self.size, self.dst
-        fma, add, multiply = (Unit(op, d, d) for op in ("fma", "add", "mul"))
+        fma, add, multiply = Unit("fma", d, d), Unit("add", d, d), Unit("mul", d, d, wrong=self.wrong)
         a, b = ([self.widened(code) for code in codes[i * k : i * k + k]] for i in (0, 1))
         total = codes[2 * k]
         order = list(self.order or range(k))
@@ -676,7 +678,7 @@ def dotted(dice: Dice, dot: Dot, *names: str) -> Mistake:
     name = {F16: "f16", BF16: "bf16", E5M2: "e5m2"}[dot.src]
     computation = TileComputation(
         operation_named(f"mma.m1n1k{dot.size}.{dot.dst.name}.{name}.{name}"),
-        "custom:tree=sequential,partial=to_nearest_even",
+        "custom:tree=sequential,partial=to_nearest_even" + ",products=rounded" * bool(dot.wrong),
     )
     rows = right_rows(dice, computation, 600)
     finite = np.ones(len(rows[0]), np.bool_)
@@ -695,6 +697,12 @@ def dot_last(dice: Dice) -> Mistake:
 
 def dot_rounded(dice: Dice) -> Mistake:
     return dotted(dice, Dot(F16, int(pick(dice, (4, 8))), "rounded", dst=F16), "an accumulator with products=rounded")
+
+
+def dot_multiplier(dice: Dice) -> Mistake:
+    how, told = pick(dice, (("sticky_lost", "sticky bit lost"), ("guard_lost", "guard bit lost")))
+    dot = Dot(F16, int(pick(dice, (4, 8))), "rounded", dst=F16, wrong={how: 1})
+    return dotted(dice, dot, f"products with the {told}")
 
 
 def dot_reversed(dice: Dice) -> Mistake:
@@ -717,6 +725,6 @@ MISTAKES: tuple[Callable[[Dice], Mistake], ...] = (
     underflow_where_zero, underflow_where_exact, inexact_not_with_overflow, underflow_as_overflow, no_inexact, power,
     field_power, operand_power, product_power, overflow_code, subnormal_as_normal, subnormal_of_one, subnormal_half,
     zero_as_one, product_rounded, flushed_by_code, infinity_sign, bounds_of_integers, table_off, dot_last, dot_rounded,
-    dot_reversed, dot_swapped,
+    dot_multiplier, dot_reversed, dot_swapped,
 )  # fmt: skip
 """The kinds of mistakes."""

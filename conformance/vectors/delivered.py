@@ -15,7 +15,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, format_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
-from halfulp.conformance.vectors.datapaths import SUMS, powers_of, rows_of, unit_of
+from halfulp.conformance.vectors.datapaths import SUMS, Unit, powers_of, rows_of, unit_of
 from halfulp.conformance.vectors.device import (
     Cause,
     Stage,
@@ -29,7 +29,7 @@ from halfulp.conformance.vectors.device import (
 from halfulp.conformance.vectors.sampling import Sample
 from halfulp.fp_formats.formats import FORMATS, LIMB_BITS, Codes, FloatFormat, Mask
 from halfulp.fp_formats.neighbours import signs
-from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics import floats
 
@@ -288,25 +288,42 @@ def _compared_before(flags: bool, computation: OpComputation, inputs: Chunk) -> 
 
 
 def zero_signs(computation: OpComputation) -> Iterator[Cause]:
-    """Yield other signs of zeros, and of cancelled sums alone."""
+    """Yield other signs of zeros, and of cancelled sums alone, of sums of zeros and of both."""
     fmt, unit = _result_format(computation), unit_of(computation)
     if fmt is None or not fmt.has_negative_zero:
         return
     bit = fmt.sign_mask or 0
     wheres: dict[str, Callable[[Delivered], Mask]] = {"zeros": lambda rows: rows.zero}
-    sums: dict[str, Callable[[Delivered], Mask]]
     if unit is not None and unit.case.kind in SUMS:
-        sums = {
-            "cancelled sums": lambda rows: rows.zero & ~_zero_term(rows),
-            "sums of zeros": lambda rows: rows.zero & _zero_term(rows),
+        wheres = {
+            "cancelled sums": lambda rows: _exactly_zero(unit, rows) & ~_zero_term(rows),
+            "sums of zeros": lambda rows: _exactly_zero(unit, rows) & _zero_term(rows),
+            **wheres,
+            "exact zeros": partial(_exactly_zero, unit),
         }
-        wheres = sums | wheres
     operands = [k for k, type_ in enumerate(computation.case.operands) if type_ == computation.case.results[0]]
     for about, where in wheres.items():
         for value, told in ((0, "+"), (bit, "-")):
             yield _ruled(f"the sign of {about} always {told}", computation, partial(_signed, bit, where, value))
         for k in operands if len(operands) > 1 else ():
             yield _ruled(f"the sign of {about} that of {'abc'[k]}", computation, partial(_signed_as, bit, where, k))
+        for mode in ("to_nearest_even", "downward") if about in ("sums of zeros", "exact zeros") else ():
+            if unit is not None and (unit.rounding == Rounding.DOWNWARD) == (mode == "to_nearest_even"):
+                rule = partial(_signed_in_mode, bit, where, _in_mode(computation, mode))
+                yield _ruled(f"the sign of {about} that of rounding={mode}", computation, rule)
+
+
+def _exactly_zero(unit: Unit, rows: Delivered) -> Mask:
+    """Return the rows whose result is zero, because the sum of the operands is zero before it is rounded."""
+    where = rows.zero.copy()
+    exact = rows_of(unit, tuple(codes[where] for codes in rows.given))
+    where[where] = [row is not None and not row.exact.significand for row in exact]
+    return where
+
+
+def _signed_in_mode(bit: int, where: Callable[[Delivered], Mask], other: OpComputation, rows: Delivered) -> Codes:
+    kind = rows.codes.dtype.type
+    return np.where(where(rows), rows.codes & ~kind(bit) | other.compute(rows.given).outputs[0] & kind(bit), rows.codes)
 
 
 def infinity_signs(computation: Computation) -> Iterator[Cause]:
@@ -396,26 +413,47 @@ def _nan_of(fmt: FloatFormat, order: Sequence[int], quiet: int, rows: Delivered)
 
 
 def constant_nans(computation: Computation, sample: Sample) -> Iterator[Cause]:
-    """Yield the NaN that the device gives most often as its only one, of each result."""
+    """Yield the NaN that the device gives most often as its only one, of each result: for all NaNs, and for those of
+    invalid operations, of signalling operands and of quiet ones alone.
+    """
     results = [k for k, column in enumerate(computation.outputs) if column.role is Role.RESULT]
+    rows = _of_sample(computation, sample)
     for k in results:
         column, fmt = computation.outputs[k], format_of(computation.outputs[k])
         if fmt is None or fmt.bits > LIMB_BITS:
             continue
         expected, actual = sample.expected[k], sample.actual[k]
         nans = sample.differs & floats.is_nan(fmt, expected) & floats.is_nan(fmt, actual)
-        codes, counts = np.unique(actual[nans], return_counts=True)
-        if len(codes):
-            code = int(codes[counts.argmax()])
-            name = f"NaN always 0x{code:0{-(-fmt.bits // 4)}X}{f' in {column.name}' if len(results) > 1 else ''}"
-            yield replace(writing(name, partial(_with_nan, fmt, column.name, code)), stage=Stage.COMPUTATION)
+        for about, where in _NANS.items() if isinstance(computation, OpComputation) else [("", None)]:
+            code = _most_frequent(actual[nans if where is None else nans & where(rows)])
+            if code is not None:
+                told = f"NaN{about} always {_digits(code, fmt.bits)}{f' in {column.name}' if len(results) > 1 else ''}"
+                write = partial(_with_nan, fmt, column.name, code, where, computation.inputs)
+                yield replace(writing(told, write), stage=Stage.COMPUTATION)
+
+
+_NANS: dict[str, Callable[[Delivered], Mask] | None] = {
+    " of invalid operations": lambda rows: ~rows.nan_operand,
+    " of signalling operands": lambda rows: rows.signalling_operand,
+    " of quiet operands": lambda rows: rows.nan_operand & ~rows.signalling_operand,
+    "": None,
+}
 
 
 def _with_nan(
-    fmt: FloatFormat, name: str, code: int, columns: Sequence[Column], outputs: Chunk, inputs: Chunk
+    fmt: FloatFormat,
+    name: str,
+    code: int,
+    where: Callable[[Delivered], Mask] | None,
+    given: Sequence[Column],
+    columns: Sequence[Column],
+    outputs: Chunk,
+    inputs: Chunk,
 ) -> Chunk:
+    applies = True if where is None else where(Delivered(given, inputs, columns, outputs))
+
     def one(codes: Codes, width: int) -> Codes:
-        return np.where(floats.is_nan(fmt, codes), codes.dtype.type(code), codes)
+        return np.where(floats.is_nan(fmt, codes) & applies, codes.dtype.type(code), codes)
 
     return changed(lambda column: column.name == name, one, columns, outputs)
 

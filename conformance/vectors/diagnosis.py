@@ -6,7 +6,7 @@ A cause is likely as far as it explains the rows that differ, and is not refuted
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -140,6 +140,9 @@ scores better on all rows, fewer pairs are tried.
 NOTHING = 1.0
 """The score of no explanation."""
 
+MOST_TOGETHER, LEAST_BEYOND = 6, 1 / 16
+"""The most causes together, and the least share of the rows left unexplained that one more cause must explain."""
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -175,6 +178,11 @@ class Explanation:
 
 PAIR = max(Stage) + 1
 """The stage of two causes together."""
+
+
+def _together(causes: Sequence[Cause]) -> str:
+    *first, last = (cause.name for cause in causes)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _share(found: Mask, of: Mask) -> float:
@@ -230,8 +238,12 @@ class Examination:
                 found += self._pairs_of_elements(self.computation, best)
         elif self.pairs and best is not None and best.score(self.sample) > 0:
             found += self._pairs(found, best)
+            found += self._longer(min(found, key=self._order))
         # Python's sort keeps the order of the table where scores and ranks are the same.
-        return sorted(found, key=lambda one: (one.refuted(self.sample), round(one.score(self.sample), 9), one.rank))
+        return sorted(found, key=self._order)
+
+    def _order(self, one: Explanation) -> tuple[bool, float, tuple[int, int]]:
+        return one.refuted(self.sample), round(one.score(self.sample), 9), one.rank
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
@@ -358,7 +370,6 @@ class Examination:
         # What the best cause does not tell decides between the pairs that hold it.
         trials = {most: self._trial(~best.gives, most) for most in (FIRST_TRIAL, TRIAL)}
         bound = best.score(self.sample)
-        place = self._places
         own = sorted(
             (one for one in singles if one.causes), key=lambda one: -int((one.gives & self.sample.differs).sum())
         )
@@ -368,7 +379,7 @@ class Examination:
         acting = dict(self._acting(trials[FIRST_TRIAL if weak else TRIAL]))
         pairs = list(
             dict.fromkeys(
-                tuple(sorted(pair, key=lambda cause: (-cause.stage, place[cause])))
+                self._in_order(pair)
                 for pair in product(leading, acting)
                 if pair[0] is not pair[1] and (acting[pair[1]] or min(pair[0].stage, pair[1].stage) < Stage.COMPUTATION)
             )
@@ -383,9 +394,38 @@ class Examination:
         for causes in pairs:
             device = self._together(causes)
             if device is not None:
-                name = " and ".join(cause.name for cause in causes)
-                likely += self._explained(name, causes, device, self.sample)
+                likely += self._explained(_together(causes), causes, device, self.sample)
         return [one for one in likely if one.score(self.sample) < bound]
+
+    def _in_order(self, causes: Iterable[Cause]) -> tuple[Cause, ...]:
+        return tuple(sorted(causes, key=lambda cause: (-cause.stage, self._places[cause])))
+
+    def _longer(self, best: Explanation) -> list[Explanation]:
+        """Return the best explanation with one cause more, two causes more and so on, as long as each explains a good
+        part of the rows that are left, and no equal row refutes it; none where one cause more explains nothing.
+        """
+        found: list[Explanation] = []
+        while best.causes and len(best.causes) < MOST_TOGETHER and 0 < best.score(self.sample) < WEAK:
+            left = self.sample.differs & ~best.gives
+            acting = [cause for cause, _ in self._acting(self._trial(~best.gives, FIRST_TRIAL))]
+            sets = [self._in_order((*best.causes, cause)) for cause in acting if cause not in best.causes]
+            for most, kept in ((FIRST_TRIAL, SEMIFINALISTS), (TRIAL, FINALISTS)):
+                scores = self._scores(sets, self._trial(~best.gives, most))
+                sets = sorted(scores, key=lambda causes: scores[causes])[:kept]
+            longer = [
+                one
+                for causes in sets
+                if (device := self._together(causes)) is not None
+                for one in self._explained(_together(causes), causes, device, self.sample)
+                if not (self.sample.control & best.gives & ~one.gives).any()
+                and _share(left & one.gives, left) >= LEAST_BEYOND
+            ]
+            longer = [one for one in longer if one.score(self.sample) < best.score(self.sample)]
+            if not longer:
+                break
+            best = min(longer, key=self._order)
+            found = [best]
+        return found
 
     def _scores(self, pairs: Sequence[tuple[Cause, ...]], trial: Sample) -> dict[tuple[Cause, ...], float]:
         """Return the scores of pairs of causes that give a row of a trial that differs."""

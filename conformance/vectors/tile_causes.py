@@ -15,13 +15,15 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.vectors.columns import Chunk
-from halfulp.conformance.vectors.computation import Computed, ProgramComputation
+from halfulp.conformance.vectors.computation import Computed, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.datapaths import Place, Planted, computed, faults_of
 from halfulp.conformance.vectors.device import Cause, Stage, by, computing, reading, through
+from halfulp.conformance.vectors.sampling import Sample
 from halfulp.conformance.vectors.tiles import TileComputation
 from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics import floats
-from halfulp.semantics.matrix_units.accumulator import Accumulator, spelled
+from halfulp.semantics.matrix_units.accumulator import KEPT, Accumulator, spelled
 from halfulp.semantics.matrix_units.chips import CHAIN, MODELS
 from halfulp.semantics.matrix_units.kinds import TileOp
 from halfulp.semantics.matrix_units.models import rule_of
@@ -100,6 +102,8 @@ def _with_elements(type_: str, other: str, computation: TileComputation) -> Tile
 Values = npt.NDArray[np.float64]
 Edit = Callable[[FloatFormat, Codes, Values], Values]
 """A change of the numbers of an operand, which has these codes in its format."""
+Recode = Callable[[Codes], Codes]
+"""A change of the codes of an operand."""
 
 A, B, SCALE_A, SCALE_B = 0, 1, 3, 4
 """The operands of which numbers may be misread, by their places."""
@@ -134,10 +138,7 @@ def _with_values(edits: dict[int, Edit], computation: TileComputation, inputs: C
             arrays[place] = (single >> np.uint32(16)).astype(np.uint16) if op.scale else single
     held = "bf16" if op.scale else "f32"
     wide = replace(op, a=held, b=held, scale=held if op.scale else "")
-    rows = len(inputs[0])
-    flat = [array.reshape(rows, -1) for array in arrays]
-    given = tuple(np.ascontiguousarray(array[:, k]) for array in flat for k in range(array.shape[1]))
-    return replace(computation, operation=wide, model=rule_or_usual(computation).text).compute(given)
+    return replace(computation, operation=wide, model=rule_or_usual(computation).text).compute(_columns(arrays))
 
 
 def _size(fmt: FloatFormat, codes: Codes) -> Codes:
@@ -175,19 +176,45 @@ def _nan_as(number: float) -> Edit:
     return lambda fmt, codes, values: np.where(np.isnan(values), number, values)
 
 
+def _without_subnormals(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
+    return np.where(_subnormal(fmt, codes), 0 * values, values)
+
+
 def _without_fraction(fmt: FloatFormat, codes: Codes, values: Values) -> Values:
     return np.where(_subnormal(fmt, codes), values, np.ldexp(0.5, np.frexp(values)[1]))
 
 
 def _element_edits(fmt: FloatFormat) -> Iterator[tuple[str, Edit]]:
-    yield "subnormals{} taken as zero", lambda fmt, codes, values: np.where(_subnormal(fmt, codes), 0 * values, values)
     for lower, told in ((0, ""), (1, " and the exponent of field 0")):
         yield f"subnormals{{}} with the implicit bit{told}", _of_field_0(False, lower)
         yield f"zeros{{}} with the implicit bit{told}", _of_field_0(True, lower)
+
+
+def _recodings(fmt: FloatFormat) -> Iterator[tuple[str, Recode]]:
+    """Yield elements that are read as others of their type, so that no datapath need change."""
+    sign = fmt.sign_mask or 0
+    yield "subnormals{} taken as zero", lambda codes: np.where(_subnormal(fmt, codes), _only(sign, codes), codes)
     if fmt.nan_code is not None:
-        yield "NaNs{} taken as zero", _nan_as(0.0)
+        yield "NaNs{} taken as zero", lambda codes: np.where(floats.is_nan(fmt, codes), _only(sign, codes), codes)
     if fmt.signed:
-        yield "elements{} without their signs", lambda fmt, codes, values: np.abs(values)
+        yield "elements{} without their signs", lambda codes: _only(fmt.code_mask ^ sign, codes)
+
+
+def _only(bits: int, codes: Codes) -> Codes:
+    made: Codes = codes & codes.dtype.type(bits)
+    return made
+
+
+def _read_as(computation: TileComputation, places: Sequence[int], recode: Recode, inputs: Chunk) -> Chunk:
+    arrays = computation.arrays(inputs)
+    for place in places:
+        arrays[place] = recode(arrays[place])
+    return _columns(arrays)
+
+
+def _columns(arrays: Sequence[Codes]) -> Chunk:
+    flat = [array.reshape(len(array), -1) for array in arrays]
+    return tuple(np.ascontiguousarray(array[:, k]) for array in flat for k in range(array.shape[1]))
 
 
 def _number(fmt: FloatFormat, code: int) -> float:
@@ -199,8 +226,12 @@ def _number(fmt: FloatFormat, code: int) -> float:
 
 
 def _each_of(names: tuple[int, int], told: str, edit: Edit, computation: TileComputation) -> Iterator[Cause]:
-    for about, places in (("", names), (" of A", names[:1]), (" of B", names[1:])):
+    for about, places in _which(names):
         yield _misread(told.format(about), computation, dict.fromkeys(places, edit))
+
+
+def _which(places: tuple[int, int]) -> tuple[tuple[str, Sequence[int]], ...]:
+    return ("", places), (" of A", places[:1]), (" of B", places[1:])
 
 
 def misread_elements(computation: TileComputation) -> Iterator[Cause]:
@@ -209,6 +240,11 @@ def misread_elements(computation: TileComputation) -> Iterator[Cause]:
     if op.order is not None or any(t not in FORMATS or FORMATS[t].bits > WIDEST for t in (op.a, op.b)):
         return
     fmt = FORMATS[op.a]
+    for told, recode in _recodings(fmt) if op.a == op.b else ():
+        for about, places in _which((A, B)):
+            read = partial(_read_as, computation, places, recode)
+            cause = reading(told.format(about), Stage.COMPUTATION, read)
+            yield replace(cause, slow=computation.products > FEW_PRODUCTS)
     for told, edit in _element_edits(fmt) if op.a == op.b else ():
         yield from _each_of((A, B), told, edit, computation)
     if fmt.bits <= 4 and op.a == op.b:
@@ -258,6 +294,7 @@ def misread_scales(computation: TileComputation) -> Iterator[Cause]:
     if fmt.mantissa_bits:
         found.append(("scales{} without their fractions", _without_fraction))
     if fmt.zero and fmt.mantissa_bits:
+        found.append(("subnormals of scales{} taken as zero", _without_subnormals))
         found += [(told.replace("{}", " of scales{}"), edit) for told, edit in _element_edits(fmt) if "sub" in told]
         found.append(("zero scales{} with the implicit bit", _of_field_0(True, 0)))
     if fmt.nan_code is not None:
@@ -300,6 +337,40 @@ def _of_block(moved: int, axis: int) -> Edit:
 
 def _of_first(axis: int) -> Edit:
     return lambda fmt, codes, values: np.broadcast_to(np.take(values, [0], axis), values.shape)
+
+
+def misrounded_products(computation: TileComputation, sample: Sample) -> Iterator[Cause]:
+    """Yield the faults of `datapaths.FAULTS` that a multiplier can have in the rounding of its products."""
+    multiply = _multiplier(computation)
+    for name, fault in faults_of(multiply, sample) if multiply is not None else ():
+        if fault.fault.place is Place.SUM:
+            slow = computation.products > FEW_PRODUCTS
+            yield through(f"products with {name}", partial(_with_products, multiply, fault), slow)
+
+
+def _multiplier(computation: TileComputation) -> OpComputation | None:
+    """Return the multiplication whose results a tile operation adds; None where its products are exact."""
+    op, rule = computation.operation, rule_or_usual(computation)
+    if rule.products != "rounded" or rule.partial == KEPT or op.scale or not {op.a, op.b} == {op.d} <= FORMATS.keys():
+        return None
+    return OpComputation(op_case("arith.mulf", op.d, rounding=rule.partial))
+
+
+def _with_products(
+    multiply: OpComputation, fault: Planted, computation: TileComputation, inputs: Chunk
+) -> Computed | None:
+    """Compute the tile from products with a fault: each is an element of A, beside ones as elements of B."""
+    rows, outputs = len(inputs[0]), len(computation.outputs)
+    places = np.divmod(np.arange(rows * outputs), outputs)
+    fmt = FORMATS[computation.operation.d]
+    one, flat = computation.elements(inputs, *places, rule_or_usual(computation).text)
+    a, b, c = one.arrays(flat)
+    made = computed(multiply, [fault], (a.reshape(-1), b.reshape(-1)))
+    if made is None:
+        return None
+    ones = np.full_like(b, fmt.bias << fmt.mantissa_bits)
+    results = one.compute(_columns([made.outputs[0].reshape(a.shape), ones, c])).outputs[0].reshape(rows, outputs)
+    return Computed(tuple(np.ascontiguousarray(results[:, k]) for k in range(outputs)))
 
 
 def infinities_cancelled(computation: TileComputation) -> Iterator[Cause]:
@@ -358,9 +429,7 @@ MOST_SWAPPED = 16
 
 def _in_order(computation: TileComputation, order: Sequence[int], inputs: Chunk) -> Chunk:
     a, b, *others = computation.arrays(inputs)
-    arrays = [a[..., order], b[..., order, :], *others]
-    flat = [array.reshape(len(inputs[0]), -1) for array in arrays]
-    return tuple(np.ascontiguousarray(array[:, k]) for array in flat for k in range(array.shape[1]))
+    return _columns([a[..., order], b[..., order, :], *others])
 
 
 def rule_or_usual(computation: TileComputation) -> Accumulator:

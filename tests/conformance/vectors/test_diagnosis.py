@@ -93,6 +93,38 @@ def test_a_mistake_in_a_datapath_is_named_first(planted: Callable[[Dice], Mistak
     assert first.name.startswith(mistake.names), first
 
 
+@pytest.mark.long
+def test_more_than_two_mistakes_are_named_together() -> None:
+    """As in a public unit: four choices of its own, of which two concern the same rows."""
+    unit = Unit("add", E4M3, E4M3, "downward")
+    computation = computation_of(unit)
+    rows = Recipe(computation, "exhaustive").vectors().gather()
+    unit.wrong = {"invalid_quiet": 1, "overflow_infinite": 1, "inf_sign": 1, "zero_plus": 1}
+    found = named(Mistake(computation, rows, made_by(unit, computation, rows), ()))
+    (first, *_) = found.explanations
+    told = {
+        "the flag invalid for every NaN operand",
+        "overflow raised only where the result is infinite",
+        "the sign of infinities always +",
+        "the sign of zeros always +",
+    }
+    assert {one for one in told if one in first.name} == told, first
+    assert (first.rows, first.equal) == (found.examined, found.controls)
+
+
+@pytest.mark.long
+def test_a_nan_of_some_rows_is_named() -> None:
+    """Signalling operands give a NaN that invalid operations do not give, and a cancelled sum has the sign of a."""
+    computation = OpComputation(op_case("arith.addf", "f8E4M3"), Profile(nan_result="canonical"))
+    (a, b), (right, flags) = split(computation, Recipe(computation, "random", count=4000).vectors().gather())
+    signalling = [(codes & 0x7F > 0x78) & (codes & 0x7F < 0x7C) for codes in (a, b)]
+    made = np.where(signalling[0] | signalling[1], 0x7B, right)
+    made = np.where((a ^ b == 0x80) & (a & 0x7F > 0) & (right & 0x7F == 0), a & 0x80, made).astype(np.uint8)
+    found = VectorChecker(computation, computation.inputs + computation.outputs).read([(a, b, made, flags)])
+    name = "NaN of signalling operands always 0x7B and the sign of cancelled sums that of a"
+    assert (found.explanations[0].name, found.explanations[0].rows) == (name, found.differing)
+
+
 @pytest.mark.parametrize(("op", "fmt"), [("add", E4M3), ("mul", F16), ("fma", E4M3), ("cvt", F16)])
 @pytest.mark.parametrize("mode", ["to_nearest_even", "downward"])
 def test_a_right_unit_has_no_cause(op: str, fmt: Any, mode: str) -> None:
