@@ -251,12 +251,15 @@ def with_faults(
     ``born`` returns the id of the origin of new poison, from the reason and the mask of the elements that were not
     poison before.
     """
-    merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
+    merged = None if ids is None else ids.copy()
     for reason, mask in faults:
-        fresh = np.broadcast_to(mask, shape) & (merged == 0)
+        fresh = np.broadcast_to(mask, shape)
+        if merged is not None:
+            fresh = fresh & (merged == 0)
         if fresh.any():
-            merged[fresh] = born(reason, fresh)
-    return merged if merged.any() else None
+            merged = np.zeros(shape, np.uint16) if merged is None else merged
+            merged.reshape(-1)[positions_of(fresh.reshape(-1))] = born(reason, fresh)
+    return merged if merged is not None and merged.any() else None
 
 
 def zeroed(bits: Codes, ids: PoisonIds) -> Codes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -323,6 +323,20 @@ class Waiting:
         places: npt.NDArray[np.intp] = positions_of(refused.view(np.bool_)) + part.start
         return places
 
+    def _refused(self, inputs: Sequence[Codes], parts: Sequence[slice]) -> Iterator[slice | npt.NDArray[np.intp]]:
+        """Yield the refused elements of some parts, at most `_AT_ONCE` at a time: each call of NumPy code takes long."""
+        if sum(part.stop - part.start for part in parts) <= _AT_ONCE:
+            yield from parts
+            return
+        waiting: list[npt.NDArray[np.intp]] = []
+        for part in parts:
+            places = self.places(inputs, part)
+            if waiting and sum(map(len, waiting)) + len(places) > _AT_ONCE:
+                yield np.concatenate(waiting)
+                waiting = []
+            waiting.append(places)
+        yield np.concatenate(waiting)
+
     def settle(
         self, inputs: Sequence[Codes], out: Codes, parts: Sequence[slice], general: Callable[..., ArrayResult]
     ) -> Mask | None:
@@ -330,9 +344,7 @@ class Waiting:
         is none.
         """
         poison: Mask | None = None
-        many = sum(part.stop - part.start for part in parts) > _AT_ONCE
-        for part in parts:
-            where = self.places(inputs, part) if many else part
+        for where in self._refused(inputs, parts):
             some = [each if splat else each[where] for each, splat in zip(inputs, self._plan.splats, strict=True)]
             found = general(*(_as_codes(each, width) for each, width in zip(some, self._plan.widths, strict=True)))
             out[where] = _as_words(found.codes, 128 if out.dtype == _WIDE else 64)
