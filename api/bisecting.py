@@ -15,8 +15,9 @@ from typing import Any
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import installed_runner
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.arguments import taken_from
 from halfulp.conformance.whole_programs.bisection import bisect as judging
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection
@@ -50,7 +51,7 @@ def bisect(
     profile: Profile | str | None = None,
     max_steps: int = MAX_STEPS,
     fp_contract: str = "on",
-    mlir_opt: str | os.PathLike[str] | None = None,
+    mlir: str | os.PathLike[str] | None = None,
 ) -> Bisection:
     """Run every stage of a compilation on the same inputs. Find the first stage whose results the stage before it does
     not allow.
@@ -64,7 +65,7 @@ def bisect(
     ``max_steps``: the largest number of ops in one run.
     ``fp_contract``: which fused multiply-adds are permitted: "fast" permits all, any other value only those of ops with
     the flag contract.
-    ``mlir_opt``: the program to call; by default mlir-opt-22.
+    ``mlir``: what runs the passes, as the option ``--mlir`` of ``halfulp bisect`` names it.
 
     If halfulp cannot run a stage, mlir-runner runs it, if it is installed and supports the stage; the ``ground`` of the
     stage then says so.
@@ -93,7 +94,7 @@ def bisect(
     inputs = made_inputs(entry, Inputs(n, seed, given=one))
     if fp_contract not in FP_CONTRACT:
         raise InputError(f"fp_contract is {fp_contract!r}, but must be one of {', '.join(FP_CONTRACT)}")
-    compilation, judges = _compilation(first, pipeline, stages, settings, mlir_opt)
+    compilation, judges = _compilation(first, pipeline, stages, settings, mlir)
     judges.append(partial(judging.permission_judge, fp_contract=fp_contract))
     return judging.bisect(compilation, StageRunner(entry, inputs, settings), judges, fallback=installed_runner)
 
@@ -103,7 +104,7 @@ def _compilation(
     pipeline: str | None,
     stages: Sequence[Module | Source] | None,
     settings: Settings,
-    mlir_opt: str | os.PathLike[str] | None,
+    mlir: str | os.PathLike[str] | None,
 ) -> tuple[Compilation, list[judging.Judge]]:
     start = Stage(first.filename, "", first.text or text_of(first), first)
     if pipeline is None:
@@ -111,7 +112,7 @@ def _compilation(
         named = [Stage(f"stage {k}", "", one.text or text_of(one), one) for k, one in enumerate(later, 1)]
         return Compilation((start, *named)), []
     try:
-        passes = PassPipeline(find_mlir_opt(None if mlir_opt is None else os.fspath(mlir_opt)), pipeline)
+        passes = PassPipeline(find_mlir_opt(None if mlir is None else os.fspath(mlir)), pipeline)
     except Unavailable as reason:
         raise Unsupported(str(reason)) from None
     compilation = of_pipeline(start, passes)

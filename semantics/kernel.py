@@ -258,7 +258,7 @@ def with_faults(
             fresh = fresh & (merged == 0)
         if fresh.any():
             merged = np.zeros(shape, np.uint16) if merged is None else merged
-            merged.reshape(-1)[positions_of(fresh.reshape(-1))] = born(reason, fresh)
+            merged.reshape(-1)[positions_of(np.ravel(fresh))] = born(reason, fresh)
     return merged if merged is not None and merged.any() else None
 
 

@@ -40,7 +40,8 @@ if "HALFULP_CACHE" not in os.environ:
 
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 LONG = os.environ.get("HALFULP_LONG", "0")
-MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
+# Tests expect the texts of MLIR 22, whatever else is installed.
+MLIR_OPT = os.environ.setdefault("HALFULP_MLIR_OPT", "mlir-opt-22")
 LIBLLVM = os.environ.get("HALFULP_LIBLLVM", "libLLVM.so.22.1")
 CHROMIUM = os.environ.get("HALFULP_CHROMIUM", "chromium")
 BROWSER_MILLISECONDS = 600_000
@@ -190,6 +191,9 @@ OUTSIDE = {
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
     "z3": Outside("z3", "HALFULP_REQUIRE_Z3", partial(not_installed, "z3", "prove"), ("mark.z3",)),
     "dask": Outside("Dask", "HALFULP_REQUIRE_DASK", partial(not_installed, "distributed", "scale"), ("mark.dask",)),
+    "torch_mlir": Outside(
+        "torch-mlir", "HALFULP_REQUIRE_TORCH_MLIR", partial(not_installed, "torch_mlir", "mlir"), ("mark.torch_mlir",)
+    ),
     "torch": Outside("PyTorch", "HALFULP_REQUIRE_TORCH", partial(not_installed, "torch", "torch"), ("mark.torch",)),
     "iree": Outside("IREE's compiler", "HALFULP_REQUIRE_MLIR", missing_iree, ("mark.iree",)),
     "jax": Outside("JAX", "HALFULP_REQUIRE_JAX", partial(not_installed, "jax", "jax"), ("mark.jax",)),

@@ -97,7 +97,7 @@ RENAMES = Renames(
         NewCommand("constraints", ("iree", "constraints")),
         NewCommand("workgroups", ("iree", "workgroups")),
     ),
-    options={("", "--expected_output"): "--expected-output"},
+    options={("", "--expected_output"): "--expected-output", ("", "--mlir-opt"): "--mlir"},
     names={
         **{
             f"hu.{name}": f"hu.errors.{name}"
@@ -134,6 +134,7 @@ RENAMES = Renames(
         ("hu.accuracy", "samples"): "n",
         ("hu.accuracy", "seconds"): "time_limit",
         ("hu.bisect", "count"): "n",
+        ("hu.bisect", "mlir_opt"): "mlir",
         ("hu.check", "most"): "n",
         ("hu.convert", "from_"): "type",
         ("hu.fixed", "fmt"): "to",

@@ -18,8 +18,9 @@ from halfulp.command.option import Command, duration
 from halfulp.command.values import profile_named
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import installed_runner
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.bisection import bisect as bisecting
 from halfulp.conformance.whole_programs.bisection import runs as compiling
 from halfulp.conformance.whole_programs.bisection.runs import StageRunner, made_inputs
@@ -218,7 +219,7 @@ def _of_file(path: str, arguments: BisectArguments, sources: Sources) -> compili
 def _reader(arguments: BisectArguments) -> compiling.ParseModule:
     """Return a function that parses the texts of stages, with the help of mlir-opt if it is installed."""
     try:
-        return PassPipeline(find_mlir_opt(arguments.mlir_opt), "").read
+        return PassPipeline(find_mlir_opt(arguments.mlir), "").read
     except Unavailable:
         return parse_module
 

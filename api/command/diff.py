@@ -109,8 +109,8 @@ def diff_programs(arguments: DiffArguments, sources: Sources) -> int:
     lone = None if arguments.pass_pipeline is not None else first_given(arguments, PASS_OPTIONS)
     if lone is not None:
         return fail(f"{lone} can be used only with --pass-pipeline")
-    if arguments.against is not None and arguments.mlir_opt is not None:
-        return fail("--mlir-opt cannot be used with --against: set HALFULP_MLIR_OPT")
+    if arguments.against is not None and arguments.mlir is not None:
+        return fail("--mlir cannot be used with --against: set HALFULP_MLIR_OPT")
     if arguments.file == arguments.after == "-":
         return fail("only one of the two versions can be the standard input")
     checked: list[Checked] = []

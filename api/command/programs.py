@@ -16,8 +16,9 @@ from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.closed_programs import ByOps, text_of
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
-from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample, counterexample_lines, header
@@ -74,8 +75,11 @@ class ContractOption:
 class PassOptions:
     """The option that names the mlir-opt that runs passes."""
 
-    mlir_opt: str | None = option(
-        "PATH", "the mlir-opt that runs the passes, of any version (default: $HALFULP_MLIR_OPT, else mlir-opt-22)"
+    mlir: str | None = option(
+        "MLIR",
+        "what runs the passes: 22, mlir-opt-22 on PATH; 24, the Python package torch-mlir; python:PACKAGE, other "
+        "bindings; or the path of an mlir-opt (default: $HALFULP_MLIR_OPT, else 24 if it is installed, else 22)",
+        alias="--mlir-opt",
     )
 
 
@@ -158,9 +162,9 @@ DIFFERENT_LINES = 40
 def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
     """Return the pipeline of the mlir-opt that the options name. Raise InputError if it is not available."""
     try:
-        return PassPipeline(find_mlir_opt(arguments.mlir_opt), pipeline)
+        return PassPipeline(find_mlir_opt(arguments.mlir), pipeline)
     except Unavailable as reason:
-        raise errors.InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
+        raise errors.InputError(str(reason), hint="--mlir=22, 24 or PATH names another one") from None
 
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
@@ -172,7 +176,7 @@ def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
         return source.program()
     except (errors.ParseError, errors.Unsupported) as unknown:
         try:
-            pipeline = PassPipeline(find_mlir_opt(arguments.mlir_opt), "")
+            pipeline = PassPipeline(find_mlir_opt(arguments.mlir), "")
             return parse_module(pipeline.generic(source.text or "", source.name, placed=True), source.name)
         except (errors.HalfulpError, Unavailable):
             raise unknown from None

@@ -202,7 +202,7 @@ _BEFORE = re.compile(r"^// -----// IR Dump Before [^\s:]+(?:: | \()([\w-]+)", re
 _OWN = "halfulp."
 """The beginning of the names of halfulp's ops."""
 _MARKER = "\n// -----\n"
-_VERSION = r"(?:LLVM|compiler) version (\S+)"
+MLIR_VERSION = r"(?:LLVM|compiler) version (\S+)"
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
 _OF_OP = re.compile(r"(?<=: )'(?P<op>[\w.$-]+)' op ")
 _FAILED = re.compile(
@@ -470,11 +470,3 @@ class PassPipeline:
 def _trimmed(printed: str) -> str:
     """Return a module without the empty lines around it."""
     return printed.strip("\n") + "\n"
-
-
-def find_mlir_opt(path: str | None = None) -> Tool:
-    """Find mlir-opt: at ``path``, or the one that HALFULP_MLIR_OPT names, or mlir-opt-22. Any version will do.
-
-    Raises Unavailable with the reason.
-    """
-    return find_tool(path or "mlir-opt-22", None if path else "HALFULP_MLIR_OPT", "", _VERSION)

@@ -324,7 +324,7 @@ class Waiting:
         return places
 
     def _refused(self, inputs: Sequence[Codes], parts: Sequence[slice]) -> Iterator[slice | npt.NDArray[np.intp]]:
-        """Yield the refused elements of some parts, at most `_AT_ONCE` at a time: each call of NumPy code takes long."""
+        """Yield the refused elements of some parts, many at a time, since each call of NumPy code takes long."""
         if sum(part.stop - part.start for part in parts) <= _AT_ONCE:
             yield from parts
             return

@@ -105,6 +105,15 @@ def test_origins_survive_copies_and_pickling() -> None:
 # --- how poison spreads -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("size", [1, 7, 8, 64])
+def test_a_fault_of_operands_that_are_broadcast_spoils_every_element(size: int) -> None:
+    found = kernel.with_faults(
+        None, [("it is", np.array([True])), ("it was", np.True_)], (2, size), lambda why, new: len(why)
+    )
+    assert found is not None
+    assert found.tolist() == [[len("it is")] * size] * 2
+
+
 def test_two_poisons_merge_by_the_larger_id() -> None:
     """The later origin wins, whichever operand it comes from."""
     text = function(

@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
 from halfulp.conformance.whole_programs.generator.functions import random_functions
 from halfulp.conformance.whole_programs.generator.grower import NAME, RandomFunction, Unfit
 from halfulp.conformance.whole_programs.pass_claims import STAGES, pipeline

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from halfulp.conformance.oracles import mlir_opt
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.tool import Finished, PassFailure, PassPipeline, Tool, find_mlir_opt
+from halfulp.conformance.oracles.tool import Finished, PassFailure, PassPipeline, Tool
 from halfulp.interp.ir.errors import HalfulpError, VerifyError
 
 CANONICALIZE = "builtin.module(canonicalize)"
@@ -92,7 +94,8 @@ def test_a_tool_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         find_mlir_opt()
     monkeypatch.delenv("HALFULP_MLIR_OPT")
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(Unavailable, match=r"^mlir-opt-22 is not on PATH; install it, or set HALFULP_MLIR_OPT$"):
+    monkeypatch.setattr(mlir_opt, "WHEEL", "no_such_package")
+    with pytest.raises(Unavailable, match=r"^mlir-opt-22 is not on PATH; install it, or set HALFULP_MLIR_OPT; or pip"):
         find_mlir_opt()
 
 

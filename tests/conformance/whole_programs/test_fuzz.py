@@ -14,8 +14,9 @@ from present import present
 import halfulp as hu
 from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
 from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Reply
-from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
 from halfulp.conformance.whole_programs.arguments import Part
 from halfulp.conformance.whole_programs.diff import SameDifference, against, text_of_program
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines

@@ -14,8 +14,9 @@ import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, in_range, of_passes
 from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, Tool
 from halfulp.conformance.whole_programs import known_by_pass
 from halfulp.conformance.whole_programs.arguments import one_input, taken_from
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass, Operands

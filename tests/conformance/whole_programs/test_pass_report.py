@@ -11,7 +11,8 @@ from present import present
 import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.oracles.jit import library
-from halfulp.conformance.oracles.tool import PassPipeline, Tool, find_mlir_opt
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline, Tool
 from halfulp.conformance.whole_programs.arguments import one_input
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_differences import PassReport, find_runner, pass_report

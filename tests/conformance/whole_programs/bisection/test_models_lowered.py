@@ -10,7 +10,8 @@ from named_programs import WAYS, passes, pipeline
 from present import present
 from tree import ROOT
 
-from halfulp.conformance.oracles.tool import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.tool import PassPipeline
 from halfulp.conformance.whole_programs.bisection.bisect import Judgement, bisect, bisection_lines, permission_judge
 from halfulp.conformance.whole_programs.bisection.runs import Stage, StageRunner, made_inputs, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs

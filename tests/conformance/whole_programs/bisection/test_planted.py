@@ -10,7 +10,8 @@ from present import present
 from tree import ROOT
 
 from halfulp.conformance.oracles.closed_programs import text_of
-from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.bisection.bisect import Bisection, bisect, bisection_lines, permission_judge
 from halfulp.conformance.whole_programs.bisection.runs import Compilation, Stage, StageRunner, made_inputs, of_pipeline
 from halfulp.conformance.whole_programs.validation import Inputs

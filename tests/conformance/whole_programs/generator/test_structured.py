@@ -9,8 +9,9 @@ import halfulp as hu
 from halfulp.conformance.comparing.refinement import Verdict
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.jit import TensorRunner
+from halfulp.conformance.oracles.mlir_opt import find_mlir_opt
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.oracles.tool import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import PassFailure, PassPipeline
 from halfulp.conformance.whole_programs.fuzz_functions import compare, fuzz_pass, fuzz_runner, with_kept_nans
 from halfulp.conformance.whole_programs.generator.functions import all_rows, random_function, random_functions
 from halfulp.conformance.whole_programs.generator.grower import elementwise_ops

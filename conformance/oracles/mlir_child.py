@@ -1,0 +1,132 @@
+"""mlir-opt, written with MLIR's Python bindings: the child process of `mlir_opt`.
+
+    python -P mlir_child.py PACKAGE [OPTION ...] < FILE      as mlir-opt
+    python -P mlir_child.py PACKAGE --serve=BYTES            many requests, with at most so many bytes of memory
+
+A request is a line of JSON, ``{"options": [...], "text": "..."}``. The reply is a line with what mlir-opt would give
+for these options and this text: ``{"code", "printed", "said"}``. The first line of all is ``{"version"}``. This file
+imports nothing of halfulp, so that the process starts fast and holds little beside MLIR.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+resource: Any = import_module("resource") if find_spec("resource") else None
+"""Python's module, which Windows does not have."""
+
+MARKER = "// -----\n"
+MODULES_OF_A_CONTEXT = 2000
+"""A context keeps every type and attribute that it has seen, so it is made anew after so many modules."""
+
+_PLACE = re.compile(r'"-":(\d+):(\d+)')
+_PRINTED = {"--mlir-print-op-generic": "print_generic_op_form", "--mlir-print-debuginfo": "enable_debug_info"}
+_DUMPED = {
+    "--mlir-print-ir-before-all": "print_before_all",
+    "--mlir-print-ir-after-all": "print_after_all",
+    "--mlir-print-ir-module-scope": "print_module_scope",
+}
+_PIPELINE = "--pass-pipeline="
+_SERVE = "--serve="
+_OTHERS = {"--allow-unregistered-dialect", "--split-input-file", "--mlir-disable-threading"}
+
+
+class Child:
+    """MLIR of one package of bindings."""
+
+    def __init__(self, package: str) -> None:
+        self._ir: Any = import_module(f"{package}.ir")
+        self._passes: Any = import_module(f"{package}.passmanager")
+        self._context: Any = None
+        self._managers: dict[str, Any] = {}
+        self._left = 0
+
+    def version(self) -> str:
+        """Return the version of MLIR, as bytecode names its producer."""
+        with self._ir.Context():
+            data = io.BytesIO()
+            self._ir.Module.parse("").operation.write_bytecode(data)
+        producer = data.getvalue()[5:].partition(b"\0")[0].decode()
+        return producer.removeprefix("MLIR")
+
+    def reply(self, options: list[str], text: str) -> dict[str, Any]:
+        """Return what mlir-opt would print for these options, and its exit code."""
+        unknown = [one for one in options if one not in _PRINTED | _DUMPED and one not in _OTHERS]
+        pipelines = [one.removeprefix(_PIPELINE) for one in unknown if one.startswith(_PIPELINE)]
+        if len(pipelines) < len(unknown):
+            return {"code": 1, "printed": "", "said": f"error: unknown options: {' '.join(unknown)}"}
+        printed, said = [], []
+        for part in text.split("\n" + MARKER) if "--split-input-file" in options else [text]:
+            try:
+                printed.append(self._module(options, "".join(pipelines), part) + "\n")
+            except (self._ir.MLIRError, ValueError) as error:
+                printed.append("")
+                said.append(self._message(error))
+        return {"code": int(bool(said)), "printed": MARKER.join(printed), "said": "\n".join(said)}
+
+    def _module(self, options: list[str], pipeline: str, text: str) -> str:
+        if not self._left:
+            self._context = self._ir.Context()
+            self._context.enable_multithreading(False)
+            self._managers = {}
+            self._left = MODULES_OF_A_CONTEXT
+        self._left -= 1
+        self._context.allow_unregistered_dialects = "--allow-unregistered-dialect" in options
+        form = {name: option in options for option, name in _PRINTED.items()}
+        with self._context:
+            module = self._ir.Module.parse(text)
+            if pipeline:
+                self._manager(options, pipeline, form).run(module.operation)
+            printed: str = module.operation.get_asm(**form)
+        return printed.replace('loc("-"', 'loc("<stdin>"')
+
+    def _manager(self, options: list[str], pipeline: str, form: dict[str, bool]) -> Any:
+        if _DUMPED.keys() & set(options):
+            manager = self._passes.PassManager.parse(pipeline)
+            manager.enable_ir_printing(**{name: option in options for option, name in _DUMPED.items()}, **form)
+            return manager
+        # The first run of a manager takes milliseconds: it collects the patterns of all dialects.
+        if pipeline not in self._managers:
+            self._managers[pipeline] = self._passes.PassManager.parse(pipeline)
+        return self._managers[pipeline]
+
+    def _message(self, error: Exception) -> str:
+        """Return the errors as mlir-opt prints them."""
+        lines = []
+        for each in getattr(error, "error_diagnostics", ()):
+            place = _PLACE.search(str(each.location))
+            lines.append(f"{f'<stdin>:{place[1]}:{place[2]}' if place else '<unknown>:0'}: error: {each.message}")
+        return "\n".join(lines) or f"error: {str(error).strip()}"
+
+
+def main() -> None:
+    """Do what mlir-opt does with standard input, or answer requests until it ends."""
+    package, *options = sys.argv[1:]
+    if not options or not options[0].startswith(_SERVE):
+        done = Child(package).reply(options, sys.stdin.read())
+        print(done["printed"], end="")
+        print(done["said"], end="\n" * bool(done["said"]), file=sys.stderr)
+        sys.exit(done["code"])
+    limit = int(options[0].removeprefix(_SERVE))
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # What passes print to standard output must not get among the replies.
+    replies = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+    child = Child(package)
+    print(json.dumps({"version": child.version()}), file=replies, flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(child.reply(request["options"], request["text"])), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()
