@@ -1,17 +1,20 @@
-"""IREE's check dialect (release 3.13): what a test expects of its results.
+"""The check dialects of IREE (release 3.13) and of StableHLO's tests: what a test expects of its results.
 
-IREE counts what fails and goes on. Here the first op that fails stops the run.
+Both have one name. IREE writes the operands in parentheses, StableHLO (`tests/CheckOps.td`) does not; a generic form is
+IREE's. IREE counts what fails and goes on. Here the first op that fails stops the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.formats import FORMATS, Mask
+from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
+from halfulp.fp_formats.neighbours import steps_between
 from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare.parameters import Group, Literal, Out, Variable
@@ -22,6 +25,7 @@ from halfulp.interp.ir.errors import AssertionFailed, Unsupported
 from halfulp.interp.ir.operations import Operation, undefined
 from halfulp.interp.run.evaluators import Compiler, OnValues
 from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.text.assembly import compile_parser, compile_printer
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots, compile_elements
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.element_layout import spell_value
@@ -222,3 +226,148 @@ check.op(
     type_rules=(_TYPE_OF_VALUE,),
     evaluate=_expected(tolerant=True),
 )
+
+# --- StableHLO --------------------------------------------------------------------------------------------------------
+
+_ULPS = 3
+_FAR, _NEAR = 1e-3, 1e-4
+"""The differences that the function and the op expect_almost_eq allow, if the op names none."""
+
+
+def _agreeing(near: Callable[[FloatFormat, Codes, Codes], Any]) -> Agree:
+    """Return a comparison of elements: integers are equal, and floats, or the parts of complex numbers, ``near``."""
+
+    def agree(given: Value, expected: Value) -> Mask:
+        element = ty.number_type(ty.element_type(given.type))
+        same = given.bits == expected.bits
+        if isinstance(element, ty.FloatType):
+            same = near(element.format, given.bits, expected.bits)
+        return np.asarray(same.all(axis=-1) if same.ndim > given.ndim else same)
+
+    return agree
+
+
+def _both_nan(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
+    return fast.is_nan(fmt, one) & fast.is_nan(fmt, other)
+
+
+def _almost(tolerance: float) -> Agree:
+    def near(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
+        doubles = [fast.convert(fmt, FORMATS["f64"], each).codes.view(np.float64) for each in (one, other)]
+        with np.errstate(all="ignore"):
+            found = np.abs(doubles[0] - doubles[1]) <= tolerance
+        return np.asarray(found | (doubles[0] == doubles[1]) | _both_nan(fmt, one, other))
+
+    return _agreeing(near)
+
+
+def _within(least: int, most: int) -> Agree:
+    def near(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
+        steps = steps_between(fmt, one, other)
+        finite = fast.is_finite(fmt, one) & fast.is_finite(fmt, other)
+        inside = (steps >= least) & (steps <= most)
+        return np.asarray(np.where(finite, inside, (one == other) | _both_nan(fmt, one, other)))
+
+    return _agreeing(near)
+
+
+# +0 is -0, and a NaN is not equal to anything.
+_equal = _agreeing(lambda fmt, one, other: steps_between(fmt, one, other) == 0)
+
+CHECKS: Mapping[str, Agree] = {
+    "check.expect_eq": _equal,
+    "check.expect_close": _agreeing(
+        lambda fmt, one, other: (steps_between(fmt, one, other) <= _ULPS) | _both_nan(fmt, one, other)
+    ),
+    "check.expect_almost_eq": _almost(_FAR),
+}
+"""The functions that StableHLO's test data call by custom_call (`reference/CheckOps.cpp`)."""
+
+
+def _tested(agreement: Callable[[Operation], Agree]) -> OnValues:
+    """Return the evaluator of a comparison with the second operand; without one, with the attribute ``value``."""
+
+    def build(op: Operation, compiler: Compiler) -> Function:
+        agree = agreement(op)
+        if len(op.operands) > 1:
+            return lambda run, operands: compared(op, operands[0], operands[1], agree)
+        expected = attribute_value(op.properties["value"], op.operands[0].type, op, compiler)
+        return lambda run, operands: compared(op, operands[0], expected, agree)
+
+    return OnValues(build, of_module=True)
+
+
+def _tolerance(op: Operation) -> Agree:
+    code = op.prop("tolerance", at.FloatAttr).code
+    return _almost(float(np.uint64(code).view(np.float64)))
+
+
+def _ulps(op: Operation) -> Agree:
+    least, most = (op.prop(f"{end}_ulp_difference", at.IntegerAttr).value for end in ("min", "max"))
+    return _within(least, most)
+
+
+_F64, _UI64 = ty.F("f64"), ty.IntegerType(64, "unsigned")
+_ANY = d.TypeConstraint("ranked tensor", d.RANKED_TENSOR.accepts)
+_DOUBLE = d.AttributeConstraint("64-bit float attribute", lambda a: getattr(a, "type", None) == _F64)
+_COUNT = d.AttributeConstraint(
+    "64-bit unsigned integer attribute", lambda a: isinstance(a, at.IntegerAttr) and a.type == _UI64
+)
+_TOLERANCE = d.Property("tolerance", _DOUBLE, default=at.FloatAttr(int(np.float64(_NEAR).view(np.uint64)), _F64))
+_TOLERATED = "(`,` `tolerance` `=` $tolerance^)?"
+_ELSEWHERE = d.Dialect("check")
+"""The ops of StableHLO's tests: those whose names IREE has are found by their form."""
+
+for _name, _agreement, _more, _properties in (
+    ("expect_eq", lambda op: _equal, "", ()),
+    ("expect_almost_eq", _tolerance, _TOLERATED, (_TOLERANCE,)),
+):
+    _ELSEWHERE.op(
+        _name,
+        f"$lhs `,` $rhs {_more} attr-dict `:` type($lhs)",
+        operands={"lhs": _ANY, "rhs": _ANY},
+        properties=_properties,
+        type_rules=(d.same_type("lhs", "rhs"),),
+        evaluate=_tested(_agreement),
+    )
+    _ELSEWHERE.op(
+        f"{_name}_const",
+        f"$lhs `,` $value {_more} attr-dict",
+        operands={"lhs": _ANY},
+        properties=(*_properties, _VALUE),
+        type_rules=(_TYPE_OF_VALUE,),
+        evaluate=_tested(_agreement),
+    )
+check.op(
+    "expect_close",
+    "$actual `,` $expected `,` `max_ulp_difference` `=` $max_ulp_difference "
+    "(`,` `min_ulp_difference` `=` $min_ulp_difference^)? `:` attr-dict type($actual) `,` type($expected)",
+    operands={"actual": _ANY, "expected": _ANY},
+    properties=(
+        d.Property("max_ulp_difference", _COUNT, default=at.IntegerAttr(1, _UI64)),
+        d.Property("min_ulp_difference", _COUNT, default=at.IntegerAttr(0, _UI64)),
+    ),
+    type_rules=(d.same_type("actual", "expected"),),
+    evaluate=_tested(_ulps),
+)
+
+
+def _of_either(iree: d.OpDefinition, other: d.OpDefinition) -> d.CustomForm:
+    """Return the form of an op of both dialects: with parentheses, it is IREE's."""
+
+    def parse(p: OpParser, at_: int, definition: d.OpDefinition) -> Operation:
+        read = compile_parser(iree if p.tokens[p.pos] == "(" else other)
+        assert read is not None
+        return read(p, at_)
+
+    def print_(printer: OpPrinter, op: Operation) -> str:
+        write = compile_printer(iree)
+        assert write is not None
+        return write(printer, op)
+
+    return d.CustomForm(parse, print_)
+
+
+for _name, _other in ((other.name.partition(".")[2], other) for other in _ELSEWHERE.ops.values()):
+    _iree = check.ops[f"check.{_name}"]
+    check.ops[_iree.name] = replace(_iree, assembly=None, custom=_of_either(_iree, _other))

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from halfulp.fp_formats.formats import FORMATS, Codes, FloatFormat, Mask
-from halfulp.fp_formats.neighbours import steps_between
-from halfulp.fp_formats.paths import fast
 from halfulp.interp.declare import declarations as d
 from halfulp.interp.declare import parameters as kinds
 from halfulp.interp.declare.declarations import Unprefixed
-from halfulp.interp.dialects.check import Agree, compared
+from halfulp.interp.dialects.check import CHECKS, compared
 from halfulp.interp.dialects.stablehlo.attributes import (
     ALIASES,
     API_VERSION,
@@ -39,48 +34,6 @@ from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.directives import CUSTOM_DIRECTIVES, ElementForm, OpReading, Slots
 from halfulp.interp.text.op_parser import OpParser, OpPrinter
 from halfulp.interp.values.value import Value
-
-# --- checks -----------------------------------------------------------------------------------------------------------
-#
-# The functions `check.*` that StableHLO's own tests call (`reference/CheckOps.cpp`, `tests/CheckOps.td`).
-
-_ULPS = 3
-_ALMOST = 1e-3
-
-
-def _agreeing(near: Callable[[FloatFormat, Codes, Codes], Any]) -> Agree:
-    """Return a comparison of elements: integers are equal, and floats, or the parts of complex numbers, ``near``."""
-
-    def agree(given: Value, expected: Value) -> Mask:
-        element = ty.number_type(ty.element_type(given.type))
-        same = given.bits == expected.bits
-        if isinstance(element, ty.FloatType):
-            same = near(element.format, given.bits, expected.bits)
-        return np.asarray(same.all(axis=-1) if same.ndim > given.ndim else same)
-
-    return agree
-
-
-def _both_nan(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
-    return fast.is_nan(fmt, one) & fast.is_nan(fmt, other)
-
-
-def _almost(fmt: FloatFormat, one: Codes, other: Codes) -> Mask:
-    doubles = [fast.convert(fmt, FORMATS["f64"], each).codes.view(np.float64) for each in (one, other)]
-    with np.errstate(all="ignore"):
-        near = np.abs(doubles[0] - doubles[1]) <= _ALMOST
-    return np.asarray(near | (doubles[0] == doubles[1]) | _both_nan(fmt, one, other))
-
-
-CHECKS: Mapping[str, Agree] = {
-    # +0 is -0, and a NaN is not equal to anything.
-    "check.expect_eq": _agreeing(lambda fmt, one, other: steps_between(fmt, one, other) == 0),
-    "check.expect_close": _agreeing(
-        lambda fmt, one, other: (steps_between(fmt, one, other) <= _ULPS) | _both_nan(fmt, one, other)
-    ),
-    "check.expect_almost_eq": _agreeing(_almost),
-}
-
 
 # --- custom_call ------------------------------------------------------------------------------------------------------
 
